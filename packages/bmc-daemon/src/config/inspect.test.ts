@@ -35,7 +35,7 @@ function makePair(name: string): void {
 }
 
 describe('what settings name', () => {
-  it('is warned of where it is a drive or a volume of no storage (S4)', () => {
+  it('gives a warning for a drive or a volume without its storage', () => {
     const uuid = 'da69abcc-dae0-4913-9a7b-d344043097c0';
     const text = [
       `EMULATOR_STORAGE = {'${uuid}': [{'Id': '1'}]}`,
@@ -74,26 +74,23 @@ describe('what settings name', () => {
       "EMULATOR_VMEDIA_CA_FILE = 'text'",
       'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE can not be used: text: it is not a PEM file',
     ],
-  ])('%s is a fault with its line (B11, B12)', (text, fault) => {
+  ])('%s is a fault with its line', (text, fault) => {
     expect(inspect(text)).toEqual({ faults: [fault], warnings: [] });
   });
 
   it.each([
     ['x', 'a libvirt URI looks like qemu:///system'],
     ['qemu+tcp://h/system', 'transport "tcp" is not supported yet, only unix sockets on this host are'],
-  ])(
-    'the address %s of libvirt is a fault in the words of the start, and none where no host is asked (B12)',
-    (uri, why) => {
-      const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
-      expect(inspect(setting)).toEqual({
-        faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "${uri}": ${why}`],
-        warnings: [],
-      });
-      expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
-    },
-  );
+  ])('the libvirt URI %s is a fault with the text of a failed start, except with the fake driver', (uri, why) => {
+    const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
+    expect(inspect(setting)).toEqual({
+      faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "${uri}": ${why}`],
+      warnings: [],
+    });
+    expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
+  });
 
-  it('is accepted where it is what it should be; a key of another certificate is a fault of the key (B11)', () => {
+  it('is accepted if it is valid; a key of another certificate is a fault of the key', () => {
     makePair('one');
     makePair('two');
     const authorities = "EMULATOR_VMEDIA_CA_FILE = 'one.pem'\n";
@@ -106,7 +103,7 @@ describe('what settings name', () => {
     ]);
   });
 
-  it('names the lines of a password file that are at fault, and warns of one without users (B10)', () => {
+  it('names the invalid lines of a password file, and warns about one without users', () => {
     writeFileSync(at('users'), 'admin:plain\n');
     expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
       faults: [
@@ -121,7 +118,7 @@ describe('what settings name', () => {
     });
   });
 
-  it('warns of firmware that is not there, with mode, architecture and path, and only of local hosts (B6, B12)', () => {
+  it('warns about missing firmware with mode, architecture and path, for local hosts only', () => {
     const map =
       "EMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': 'firmware', 'aarch64': '/none/AAVMF.fd'}, 'Legacy': {'x86_64': None}}\n";
     expect(inspect(map)).toEqual({
@@ -133,7 +130,7 @@ describe('what settings name', () => {
     expect(inspect(`${map}EMULATOR_LIBVIRT_URI = 'qemu+ssh://root@host/system'\n`).warnings).toEqual([]);
   });
 
-  it('warns of an open door on an address that others reach, and of an empty list of machines (B11)', () => {
+  it('warns about a reachable address without authentication, and about an empty list of machines', () => {
     expect(inspect("EMULATOR_LISTEN_IP = '0.0.0.0'").warnings).toEqual([
       'no EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off',
     ]);
@@ -155,7 +152,7 @@ describe('what settings name', () => {
     ['EMULATOR_BOOT_LOADER_MAP = 5\nEMULATOR_AUTH_FILE = None\nEMULATOR_LISTEN_IP = "::1"\n'],
     ["EMULATOR_SSL_CERT = 5\nEMULATOR_SSL_KEY = 'key'\nEMULATOR_LISTEN_IP = '::1'\n"],
     [undefined],
-  ])('says nothing of the default that stands in for a fault: %j (B12)', (text) => {
+  ])('ignores the default that replaces a fault: %j', (text) => {
     if (text !== undefined) writeFileSync(at('bmc.conf'), text);
     const loaded = loadSettings({ file: at('bmc.conf') });
     expect(loaded.faults).toHaveLength(1);

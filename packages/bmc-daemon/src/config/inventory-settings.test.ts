@@ -97,17 +97,17 @@ const chosen = ({ chassis, indicatorLeds, storage, drives, volumes }: LoadedSett
 });
 
 describe("sushy-tools' inventory settings", () => {
-  it('are read as its documentation has them, members that nobody knows passed over (S4)', () => {
+  it('are read as documented, without unknown members', () => {
     const loaded = load(sample);
     expect([loaded.faults, loaded.warnings]).toEqual([[], []]);
     expect(chosen(loaded.settings)).toEqual(wanted);
   });
 
-  it('are what they were when the effective settings are read again (S4)', () => {
+  it('are unchanged after a read of the effective settings', () => {
     expect(chosen(load(renderEffectiveSettings(load(sample))).settings)).toEqual(wanted);
   });
 
-  it('are without effect where they are not given (S4)', () => {
+  it('have no effect if they are absent', () => {
     expect(chosen(load('').settings)).toEqual({ chassis: [], indicatorLeds: {}, storage: {}, drives: {}, volumes: {} });
   });
 
@@ -140,7 +140,7 @@ describe("sushy-tools' inventory settings", () => {
       /^emulator\.conf:3: .*\[1\]\['Id'\] must be .* with an Id of its own, not the string '1'$/,
     ],
     [`EMULATOR_STORAGE = {"${machine}": [\n  {"Name": "RAID"}]}`, /^emulator\.conf:2: .*\['Id'\] must be/],
-  ])('names the line and the part of what is wrong: %j (S4)', (text, fault) => {
+  ])('names the line and the part of a fault: %j', (text, fault) => {
     expect(faults(text)).toEqual([expect.stringMatching(fault)]);
   });
 });

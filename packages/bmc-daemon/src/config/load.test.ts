@@ -24,7 +24,7 @@ function load(text: string, options: Omit<LoadOptions, 'file'> = {}) {
 }
 
 describe('the effective settings', () => {
-  it("are the specification's defaults where nothing is said (B12)", () => {
+  it('are the documented defaults', () => {
     const { settings, origins, faults, warnings } = loadSettings({});
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']));
@@ -43,7 +43,7 @@ describe('the effective settings', () => {
     expect(settings.dmtfStrict).toBe(false);
   });
 
-  it('take a flag over the file over the environment, and EMULATOR_ over SUSHY_EMULATOR_ in each (B12)', () => {
+  it('prefer flags, then the file, then the environment, and EMULATOR_ to SUSHY_EMULATOR_ in each', () => {
     const environment = {
       EMULATOR_LISTEN_PORT: '1',
       SUSHY_EMULATOR_LISTEN_PORT: '2',
@@ -75,7 +75,7 @@ describe('the effective settings', () => {
     expect([flagged.settings.dmtfStrict, flagged.origins.dmtfStrict]).toEqual([true, '--dmtf-strict']);
   });
 
-  it('take the text of the environment by the type of the setting (B12)', () => {
+  it('read the text of the environment by the type of the setting', () => {
     const { settings, faults } = loadSettings({
       environment: {
         EMULATOR_SSL_CERT: 'None',
@@ -102,7 +102,7 @@ describe('the effective settings', () => {
     });
   });
 
-  it('have absolute paths: relative to the file, or to the working directory for flags and environment (B12)', () => {
+  it('resolve paths from the folder of the file, or from the working directory for flags and environment', () => {
     const text =
       "EMULATOR_AUTH_FILE = 'users'\nEMULATOR_SSL_CERT = '../cert'\nEMULATOR_SSL_KEY = ''\nEMULATOR_STATE_DIR = '/s'\n";
     const { settings } = load(text, {
@@ -119,7 +119,7 @@ describe('the effective settings', () => {
     });
   });
 
-  it('are None where they are empty, as in sushy-tools, with a warning: a shell variable may not be set', () => {
+  it('are None if they are empty, as in sushy-tools, with a warning about an unset shell variable', () => {
     const { settings, faults, warnings } = load("EMULATOR_SSL_CERT = ''\nEMULATOR_STORAGE_POOL = None\n", {
       flags: { sslKey: '' },
       environment: { EMULATOR_VMEDIA_CA_FILE: '' },
@@ -131,7 +131,7 @@ describe('the effective settings', () => {
     ]);
   });
 
-  it('are printed as a file that reads back the same, with origins, and without passwords (B12)', () => {
+  it('are printed as a file with the same settings, with origins and without passwords', () => {
     const text = `EMULATOR_LISTEN_IP = "it's \\"quoted\\" \\\\ ä"\nEMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': '/fw'}}\nEMULATOR_ALLOWED_INSTANCES = ['a']\n`;
     const first = load(text, { flags: { listenPort: '99' } });
     const printed = renderEffectiveSettings(first);
@@ -145,7 +145,7 @@ describe('the effective settings', () => {
     expect(renderEffectiveSettings(secret)).toContain("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:******@host/system'");
   });
 
-  it('find their file in the environment where no flag names it (B12)', () => {
+  it('find their file in the environment if no flag names it', () => {
     expect(configFileOf({})).toBeUndefined();
     expect(configFileOf({ SUSHY_EMULATOR_CONFIG: 'b' })).toBe('b');
     expect(configFileOf({ EMULATOR_CONFIG: 'a', SUSHY_EMULATOR_CONFIG: 'b' })).toBe('a');
@@ -221,7 +221,7 @@ describe('faults', () => {
       "EMULATOR_ALLOWED_INSTANCES = [\n'a',\n1]",
       'bmc.conf:3: EMULATOR_ALLOWED_INSTANCES[1] must be a UUID or a name (a string), not 1',
     ],
-  ])('%j is one line with file and line number (B12)', (text, fault) => {
+  ])('%j is one line with file and line number', (text, fault) => {
     expect(load(text).faults).toEqual([fault]);
   });
 
@@ -246,7 +246,7 @@ describe('faults', () => {
     expect(settings.authFile).toBe(path.join(folder, 'htpasswd'));
   });
 
-  it('are all found at once, in the file and beside it (B12)', () => {
+  it('are all reported together, in the file and outside it', () => {
     const { faults } = load("EMULATOR_LISTEN_PORT = 'x'\ndel os\nEMULATOR_DMTF_STRICT = 1\n", {
       flags: { listenPort: 'abc', featureSet: 'most' },
       environment: { EMULATOR_ALLOWED_INSTANCES: 'a', EMULATOR_IGNORE_BOOT_DEVICE: 'maybe' },
@@ -262,7 +262,7 @@ describe('faults', () => {
     ]);
   });
 
-  it('say why a file can not be read (B12)', () => {
+  it('give the reason for an unreadable file', () => {
     expect(loadSettings({ file }).faults).toEqual([
       `${file}: the configuration can not be read: there is no such file`,
     ]);
@@ -324,12 +324,12 @@ describe('warnings', () => {
       "EMULATOR_BOOT_LOADER_MAP = {\n 'Uefi': {'x86_64': None}}",
       "bmc.conf:2: EMULATOR_BOOT_LOADER_MAP: 'Uefi' is read as 'UEFI'",
     ],
-  ])('%j is one (B12)', (text, warning) => {
+  ])('%j gives a warning', (text, warning) => {
     const { faults, warnings } = load(text);
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [warning] });
   });
 
-  it('are given for a misspelled variable, and not for one that belongs to another program (B12)', () => {
+  it('are given for a misspelled variable, but not for a variable of another program', () => {
     const { warnings } = loadSettings({
       environment: {
         EMULATOR_LISTEN_PROT: '1',

@@ -17,7 +17,7 @@ const load = (text: string): LoadedSettings => {
 };
 
 describe('settings of virtual media', () => {
-  it("are sushy-tools' map of devices, and who may be asked for images (S7)", () => {
+  it("are sushy-tools' map of devices, and the allowed image hosts", () => {
     const { settings, faults } = load(`
 SUSHY_EMULATOR_VMEDIA_DEVICES = {
     u'Cd': {u'Name': 'Virtual CD', u'MediaTypes': [u'CD', u'DVD']},
@@ -37,7 +37,7 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     });
   });
 
-  it('cannot name a drive __proto__, which would vanish without a word, and can name it constructor', () => {
+  it('reject a drive named __proto__, which would be lost, and accept one named constructor', () => {
     const drive = "{'Name': 'CD', 'MediaTypes': ['CD']}";
     const { faults } = load(`EMULATOR_VMEDIA_DEVICES = {\n'__proto__': ${drive}}`);
     expect(faults).toEqual([
@@ -56,7 +56,7 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     `EMULATOR_VMEDIA_ALLOWED_HOSTS = ['10.0.0.0/40']`,
     `EMULATOR_VMEDIA_ALLOWED_HOSTS = 'images.example.org'`,
     `EMULATOR_VIRTUAL_MEDIA_IP_FAMILY = '5'`,
-  ])('are refused with their line: %s (S7)', (text) => {
+  ])('are rejected with their line: %s', (text) => {
     const name = text.split(' ')[0] ?? '';
     const [fault, ...others] = load(`# first line\n${text}\n`).faults;
     expect(others).toEqual([]);

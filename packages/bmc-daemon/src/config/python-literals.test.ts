@@ -37,7 +37,7 @@ describe('literals that are read', () => {
     ["'\\d'", '\\d'],
     ["'one \\\ntwo'", 'one two'],
     ["'ä # no comment'", 'ä # no comment'],
-  ])('reads the string %s (B12)', (text, value) => {
+  ])('reads the string %s', (text, value) => {
     expect(read(text)).toBe(value);
   });
 
@@ -62,7 +62,7 @@ describe('literals that are read', () => {
     ['False', false],
     ['(True)', true],
     ["('a')", 'a'],
-  ])('reads %s (B12)', (text, value) => {
+  ])('reads %s', (text, value) => {
     expect(read(text)).toEqual(value);
   });
 
@@ -79,11 +79,11 @@ describe('literals that are read', () => {
     ["{'a': 1, 'a': 2}", { a: 2 }],
     ["{('uuid', '1'): [3], 7: 8}", { '["uuid","1"]': [3], '7': 8 }],
     ["{'__proto__': 1}", Object.fromEntries([['__proto__', 1]])],
-  ])('reads the compound %s (B12)', (text, value) => {
+  ])('reads the compound %s', (text, value) => {
     expect(read(text)).toEqual(value);
   });
 
-  it('passes over comments, blank lines, continued lines, semicolons and strings that stand alone (B12)', () => {
+  it('skips comments, blank lines, continued lines, semicolons and separate strings', () => {
     const text = [
       '\uFEFF# -*- coding: utf-8 -*-',
       '"""A long',
@@ -111,7 +111,7 @@ describe('literals that are read', () => {
     ]);
   });
 
-  it('says on which line a part of a value begins (B12)', () => {
+  it('gives the first line of a part of a value', () => {
     const [assignment] = parseAssignments("A = {\n 'UEFI': {\n  'x86_64': 5,\n  'a': [\n1,\n2]}}").assignments;
     expect(assignment).toBeDefined();
     if (assignment === undefined) return;
@@ -170,11 +170,11 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     ['A = [1 2]', "1: ',' or ']' was expected, not '2'"],
     ['A = [1)', "1: ',' or ']' was expected, not ')'"],
     [`A = ${'['.repeat(60)}`, '1: brackets are nested more than 50 deep'],
-  ])('refuses %j (B12)', (text, fault) => {
+  ])('refuses %j', (text, fault) => {
     expect(faultsOf(text)).toEqual([fault]);
   });
 
-  it('reports every fault of a file and reads on after each (B12)', () => {
+  it('reports all faults of a file', () => {
     const text = "A = foo\nB = 2\nC = [1,\nD = 4\nE = {'x': bar,\n 'y': 1}\nF = 6\ndel F\nG = '7'\n";
     expect(faultsOf(text)).toEqual([
       `1: 'foo' is a name: put text in quotes; ${ONLY}`,
@@ -191,7 +191,7 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     ]);
   });
 
-  it('reads one literal by itself and nothing beside it (B12)', () => {
+  it('reads exactly one literal', () => {
     expect(toPlain(parseLiteral(" {'a': 1} "))).toEqual({ a: 1 });
     expect(() => parseLiteral('1; B = 2')).toThrow("';' was not expected here");
     expect(() => parseLiteral('')).toThrow('a value was expected, not the end of the file');
@@ -236,7 +236,7 @@ describe('names, imports and functions on paths', () => {
     else expect(evaluate(imports, expression)).toEqual(value);
   });
 
-  it('reads a name that an earlier line has assigned', () => {
+  it('reads a name from an earlier line', () => {
     const { assignments, faults, used } = parse([
       "BASE = '/etc/sushy'",
       "EMULATOR_X = BASE + '/key.pem'",
@@ -279,7 +279,7 @@ describe('names, imports and functions on paths', () => {
       2,
       "'.read_text(…)' is Python code, which is not run",
     ],
-  ])('names the setting whose value the person has to write: %j', (text, line, message) => {
+  ])('names the setting whose value the user must write: %j', (text, line, message) => {
     expect(parseAssignments(text, context).faults).toEqual([{ line, message, needsValue: 'EMULATOR_X' }]);
   });
 
@@ -294,7 +294,7 @@ describe('names, imports and functions on paths', () => {
     ['from os', "'import' was expected, not the end of the file"],
     ['import 5', "'5' was not expected here"],
     ['from os import *', `'*' would have to be calculated; ${ONLY}`],
-  ])('says what is wrong with %j', (text, message) => {
+  ])('describes the fault of %j', (text, message) => {
     expect(parseAssignments(text, context).faults.map((fault) => fault.message)).toEqual([message]);
   });
 });

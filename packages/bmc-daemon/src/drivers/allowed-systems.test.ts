@@ -13,8 +13,8 @@ async function someAllowed() {
   return { driver, first, second, third, some: allowSystems(driver, [first.uuid.toUpperCase(), second.name]) };
 }
 
-describe('a driver that shows some machines', () => {
-  it('lists and finds those alone, by UUID and by name (B12)', async () => {
+describe('a restricted driver', () => {
+  it('lists and finds only the allowed machines, by UUID and by name', async () => {
     const { driver, some, first, second } = await someAllowed();
     const listed = await some.listSystems();
     expect(listed).toEqual([first, second]);
@@ -26,7 +26,7 @@ describe('a driver that shows some machines', () => {
     expect(some.name).toBe(driver.name);
   });
 
-  it('answers everything about another machine as if there were none (B12)', async () => {
+  it('rejects other machines as if they did not exist', async () => {
     const { some, third } = await someAllowed();
     const image = { url: new URL('http://127.0.0.1/a.iso'), writeProtected: true, verifyCertificate: false };
     for (const id of [third.uuid, third.name]) {
@@ -43,7 +43,7 @@ describe('a driver that shows some machines', () => {
     }
   });
 
-  it('passes on what is done to a machine that it shows (B12)', async () => {
+  it('passes changes of an allowed machine to the driver', async () => {
     const { driver, some, first } = await someAllowed();
     await some.start();
     await some.ping();
@@ -55,7 +55,7 @@ describe('a driver that shows some machines', () => {
     await some.close();
   });
 
-  it('tells of the changes of those alone (S10)', async () => {
+  it('reports changes of the allowed machines only', async () => {
     const { driver, some, first, third } = await someAllowed();
     const told: string[] = [];
     const leave = some.onChange(({ kind, uuid }) => told.push(`${kind} ${uuid}`));

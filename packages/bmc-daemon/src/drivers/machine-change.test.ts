@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { changeOfState } from './machine-change.js';
 
 describe('change of a state', () => {
-  it('tells what a new state means, and nothing where it means nothing (S10)', () => {
+  it('follows from a new state, or is absent', () => {
     expect(changeOfState('running', 'shutoff')).toBe('stopped');
     expect(changeOfState('shutoff', 'running')).toBe('started');
     expect(changeOfState('crashed', 'running')).toBe('started');

@@ -24,7 +24,7 @@ const settle = async (): Promise<void> => {
 };
 
 describe('operation queue', () => {
-  it('begins an operation only when the earlier one of the machine has ended (B9)', async () => {
+  it('starts an operation after the earlier one of the machine has ended', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
@@ -41,7 +41,7 @@ describe('operation queue', () => {
     expect(queue.isBusy('a')).toBe(false);
   });
 
-  it('goes on after an operation that failed (B9)', async () => {
+  it('continues after a failed operation', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
@@ -53,7 +53,7 @@ describe('operation queue', () => {
     await expect(second).resolves.toBe('power-on');
   });
 
-  it('does not make one machine wait for another (B9)', async () => {
+  it('does not make one machine wait for another', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [slow, quick] = [step(log, 'slow'), step(log, 'quick')];
@@ -64,7 +64,7 @@ describe('operation queue', () => {
     await first;
   });
 
-  it('lets a waiting operation leave when its request is aborted (B9)', async () => {
+  it('removes a waiting operation when its request is aborted', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [insert, powerOn, eject] = [step(log, 'insert'), step(log, 'power-on'), step(log, 'eject')];
@@ -82,7 +82,7 @@ describe('operation queue', () => {
     await expect(queue.run('a', insert.operation, { signal: controller.signal })).rejects.toThrow('gone');
   });
 
-  it('cancels only what waits under a label, not what runs (B9)', async () => {
+  it('cancels waiting operations of a label, but not the running one', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [insert, powerOn, eject] = [step(log, 'insert'), step(log, 'power-on'), step(log, 'eject')];
@@ -97,7 +97,7 @@ describe('operation queue', () => {
     await expect(third).resolves.toBe('eject');
   });
 
-  it('cancels what waits under a label in front of another one, and not what waits behind it (B9)', async () => {
+  it('cancels operations of a label before another label, but not after it', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const insert = step(log, 'insert');
@@ -118,7 +118,7 @@ describe('operation queue', () => {
     expect(log).toEqual(['insert', 'unlabelled', 'eject', 'on again']);
   });
 
-  it('rejects what waits on close and ends when what runs has ended (B9)', async () => {
+  it('rejects waiting operations on close, and resolves when the running one has ended', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];
     const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];

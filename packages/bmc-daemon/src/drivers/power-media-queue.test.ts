@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { PowerMediaQueue } from './power-media-queue.js';
 
 describe('the queue of a machine', () => {
-  it('keep no listener on the signal of an insert that has ended', async () => {
+  it('removes its listener from the signal of a finished insert', async () => {
     const queue = new PowerMediaQueue();
     let signal = new AbortController().signal;
     const insert = (given: AbortSignal): Promise<void> => {

@@ -25,7 +25,7 @@ describe('power actions by state', () => {
     ['shutoff', 'create', '-', '409', '409', 'managedSaveRemove+create', '409'],
     ['crashed', '-', 'destroy', '409', '409', 'destroy+create', '409'],
     ['pmsuspended', 'pmWakeup', 'destroy', '409', '409', 'destroy+create', 'injectNmi'],
-  ])('a machine that is %s follows its row of the table (B5)', (state, ...expected) => {
+  ])('a machine that is %s follows its row of the table', (state, ...expected) => {
     expect(actions.map((action) => outcome(action, state))).toEqual(expected);
   });
 
@@ -39,11 +39,11 @@ describe('power actions by state', () => {
     ['shutoff', 'managedSaveRemove+create', 'create', '409', '409', '409'],
     ['crashed', 'destroy+create', '409', '409', '409', '409'],
     ['pmsuspended', 'destroy+create', 'pmWakeup', '409', 'pmWakeup', '409'],
-  ])('a machine that is %s follows its row for cycle, button, pause, resume and suspend (S6)', (state, ...expected) => {
+  ])('a machine that is %s follows its row for cycle, button, pause, resume and suspend', (state, ...expected) => {
     expect(others.map((action) => outcome(action, state))).toEqual(expected);
   });
 
-  it('ends no machine that would be gone with its process (S6)', () => {
+  it('does not end a transient machine', () => {
     const state = 'running';
     for (const action of ['destroy', 'shutdown', 'cycle', 'pressButton', 'pmSuspend'] as const) {
       expect(() => planPower(action, { state, persistent: false })).toThrow('of a transient machine');
@@ -56,7 +56,7 @@ describe('power actions by state', () => {
     );
   });
 
-  it('says which action the state does not allow (B5)', () => {
+  it('names the action that the state does not allow', () => {
     expect(() => planPower('shutdown', { state: 'shutoff' })).toThrow('graceful shutdown on a machine that is off');
   });
 });

@@ -26,7 +26,7 @@ const judge = (text: string, device = 'eth0') => {
 };
 
 describe('an address for a manager', () => {
-  it('stands alone within a network of the host, and brings its network along elsewhere (D1)', () => {
+  it('has no network of its own within a network of the host, and has one elsewhere', () => {
     expect([judge('192.0.2.9/24'), judge('2001:db8::9/64')]).toEqual([32, 128]);
     expect([judge('198.51.100.9/24'), judge('2001:db8:7::9/64')]).toEqual([24, 64]);
     // The network of another manager's address, on the same interface.
@@ -53,7 +53,7 @@ describe('an address for a manager', () => {
     ['::ffff:c000:207/128', 'eth0', 'address: it is an IPv4 address in another spelling'],
     ['192.0.2.9/24', 'lo', 'address: the loopback interface takes addresses of 127.0.0.0/8 alone'],
     ['2001:db8::9/64', 'lo', 'address: the loopback interface takes addresses of 127.0.0.0/8 alone'],
-  ])('%s on %s is refused: %s (D1)', (text, device, why) => {
+  ])('%s on %s is rejected: %s', (text, device, why) => {
     expect(judge(text, device)).toBe(why);
   });
 });

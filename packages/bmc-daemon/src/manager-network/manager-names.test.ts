@@ -14,7 +14,7 @@ describe('the names of a manager', () => {
     [{ hostName: 'b', fqdn: 'a.lab' }, host, { hostName: 'b', fqdn: 'a.lab' }, ['b', 'a.lab']],
     // The host's own name stays the host's.
     [{ hostName: null, fqdn: 'kvm1.lab' }, host, { hostName: 'kvm1', fqdn: 'kvm1.lab' }, ['kvm1.lab']],
-  ])('given %j on a host %j are %j (D1)', (own, of, shown, answered) => {
+  ])('given %j on a host %j are %j', (own, of, shown, answered) => {
     expect([shownNames(own, of), answeredNames(own, of)]).toEqual([shown, answered]);
   });
 
@@ -24,7 +24,7 @@ describe('the names of a manager', () => {
     ['192.0.2.1:8000', '192.0.2.1'],
     ['[2001:db8::1]:8000', undefined],
     ['', undefined],
-  ])('in the header Host: %s is %s (D1)', (header, name) => {
+  ])('in the header Host: %s is %s', (header, name) => {
     expect(nameOfHost(header)).toBe(name);
   });
 });

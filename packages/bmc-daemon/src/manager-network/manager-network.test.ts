@@ -74,7 +74,7 @@ describe('the network of managers', () => {
   });
   afterEach(() => network.close());
 
-  it("is the host's as long as nobody says otherwise (D1)", () => {
+  it('is that of the host without settings', () => {
     expect(network.of(a)).toEqual({
       hostName: 'kvm1',
       fqdn: 'kvm1.example.org',
@@ -90,7 +90,7 @@ describe('the network of managers', () => {
     expect([scope('kvm1'), scope(undefined), scope('anything:8000')]).toEqual([null, null, null]);
   });
 
-  it('answers by the names that it shows, and lets nobody else have them (D1)', async () => {
+  it('answers by its shown names, which no other manager can have', async () => {
     await network.change(a, { hostName: 'web' });
     expect(network.of(a)).toMatchObject({ hostName: 'web', fqdn: 'web.example.org' });
     expect(['web', 'WEB.example.org:8000', 'kvm1', 'other'].map((name) => scope(name))).toEqual([a, a, null, null]);
@@ -106,7 +106,7 @@ describe('the network of managers', () => {
     expect([network.of(a).hostName, scope('web'), state.state]).toEqual(['kvm1', null, emptyNetworkState]);
   });
 
-  it("has the addresses that it is given, and shows the host's no more (D1)", async () => {
+  it('has its own addresses instead of those of the host', async () => {
     await network.change(a, on('eth0', '192.0.2.9', '203.0.113.9'));
     // Within the host's network without one of its own.
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0', '203.0.113.9/24 eth0']);
@@ -134,7 +134,7 @@ describe('the network of managers', () => {
     expect([host.set.size, state.state.machines[a]?.addresses.length]).toEqual([0, 2]);
   });
 
-  it('tells everything that is wrong with a change, and makes none of it (D1)', async () => {
+  it('reports all faults of a change, and makes none of it', async () => {
     await network.change(a, { hostName: 'web', ...on('eth0', '192.0.2.9') });
     const before = state.state;
     const at = (index: number) => ({ of: 'ipv4', index, part: 'address' });
@@ -165,7 +165,7 @@ describe('the network of managers', () => {
     expect(scope('db')).toBeNull();
   });
 
-  it('leaves what was, where it can not be kept (D1)', async () => {
+  it('stays unchanged if it cannot be stored', async () => {
     await network.change(a, on('eth0', '192.0.2.9'));
     state.update = () => {
       throw new Error('the disk is full');
@@ -174,7 +174,7 @@ describe('the network of managers', () => {
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0']);
   });
 
-  it('asks the name servers that a client gives, for all machines (D1)', async () => {
+  it('uses the name servers of a client for all machines', async () => {
     await network.change(a, { nameServers: ['192.0.2.54'] });
     expect([asked.at(-1), network.of(b).nameServers]).toEqual([['192.0.2.54'], ['192.0.2.54']]);
     await network.close();
@@ -184,7 +184,7 @@ describe('the network of managers', () => {
     expect([asked.at(-1), network.of(a).nameServers, network.of(a).ownNameServers]).toEqual([[], ['192.0.2.53'], []]);
   });
 
-  it('is set again at the next start, and forgotten with the machine (D1)', async () => {
+  it('is restored at the next start, and removed with the machine', async () => {
     await network.change(a, { hostName: 'web', ...on('eth0', '192.0.2.9') });
     await network.change(b, on('eth0', '192.0.2.10'));
     await network.close();
@@ -196,7 +196,7 @@ describe('the network of managers', () => {
     expect(Object.keys(state.state.machines)).toEqual([b]);
   });
 
-  it('puts back what somebody takes away, and says once what it can not (D1)', async () => {
+  it('restores removed addresses, and logs a failure once', async () => {
     jest.useFakeTimers();
     try {
       await network.change(a, on('eth0', '192.0.2.9'));
@@ -221,7 +221,7 @@ describe('the network of managers', () => {
     }
   });
 
-  it("never takes an address that has become the host's (D1)", async () => {
+  it('never takes an address of the host', async () => {
     await network.change(a, on('eth0', '192.0.2.9'));
     await network.close();
     host = addressesInMemory({ present: [...present, { device: 'eth1', address: '192.0.2.9', prefix: 24 }] });
@@ -234,7 +234,7 @@ describe('the network of managers', () => {
     ]);
   });
 
-  it("gives up an address that becomes the host's while it is in use (D1)", async () => {
+  it('releases an address that the host gets while it is in use', async () => {
     jest.useFakeTimers();
     try {
       const hosts = [...present];
@@ -254,7 +254,7 @@ describe('the network of managers', () => {
     }
   });
 
-  it('lets an answer go out over an address that is given up (D1)', async () => {
+  it('sends the reply over an address before it is removed', async () => {
     jest.useFakeTimers();
     try {
       await network.change(a, on('eth0', '192.0.2.9'));

@@ -39,7 +39,7 @@ describe('image hosts without a list', () => {
     'http://[64:ff9b::10.0.0.1]/x',
     'http://[2002:a00:1::1]/x',
     'http://[2001:db8:a9fe:a9fe::1]/x',
-  ])('allow %s, as labs have them (S7)', (url) => {
+  ])('allow %s, which labs use', (url) => {
     expect(verdict(open, url)).toBe('allowed');
   });
 
@@ -80,11 +80,11 @@ describe('image hosts without a list', () => {
     'http://[2001:db8::5efe:169.254.169.254]/x',
     'http://[2001:db8::200:5efe:169.254.169.254]/x',
     'http://[::100.100.100.200]/x',
-  ])('refuse %s, where secrets are served and no images (S7)', (url) => {
+  ])('reject %s, which serves secrets', (url) => {
     expect(verdict(open, url)).toBe('mediaForbidden');
   });
 
-  it('judge a name by what it resolves to, in the lookup of the connection itself (S7)', async () => {
+  it('check the addresses of a name in the lookup of the connection', async () => {
     expect(await looksUp(open, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
   });
 });
@@ -104,11 +104,11 @@ describe('image hosts with a list', () => {
     ['http://192.0.2.8/x', 'mediaForbidden'],
     ['http://127.0.0.1/x', 'mediaForbidden'],
     ['http://[::1]/x', 'mediaForbidden'],
-  ])('find %s %s (S7)', (url, expected) => {
+  ])('find %s %s', (url, expected) => {
     expect(verdict(rules, url)).toBe(expected);
   });
 
-  it('allow a name that is in it, and one that resolves into a network of it, and no other (S7)', async () => {
+  it('allow only names on it, and names in its networks', async () => {
     expect(await looksUp(rules, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
     expect(await looksUp(rules, 'LOCALHOST')).toEqual(expect.arrayContaining(['127.0.0.1']));
     expect(await looksUp({ ...rules, allowed: ['127.0.0.0/8'] }, 'localhost')).toEqual(['127.0.0.1']);
@@ -117,7 +117,7 @@ describe('image hosts with a list', () => {
     );
   });
 
-  it('open a forbidden address by an entry for it, and not by one for everything', () => {
+  it('allow a forbidden address by its own entry, but not by an entry for everything', () => {
     const verdicts = (allowed: readonly string[]) =>
       ['http://169.254.3.4/x', 'http://[::ffff:169.254.3.4]/x', 'http://8.8.8.8/x'].map((url) =>
         verdict({ ...open, allowed }, url),
@@ -127,7 +127,7 @@ describe('image hosts with a list', () => {
     expect(verdicts(['0.0.0.0/0', '::/0'])).toEqual(['mediaForbidden', 'mediaForbidden', 'allowed']);
   });
 
-  it('judge an address with a zone, which only a lookup gives', async () => {
+  it('check an address with a zone from a lookup', async () => {
     const lookup: HostRules['lookup'] = (_name, _options, give) => give(null, [{ address: 'fe80::1%lo', family: 6 }]);
     expect(await looksUp({ ...open, lookup }, 'here')).toBe('mediaForbidden');
     expect(await looksUp({ ...open, allowed: ['here'], lookup }, 'here')).toBe('mediaForbidden');
@@ -136,7 +136,7 @@ describe('image hosts with a list', () => {
 });
 
 describe('the version of IP', () => {
-  it('holds for addresses and for names (S7)', async () => {
+  it('applies to addresses and names', async () => {
     const four: HostRules = { allowed: null, ipFamily: 4 };
     expect(verdict(four, 'http://10.0.0.1/')).toBe('allowed');
     expect(verdict(four, 'http://[2001:db8::1]/')).toBe('mediaForbidden');
@@ -147,7 +147,7 @@ describe('the version of IP', () => {
 
 describe('a rule', () => {
   it.each(['images.test', '*.images.test', 'a', '10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.1', 'x_y.test.'])(
-    'may be %s (S7)',
+    'may be %s',
     (rule) => {
       expect(isHostRule(rule)).toBe(true);
     },

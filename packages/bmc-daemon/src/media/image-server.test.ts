@@ -87,7 +87,7 @@ const read = async (url: URL, more = {}, bounds = limits, signal = never): Promi
 describe('forbidden hosts', () => {
   const only = (...allowed: string[]) => ({ ...limits, hosts: { allowed, ipFamily: null } });
 
-  it('are refused before anything is sent, by address and by name, and where a redirection leads to them (S7)', async () => {
+  it('are rejected before a request, by address, by name and after a redirect', async () => {
     const seen: (string | undefined)[] = [];
     const url = await serve((request, response) => {
       seen.push(request.url);
@@ -114,7 +114,7 @@ describe('forbidden hosts', () => {
 });
 
 describe('openImage', () => {
-  it('gives the body and what tells this content from the next (B9)', async () => {
+  it('returns the body and the validator', async () => {
     const url = await serve((request, response) => {
       response.writeHead(200, { etag: '"v1"', 'last-modified': 'Mon, 01 Jan 2024 00:00:00 GMT', 'content-length': 5 });
       response.end('bytes');
@@ -124,7 +124,7 @@ describe('openImage', () => {
     expect((await buffer(body)).toString()).toBe('bytes');
   });
 
-  it('follows redirects, and sends user name and password to the first origin only (B9)', async () => {
+  it('follows redirects, and sends user name and password to the first origin only', async () => {
     const seen: (string | undefined)[] = [];
     const second = await serve((request, response) => {
       seen.push(request.headers.authorization);
@@ -140,7 +140,7 @@ describe('openImage', () => {
     expect(seen).toEqual([basic, basic, undefined]);
   });
 
-  it('refuses an image that comes compressed, though it asked for none (S7)', async () => {
+  it('rejects a compressed image', async () => {
     const asked: unknown[] = [];
     const url = await serve((request, response) => {
       asked.push(request.headers['accept-encoding']);
@@ -154,7 +154,7 @@ describe('openImage', () => {
     expect(asked).toEqual(['identity', 'identity']);
   });
 
-  it('gives up after five redirects (B9)', async () => {
+  it('stops after five redirects', async () => {
     let requests = 0;
     const url = await serve((request, response) => {
       requests += 1;
@@ -167,7 +167,7 @@ describe('openImage', () => {
     expect(requests).toBe(6);
   });
 
-  it('refuses a redirect to a scheme other than http and https (B9)', async () => {
+  it('rejects a redirect to a scheme other than http and https', async () => {
     const url = await serve((_request, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end());
     expect(await failure(read(url))).toEqual({
       kind: 'mediaUnreachable',
@@ -182,7 +182,7 @@ describe('openImage', () => {
     [410, 'mediaNotFound'],
     [500, 'mediaUnreachable'],
     [206, 'mediaUnreachable'],
-  ])('makes of the status %d the error %s, and shows no query (B9)', async (status, kind) => {
+  ])('translates status %d to the error %s, without the query', async (status, kind) => {
     const url = await serve((_request, response) => response.writeHead(status).end());
     const shown = url.href;
     url.search = '?token=secret';
@@ -192,7 +192,7 @@ describe('openImage', () => {
     });
   });
 
-  it('names a server that refuses the connection (B9)', async () => {
+  it('names a server that rejects the connection', async () => {
     const url = await serve(() => undefined);
     await new Promise((resolve) => servers.pop()?.close(resolve));
     expect(await failure(read(url))).toEqual({
@@ -201,12 +201,12 @@ describe('openImage', () => {
     });
   });
 
-  it('names a host that does not exist (B9)', async () => {
+  it('names a host that does not exist', async () => {
     const { kind } = await failure(read(new URL('http://image-server.invalid/boot.iso')));
     expect(kind).toBe('mediaUnreachable');
   });
 
-  it('gives up on a server that accepts and says nothing (B9)', async () => {
+  it('rejects a server that accepts and stays silent', async () => {
     const url = await serve(() => undefined);
     expect(await failure(read(url, {}, { ...limits, idleTimeoutMs: 50 }))).toEqual({
       kind: 'mediaUnreachable',
@@ -214,7 +214,7 @@ describe('openImage', () => {
     });
   });
 
-  it('rejects a server that falls silent within the image', async () => {
+  it('rejects a server that becomes silent within the image', async () => {
     const url = await serve((_request, response) => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('half');
@@ -225,7 +225,7 @@ describe('openImage', () => {
     });
   });
 
-  it('does not take a slow reader for a silent server (B9)', async () => {
+  it('accepts a slow reader', async () => {
     const bytes = Buffer.alloc(8_000_000, 1);
     const url = await serve((_request, response) => response.end(bytes));
     // Longer than a busy machine keeps this process waiting.
@@ -237,7 +237,7 @@ describe('openImage', () => {
     expect((await buffer(body)).length).toBe(8_000_000);
   });
 
-  it('fails when the connection breaks within the image (B9)', async () => {
+  it('fails when the connection breaks within the image', async () => {
     const url = await serve((_request, response) => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('half', () => response.destroy());
@@ -245,7 +245,7 @@ describe('openImage', () => {
     expect((await failure(read(url))).kind).toBe('mediaUnreachable');
   });
 
-  it('refuses an image over the limit before reading it (B9)', async () => {
+  it('rejects an image above the limit before reading it', async () => {
     const url = await serve((_request, response) =>
       response.writeHead(200, { 'content-length': 1_000_001 }).write('x'),
     );
@@ -255,7 +255,7 @@ describe('openImage', () => {
     });
   });
 
-  it('stops at the limit when the server does not say how much is coming (B9)', async () => {
+  it('stops at the limit if the server sends no size', async () => {
     const url = await serve((_request, response) => {
       response.write(Buffer.alloc(600_000));
       response.end(Buffer.alloc(600_000));
@@ -263,7 +263,7 @@ describe('openImage', () => {
     expect((await failure(read(url))).kind).toBe('mediaTooLarge');
   });
 
-  it('ends when the caller gives up, before the answer and within it (B9)', async () => {
+  it('ends when the caller aborts, before and within the response', async () => {
     const controller = new AbortController();
     const silent = await serve(() => controller.abort());
     expect((await failure(read(silent, {}, limits, controller.signal))).kind).toBe('aborted');
@@ -275,7 +275,7 @@ describe('openImage', () => {
     expect((await failure(buffer(body))).kind).toBe('aborted');
   });
 
-  it('verifies the certificate unless told not to, and trusts the CA file beside the built-in ones (B9)', async () => {
+  it('verifies the certificate by default, with the CA file and the built-in authorities', async () => {
     const url = await serveTls((_request, response) => response.end('image'));
     expect(await failure(read(url))).toEqual({
       kind: 'mediaTls',
@@ -287,7 +287,7 @@ describe('openImage', () => {
     expect(await read(url, {}, { ...limits, caFile: tls.caFile })).toBe('image');
   });
 
-  it('names a CA file that cannot be read (B9)', async () => {
+  it('names a CA file that cannot be read', async () => {
     const caFile = join(folder, 'missing.pem');
     expect(await failure(read(new URL('https://127.0.0.1/x'), {}, { ...limits, caFile }))).toEqual({
       kind: 'mediaTls',
@@ -295,7 +295,7 @@ describe('openImage', () => {
     });
   });
 
-  it('takes plain text on a TLS address for a TLS fault (B9)', async () => {
+  it('reports plain text on a TLS port as a TLS fault', async () => {
     const plain = await serve((_request, response) => response.end());
     const url = new URL(plain.href.replace('http:', 'https:'));
     expect((await failure(read(url))).kind).toBe('mediaTls');
@@ -332,7 +332,7 @@ describe('a hostile server', () => {
     ['sends the head byte by byte', 'HTTP/1.1 200 OK\r\nX: ', 'x'],
     ['sends 1xx answers slowly', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
     ['sends nothing', '', ''],
-  ])('that %s is rejected when the time for the whole head is up', async (_what, begin, rest) => {
+  ])('that %s is rejected at the deadline of the head', async (_what, begin, rest) => {
     const url = await serveRaw((socket) => {
       socket.write(begin);
       // Less than the parser's limit for a head, and more often than any silence.
@@ -344,7 +344,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('that redirects is not given the time for the head once more', async () => {
+  it('that redirects gets no extra time for the head', async () => {
     const second = await serveRaw(() => undefined);
     const first = await serve((_request, response) => response.writeHead(302, { location: second.href }).end());
     expect((await failure(read(first, {}, quick))).message).toBe(
@@ -369,7 +369,7 @@ describe('a hostile server', () => {
 });
 
 describe('inspectImage', () => {
-  it('gives the validator by HEAD (B9)', async () => {
+  it('returns the validator by HEAD', async () => {
     const methods: (string | undefined)[] = [];
     const url = await serve((request, response) => {
       methods.push(request.method);
@@ -379,7 +379,7 @@ describe('inspectImage', () => {
     expect(methods).toEqual(['HEAD']);
   });
 
-  it('gives null where the server does not do HEAD (B9)', async () => {
+  it('returns null if the server does not support HEAD', async () => {
     const url = await serve((_request, response) => response.writeHead(405).end());
     expect(await inspectImage(image(url), limits, never)).toBeNull();
   });

@@ -5,7 +5,7 @@ import { imageVolumeName, imageVolumePrefix, isImageVolume, isPartVolume, partVo
 const secretive = new URL('https://user:pass@host:8443/a/b%20c.iso?token=secret#part');
 
 describe('image addresses', () => {
-  it('are stored without credentials, with the query that tells them apart (B9)', () => {
+  it('are stored without credentials, but with the query', () => {
     expect(storedUrl(secretive)).toBe('https://host:8443/a/b%20c.iso?token=secret');
   });
 
@@ -16,13 +16,13 @@ describe('image addresses', () => {
     ['https://host/100%.iso', '100%.iso'],
     ['https://host/a%00.iso', 'a%00.iso'],
     ['https://host/a%0ab', 'a%0ab'],
-  ])('name the image of %s %s (B9)', (url, name) => expect(imageName(new URL(url))).toBe(name));
+  ])('name the image of %s %s', (url, name) => expect(imageName(new URL(url))).toBe(name));
 });
 
 describe('image volumes', () => {
   const validator = { etag: '"1"', lastModified: null, sizeBytes: 5 };
 
-  it('are named by address and content, in hexadecimal only (B9)', () => {
+  it('have hexadecimal names from URL and content', () => {
     const name = imageVolumeName('http://host/../../etc/passwd', validator);
     expect(name).toMatch(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/);
     expect(name.startsWith(imageVolumePrefix('http://host/../../etc/passwd'))).toBe(true);
@@ -30,7 +30,7 @@ describe('image volumes', () => {
     expect(imageVolumeName('http://host/other', validator)).not.toBe(name);
   });
 
-  it('are told from the files of the user (B9)', () => {
+  it('are distinguished from files of the user', () => {
     const name = imageVolumeName('http://host/x.iso', validator);
     expect([isImageVolume(name), isPartVolume(name)]).toEqual([true, false]);
     expect([isImageVolume(partVolumeName(name)), isPartVolume(partVolumeName(name))]).toEqual([true, true]);

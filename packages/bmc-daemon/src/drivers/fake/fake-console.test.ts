@@ -16,7 +16,7 @@ async function read(stream: Duplex, end: string): Promise<string> {
 }
 
 describe('consoles of the fake driver', () => {
-  it('say what a guest says at its start, and echo what is typed as a terminal does (D2)', async () => {
+  it('show the output of a start, and echo input as a terminal does', async () => {
     const driver = new FakeDriver();
     await driver.power('node-1', 'create');
     const stream = await driver.console.open('node-1');
@@ -34,7 +34,7 @@ describe('consoles of the fake driver', () => {
     stream.destroy();
   });
 
-  it('have room for one, who is thrown out by force and when the machine goes off (D2)', async () => {
+  it('accept one client, and disconnect it on force and on power-off', async () => {
     const driver = new FakeDriver();
     const first = await driver.console.open('node-2');
     const inUse = new DriverError(
@@ -53,7 +53,7 @@ describe('consoles of the fake driver', () => {
     await over;
   });
 
-  it('tell a run of the machine from the next, and a reboot from neither (D2)', async () => {
+  it('give each run another id, and a reboot the same id', async () => {
     const driver = new FakeDriver();
     const first = await driver.console.instance('node-2');
     await driver.power('node-2', 'reset');
@@ -63,7 +63,7 @@ describe('consoles of the fake driver', () => {
     expect(await driver.console.instance('node-2')).not.toBe(first);
   });
 
-  it('are not there while the machine is off (D2)', async () => {
+  it('are not available while the machine is off', async () => {
     const driver = new FakeDriver();
     const off = new DriverError('conflict', 'connecting to the console of machine node-1: it is off');
     await expect(driver.console.open('node-1')).rejects.toEqual(off);

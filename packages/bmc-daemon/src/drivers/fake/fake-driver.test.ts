@@ -51,21 +51,21 @@ function slowDriver(): { driver: FakeDriver; begun: Promise<void>; finish: (erro
 const emptyDrives = MEDIA_DEVICES.map((device) => emptyDrive(device));
 
 describe('fake driver', () => {
-  it('finds a machine by UUID in any case and by name, and no other (B3)', async () => {
+  it('finds a machine by UUID in any case and by name, and no other', async () => {
     const driver = new FakeDriver();
     const machine = await driver.getSystem(off);
     await expect(driver.getSystem(machine.uuid.toUpperCase())).resolves.toBe(machine);
     await expect(kindOf(driver.getSystem('node-9'))).resolves.toBe('notFound');
   });
 
-  it("lets a name that is some machine's UUID lose to the UUID (B3)", async () => {
+  it('prefers a UUID to an equal name', async () => {
     const [first, second] = sampleMachines(2);
     if (first === undefined || second === undefined) throw new Error('two machines expected');
     const driver = new FakeDriver({ machines: [{ ...first, name: second.uuid }, second] });
     await expect(driver.getSystem(second.uuid)).resolves.toBe(second);
   });
 
-  it('makes as many machines as asked, each with its own UUID, name and MAC (B3)', async () => {
+  it('creates the requested number of machines, each with its own UUID, name and MAC', async () => {
     for (const count of [0, 1, 200]) {
       const driver = new FakeDriver({ machines: sampleMachines(count) });
       const list = await driver.listSystems();
@@ -75,7 +75,7 @@ describe('fake driver', () => {
     expect(new Set(sampleMachines(300).map(({ interfaces }) => interfaces[0]?.mac)).size).toBe(300);
   });
 
-  it('carries out the power table (B5)', async () => {
+  it('carries out the power table', async () => {
     const driver = new FakeDriver();
     const state = async (id: string): Promise<string> => (await driver.getSystem(id)).state;
     await driver.power(off, 'create');
@@ -91,7 +91,7 @@ describe('fake driver', () => {
     await expect(state(off)).resolves.toBe('shutoff');
   });
 
-  it('boots a one-time override once, and the own disk from then on (B6)', async () => {
+  it('boots a once override once, and then the own disk', async () => {
     const driver = new FakeDriver();
     await driver.change(off, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(off, 'create');
@@ -101,7 +101,7 @@ describe('fake driver', () => {
     expect(driver.bootedFrom(off)).toBe('hd');
   });
 
-  it('boots a continuous override every time, and refuses a device that the machine lacks (B6)', async () => {
+  it('boots a continuous override every time, and rejects a missing device', async () => {
     const driver = new FakeDriver();
     await driver.change(running, { boot: { target: 'network' } });
     for (const action of ['reset', 'reboot'] as const) {
@@ -130,7 +130,7 @@ describe('fake driver', () => {
     expect(order).toEqual(['insert', 'on', 'restart', 'eject']);
   });
 
-  it('ends a running insert and its download when the drive is ejected, and the power-on that waits for it', async () => {
+  it('cancels a running insert with its download on eject, and the power-on that waits for it', async () => {
     const { driver, begun } = slowDriver();
     const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
     await begun;
@@ -149,7 +149,7 @@ describe('fake driver', () => {
     expect(await driver.getSystem(off)).toMatchObject({ state: 'running', media: emptyDrives });
   });
 
-  it('ends inserts that still wait, each at once, and what waits behind them boots no empty drive', async () => {
+  it('cancels waiting inserts at once, and boots no empty drive after them', async () => {
     const { driver, begun, finish } = slowDriver();
     const first = driver.insertMedia(off, 'usb', image('http://images.test/a.iso'));
     await begun;
@@ -169,7 +169,7 @@ describe('fake driver', () => {
     expect([state, media.filter(({ inserted }) => inserted).map(({ device }) => device)]).toEqual(['shutoff', ['usb']]);
   });
 
-  it('ends a running insert when it is closed, and takes no other', async () => {
+  it('cancels a running insert on close, and accepts no other', async () => {
     const { driver, begun } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -180,7 +180,7 @@ describe('fake driver', () => {
     );
   });
 
-  it('fails the power-on and the restart that wait for an image that does not come, with its reason (B9)', async () => {
+  it('fails a power-on and a restart that wait for a failed insert, with its reason', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -198,7 +198,7 @@ describe('fake driver', () => {
     expect((await driver.getSystem(off)).state).toBe('running');
   });
 
-  it('keeps to itself why an image did not come where that is not for clients (B9, B13)', async () => {
+  it('hides the internal reason of a failed insert from clients', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -208,7 +208,7 @@ describe('fake driver', () => {
     await expect(insert).resolves.toBe('internal');
   });
 
-  it('lets what waits go on behind a failed insert where an eject is in between, or the drive is full (B9)', async () => {
+  it('continues after a failed insert if an eject is in between, or the drive is full', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -231,7 +231,7 @@ describe('fake driver', () => {
     expect((await other.driver.getSystem(off)).state).toBe('running');
   });
 
-  it('switches off at once during a pending insert, and the power-on that waited does not come after it (B9)', async () => {
+  it('switches off at once during a pending insert, and cancels the waiting power-on', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
     await begun;
@@ -243,7 +243,7 @@ describe('fake driver', () => {
     expect((await driver.getSystem(off)).state).toBe('shutoff');
   });
 
-  it('leaves the drive empty when the image cannot be had, and takes another then (B9)', async () => {
+  it('leaves the drive empty if the image is not available, and accepts another one', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -252,7 +252,7 @@ describe('fake driver', () => {
     expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
-  it('tells of every change, whoever makes it, until the listener leaves (S10)', async () => {
+  it('reports every change by any client until the listener is removed', async () => {
     const driver = new FakeDriver({ fetchImage: () => Promise.resolve() });
     const told: string[] = [];
     const leave = driver.onChange(({ kind, name }) => told.push(`${name} ${kind}`));
@@ -287,7 +287,7 @@ describe('fake driver', () => {
     );
   });
 
-  it('ends a pending insert when it closes (B9)', async () => {
+  it('cancels a pending insert on close', async () => {
     const { driver, begun } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
@@ -322,7 +322,7 @@ describe('fake driver with an image server', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('inserts an image that the server has, under the name it was asked for (B9)', async () => {
+  it('inserts an available image under its requested name', async () => {
     const driver = new FakeDriver();
     await driver.insertMedia(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
     expect((await driver.getSystem(off)).media).toEqual([
@@ -349,13 +349,13 @@ describe('fake driver with an image server', () => {
     ['/secret.iso', 'mediaAuth'],
     ['/broken.iso', 'mediaUnreachable'],
     ['/loop.iso', 'mediaUnreachable'],
-  ])('refuses %s with %s (B9)', async (path, kind) => {
+  ])('rejects %s with %s', async (path, kind) => {
     const driver = new FakeDriver();
     await expect(kindOf(driver.insertMedia(off, 'cdrom', image(`${base}${path}`)))).resolves.toBe(kind);
     expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
-  it('refuses an image whose server does not listen, or does not speak TLS (B9)', async () => {
+  it('rejects an image whose server does not listen or has no TLS', async () => {
     const driver = new FakeDriver();
     await expect(kindOf(driver.insertMedia(off, 'cdrom', image(base.replace('http', 'https'))))).resolves.toBe(
       'mediaTls',
@@ -365,7 +365,7 @@ describe('fake driver with an image server', () => {
     );
   });
 
-  it('follows a redirect and gives the credentials to the server (B9)', async () => {
+  it('follows a redirect and gives the credentials to the server', async () => {
     const driver = new FakeDriver();
     await driver.insertMedia(off, 'cdrom', image(`${base}/moved.iso`, { userName: 'u', password: 'p' }));
     const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;

@@ -4,7 +4,7 @@ import { FakeDriver } from './fake-driver.js';
 const running = 'node-2';
 
 describe('firmware of a machine in memory', () => {
-  it('shows the first device of its order until a client sets an override, as libvirt does (S5)', async () => {
+  it('shows the first device of its order until a client sets an override, as with libvirt', async () => {
     const driver = new FakeDriver();
     const { boot } = await driver.getSystem(running);
     const order = boot.options.filter(({ kind }) => kind !== boot.target).map(({ key }) => key);
@@ -23,7 +23,7 @@ describe('firmware of a machine in memory', () => {
     expect((await driver.getSystem(running)).boot).toMatchObject({ enabled: 'once', target: 'cdrom' });
   });
 
-  it('goes on to say what its run was started with while its definition is at Legacy and back (S5)', async () => {
+  it('shows Secure Boot of its run while its definition changes to Legacy and back', async () => {
     const driver = new FakeDriver();
     const secureBoot = async () => (await driver.getSystem(running)).firmware.secureBoot;
     await driver.power(running, 'reset');

@@ -18,7 +18,7 @@ const read = async (): Promise<MachineStatistics | undefined> =>
 const written = async () => (await read())?.disks.get('vda')?.writeBytes ?? -1;
 
 describe('counters of machines in memory', () => {
-  it('only grow while a machine runs, stand still while it is paused, and begin anew with its next start (D3)', async () => {
+  it('grow while a machine runs, stop while it is paused, and restart with its next start', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
     let last = await written();
     for (let step = 0; step < 400; step += 1) {
@@ -43,7 +43,7 @@ describe('counters of machines in memory', () => {
     expect(again?.disks.get('vda')).toMatchObject({ readBytes: 0, writeBytes: 0 });
   });
 
-  it('of machines that are not shown are not shown either (D3)', async () => {
+  it('are hidden for hidden machines', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
     const all = await allowSystems(driver, ['node-2']).statistics?.all();
     expect(all?.map((machine) => machine.uuid)).toEqual([uuid]);

@@ -22,7 +22,7 @@ const refusedByPolkit = new LibvirtError('authentication unavailable: no polkit 
   int2: 0,
 });
 
-describe('the hint of an account that libvirt refuses', () => {
+describe('the advice for an account that libvirt rejects', () => {
   it.each([
     ['a socket that it may not open', refusedBySocket],
     ['polkit', refusedByPolkit],
@@ -31,7 +31,7 @@ describe('the hint of an account that libvirt refuses', () => {
       new Error('not connected', { cause: new Error('connecting', { cause: refusedBySocket }) }),
     ],
     ['one of several sockets', new AggregateError([new Error('ENOENT'), refusedBySocket], 'no socket answered')],
-  ])('names the command for a refusal by %s', (_, failure) => {
+  ])('names the command for a rejection by %s', (_, failure) => {
     expect(accessHint(failure, 'qemu:///system', bob)).toBe(hint);
     expect(accessHint(failure, 'qemu+unix:///system?socket=/run/s', bob)).toBe(hint);
   });
@@ -41,7 +41,7 @@ describe('the hint of an account that libvirt refuses', () => {
     ['no reason yet', null, 'qemu:///system', bob],
     ['another host', refusedByPolkit, 'qemu+tls://host.example.net/system', bob],
     ['root', refusedBySocket, 'qemu:///system', { uid: 0, name: 'root' }],
-  ])('says nothing for %s', (_, failure, uri, account) => {
+  ])('is absent for %s', (_, failure, uri, account) => {
     expect(accessHint(failure, uri, account)).toBeNull();
   });
 });

@@ -29,7 +29,7 @@ const secure = (xml: string, enabled: boolean): string =>
 const mustBeMadeAnew = (xml: string): boolean => readMetadata(xml).resetNvram;
 
 describe('the variables of UEFI', () => {
-  it('are made anew where their keys change, and not where that is taken back before a start (S5)', () => {
+  it('are made again if their keys change, but not if the change is reverted before a start', () => {
     const on = secure(uefi, true);
     expect(mustBeMadeAnew(on)).toBe(true);
     expect(mustBeMadeAnew(secure(on, false))).toBe(false);
@@ -37,7 +37,7 @@ describe('the variables of UEFI', () => {
     expect(mustBeMadeAnew(secure(secure(on, false), true))).toBe(true);
   });
 
-  it('outlive a time of legacy BIOS, and a time of another firmware that was never started (S5)', () => {
+  it('survive a change to BIOS, and a change of firmware that was never started', () => {
     const bios = mode(uefi, 'bios');
     expect(mustBeMadeAnew(bios)).toBe(false);
     expect(mustBeMadeAnew(mode(bios, 'efi'))).toBe(false);
@@ -48,7 +48,7 @@ describe('the variables of UEFI', () => {
     expect(mustBeMadeAnew(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);
   });
 
-  it('are made anew for a machine of which it is not known what they were made of (S5)', () => {
+  it('are made again for a machine with an unknown template', () => {
     const never = withMetadata(mode(uefi, 'bios'), emptyRecord);
     expect(mustBeMadeAnew(mode(never, 'efi'))).toBe(true);
     expect(mustBeMadeAnew(secure(mode(never, 'efi'), true))).toBe(true);
@@ -56,15 +56,15 @@ describe('the variables of UEFI', () => {
 });
 
 describe('a change of the boot mode', () => {
-  it('comes before one that waits for a start, and before nothing else that waits (S5)', () => {
+  it('replaces a pending change of the firmware only', () => {
     const pending = { firmware: 'bios', cpuCount: 1 } as const;
     const waiting = withMetadata(uefi, { ...emptyRecord, settings: { ...noSettings, pending } });
     expect(readMetadata(mode(waiting, 'efi')).settings?.pending).toEqual({ cpuCount: 1 });
   });
 });
 
-describe('a change beneath an override', () => {
-  it("changes the user's own order and leaves the override in force (S5)", () => {
+describe('a change of the own order under an override', () => {
+  it('keeps the override active', () => {
     const order = (xml: string) => deviceKeys(effectiveBootOrder(readDomain(xml)));
     const set = (enabled: 'continuous' | 'disabled', xml: string): string =>
       withBootChange({ persistent: true }, xml, { enabled, target: 'cdrom', firmware: null });

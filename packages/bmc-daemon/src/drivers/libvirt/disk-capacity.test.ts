@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 describe('DiskCapacity', () => {
-  it('gives the sizes that the host can tell, and the same object as long as they are the same (B4)', async () => {
+  it('returns the known sizes, and the same object while they are unchanged', async () => {
     const capacity = new DiskCapacity(5_000);
     const { disks } = readDomain(await domain.getXmlDesc()).devices;
     const first = await capacity.read(domain, disks);
@@ -35,7 +35,7 @@ describe('DiskCapacity', () => {
     expect(await capacity.read(domain, disks)).toBe(first);
   });
 
-  it('keeps no reader waiting for a host that does not answer (B4, B12)', async () => {
+  it('does not delay readers if the host does not answer', async () => {
     const capacity = new DiskCapacity(100);
     const { disks } = readDomain(await domain.getXmlDesc()).devices;
     libvirtd.signal('SIGSTOP');

@@ -31,13 +31,13 @@ describe('driverError', () => {
     ['ACCESS_DENIED', 'unsupported'],
     ['XML_ERROR', 'internal'],
     ['UNKNOWN_999', 'internal'],
-  ])('makes of %s the kind %s (B12)', (code, kind) => {
+  ])('translates %s to the kind %s', (code, kind) => {
     const cause = libvirtError(code, 'why');
     const error = driverError('doing x on y', cause);
     expect([error.kind, error.message, error.cause]).toEqual([kind, 'doing x on y: why', cause]);
   });
 
-  it('finds the full disk in the words of libvirt, and makes them one line (B9)', () => {
+  it('recognizes a full disk in the message of libvirt, and puts the message on one line', () => {
     const { kind, message } = driverError(
       'x',
       libvirtError('SYSTEM_ERROR', 'cannot write:\n  No space left on device\n'),
@@ -46,16 +46,16 @@ describe('driverError', () => {
   });
 
   it.each(["cannot extend file '/p/v.img': File too large", "The image size is too large for file format 'qcow2'"])(
-    'finds a disk that no host can hold in: %s (S4)',
+    'recognizes a disk that is too small in: %s',
     (words) => expect(driverError('x', libvirtError('SYSTEM_ERROR', words)).kind).toBe('storageFull'),
   );
 
-  it('finds the machine without a free slot in the words of libvirt', () => {
+  it('recognizes a machine without a free slot in the message of libvirt', () => {
     const full = libvirtError('INTERNAL_ERROR', 'internal error: No more available PCI slots');
     expect(driverError('x', full).kind).toBe('noPlace');
   });
 
-  it('keeps the kind and the words of an image that could not be had, and names the field (B9)', () => {
+  it('keeps the kind and the message of an image error, and names the field', () => {
     const error = driverError('x', new ImageError('mediaNotFound', 'reading image http://h/: 404'));
     expect([error.kind, error.message, error.field]).toEqual([
       'mediaNotFound',
@@ -65,7 +65,7 @@ describe('driverError', () => {
     expect(driverError('x', new ImageError('aborted', 'given up')).kind).toBe('unavailable');
   });
 
-  it('leaves alone what is one already, and hides nothing of anything else (B12)', async () => {
+  it('returns a DriverError unchanged, and keeps the message of any other error', async () => {
     const own = new DriverError('conflict', 'mine');
     await expect(attempt('x', () => Promise.reject(own))).rejects.toBe(own);
     const cause = new TypeError('a fault of ours');

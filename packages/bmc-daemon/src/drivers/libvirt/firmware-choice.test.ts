@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('chooseFirmware', () => {
-  it('leaves to libvirt what the map does not name (B6)', async () => {
+  it('lets libvirt select firmware that the map does not name', async () => {
     const nothing = { loaderPath: null, nvramTemplate: null };
     for (const map of [{}, { efi: {} }, { efi: { x86_64: null } }]) {
       expect(await chooseFirmware(map, 'efi', 'x86_64')).toEqual(nothing);
@@ -27,7 +27,7 @@ describe('chooseFirmware', () => {
     ['OVMF_CODE_4M.fd', 'OVMF_VARS_4M.fd'],
     ['OVMF_CODE_4M.secboot.fd', 'OVMF_VARS_4M.fd'],
     ['AAVMF_CODE.fd', null],
-  ])('gives %s the variable store %s beside it (B6)', async (loader, store) => {
+  ])('gives %s the variable store %s next to it', async (loader, store) => {
     expect(await chooseFirmware({ efi: { x86_64: file(loader) } }, 'efi', 'x86_64')).toEqual({
       loaderPath: file(loader),
       nvramTemplate: store === null ? null : file(store),
@@ -35,14 +35,14 @@ describe('chooseFirmware', () => {
     });
   });
 
-  it('gives a BIOS no variable store (B6)', async () => {
+  it('gives a BIOS no variable store', async () => {
     expect(await chooseFirmware({ bios: { x86_64: file('bios.bin') } }, 'bios', 'x86_64')).toEqual({
       loaderPath: file('bios.bin'),
       nvramTemplate: null,
     });
   });
 
-  it('refuses a file that does not exist, naming architecture and path (B6)', async () => {
+  it('rejects a missing file with architecture and path', async () => {
     await expect(chooseFirmware({ bios: { aarch64: '/nowhere' } }, 'bios', 'aarch64')).rejects.toMatchObject({
       kind: 'invalid',
       field: 'firmware',

@@ -66,7 +66,7 @@ const image = (url: URL, more: Partial<ImageRequest> = {}): ImageRequest => ({
 });
 
 describe('ImageStore', () => {
-  it('downloads once for all who ask at once, and tells each how far it is (B9)', async () => {
+  it('downloads once for concurrent callers, and reports progress to each', async () => {
     let requests = 0;
     const url = await serve((_request, response) => {
       requests += 1;
@@ -83,7 +83,7 @@ describe('ImageStore', () => {
     expect(progress).toEqual([[100], [100]]);
   });
 
-  it('downloads again what its server does not tell from a later content of the same size (S7)', async () => {
+  it('downloads again if the server does not identify the content', async () => {
     let content = 'first';
     const url = await serve((_request, response) => {
       response.writeHead(200, { 'content-length': content.length });
@@ -97,7 +97,7 @@ describe('ImageStore', () => {
     expect([...pool.files.values()].map(String)).toEqual(['first', 'later']);
   });
 
-  it('goes on with a download as long as somebody waits for it (B9)', async () => {
+  it('continues a download while a caller waits for it', async () => {
     let pending: ServerResponse | undefined;
     let closed = false;
     const url = await serve((_request, response) => {
@@ -117,7 +117,7 @@ describe('ImageStore', () => {
     expect((await stays).source.type).toBe('file');
   });
 
-  it('gives what one may read to nobody else (B9)', async () => {
+  it('does not share an image between different credentials', async () => {
     const url = await serve((request, response) => {
       const allowed = request.headers.authorization !== undefined;
       response.writeHead(allowed ? 200 : 401, { etag: '"1"', 'content-length': allowed ? 3 : 0 });
@@ -130,7 +130,7 @@ describe('ImageStore', () => {
     expect(pool.files.size).toBe(1);
   });
 
-  it('removes what no machine uses, and never what is leased (B9)', async () => {
+  it('removes unused images, but no leased ones', async () => {
     const url = await serve((_request, response) => response.end('iso'));
     const pool = new MemoryImages();
     const used = new Set<string>();
@@ -147,7 +147,7 @@ describe('ImageStore', () => {
     expect(pool.files.size).toBe(0);
   });
 
-  it('deletes nothing when it can not be told what is used (B9)', async () => {
+  it('deletes nothing if the used images are unknown', async () => {
     const url = await serve((_request, response) => response.end('iso'));
     const pool = new MemoryImages();
     const warnings: string[] = [];
@@ -165,7 +165,7 @@ describe('ImageStore', () => {
     expect(warnings).toEqual(['removing unused images']);
   });
 
-  it('downloads again what somebody has deleted meanwhile (B9)', async () => {
+  it('downloads an image again that was deleted outside', async () => {
     let requests = 0;
     const url = await serve((request, response) => {
       if (request.method === 'GET') requests += 1;
@@ -180,7 +180,7 @@ describe('ImageStore', () => {
     expect([requests, pool.files.size]).toEqual([2, 1]);
   });
 
-  it('makes the pool with the first image, once however many ask (B9)', async () => {
+  it('creates the pool once, with the first image', async () => {
     const url = await serve((_request, response) => response.end('iso'));
     const pool = new MemoryImages();
     const opened: boolean[] = [];
@@ -205,7 +205,7 @@ describe('ImageStore', () => {
     expect(pool.files.size).toBe(1);
   });
 
-  it('ends its downloads when it is closed (B9)', async () => {
+  it('aborts its downloads on close', async () => {
     const url = await serve((_request, response) => response.writeHead(200, { 'content-length': 4 }).write('ab'));
     const pool = new MemoryImages();
     const { store } = storeOn(pool);

@@ -51,7 +51,7 @@ const inParts = (_request: IncomingMessage, response: ServerResponse): void => {
 };
 
 describe('streams of images', () => {
-  it("are offered where QEMU's modules have the driver, and where it has no modules to tell (S7)", async () => {
+  it('are offered if QEMU has the driver module, or has no modules', async () => {
     const streams = new ImageStreams(limits);
     await streams.look([await modules('ui-gtk.so', 'block-curl.so')]);
     expect(streams.isOffered).toBe(true);
@@ -65,14 +65,14 @@ describe('streams of images', () => {
     expect(streams.isOffered).toBe(true);
   });
 
-  it('are not offered where a list of hosts holds, to which QEMU could not be held (S7)', async () => {
+  it('are not offered with a list of hosts, which QEMU would not obey', async () => {
     const streams = new ImageStreams({ ...limits, hosts: { allowed: ['127.0.0.1'], ipFamily: null } });
     expect(streams.isOffered).toBe(false);
     await streams.look([await modules('block-curl.so')]);
     expect(streams.isOffered).toBe(false);
   });
 
-  it('open the address that a name and its redirections have led to (S7)', async () => {
+  it('open the address after name lookup and redirects', async () => {
     const target = await serve(inParts);
     const named = new URL(target);
     named.hostname = 'localhost';
@@ -90,7 +90,7 @@ describe('streams of images', () => {
     expect(name).toBe(`http://127.0.0.1:${target.port}/a/image.iso`);
   });
 
-  it("are refused where only the drive's or the configuration's authorities know the server, for QEMU does not (S7)", async () => {
+  it('are rejected if only the authorities of the drive or the configuration verify the server', async () => {
     const folder = await modules();
     const [key, caFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     await promisify(execFile)('openssl', [
@@ -115,7 +115,7 @@ describe('streams of images', () => {
     expect(source).toMatchObject({ type: 'network', protocol: 'https', verify: false });
   });
 
-  it('need a server that sends parts, has the image, and answers to its address (S7)', async () => {
+  it('need a server with ranges and the image, which answers at its address', async () => {
     const streams = new ImageStreams(limits);
     const whole = await serve((_request, response) => response.end('all of it'));
     expect(await fault(streams.open(image(whole), never))).toEqual([
@@ -138,7 +138,7 @@ describe('streams of images', () => {
     expect((await fault(streams.open(forbidden, never)))[0]).toBe('mediaForbidden');
   });
 
-  it("are not offered any more once QEMU has said that it can not, and a server's faults are told apart (S7)", () => {
+  it('are not offered after QEMU reports a missing driver, but still after errors of a server', () => {
     const streams = new ImageStreams(limits);
     const said = (message: string) => new DriverError('internal', message);
     const gone = said(

@@ -9,7 +9,7 @@ const other = { uuid: 'b', name: 'web-2' };
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-describe('a start that is under way', () => {
+describe('a start in progress', () => {
   it('ends when its machine is switched off, and no other start does', async () => {
     const starts = new PendingStarts();
     const reason = switchedOff(one);
@@ -33,7 +33,7 @@ describe('a start that is under way', () => {
     });
   });
 
-  it('fails as switched off, whatever it fails with then', async () => {
+  it('fails with "switched off" for any error after that', async () => {
     const starts = new PendingStarts();
     const cause = new DriverError('internal', 'starting machine web-1: no such file');
     const failed = starts.run(one, async (signal) => {

@@ -19,16 +19,16 @@ describe('the record of a process', () => {
     ['an armed override', record],
     ['one without evidence', { ...record, armed: { target: 'network', evidence: null } }],
     ['none', { ...record, armed: null, order: [] }],
-  ])('reads back as it was written, with %s (B17)', (_what, written) => {
+  ])('reads back as it was written, with %s', (_what, written) => {
     expect(readProcess({ id: 7, xml: live(renderProcess(written)) })).toEqual(written);
   });
 
-  it('means nothing for another process, which got it with a copied definition (B17)', () => {
+  it('is ignored for another process with a copied definition', () => {
     expect(readProcess({ id: 8, xml: live(renderProcess(record)) })).toBeNull();
     expect(readProcess({ id: 7, xml: `<domain id='7'/>` })).toBeNull();
   });
 
-  it('marks a definition to start with, metadata or not, and only that (B6, B17)', () => {
+  it('marks a definition for a start, with or without metadata', () => {
     const bare = `<domain><name>x</name></domain>`;
     const foreign = `<domain><name>x</name><metadata><a:b xmlns:a='urn:a'/></metadata></domain>`;
     for (const xml of [bare, foreign]) {

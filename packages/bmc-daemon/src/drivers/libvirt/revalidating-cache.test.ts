@@ -34,8 +34,8 @@ function kept() {
   return { answers, source, clock, get: () => answers.get('k', source.ask) };
 }
 
-describe('answers that may be slow', () => {
-  it('are waited for by who asks first, who shares the question, and kept then (S4)', async () => {
+describe('slow answers', () => {
+  it('delay the first callers, who share one request, and are cached', async () => {
     const { get, source } = kept();
     const both = [get(), get()];
     await source.answers('a');
@@ -43,7 +43,7 @@ describe('answers that may be slow', () => {
     expect(source.asked).toBe(1);
   });
 
-  it('are not waited for longer than allowed, and there for the next one (S4)', async () => {
+  it('delay a caller only for the allowed time, and are available to the next one', async () => {
     const { get, source } = kept();
     expect(await get()).toBeUndefined();
     await source.answers('late');
@@ -51,7 +51,7 @@ describe('answers that may be slow', () => {
     expect(source.asked).toBe(1);
   });
 
-  it("are asked for again behind the readers' backs when they are old (S4)", async () => {
+  it('are refreshed in the background when they are old', async () => {
     const { get, source, clock } = kept();
     const first = get();
     await source.answers('a');
@@ -62,7 +62,7 @@ describe('answers that may be slow', () => {
     expect(await get()).toBe('b');
   });
 
-  it('are not shown when nobody has looked for long (S4)', async () => {
+  it('are dropped after a long time without a caller', async () => {
     const { get, source, clock } = kept();
     const first = get();
     await source.answers('a');
@@ -73,7 +73,7 @@ describe('answers that may be slow', () => {
     expect(await second).toBe('b');
   });
 
-  it('that fail are asked for less and less often, waited for by nobody, and forgotten (S4)', async () => {
+  it('are retried with back-off after a failure, without a wait, and dropped', async () => {
     const { get, source, clock } = kept();
     const first = get();
     await source.answers('a');
@@ -96,7 +96,7 @@ describe('answers that may be slow', () => {
     expect(pauses).toEqual([100, 200, 400, 800, 1600, 1600]);
   });
 
-  it('are forgotten with what they are about (S4)', async () => {
+  it('are forgotten with their keys', async () => {
     const { answers, get, source } = kept();
     const first = get();
     await source.answers('a');

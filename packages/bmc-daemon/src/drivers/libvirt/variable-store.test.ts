@@ -11,7 +11,7 @@ describe('a store of UEFI variables', () => {
     withKeys = await readFile('/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
   });
 
-  it('takes the keys of another master copy and keeps what the system has written (S5)', () => {
+  it('takes the keys of another template and keeps the variables of the system', () => {
     const installed = withVariable(empty, 'Boot0042', 'debian');
     expect(variableNames(installed)).toEqual(['Boot0042']);
     const secure = withVariablesOf(withKeys, installed) ?? Buffer.alloc(0);
@@ -32,7 +32,7 @@ describe('a store of UEFI variables', () => {
     expect(withVariablesOf(withKeys, back)?.equals(withVariablesOf(withKeys, secure) ?? Buffer.alloc(0))).toBe(true);
   });
 
-  it('is not taken for one where it is not, and not overfilled (S5)', () => {
+  it('is rejected with another layout, or without room', () => {
     expect(variableNames(Buffer.alloc(1024, 0xff))).toBeNull();
     expect(variableNames(Buffer.from('QFI\xfb', 'latin1'))).toBeNull();
     expect(withVariablesOf(withKeys, withKeys.subarray(0, 1000))).toBeNull();

@@ -29,7 +29,7 @@ function changedLines(before: string, after: string): readonly string[] {
 }
 
 describe('effectiveBootOrder', () => {
-  it('follows <boot order> where any device has one (B6)', () => {
+  it('follows <boot order> if any device has one', () => {
     expect(order(q35Xml)).toEqual([
       'network=interface:52:54:00:aa:bb:cc',
       'hd=disk:vda',
@@ -37,7 +37,7 @@ describe('effectiveBootOrder', () => {
     ]);
   });
 
-  it('reads <boot dev> as the first device of each kind, as libvirt does (B6)', () => {
+  it('reads <boot dev> as the first device of each kind, as libvirt does', () => {
     expect(order(unusualXml)).toEqual(['hd=disk:vda', 'cdrom=disk:sda']);
     expect(order(unusualXml.replace(userBoot, `<boot dev='network'/>`))).toEqual([
       'network=interface:',
@@ -45,13 +45,13 @@ describe('effectiveBootOrder', () => {
     ]);
   });
 
-  it('is the first disk where the definition says nothing (B6)', () => {
+  it('is the first disk if the definition has no order', () => {
     const silent = unusualXml.replace(userBoot, '').replace(`<boot  dev = "cdrom" />`, '');
     expect(order(silent)).toEqual(['hd=disk:vda']);
     expect(firstBootDevice(readDomain(silent))).toBe('hd');
   });
 
-  it('skips a kind that the machine has no device of (B6)', () => {
+  it('skips a kind without a device', () => {
     const floppy = unusualXml.replace(userBoot, `<boot dev='fd'/>`);
     expect(order(floppy)).toEqual(['cdrom=disk:sda']);
     expect(firstBootDevice(readDomain(floppy))).toBe('cdrom');
@@ -59,14 +59,14 @@ describe('effectiveBootOrder', () => {
 });
 
 describe('availableBootDevices', () => {
-  it('names network, cdrom and hd first, further ones only where the machine has them (B6)', () => {
+  it('lists network, cdrom and hd first, and other kinds only if present', () => {
     expect(availableBootDevices(readDomain(q35Xml).devices)).toEqual(['network', 'cdrom', 'hd', 'usb']);
     expect(availableBootDevices(readDomain(unusualXml).devices)).toEqual(['network', 'cdrom', 'hd']);
   });
 });
 
 describe('withBootOrder', () => {
-  it('puts every device of the kind first and leaves the others in their order (B6)', () => {
+  it('puts every device of the kind first and leaves the others in their order', () => {
     const keys = (target: 'cdrom' | 'hd' | 'usb' | 'network'): readonly string[] =>
       deviceKeys(orderWithFirst(readDomain(q35Xml), target));
     expect(keys('cdrom')).toEqual([
@@ -90,7 +90,7 @@ describe('withBootOrder', () => {
     ]);
   });
 
-  it('changes the boot elements and nothing else (B8)', () => {
+  it('changes the boot elements and nothing else', () => {
     expect(changedLines(q35Xml, withBootOrder(q35Xml, 'cdrom').xml)).toEqual([
       `-      <boot order='9'/>`,
       `+      <boot order='3'/>`,
@@ -108,7 +108,7 @@ describe('withBootOrder', () => {
     expect(kept.filter((text) => !xml.includes(text))).toEqual([]);
   });
 
-  it.each(['cdrom', 'hd', 'network'] as const)('to %s is taken back byte for byte (B8)', (target) => {
+  it.each(['cdrom', 'hd', 'network'] as const)('to %s is reverted byte for byte', (target) => {
     for (const source of [unusualXml, q35Xml]) {
       const { xml, saved } = withBootOrder(source, target);
       expect(xml).not.toBe(source);
@@ -116,7 +116,7 @@ describe('withBootOrder', () => {
     }
   });
 
-  it('builds a second override on the order of the user, not on the first override (B6)', () => {
+  it('builds a second override on the order of the user, not on the first override', () => {
     for (const source of [unusualXml, q35Xml]) {
       const first = withBootOrder(source, 'cdrom');
       const second = withBootOrder(first.xml, 'network', first.saved);
@@ -124,7 +124,7 @@ describe('withBootOrder', () => {
     }
   });
 
-  it('refuses a kind that the machine has no device of (B6)', () => {
+  it('rejects a kind without a device', () => {
     expect(() => withBootOrder(unusualXml, 'fd')).toThrow(
       new DriverError('invalid', `setting the boot order of odd & "quoted" \u2603: it has no fd device`),
     );
@@ -132,7 +132,7 @@ describe('withBootOrder', () => {
 });
 
 describe('restoreBootOrder', () => {
-  it('copes with devices that came and went under the override (B6)', () => {
+  it('handles devices that were added and removed during the override', () => {
     const { xml, saved } = withBootOrder(q35Xml, 'cdrom');
     const disk = /\n {4}<disk type='file' device='disk'>[\s\S]*?<\/disk>/.exec(xml)?.[0] ?? '';
     const added = disk.replaceAll('vda', 'vdb').replace(/<boot order='\d+'\/>/, `<boot order='7'/>`);
@@ -142,14 +142,14 @@ describe('restoreBootOrder', () => {
     ]);
   });
 
-  it('gives a device its number back when someone removed it meanwhile (B6)', () => {
+  it('restores the number of a device that another client removed meanwhile', () => {
     const { xml, saved } = withBootOrder(q35Xml, 'cdrom');
     expect(order(restoreBootOrder(xml.replace(/\n *<boot order='3'\/>/, ''), saved))).toEqual(order(q35Xml));
   });
 });
 
 describe('bootIndexes', () => {
-  it('numbers the devices along the keys by their QEMU names, and unsets the rest (B6)', () => {
+  it('numbers the devices along the keys by their QEMU names, and unsets the rest', () => {
     const live = q35Xml
       .replaceAll(/(<target dev='(\w+)' bus='\w+'\/>)/g, `$1<alias name='$2-alias'/>`)
       .replace(`<source network='default'/>`, `<source network='default'/><alias name='net0'/>`);
@@ -180,7 +180,7 @@ describe('bootIndexes', () => {
     ]);
   });
 
-  it('numbers a floppy drive like the others, and says which one of its controller it is (B6, S7)', () => {
+  it('numbers a floppy drive like the others, with its unit', () => {
     const drive = (target: string, device: string, bus: string, rest: string): string =>
       `<disk device='${device}'><target dev='${target}' bus='${bus}'/>${rest}<alias name='${target}'/></disk>`;
     const live = `<domain id='1'><name>n</name><devices>${[

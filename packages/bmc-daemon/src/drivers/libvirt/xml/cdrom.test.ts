@@ -9,21 +9,21 @@ const isoMarkup = `<source file='/pool/it&apos;s &amp; "x".iso'/>`;
 const volume: MediaSource = { type: 'volume', pool: 'rackless', volume: 'x.iso' };
 
 describe('withDriveMedia', () => {
-  it('replaces the medium in a drive and keeps every byte beside it (B8, B9)', () => {
+  it('replaces the medium in a drive and keeps all other bytes', () => {
     const old = `<source file="/iso/user's.iso" startupPolicy='optional'/>`;
     expect(unusualXml).toContain(old);
     expect(withDriveMedia(unusualXml, 'sda', iso)).toBe(unusualXml.replace(old, isoMarkup));
     expect(withDriveMedia(unusualXml, 'sda', null)).toBe(unusualXml.replace(old, ''));
   });
 
-  it('fills an empty drive behind its driver and empties it again to the same text (B8, B9)', () => {
+  it('fills an empty drive after its driver, and empties it to the same text', () => {
     const filled = withDriveMedia(q35Xml, 'sda', iso);
     const head = `<disk type='file' device='cdrom'>\n      <driver name='qemu' type='raw'/>\n`;
     expect(filled).toBe(q35Xml.replace(head, `${head}      ${isoMarkup}\n`));
     expect(withDriveMedia(filled, 'sda', null)).toBe(q35Xml);
   });
 
-  it('takes a volume, and leaves a drive of type file when it is emptied (B9)', () => {
+  it('accepts a volume, and leaves a drive of type file when it is emptied', () => {
     const filled = withDriveMedia(q35Xml, 'sda', volume);
     expect(filled).toContain(
       `<disk type='volume' device='cdrom'>\n      <driver name='qemu' type='raw'/>\n      <source pool='rackless' volume='x.iso'/>\n`,
@@ -31,7 +31,7 @@ describe('withDriveMedia', () => {
     expect(withDriveMedia(filled, 'sda', null)).toBe(q35Xml);
   });
 
-  it('drops what belongs to the old medium: chain, credentials, format, open tray (B9)', () => {
+  it('drops data of the old medium: chain, credentials, format, open tray', () => {
     const drive = (rest: string): string =>
       `<domain><name>n</name><devices><disk ${rest}<address type='drive' unit='1'/></disk></devices></domain>`;
     const old = drive(
@@ -44,13 +44,13 @@ describe('withDriveMedia', () => {
     );
   });
 
-  it('touches no disk that is not a cd drive (B9)', () => {
+  it('touches no disk that is not a cd drive', () => {
     expect(() => withDriveMedia(q35Xml, 'vda', iso)).toThrow('changing the media of node-1: it has no drive vda');
   });
 });
 
 describe('driveMarkup', () => {
-  it('gives the drive alone, with its address, alias and serial (B9)', () => {
+  it('returns only the drive, with its address, alias and serial', () => {
     expect(driveMarkup(unusualXml, 'sda', volume)).toBe(
       `<disk type='volume' device='cdrom'><driver name="qemu" type="raw" cache='none'/><source pool='rackless' volume='x.iso'/><target dev='sda' bus="sata" tray='closed'/><readonly/><serial>CD&#48;1</serial><alias name='ua-cd'/></disk>`,
     );
@@ -63,7 +63,7 @@ describe('firstCdrom', () => {
   const found = (id: string, devices: string): string | undefined =>
     firstCdrom(readDomain(`<domain${id}><name>n</name><devices>${devices}</devices></domain>`))?.target;
 
-  it('is the first built-in drive, and one on USB only while the machine runs (B9)', () => {
+  it('is the first built-in drive, and a drive on USB only while the machine runs', () => {
     expect(found('', drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives)).toBe('sda');
@@ -72,7 +72,7 @@ describe('firstCdrom', () => {
 });
 
 describe('isHotplugged', () => {
-  it('is true for a drive that the definition has not, or has on another bus (B9)', () => {
+  it('is true for a drive that the definition does not have, or has on another bus', () => {
     const drive = (target: string, bus: string): string =>
       `<disk device='cdrom'><target dev='${target}' bus='${bus}'/></disk>`;
     const machine = (devices: string): ReturnType<typeof readDomain> =>
@@ -106,7 +106,7 @@ describe('newCdromMarkup', () => {
       'hotplug',
       'sda scsi',
     ],
-  ] as const)('is on %s (B9)', (_, domain, mode, place) => {
+  ] as const)('is on %s', (_, domain, mode, place) => {
     const { target, markup } = newCdromMarkup(domain, mode, null);
     const [name, bus] = place.split(' ');
     expect({ target, markup }).toEqual({
@@ -115,7 +115,7 @@ describe('newCdromMarkup', () => {
     });
   });
 
-  it('has a name that is free and stands for a free place (B9)', () => {
+  it('has a free target with a free place', () => {
     const taken =
       disk('sda', 'usb') + disk('sdz', 'sata', `<address type='drive' controller='0' bus='0' target='0' unit='1'/>`);
     expect(newCdromMarkup(machine('x86_64', 'q35', taken), 'coldplug', null).target).toBe('sdc');
@@ -127,14 +127,14 @@ describe('newCdromMarkup', () => {
     );
   });
 
-  it('takes the name that it is given (B9)', () => {
+  it('uses the given target', () => {
     expect(newCdromMarkup(machine('x86_64', 'q35', usb), 'hotplug', null, 'sdk')).toEqual({
       target: 'sdk',
       markup: `<disk type='file' device='cdrom'>\n  <driver name='qemu' type='raw'/>\n  <target dev='sdk' bus='usb'/>\n  <readonly/>\n</disk>`,
     });
   });
 
-  it('refuses to be hot-plugged into a machine without USB and SCSI (B9)', () => {
+  it('rejects a hot-plug into a machine without USB and SCSI', () => {
     expect(() => newCdromMarkup(machine('x86_64', 'q35'), 'hotplug', null)).toThrow(
       'adding a cd drive to n: it has no bus to plug it into',
     );
@@ -142,7 +142,7 @@ describe('newCdromMarkup', () => {
 });
 
 describe('withCdrom', () => {
-  it('adds a drive behind the disks of the machine and replaces none of them (B8, B9)', () => {
+  it('adds a drive after the disks of the machine', () => {
     const drive = /\n {4}<disk type='file' device='cdrom'>[\s\S]*?<\/disk>/.exec(q35Xml)?.[0] ?? '';
     const without = q35Xml.replace(drive, '');
     const added = `\n    <disk type='volume' device='cdrom'>
@@ -163,7 +163,7 @@ describe('withCdrom', () => {
     });
   });
 
-  it('brings a virtio controller to SCSI where there is none (B9)', () => {
+  it('adds a virtio controller for SCSI if there is none', () => {
     const virt = (controllers: string): string =>
       `<domain><name>n</name><os><type arch='aarch64' machine='virt'>hvm</type></os><devices>${controllers}</devices></domain>`;
     const drive = `<disk type='file' device='cdrom'>  <driver name='qemu' type='raw'/>  <target dev='sda' bus='scsi'/>  <readonly/></disk>`;

@@ -10,7 +10,7 @@ function paths(xml: string): Readonly<Record<string, string | null>> {
 }
 
 describe('devicePath', () => {
-  it('follows addresses through controllers and bridges to the root (B4)', () => {
+  it('follows addresses through controllers and bridges to the root', () => {
     expect(paths(q35Xml)).toEqual({
       'disk:vda': 'PciRoot(0x0)/Pci(0x2,0x0)/Pci(0x0,0x0)',
       'disk:sdb': 'PciRoot(0x0)/Pci(0x2,0x2)/Pci(0x0,0x0)/USB(0x0,0x0)/USB(0x1,0x0)',
@@ -22,7 +22,7 @@ describe('devicePath', () => {
     });
   });
 
-  it('names IDE positions, parallel SCSI units and expander buses (B4)', () => {
+  it('names IDE positions, parallel SCSI units and expander buses', () => {
     const xml = `<domain><name>n</name><devices>
       <disk device='cdrom'><target dev='hdd' bus='ide'/><address type='drive' bus='1' unit='1'/></disk>
       <disk><target dev='sda' bus='scsi'/><address type='drive' controller='0' unit='6'/></disk>
@@ -38,7 +38,7 @@ describe('devicePath', () => {
     });
   });
 
-  it('is null without an address, without the controller, on a loop of bridges and off PCI (B4)', () => {
+  it('is null without an address, without the controller, on a loop of bridges and off PCI', () => {
     expect(Object.values(paths(unusualXml))).toEqual([null, null, null, null]);
     const xml = `<domain><name>n</name><devices>
       <disk><target dev='sda' bus='sata'/><address type='drive' unit='0'/></disk>

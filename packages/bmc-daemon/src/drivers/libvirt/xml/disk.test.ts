@@ -19,7 +19,7 @@ const drive = (controller: number, bus: number, unit: number): string =>
   `<address type='drive' controller='${controller}' bus='${bus}' target='0' unit='${unit}'/>`;
 
 describe('a disk in a definition', () => {
-  it('is added behind the others and taken out again without a trace (S4)', () => {
+  it('is added after the others and removed without a trace', () => {
     for (const xml of [q35Xml, unusualXml]) {
       const target = freeDiskTarget([readDomain(xml)], 'virtio');
       const more = withDisk(xml, { ...added, target });
@@ -38,7 +38,7 @@ describe('a disk in a definition', () => {
     }
   });
 
-  it('may be a device or a volume that has no path (S4)', () => {
+  it('can be a device or a volume without a path', () => {
     const sources = (
       [
         { type: 'block', path: '/dev/vg/lv' },
@@ -51,7 +51,7 @@ describe('a disk in a definition', () => {
     ]);
   });
 
-  it('is no drive with removable media (S4)', () => {
+  it('is not a drive with removable media', () => {
     const xml = machine(disk('sda', 'sata').replace(`device='disk'`, `device='cdrom'`));
     expect(findDisk(readDomain(xml), 'sda')).toBeUndefined();
     expect(withoutDisk(xml, 'sda')).toBe(xml);
@@ -62,7 +62,7 @@ describe('a disk in a definition', () => {
 describe('the name of a new disk', () => {
   const free = (bus: string, ...disks: readonly string[]) => freeDiskTarget([readDomain(machine(disks.join('')))], bus);
 
-  it('is the first that no disk has, neither in the definition nor in the running machine (S4)', () => {
+  it('is the first free one in the definition and in the running machine', () => {
     expect(free('virtio')).toBe('vda');
     expect(free('virtio', disk('vda', 'virtio'), disk('vdc', 'virtio'))).toBe('vdb');
     const [defined, running] = [machine(disk('vda', 'virtio')), machine(disk('vdb', 'virtio'))].map((xml) =>
@@ -74,7 +74,7 @@ describe('the name of a new disk', () => {
     expect(free('sata', disk('sda', 'scsi'))).toBe('sdb');
   });
 
-  it('stands for a place on the bus that is free, too (S4)', () => {
+  it('has a free place on the bus', () => {
     expect(free('sata', disk('sdf', 'sata', drive(0, 0, 0)))).toBe('sdb');
     expect(
       free('scsi', disk('sdx', 'scsi', drive(0, 0, 8)), ...Array.from('abcdefg').map((c) => disk(`sd${c}`, 'usb'))),

@@ -13,7 +13,7 @@ const disks = (markup: string): readonly Disk[] =>
   readDomain(`<domain><name>n</name><devices>${markup}</devices></domain>`).devices.disks;
 
 describe('readDomain', () => {
-  it('reads identity, processors, memory and SMBIOS of a machine (B4)', () => {
+  it('reads identity, processors, memory and SMBIOS of a machine', () => {
     expect({ ...readDomain(q35Xml), devices: null }).toEqual({
       uuid: '8f7b0e4c-54c1-4b7e-9a59-b2d1c0f0a001',
       name: 'node-1',
@@ -55,7 +55,7 @@ describe('readDomain', () => {
     });
   });
 
-  it('reads what a definition leaves out as absent (B4)', () => {
+  it('reads missing data as absent', () => {
     const { devices, ...domain } = readDomain(unusualXml);
     expect(domain).toEqual({
       uuid: '11111111-2222-3333-4444-abcdefabcdef',
@@ -130,7 +130,7 @@ describe('readDomain', () => {
     ]);
   });
 
-  it('reads interfaces, host devices and controllers (B4)', () => {
+  it('reads interfaces, host devices and controllers', () => {
     const { interfaces, hostDevices, controllers } = readDomain(q35Xml).devices;
     expect(interfaces.map(withoutElement)).toEqual([
       {
@@ -199,11 +199,11 @@ describe('readDomain', () => {
     [`<disk type='vhostuser'><source type='unix' path='/s'/></disk>`, '/s'],
     [`<disk type='file'><source startupPolicy='optional'/></disk>`, null],
     [`<disk type='file'/>`, null],
-  ])('names the source of %s (B4)', (markup, name) => {
+  ])('names the source of %s', (markup, name) => {
     expect(disks(markup).map(({ source }) => source.name)).toEqual([name]);
   });
 
-  it('keeps the key of a USB device that has an address only while it is in use (B6)', () => {
+  it('keeps the key of a USB device that has an address only while it is in use', () => {
     const key = (address: string): readonly string[] =>
       readDomain(
         `<domain><name>n</name><devices><hostdev type='usb'><source startupPolicy='optional'><vendor id='0x1'/><product id='0x2'/>${address}</source></hostdev><redirdev bus='usb'/><redirdev bus='usb'/></devices></domain>`,
@@ -218,7 +218,7 @@ describe('readDomain', () => {
     [`<os><loader readonly='yes' type='pflash'>/OVMF_CODE.fd</loader></os>`, 'efi'],
     [`<os><loader type='rom'>/seabios.bin</loader></os>`, 'bios'],
     [`<os><type arch='aarch64' machine='virt'>hvm</type></os>`, 'bios'],
-  ])('reads the firmware of %s as %s (B6)', (os, firmware) => {
+  ])('reads the firmware of %s as %s', (os, firmware) => {
     expect(readDomain(`<domain><name>n</name>${os}</domain>`).firmware).toBe(firmware);
   });
 
@@ -227,11 +227,11 @@ describe('readDomain', () => {
     [`<cpu mode='host-model'/>`, 'host-model'],
     [`<cpu mode='custom'><model>EPYC</model></cpu>`, 'EPYC'],
     ['', null],
-  ])('names the processor of %j as %s (B4)', (cpu, model) => {
+  ])('names the processor of %j as %s', (cpu, model) => {
     expect(readDomain(`<domain><name>n</name><vcpu>2</vcpu>${cpu}</domain>`).processors.model).toBe(model);
   });
 
-  it('counts dies and clusters into the cores of a socket (B4)', () => {
+  it('counts dies and clusters into the cores of a socket', () => {
     const cpu = `<cpu><topology sockets='2' dies='2' clusters='2' cores='3' threads='2'/></cpu>`;
     expect(readDomain(`<domain><name>n</name><vcpu>48</vcpu>${cpu}</domain>`).processors).toEqual({
       count: 48,
@@ -242,7 +242,7 @@ describe('readDomain', () => {
     });
   });
 
-  it('refuses what is no domain (B8)', () => {
+  it('rejects other XML than a domain', () => {
     expect(() => readDomain('<network><name>n</name></network>')).toThrow('it has no <domain> with a name');
   });
 });
@@ -258,11 +258,11 @@ describe('readMemoryKiB', () => {
     [`<m unit='GB'>1</m>`, 976563],
     [`<m unit='G'>2</m>`, 2097152],
     [`<m unit='TiB'>1</m>`, 1073741824],
-  ])('reads %s as %d KiB, rounded up (B4)', (xml, size) => {
+  ])('reads %s as %d KiB, rounded up', (xml, size) => {
     expect(readMemoryKiB(parseXml(xml).root)).toBe(size);
   });
 
-  it.each([`<m unit='XB'>1</m>`, '<m>-1</m>', '<m>much</m>'])('refuses %s (B4)', (xml) => {
+  it.each([`<m unit='XB'>1</m>`, '<m>-1</m>', '<m>much</m>'])('refuses %s', (xml) => {
     expect(() => readMemoryKiB(parseXml(xml).root)).toThrow('is not a memory size');
   });
 });

@@ -14,14 +14,14 @@ const selected = `
     <loader stateless='no'/>`;
 
 describe('withFirmware', () => {
-  it('lets libvirt select UEFI firmware without Secure Boot, and takes it back byte for byte (B6, B8)', () => {
+  it('lets libvirt select UEFI firmware without Secure Boot, and reverts it byte for byte', () => {
     const efi = withFirmware(q35Xml, 'efi', none);
     expect(efi).toBe(q35Xml.replace('<os>', `<os firmware='efi'>`).replace(type, type + selected));
     expect(withFirmware(efi, 'bios', none)).toBe(q35Xml);
     expect(withFirmware(withFirmware(unusualXml, 'efi', none), 'bios', none)).toBe(unusualXml);
   });
 
-  it('maps a file as flash memory, with its template where one is given (B6)', () => {
+  it('maps a file as flash memory, with a given template', () => {
     const loader = `\n    <loader readonly='yes' type='pflash'>/fw/CODE &amp; more.fd</loader>`;
     const efi = withFirmware(q35Xml, 'efi', mapped);
     expect(efi).toBe(q35Xml.replace(type, type + loader));
@@ -31,12 +31,12 @@ describe('withFirmware', () => {
     );
   });
 
-  it('loads a file as ROM for Legacy (B6)', () => {
+  it('loads a file as ROM for Legacy', () => {
     const bios = withFirmware(q35Xml, 'bios', { loaderPath: '/fw/seabios.bin', nvramTemplate: null });
     expect(bios).toBe(q35Xml.replace(type, `${type}\n    <loader type='rom'>/fw/seabios.bin</loader>`));
   });
 
-  it('replaces firmware, features and variable store of another choice (B6)', () => {
+  it('replaces firmware, features and variable store of another choice', () => {
     const other = q35Xml
       .replace('<os>', `<os firmware="efi">`)
       .replace(
@@ -47,7 +47,7 @@ describe('withFirmware', () => {
     expect(withFirmware(other, 'efi', mapped)).toBe(withFirmware(q35Xml, 'efi', mapped));
   });
 
-  it('leaves a machine alone that boots as wanted already, with the firmware that its user chose (B6, B8)', () => {
+  it('keeps the firmware of the user if it has the requested type', () => {
     const secure = q35Xml.replace('<os>', `<os firmware='efi'>`);
     const own = withFirmware(q35Xml, 'efi', mapped).replace('</loader>', '</loader><nvram>/nvram/x.fd</nvram>');
     expect(withFirmware(secure, 'efi', none)).toBe(secure);
@@ -56,7 +56,7 @@ describe('withFirmware', () => {
     expect(withFirmware(q35Xml, 'bios', none)).toBe(q35Xml);
   });
 
-  it('refuses BIOS where the architecture has none, unless a file is mapped (B6)', () => {
+  it('rejects BIOS on an architecture without BIOS, unless a file is mapped', () => {
     const arm = `<domain><name>arm</name><os firmware='efi'><type arch='aarch64' machine='virt'>hvm</type></os></domain>`;
     expect(() => withFirmware(arm, 'bios', none)).toThrow(
       new DriverError('unsupported', 'setting the firmware of arm: aarch64 machines have no legacy firmware'),
@@ -66,7 +66,7 @@ describe('withFirmware', () => {
     );
   });
 
-  it('refuses a definition without an operating system type (B6)', () => {
+  it('rejects a definition without an operating system type', () => {
     expect(() => withFirmware('<domain><name>n</name></domain>', 'efi', none)).toThrow(
       'its definition has no <os><type>',
     );

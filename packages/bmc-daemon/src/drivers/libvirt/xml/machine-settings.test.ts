@@ -6,7 +6,7 @@ import { parseXml } from './parse.js';
 const small = (body: string): string => `<domain><name>n</name>${body}<devices/></domain>`;
 
 describe('withHardware', () => {
-  it('changes vCPUs and memory and nothing else, and back again byte for byte (S5)', () => {
+  it('changes only vCPUs and memory, and reverts byte for byte', () => {
     const xml = small(
       `<memory unit='MiB'>512</memory><currentMemory>524288</currentMemory><vcpu placement='static'>4</vcpu>`,
     );
@@ -23,7 +23,7 @@ describe('withHardware', () => {
     );
   });
 
-  it('takes the first interface out of the boot order, and puts it behind the others (S5)', () => {
+  it('removes the first interface from the boot order, and adds it at the end', () => {
     expect(bootsFromNetwork(q35Xml)).toBe(true);
     const without = withHardware(q35Xml, { networkBoot: false });
     expect(bootsFromNetwork(without)).toBe(false);
@@ -36,11 +36,11 @@ describe('withHardware', () => {
     ['vCPUs that are named one by one', '<vcpu>2</vcpu><vcpus/>', { cpuCount: 1 }, 'its definition names each vCPU'],
     ['memory in cells', '<memory>4096</memory><cpu><numa/></cpu>', { memoryMiB: 2 }, 'its definition has NUMA cells'],
     ['network boot without a network', '', { networkBoot: true }, 'it has no network interface'],
-  ])('refuses %s (S5)', (_what, body, change, why) => {
+  ])('refuses %s', (_what, body, change, why) => {
     expect(() => withHardware(small(body), change)).toThrow(why);
   });
 
-  it('goes as far as the definition does (S5)', () => {
+  it('accepts the maximum of the definition', () => {
     const limits = (body: string) => readLimits(parseXml(small(body)));
     expect(limits('<memory>2097152</memory><vcpu current="1">8</vcpu>')).toEqual({ cpuCount: 8, memoryMiB: 2048 });
     expect(limits('<maxMemory slots="2" unit="GiB">4</maxMemory><memory unit="GiB">1</memory>')).toEqual({

@@ -14,7 +14,7 @@ const plugged = q35Xml
   );
 
 describe('memory modules of a definition', () => {
-  it('are read with their size, and what they have of it now (S4)', () => {
+  it('are read with their total and present size', () => {
     const { memoryDevices, memorySlots } = readDomain(plugged);
     expect(memorySlots).toBe(16);
     expect(memoryDevices).toEqual([
@@ -30,7 +30,7 @@ describe("a machine that has the host's CPU", () => {
   const modelOf = (cpu: string, hostCpuModel: string | null) =>
     readSnapshot(q35Xml.replace(/<cpu [\s\S]*?<\/cpu>/, cpu), null, { ...off, hostCpuModel }).processors.model;
 
-  it('has its name where the host tells it, and no other machine does (S4)', () => {
+  it('has its name if the host reports it, and other machines do not', () => {
     const passed = `<cpu mode='host-passthrough'/>`;
     expect([modelOf(passed, 'EPYC-Rome'), modelOf(passed, null)]).toEqual(['EPYC-Rome', 'host-passthrough']);
     expect(modelOf(`<cpu mode='host-model'/>`, 'EPYC-Rome')).toBe('EPYC-Rome');

@@ -54,7 +54,7 @@ const inDomain = (markup: string): string =>
   `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
 
 describe('the metadata record', () => {
-  it('reads back as it was written, through the definition and through the metadata call (B17)', () => {
+  it('survives a write and a read, by the definition and by the metadata call', () => {
     const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\p{Cc}/gu, ''));
     const settings = fc.record({
       kept: fc.dictionary(
@@ -152,7 +152,7 @@ describe('the metadata record', () => {
     );
   });
 
-  it('has the CD drive of the first version, which named no kind of drive (S7, B17)', () => {
+  it('reads the CD drive of version 0.1, which had no device', () => {
     const old = `<machine><media drive='sda' image='http://h/x.iso' name='x.iso' source='/x' writeProtected='yes'/></machine>`;
     const [cd] = record.media ?? [];
     expect(readMetadata(inDomain(old)).media).toEqual([
@@ -161,20 +161,20 @@ describe('the metadata record', () => {
     expect(readMetadata(inDomain(old.replace('<media ', `<media device='tape' `))).media).toBeNull();
   });
 
-  it('is empty for a machine that no client has touched, whatever foreign metadata it has (B17)', () => {
+  it('is empty for a machine without changes, with any foreign metadata', () => {
     expect(readMetadata(q35Xml)).toEqual(emptyRecord);
     expect(readMetadata(unusualXml)).toEqual(emptyRecord);
     expect(withMetadata(q35Xml, emptyRecord)).toBe(q35Xml);
   });
 
-  it('stands beside foreign metadata, which stays byte for byte (B8, B17)', () => {
+  it('keeps foreign metadata byte for byte', () => {
     const xml = withMetadata(unusualXml, record);
     const own = /\n {4}<rackless:machine[\s\S]*<\/rackless:machine>/.exec(xml)?.[0] ?? '';
     expect(xml.replace(own, '')).toBe(unusualXml);
     expect(xml.indexOf(own)).toBe(unusualXml.indexOf('\n  </metadata>'));
   });
 
-  it('gets a <metadata> of its own behind what names the machine (B17)', () => {
+  it('adds <metadata> after the name of the machine', () => {
     expect(withMetadata(q35Xml, { ...emptyRecord, indicator: 'off' })).toBe(
       q35Xml.replace(
         '</description>',
@@ -183,13 +183,13 @@ describe('the metadata record', () => {
     );
   });
 
-  it('is found under any prefix and quoting that libvirt gives it (B17)', () => {
+  it('is found with any prefix and quotes', () => {
     const stored = asLibvirtStores(renderMetadata(record));
     const xml = `<domain><metadata>${stored.replaceAll('rackless:', 'ns0:').replace('xmlns:rackless', 'xmlns:ns0')}</metadata></domain>`;
     expect(readMetadata(xml)).toEqual(record);
   });
 
-  it('keeps children that a later version wrote, with and without our prefix (B17)', () => {
+  it('keeps children of a later version, with and without prefix', () => {
     const own = `<rackless:machine xmlns:rackless="${METADATA_URI}"><rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine>`;
     const xml = `<domain><metadata>${own}</metadata></domain>`;
     const read = readMetadata(xml);
@@ -204,7 +204,7 @@ describe('the metadata record', () => {
     `<machine><boot enabled='twice' target='cdrom'/></machine>`,
     `<machine><boot enabled='once'/></machine>`,
     `<machine><media drive='sda'/></machine>`,
-  ])('reads %s, which this version does not write, as never set (B17)', (markup) => {
+  ])('reads %s, an unknown format, as never set', (markup) => {
     expect(readMetadata(inDomain(markup))).toEqual(emptyRecord);
   });
 });

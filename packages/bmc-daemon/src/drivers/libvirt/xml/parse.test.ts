@@ -20,7 +20,7 @@ const everyElement = (element: XmlElement): readonly XmlElement[] => [
 ];
 
 describe('parseXml', () => {
-  it('says where every tag and value stands (B8)', () => {
+  it('gives the position of every tag and value', () => {
     for (const source of [unusualXml, q35Xml]) {
       for (const element of everyElement(parseXml(source).root)) {
         expect(source.startsWith(`<${element.name}`, element.start)).toBe(true);
@@ -37,7 +37,7 @@ describe('parseXml', () => {
     }
   });
 
-  it('decodes entities, character references and CDATA (B8)', () => {
+  it('decodes entities, character references and CDATA', () => {
     const { root } = parseXml(unusualXml);
     expect(textOf(child(root, 'name'))).toBe('odd & "quoted" \u2603');
     expect(textOf(child(root, 'title'))).toBe('a <title>');
@@ -46,7 +46,7 @@ describe('parseXml', () => {
     expect(info?.kind === 'element' ? info.text : null).toBe(` <disk device='cdrom'/> & `);
   });
 
-  it('resolves prefixes, and takes no foreign element for one of libvirt (B8)', () => {
+  it('resolves prefixes, and distinguishes foreign elements from those of libvirt', () => {
     const { root } = parseXml(
       `<domain xmlns:q='urn:q'><metadata><os xmlns='urn:o'><boot/></os><q:os><boot dev='x'/></q:os></metadata><os/></domain>`,
     );
@@ -72,17 +72,17 @@ describe('parseXml', () => {
     ['<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>', 'a declaration that libvirt does not write'],
     ['<a>&nbsp;</a>', 'unknown entity in "&nbsp;"'],
     ['<a>& b</a>', 'unknown entity in "& b"'],
-  ])('refuses %j: %s (B8)', (source, why) => {
+  ])('refuses %j: %s', (source, why) => {
     expect(() => parseXml(source)).toThrow(why);
   });
 
-  it('names the line of a fault and never the text, which may hold a password (B8)', () => {
+  it('names the line of a fault, but not the text, which may have a password', () => {
     expect(() => parseXml(`<a>\n<graphics passwd='secret'\n</a>`)).toThrow(/^reading domain xml on line 3: .*missing$/);
   });
 });
 
 describe('encoding', () => {
-  it('reads back what it wrote, in text and in either kind of quotes (B8)', () => {
+  it('is reversible in text and in both kinds of quotes', () => {
     // What XML 1.0 allows at all: no control characters but tab and line ends.
     const anyText = fc
       .string({ unit: 'binary' })

@@ -25,7 +25,7 @@ describe('a USB stick', () => {
   const readonly = { readonly: true, stick: 'sdz' };
   const { xml } = withImage(q35Xml, 'usb', image, readonly);
 
-  it('comes with its image behind the other disks, and goes with it without a trace (S7)', () => {
+  it('is added with its image after the other disks, and removed with it without a trace', () => {
     expect(xml).toContain(
       [
         `    <disk type='file' device='disk'>`,
@@ -40,12 +40,12 @@ describe('a USB stick', () => {
     expect(withoutImage(xml, 'usb', record('usb', 'sdz'))).toBe(q35Xml);
   });
 
-  it('can be written to where it is to be (S7)', () => {
+  it('is writable on request', () => {
     const writable = readDomain(withImage(q35Xml, 'usb', image, { readonly: false, stick: 'sdz' }).xml);
     expect(writable.devices.disks.at(-1)?.readonly).toBe(false);
   });
 
-  it('is no disk of the inventory, and makes Usb a boot device (S7)', () => {
+  it('is not a disk of the inventory, and makes Usb a boot device', () => {
     const kept = withMetadata(xml, { ...emptyRecord, media: [record('usb', 'sdz')] });
     const { media, disks, boot } = readSnapshot(kept, null, off);
     expect(media.find(({ device }) => device === 'usb')).toEqual({
@@ -67,7 +67,7 @@ describe('a USB stick', () => {
     expect(readSnapshot(xml, null, off).media.find(({ device }) => device === 'usb')?.inserted).toBe(false);
   });
 
-  it('gets a name that neither the definition nor the running machine has, and is plugged in by it (S7)', () => {
+  it('gets a free target in the definition and the running machine', () => {
     const taken = readDomain(q35Xml).devices.disks.map(({ target }) => target);
     const target = stickTarget([readDomain(q35Xml), readDomain(xml)]);
     expect([...taken, 'sdz']).not.toContain(target);
@@ -78,7 +78,7 @@ describe('a USB stick', () => {
     ]).toMatchObject(['sdy', { devices: { disks: [{ device: 'disk', bus: 'usb', target: 'sdy', readonly: true }] } }]);
   });
 
-  it('brings a controller to a machine whose USB is switched off, and can not be plugged into it (S7)', () => {
+  it('adds a controller to a machine without USB, and does not support hot-plug there', () => {
     const without = `<domain><name>n</name><devices><controller type='usb' index='0' model='none'/></devices></domain>`;
     expect(withImage(without, 'usb', image, readonly).xml).toContain(
       `<controller type='usb' index='0' model='qemu-xhci'/>`,
@@ -90,7 +90,7 @@ describe('a USB stick', () => {
 });
 
 describe('a floppy drive', () => {
-  it('is added where there is none, stays when it is empty, and makes Floppy a boot device (S7)', () => {
+  it('is added if there is none, stays when it is empty, and makes Floppy a boot device', () => {
     const { target, xml } = withImage(q35Xml, 'floppy', image, { readonly: true, stick: '' });
     expect(target).toBe('fda');
     expect(xml).toContain(`<target dev='fda' bus='fdc'/>`);
@@ -100,7 +100,7 @@ describe('a floppy drive', () => {
     expect(readSnapshot(emptied, null, off).boot.available).toContain('fd');
   });
 
-  it('of the user is protected as long as our disk is in it (S7)', () => {
+  it('of the user is protected while an inserted disk is in it', () => {
     const own = q35Xml.replace(
       '</devices>',
       `<disk type='file' device='floppy'><target dev='fdb' bus='fdc'/></disk></devices>`,
@@ -111,20 +111,20 @@ describe('a floppy drive', () => {
     expect(withoutImage(xml, 'floppy', record('floppy', 'fdb', false))).toBe(own);
   });
 
-  it('is a matter of PCs (S7)', () => {
+  it('is for PCs only', () => {
     const arm = q35Xml.replace(`arch='x86_64'`, `arch='aarch64'`);
     expect(canHaveDrive(readDomain(arm), 'floppy')).toBe(false);
     expect(() => withImage(arm, 'floppy', image, { readonly: true, stick: '' })).toThrow('it is not a PC');
     expect(readSnapshot(arm, null, off).media.map(({ device }) => device)).toEqual(['cdrom', 'usb']);
   });
 
-  it('can not be plugged in: a running guest gets a USB stick in its place (S7)', () => {
+  it('does not support hot-plug: a running guest gets a USB stick instead', () => {
     const { target, markup } = hotplugMarkup(readDomain(q35Xml), 'floppy', image, { target: 'fda', readonly: true });
     expect(markup).toContain(`<target dev='${target}' bus='usb' removable='on'/>`);
   });
 });
 
-describe('an image that QEMU reads from its server', () => {
+describe('a streamed image', () => {
   const network: MediaSource = {
     type: 'network',
     protocol: 'https',
@@ -135,7 +135,7 @@ describe('an image that QEMU reads from its server', () => {
     verify: false,
   };
 
-  it('is named by its URL, and shown as a stream (S7)', () => {
+  it('has its URL as name, and is shown as a stream', () => {
     const xml = withDriveMedia(q35Xml, 'sda', network);
     expect(xml).toContain(
       `<source protocol='https' name='/it&apos;s.iso' query='a=1&amp;b="2"'><host name='h.test' port='8443'/><ssl verify='no'/></source>`,

@@ -34,7 +34,7 @@ const state = (xml: string, knowledge = host) => secureBootState(readDomain(xml)
 const efi = ` firmware='efi'`;
 
 describe('secureBootState', () => {
-  it('is what the features say where libvirt selects the firmware (S5)', () => {
+  it('depends on the features if libvirt selects the firmware', () => {
     const on = { enabled: true, enrolled: true };
     const off = { enabled: false, enrolled: false };
     expect(state(machine(`<firmware><feature enabled='yes' name='secure-boot'/></firmware>`, efi))).toEqual(on);
@@ -46,7 +46,7 @@ describe('secureBootState', () => {
     expect(state(machine('', efi), knownByName)).toEqual({ enabled: null, enrolled: null });
   });
 
-  it('is what the variables are made of where the definition names them (S5)', () => {
+  it('depends on the template if the definition names the variables', () => {
     const named = (loader: string, template: string): string =>
       machine(`<loader type='pflash'>${loader}</loader><nvram template='${template}'/>`);
     expect(state(named('/fw/enrolled.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: true, enrolled: true });
@@ -69,7 +69,7 @@ describe('secureBootState', () => {
 });
 
 describe('withSecureBoot', () => {
-  it('leaves the choice of firmware to libvirt, and the place of the variables to the user (S5)', () => {
+  it('lets libvirt select the firmware, and keeps the path of the variables', () => {
     const xml = machine(
       `\n    <loader readonly='yes' type='pflash'>/fw/plain.fd</loader>\n    <nvram template='/fw/plain-vars.fd'>/own/n.fd</nvram>`,
       '',
@@ -92,7 +92,7 @@ describe('withSecureBoot', () => {
     expect(withSecureBoot(xml, 'setup', null)).toContain(`<feature enabled='no' name='enrolled-keys'/>`);
   });
 
-  it('names image and variables, with SMM as the image needs it (S5)', () => {
+  it('names image and variables, with SMM if the image requires it', () => {
     const files = { loaderPath: '/fw/a&b.fd', template: `/fw/it's.fd`, requiresSmm: true };
     const without = machine('', efi, '');
     expect(withSecureBoot(without, 'on', files)).toBe(
@@ -108,7 +108,7 @@ describe('withSecureBoot', () => {
     expect(plain).not.toMatch(/smm|secure=/);
   });
 
-  it('refuses a machine that boots by BIOS (S5)', () => {
+  it('rejects a BIOS machine', () => {
     expect(() => withSecureBoot(q35Xml, 'on', null)).toThrow(
       'switching Secure Boot of node-1: it boots by legacy BIOS, not by UEFI',
     );
@@ -116,7 +116,7 @@ describe('withSecureBoot', () => {
 });
 
 describe('the descriptors of a host', () => {
-  it('are read in order, and those that are none left out (S5)', async () => {
+  it('are read in order, without other files', async () => {
     expect(await readFirmwareImages(['/nowhere'])).toEqual([]);
     const known = firmwareKnowledge(await readFirmwareImages(), noTemplates);
     const os = {

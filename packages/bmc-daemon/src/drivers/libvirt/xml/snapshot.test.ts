@@ -26,7 +26,7 @@ const emptyDrive = {
 const emptyDrives = (['cdrom', 'floppy', 'usb'] as const).map((device) => ({ ...emptyDrive, device }));
 
 describe('readSnapshot', () => {
-  it('says everything of a machine that no client has touched (B4, B6)', () => {
+  it('has all data of a machine without changes', () => {
     expect(readSnapshot(q35Xml, null, off)).toEqual({
       uuid: '8f7b0e4c-54c1-4b7e-9a59-b2d1c0f0a001',
       name: 'node-1',
@@ -123,7 +123,7 @@ describe('readSnapshot', () => {
     });
   });
 
-  it('shows the override and the indicator that are kept with the machine (B6, B17)', () => {
+  it('shows the stored override and indicator', () => {
     const { xml, saved } = withBootOrder(unusualXml, 'network');
     const kept: MachineRecord = {
       ...emptyRecord,
@@ -149,7 +149,7 @@ describe('readSnapshot', () => {
     });
   });
 
-  it('offers network, CD and disk on a machine that has none of them, as Ironic wants it (B6, B9)', () => {
+  it('offers network, CD and disk on a machine without them, as Ironic expects', () => {
     const bare = `<domain><name>n</name><os><boot dev='network'/></os><devices/></domain>`;
     const { boot, media } = readSnapshot(bare, null, off);
     expect({ boot, media }).toEqual({
@@ -166,7 +166,7 @@ describe('readSnapshot', () => {
     });
   });
 
-  it('tells an image inserted over Redfish from the own one of the user (B9)', () => {
+  it('distinguishes an image inserted over Redfish from one of the user', () => {
     const media = {
       device: 'cdrom',
       drive: 'sda',
@@ -196,7 +196,7 @@ describe('readSnapshot', () => {
     expect(readSnapshot(kept, null, off).media).toEqual(emptyDrives);
   });
 
-  it('shows hardware and media as the running machine has them, boot as defined (B4)', () => {
+  it('shows hardware and media of the running machine, and boot settings of the definition', () => {
     const live = withDriveMedia(q35Xml, 'sda', { type: 'file', path: '/live.iso' })
       .replace(`<domain type='qemu'>`, `<domain type='qemu' id='5'>`)
       .replace(`<memory unit='KiB'>2097152`, `<memory unit='KiB'>1048576`)

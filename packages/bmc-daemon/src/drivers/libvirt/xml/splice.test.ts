@@ -10,7 +10,7 @@ function at(document: XmlDocument, ...path: readonly string[]): XmlElement {
 }
 
 describe('applySplices', () => {
-  it('keeps the order of insertions at one place, before a removal that starts there (B8)', () => {
+  it('keeps the order of insertions at one place, before a removal that starts there', () => {
     const splices = [
       { start: 1, end: 3, text: '' },
       { start: 1, end: 1, text: 'x' },
@@ -32,7 +32,7 @@ describe('applySplices', () => {
       { start: 0, end: 1 },
       { start: 3, end: 9 },
     ],
-  ])('refuses %j with %j (B8)', (...splices) => {
+  ])('refuses %j with %j', (...splices) => {
     expect(() =>
       applySplices(
         'abcd',
@@ -48,12 +48,12 @@ describe('setAttribute', () => {
     [`<a b="1" c='2'/>`, 'b', `it's "x"`, `<a b="it's &quot;x&quot;" c='2'/>`],
     [`<a b="1"/>`, 'c', `<&>`, `<a b="1" c="&lt;&amp;&gt;"/>`],
     [`<a ></a>`, 'c', 'x', `<a c='x' ></a>`],
-  ])('writes into %s in the quoting of the place (B8)', (source, name, value, result) => {
+  ])('writes into %s with the present quotes', (source, name, value, result) => {
     const document = parseXml(source);
     expect(applySplices(source, [setAttribute(document, document.root, name, value)])).toBe(result);
   });
 
-  it('is undone by removeAttribute, and nothing is removed that is not there (B8)', () => {
+  it('is reverted by removeAttribute, which ignores an absent attribute', () => {
     const source = `<a b="1"/>`;
     const document = parseXml(source);
     const edited = parseXml(applySplices(source, [setAttribute(document, document.root, 'c', 'x')]));
@@ -69,27 +69,24 @@ describe('insertChild', () => {
     ['behind the last node', undefined, `<d>\n\t<one/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n\t<new/>\n</d>\n`],
     ['before all others', null, `<d>\n\t<new/>\n\t<one/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n</d>\n`],
     ['behind a sibling', 'one', `<d>\n\t<one/>\n\t<new/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n</d>\n`],
-  ])(
-    'puts a child %s, on a line indented like its siblings, and removeElement takes it back (B8)',
-    (_, after, result) => {
-      const document = parseXml(source);
-      // The last node stands on the line of another element, so its own indentation says nothing.
-      const sibling = typeof after === 'string' ? at(document, after) : after;
-      const edited = applySplices(source, [insertChild(document, document.root, '<new/>', sibling)]);
-      expect(edited).toBe(result);
-      const back = parseXml(edited);
-      expect(applySplices(edited, [removeElement(back, at(back, 'new'))])).toBe(source);
-    },
-  );
+  ])('puts a child %s, on a line indented like its siblings, and removeElement takes it back', (_, after, result) => {
+    const document = parseXml(source);
+    // The last node stands on the line of another element, so its own indentation says nothing.
+    const sibling = typeof after === 'string' ? at(document, after) : after;
+    const edited = applySplices(source, [insertChild(document, document.root, '<new/>', sibling)]);
+    expect(edited).toBe(result);
+    const back = parseXml(edited);
+    expect(applySplices(edited, [removeElement(back, at(back, 'new'))])).toBe(source);
+  });
 
-  it('indents a child of several lines as a whole (B8)', () => {
+  it('indents a child of several lines as a whole', () => {
     const document = parseXml(source);
     expect(applySplices(source, [insertChild(document, at(document, 'two'), ['<new>', '  <in/>', '</new>'])])).toBe(
       `<d>\n\t<one/>\n\t<two>\n\t\t<x/>\n\t\t<new>\n\t\t  <in/>\n\t\t</new>\n\t</two><!-- end -->\n</d>\n`,
     );
   });
 
-  it('opens an empty element, two spaces in where nothing shows the step (B8)', () => {
+  it('opens an empty element, and indents by two spaces', () => {
     const edited = (text: string): string => {
       const document = parseXml(text);
       return applySplices(text, [insertChild(document, at(document, 'a'), '<new/>')]);
