@@ -1,16 +1,18 @@
-/** Requests as bytes, answers as bytes: nothing is added, decoded or forgiven. */
+/** Sends requests and receives answers as bytes, without changes and without decoding. */
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 
+/** A complete answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly text: string;
-  /** @throws {SyntaxError} where it is no JSON. */
+  /** Parses the body. @throws {SyntaxError} the body is not JSON. */
   json(): unknown;
 }
 
+/** Options of {@link call} and {@link open}. */
 export interface CallOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -18,20 +20,23 @@ export interface CallOptions {
   readonly body?: string | Buffer | object;
 }
 
-/** An answer whose head is here and whose body is still coming. */
+/** An answer whose body may still be arriving. */
 export interface OpenAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Pieces as they came. */
+  /** The received chunks. */
   readonly pieces: readonly Buffer[];
   readonly text: string;
-  /** How it ended; `cut` where it broke off. */
+  /** Resolves at the end of the answer; `cut`: it broke off. */
   readonly ended: Promise<'whole' | 'cut'>;
-  /** Goes away. */
+  /** Closes the connection. */
   leave(): void;
 }
 
-/** Sends a request on a connection of its own and waits for the head of the answer. @throws {Error} when the connection breaks before. */
+/**
+ * Sends a request on a new connection, and waits for the head of the answer.
+ * @throws {Error} the connection fails before the head.
+ */
 export function open(url: string, { method = 'POST', headers = {}, body }: CallOptions = {}): Promise<OpenAnswer> {
   const bytes =
     body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
@@ -53,7 +58,7 @@ export function open(url: string, { method = 'POST', headers = {}, body }: CallO
         response.on('data', (piece: Buffer) => pieces.push(piece));
         const ended = new Promise<'whole' | 'cut'>((resolveEnd) => {
           response.once('close', () => resolveEnd(response.complete ? 'whole' : 'cut'));
-          // What is meant is told by `complete`.
+          // `complete` shows whether the answer broke off.
           response.once('error', () => undefined);
         });
         resolve({
@@ -73,7 +78,7 @@ export function open(url: string, { method = 'POST', headers = {}, body }: CallO
   });
 }
 
-/** Sends a request and waits for the whole answer. @throws {Error} where it breaks off. */
+/** Sends a request, and waits for the whole answer. @throws {Error} the answer breaks off. */
 export async function call(url: string, options: CallOptions = {}): Promise<Answer> {
   const { status, headers, pieces, ended } = await open(url, options);
   if ((await ended) === 'cut')
@@ -83,7 +88,7 @@ export async function call(url: string, options: CallOptions = {}): Promise<Answ
   return { status, headers, body, text, json: () => JSON.parse(text) as unknown };
 }
 
-/** The data of a text of server-sent events, event by event; comments are left out. */
+/** Returns the data of each server-sent event, without comments. */
 export function eventData(text: string): readonly string[] {
   return text
     .split('\n\n')
@@ -91,14 +96,21 @@ export function eventData(text: string): readonly string[] {
     .filter((data) => data !== undefined);
 }
 
+/** Options of {@link exchangeBytes}. */
 export interface ExchangeOptions {
-  /** Says FIN after the bytes, as a client that has gone away; the server would wait for more otherwise. */
+  /**
+   * Sends FIN after the bytes, as a client that stops sending. Otherwise the server waits for more
+   * bytes.
+   */
   readonly finish?: boolean;
-  /** Goes as soon as what has come so far is enough. */
+  /** Returns whether the answer so far is enough. The client then closes the connection. */
   readonly until?: (answer: string) => boolean;
 }
 
-/** Everything that a server answers to these bytes until it closes, byte for byte as latin1. Empty: it just closed. */
+/**
+ * Sends bytes, and returns the server's answer until it closes, as latin1. Empty: it closed without
+ * an answer.
+ */
 export async function exchangeBytes(
   port: number,
   bytes: Buffer,
@@ -110,7 +122,7 @@ export async function exchangeBytes(
     pieces.push(piece);
     if (until?.(Buffer.concat(pieces).toString('latin1')) === true) socket.destroy();
   });
-  // A reset is a closed connection, too.
+  // A reset also closes the connection.
   socket.on('error', () => undefined);
   socket.once('end', () => socket.end());
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));

@@ -1,4 +1,4 @@
-/** The real command in a process of its own, as a person or systemd starts it. It is what `npm run build` made. */
+/** Runs the built command in its own process, as a person or systemd does. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -6,13 +6,15 @@ import { waitFor } from './wait.js';
 
 const BIN = join(import.meta.dirname, '../../bin/model-proxy.js');
 
+/** Options of {@link ProxyProcess}. */
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Of Node, before the command: `--expose-gc`. */
+  /** Options of Node before the command: `--expose-gc`. */
   readonly nodeFlags?: readonly string[];
 }
 
+/** A running command. The test ends it with {@link dispose}. */
 export class ProxyProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #exit: Promise<number | null>;
@@ -21,13 +23,13 @@ export class ProxyProcess {
   #stderr = '';
 
   constructor(args: readonly string[], { cwd, env = {}, nodeFlags = [] }: RunOptions = {}) {
-    // Only what every program needs: the environment of whoever runs the tests must not configure the proxy.
+    // Only the necessary variables: the environment of the tests must not configure the proxy.
     const { PATH = '', HOME = '' } = process.env;
     this.#child = spawn(process.execPath, [...nodeFlags, BIN, ...args], { cwd, env: { PATH, HOME, ...env } });
     this.#child.stdin.end();
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
-    // `close`: the process has ended and all that it said is here.
+    // `close`: the process has ended, and its whole output has arrived.
     this.#exit = once(this.#child, 'close').then(([code]) => {
       this.#ended = true;
       return code as number | null; // documented for this event
@@ -38,27 +40,27 @@ export class ProxyProcess {
     return this.#child.pid;
   }
 
-  /** Everything that it has said so far, on both ways. */
+  /** The output so far: stdout, then stderr. */
   get output(): string {
     return this.#stdout + this.#stderr;
   }
 
-  /** Waits until it says where it serves. @returns `http://127.0.0.1:12345`. */
+  /** Waits until the output contains the address. @returns `http://127.0.0.1:12345`. */
   async address(): Promise<string> {
     const [, address] = await this.said(/(https?:\/\/(?:127\.0\.0\.1|localhost):\d+)/);
     return address ?? '';
   }
 
-  /** Waits until something of that form has been said. @throws {Error} it ended or took too long. */
+  /** Waits until the output matches. @throws {Error} the process ended, or the time is over. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return waitFor(
       () => {
         const found = pattern.exec(this.output);
         if (found === null && this.#ended)
-          throw new Error(`it ended without saying ${String(pattern)}:\n${this.output}`);
+          throw new Error(`the process ended without ${String(pattern)}:\n${this.output}`);
         return found ?? undefined;
       },
-      () => `${String(pattern)} was not said:\n${this.output}`,
+      () => `the output has no ${String(pattern)}:\n${this.output}`,
     );
   }
 
@@ -66,7 +68,7 @@ export class ProxyProcess {
     this.#child.kill(name);
   }
 
-  /** Waits for its end. @returns the exit code; null: a signal ended it. */
+  /** Waits for the end of the process. @returns the exit code; null: a signal ended it. */
   async finished(): Promise<number | null> {
     await waitFor(
       () => (this.#ended ? true : undefined),
@@ -75,7 +77,7 @@ export class ProxyProcess {
     return this.#exit;
   }
 
-  /** Ends it, whatever it is doing. */
+  /** Kills the process. */
   async dispose(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exit;

@@ -1,4 +1,7 @@
-/** A whole proxy within this process, on a configuration file that the test writes, as `model-proxy --config FILE` reads it. */
+/**
+ * Runs a whole proxy in this process, with a configuration file of the test, as `model-proxy
+ * --config FILE` does.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,25 +11,27 @@ import { startProxy } from '../../src/proxy.js';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { API_KEY, type TestUpstream } from './upstream.js';
 
+/** A running proxy. */
 export interface TestProxy {
   /** `http://127.0.0.1:12345`. */
   readonly url: string;
   readonly port: number;
-  /** Of the configuration file. */
+  /** Path of the configuration file. */
   readonly file: string;
   readonly warnings: readonly string[];
-  /** Everything that was logged so far, line by line. */
+  /** Returns the lines of the log so far. */
   logged(): readonly string[];
-  /** Writes another configuration; nothing reads it until {@link reload}. */
+  /** Writes another configuration. The proxy reads it with {@link reload}. */
   configure(yaml: string): void;
   reload(): void;
   close(): Promise<void>;
 }
 
+/** Options of {@link startTestProxy}. */
 export interface TestProxyOptions {
   readonly detailedDebug?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
-  /** How often files are looked at; never unless said, so that only the test reloads. */
+  /** Time between checks of the files. Default: no checks, so that only the test reloads. */
   readonly watchIntervalMs?: number;
 }
 
@@ -34,19 +39,23 @@ export interface TestProxyOptions {
 const NEVER_MS = 3_600_000;
 /** The public name of the model in {@link sampleConfig}. */
 export const PUBLIC_MODEL = 'public-model';
-/** What answers of {@link SAMPLE_MODEL} call it. */
+/** The name of {@link SAMPLE_MODEL} in answers. */
 export const ANSWERED_MODEL = `hosted_vllm/${SAMPLE_MODEL}`;
 
+/** Options of {@link sampleConfig}. */
 export interface SampleConfigOptions {
   /** Lines for the params block: `timeout: 5`. */
   readonly params?: readonly string[];
   /** Lines for the settings block, after `ssl_verify`. */
   readonly settings?: readonly string[];
-  /** Further blocks, as they stand in the file. */
+  /** Lines with more blocks. */
   readonly more?: readonly string[];
 }
 
-/** A file as the specification's sample: one model, its upstream, key and CA bundle. */
+/**
+ * Returns a configuration as in the specification's sample: a model, its upstream, key and CA
+ * bundle.
+ */
 export function sampleConfig(
   upstream: TestUpstream,
   { params = [], settings = [], more = [] }: SampleConfigOptions = {},
@@ -67,7 +76,10 @@ export function sampleConfig(
   ].join('\n');
 }
 
-/** Starts a proxy on any port of the loopback address. @throws {Error} where it would not start. */
+/**
+ * Starts a proxy on a free port of the loopback address.
+ * @throws {Error} the proxy does not start.
+ */
 export async function startTestProxy(yaml: string, options: TestProxyOptions = {}): Promise<TestProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-proxy-'));
   const file = join(folder, 'config.yaml');

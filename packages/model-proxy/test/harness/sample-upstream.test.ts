@@ -10,7 +10,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** As a client that trusts the authority. */
+/** Sends a request as a client that trusts the authority. */
 function ask(upstream: TestUpstream, path: string, body: object, key = API_KEY, ca = upstream.caFile): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -89,7 +89,7 @@ describe('the sample upstream', () => {
     });
   });
 
-  it('lets nobody in without its key, and is believed by nobody without its authority', async () => {
+  it('rejects a wrong key, and clients without its authority reject its certificate', async () => {
     const { status, text } = await ask(upstream, 'chat/completions', chat, 'wrong');
     expect(status).toBe(401);
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'invalid_api_key' } });
@@ -101,7 +101,7 @@ describe('the sample upstream', () => {
     }
   });
 
-  it('streams tokens, usage where it is asked for, and the end', async () => {
+  it('streams tokens, the usage if requested, and [DONE]', async () => {
     const { text } = await ask(upstream, 'chat/completions', {
       ...chat,
       stream: true,
@@ -113,7 +113,7 @@ describe('the sample upstream', () => {
     expect(events.at(-2)).toContain('"total_tokens":8');
   });
 
-  it('plays the script of a request and remembers what it received and sent', async () => {
+  it('runs the script of a request, and records the request and its answer', async () => {
     const script: readonly Step[] = [{ write: ': hello\n\n' }, event('{"n": 1.0}'), done, { end: true }];
     const { text } = await ask(upstream, 'chat/completions', { ...chat, stream: true, script });
     expect(text).toBe(': hello\n\ndata: {"n": 1.0}\n\ndata: [DONE]\n\n');
@@ -123,7 +123,7 @@ describe('the sample upstream', () => {
     expect(await upstream.ended(last)).toBe('answered');
   });
 
-  it('resets a connection below TLS when it is told to', async () => {
+  it('resets a connection below TLS', async () => {
     await expect(
       ask(upstream, 'chat/completions', { ...chat, script: [{ write: 'half' }, { cut: 'reset' }] }),
     ).rejects.toMatchObject({ code: 'ECONNRESET' });

@@ -1,43 +1,49 @@
 /**
- * How an upstream misbehaves: a request says it itself, in a member `script` of its body. OpenAI knows no such parameter, so that a
- * proxy forwards it, and one upstream serves any number of tests at once.
+ * Scripts for faults of an upstream. The request has the script in the member `script` of its body,
+ * which is not an OpenAI parameter, so the proxy forwards it. So a single upstream serves many
+ * tests at once.
  */
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Exchange } from '../../sample-upstream/server.js';
 
-/** One thing after the other. */
+/** A step of a script. */
 export type Step =
-  /** Status line and headers; without this step, 200 and JSON, or an event stream where the request wants one. */
+  /**
+   * Sends status line and headers. Default: 200 with JSON, or an event stream if the request asks
+   * for it.
+   */
   | { readonly head: number; readonly headers?: Readonly<Record<string, string>> }
-  /** A piece of the body, in a write of its own; as often as `times` says. */
+  /** Writes a chunk of the body, `times` times. */
   | { readonly write: string; readonly times?: number }
-  /** The same for bytes that are no text. */
+  /** Writes a chunk of bytes. */
   | { readonly base64: string }
-  /** Into the socket past Node's HTTP: nothing of the head is added, and nothing of chunked encoding. */
+  /** Writes to the socket directly, without a head and without chunked encoding. */
   | { readonly raw: string }
   | { readonly waitMs: number }
   /** Waits until {@link Gates.open} of that name. */
   | { readonly gate: string }
-  /** The whole answer of the sample, after what came before: a delay, say. */
+  /** Sends the sample's whole answer, for example after a delay. */
   | { readonly answer: true }
   | { readonly end: true }
-  /** Ends the connection: with FIN (`close`), or with RST (`reset`). */
+  /** Ends the connection with FIN (`close`) or RST (`reset`). */
   | { readonly cut: 'close' | 'reset' }
-  /** Nothing more, for ever. */
+  /** Sends nothing more, without end. */
   | { readonly hang: true };
 
-/** Where scripts wait until a test lets them go on. Open gates stay open. */
+/** Gates at which scripts wait until a test opens them. Open gates stay open. */
 export class Gates {
   readonly #open = new Set<string>();
   readonly #waiting = new Map<string, (() => void)[]>();
 
+  /** Opens a gate permanently. */
   open(name: string): void {
     this.#open.add(name);
     for (const resolve of this.#waiting.get(name) ?? []) resolve();
     this.#waiting.delete(name);
   }
 
+  /** Waits until a gate is open. */
   pass(name: string): Promise<void> {
     if (this.#open.has(name)) return Promise.resolve();
     return new Promise((resolve) => {
@@ -46,21 +52,22 @@ export class Gates {
   }
 }
 
+/** The environment of a script. */
 export interface Stage {
   readonly gates: Gates;
-  /** The TCP socket below the request's, TLS or not: only it can be reset. */
+  /** Returns the TCP socket of a request, also below TLS. Only a TCP socket can be reset. */
   socketOf(exchange: Exchange): Socket;
 }
 
-/** The script of a request; undefined: it has none. */
+/** Returns the script of a request; undefined: none. */
 export function scriptOf({ json }: Exchange): readonly Step[] | undefined {
   const script = json?.['script'];
   return Array.isArray(script) ? (script as readonly Step[]) : undefined; // only tests of this folder write them
 }
 
 /**
- * Plays a script to its end or to that of the connection.
- * @returns whether the sample's own answer has to follow.
+ * Runs a script until it ends or the connection ends.
+ * @returns whether the sample's own answer follows.
  */
 export async function play(script: readonly Step[], exchange: Exchange, stage: Stage): Promise<boolean> {
   const { response, json } = exchange;
@@ -99,7 +106,7 @@ export async function play(script: readonly Step[], exchange: Exchange, stage: S
   return false;
 }
 
-/** A write of its own: what follows does not come in the same piece, as far as a sender can say. */
+/** Writes a chunk, and waits, so that later bytes arrive in another chunk if possible. */
 function written(sink: { write(chunk: Buffer, done: () => void): boolean } | null, chunk: Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (sink === null) resolve();
@@ -107,9 +114,10 @@ function written(sink: { write(chunk: Buffer, done: () => void): boolean } | nul
   });
 }
 
-/** An SSE event with this JSON text. */
+/** Makes the step for an SSE event with this JSON text. */
 export function event(text: string): Step {
   return { write: `data: ${text}\n\n` };
 }
 
+/** The step for the end of a stream. */
 export const done: Step = { write: 'data: [DONE]\n\n' };

@@ -1,19 +1,25 @@
-/** Time limits of a proxy in this process that pass only when a test says so: load ends none early, and no test waits for one. */
+/**
+ * Fake time for the deadlines of a proxy in this process. The test moves the time, so load cannot
+ * end requests early, and tests need not wait.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, jest } from '@jest/globals';
 
 /** A tick of the proxy's clock (src/upstream/time-bounds). */
 const STEP_MS = 50;
 
-/** Turns of the event loop, which sockets need, and the time of day, which `waitFor` asks. */
+/**
+ * Functions that stay real: turns of the event loop for sockets, and the time of day for `waitFor`.
+ */
 export const REAL_TURNS = ['Date', 'hrtime', 'nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const;
 
+/** Options of {@link stopTime}. */
 export interface StopTimeOptions {
-  /** Stops every timer, not the clock of the time limits alone. */
+  /** `all` stops all timers, `limits` only the clock of the deadlines. */
   readonly timers: 'all' | 'limits';
 }
 
-/** Stops the clock for the suite that calls it, before that suite starts a proxy. */
+/** Stops the clock for a suite. Call this before the suite starts a proxy. */
 export function stopTime({ timers }: StopTimeOptions = { timers: 'limits' }): void {
   beforeAll(() => {
     jest.useFakeTimers({
@@ -25,7 +31,7 @@ export function stopTime({ timers }: StopTimeOptions = { timers: 'limits' }): vo
   });
 }
 
-/** Lets so much time pass. What has come to a socket is read in between, as in a process that nothing holds up. */
+/** Moves the time. Reads the sockets between ticks, as a process without load does. */
 export async function passTime(ms: number): Promise<void> {
   await nextTurn();
   for (let passed = 0; passed < ms; passed += STEP_MS) {
@@ -34,7 +40,7 @@ export async function passTime(ms: number): Promise<void> {
   }
 }
 
-/** Lets so much time pass in one turn, as when this process is held up: nothing is read in between. */
+/** Moves the time in a single turn without reading the sockets, as a blocked process does. */
 export function holdUp(ms: number): void {
   jest.advanceTimersByTime(ms);
 }

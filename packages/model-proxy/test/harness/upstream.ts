@@ -1,4 +1,7 @@
-/** The upstream of the suites: the sample behind a certificate of a private authority, scripted by requests, with a memory. */
+/**
+ * The upstream of the suites: the sample upstream with a certificate of a private authority. It
+ * runs the scripts of requests, and records all requests.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -11,46 +14,48 @@ import type { JsonObject } from '../../sample-upstream/requests.js';
 import { Gates, play, scriptOf, type Stage } from './script.js';
 import { waitFor } from './wait.js';
 
-/** What the upstream wants to see in Authorization. */
+/** The key that the upstream expects. */
 export const API_KEY = 'sk-upstream-0123456789abcdef';
 
-/** One request as the upstream saw it. */
+/** A request at the upstream. */
 export interface Received {
   readonly method: string;
   readonly url: string;
-  /** Name, value, name, value; as they were spelled. */
+  /** Name, value, name, value; in the original case. */
   readonly rawHeaders: readonly string[];
   readonly headers: IncomingMessage['headers'];
-  /** The bytes of the body; undefined: it did not come to its end. */
+  /** The body; undefined: incomplete. */
   body: Buffer | undefined;
   json: JsonObject | null;
   /** The bytes of the answer's body so far. */
   readonly sent: Buffer[];
-  /** How it ended: `aborted` where the client went first. */
+  /** How the request ended. `aborted`: the client closed the connection first. */
   outcome: 'open' | 'answered' | 'aborted';
 }
 
+/** Options of {@link TestUpstream.start}. */
 export interface TestUpstreamOptions extends Partial<
   Pick<SampleUpstreamOptions, 'models' | 'reportedModel' | 'tokenMs' | 'port'>
 > {
   readonly apiKey?: string | null;
-  /** Issued by another authority, for another host, expired: what a client must refuse. Made by {@link TestUpstream.authority}'s like. */
+  /** Makes another certificate, for example an expired one, which a client must reject. */
   readonly certificate?: (folder: string, authority: Authority) => Promise<CertificateFiles>;
-  /** `false`: HTTP. */
+  /** `false`: plain HTTP. */
   readonly secure?: boolean;
-  /** Clients must show a certificate of the same authority. */
+  /** Whether clients must have a certificate of the same authority. */
   readonly clientCertificates?: boolean;
 }
 
+/** A running upstream. */
 export class TestUpstream {
-  /** For whatever a test needs; removed by {@link close}. */
+  /** A folder for the test; {@link close} removes it. */
   readonly folder: string;
   readonly authority: Authority;
   readonly gates = new Gates();
   readonly received: Received[] = [];
-  /** Why what came was no HTTP. */
+  /** Faults of requests that were not HTTP. */
   readonly malformed: string[] = [];
-  /** TCP connections so far. */
+  /** Number of TCP connections so far. */
   connections = 0;
   readonly #sample: SampleUpstream;
 
@@ -60,7 +65,7 @@ export class TestUpstream {
     this.#sample = sample;
   }
 
-  /** Starts one with an authority of its own. */
+  /** Starts an upstream with a new authority. */
   static async start(options: TestUpstreamOptions = {}): Promise<TestUpstream> {
     const { apiKey = API_KEY, secure = true, certificate, clientCertificates = false, ...rest } = options;
     const folder = mkdtempSync(join(tmpdir(), 'rackless-upstream-'));
@@ -68,7 +73,7 @@ export class TestUpstream {
     const tls = secure ? await (certificate?.(folder, authority) ?? authority.issue('server')) : null;
     const sockets = new Map<number | undefined, Socket>();
     const seen = new WeakMap<IncomingMessage, Received>();
-    // The server calls back only when the class below exists.
+    // The callbacks of the server run after `current` is set.
     const self: { current?: TestUpstream } = {};
     const sample = await startSampleUpstream({
       ...rest,
@@ -94,14 +99,14 @@ export class TestUpstream {
     });
     const upstream = new TestUpstream(folder, authority, sample);
     self.current = upstream;
-    // A suite that fails before it can close anything must end all the same.
+    // A suite that fails before it closes the upstream must end, too.
     sample.server.unref();
     sample.server.on('connection', (socket: Socket) => {
       upstream.connections += 1;
       sockets.set(socket.remotePort, socket);
     });
     sample.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // A connection that is cut is no malformed request.
+      // A closed connection is no malformed request.
       if (error.code?.startsWith('HPE_') === true) upstream.malformed.push(error.message);
       socket.destroy();
     });
@@ -113,30 +118,32 @@ export class TestUpstream {
     return this.#sample.apiBase;
   }
 
+  /** Port of the upstream. */
   get port(): number {
     return this.#sample.port;
   }
 
+  /** Path of the authority's certificate. */
   get caFile(): string {
     return this.authority.caFile;
   }
 
-  /** The last request that came. @throws {Error} there was none. */
+  /** Returns the last request. @throws {Error} there was no request. */
   get last(): Received {
     const last = this.received.at(-1);
     if (last === undefined) throw new Error('the upstream has received nothing');
     return last;
   }
 
-  /** Waits until a request of these has come. */
+  /** Waits for a request that matches. */
   waitForRequest(matches: (received: Received) => boolean): Promise<Received> {
     return waitFor(
       () => this.received.find(matches),
-      () => `no such request came to the upstream; ${this.received.length} others did`,
+      () => `the upstream got no such request, but ${this.received.length} others`,
     );
   }
 
-  /** Waits until the request has ended. @returns how. */
+  /** Waits for the end of a request. @returns its outcome. */
   async ended(received: Received): Promise<Received['outcome']> {
     await waitFor(
       () => (received.outcome === 'open' ? undefined : true),
@@ -145,23 +152,27 @@ export class TestUpstream {
     return received.outcome;
   }
 
+  /** Removes the recorded requests. */
   forget(): void {
     this.received.length = 0;
     this.malformed.length = 0;
   }
 
-  /** Ends it as a crash does; the folder stays until {@link close}. */
+  /**
+   * Closes the server and its connections, as after a crash. The folder stays until {@link close}.
+   */
   async stop(): Promise<void> {
     if (!this.#sample.server.listening) return;
     await this.#sample.close();
   }
 
-  /** Listens again, at the same port, with the same certificate. */
+  /** Listens again on the same port with the same certificate. */
   async restart(): Promise<void> {
     this.#sample.server.listen(this.port, '127.0.0.1');
     await once(this.#sample.server, 'listening');
   }
 
+  /** Closes the server and removes the folder. */
   async close(): Promise<void> {
     await this.stop();
     rmSync(this.folder, { recursive: true });
@@ -179,7 +190,7 @@ function recordOf(request: IncomingMessage, response: ServerResponse): Received 
     sent: [],
     outcome: 'open',
   };
-  // What the answer's owner writes is what has to reach the client.
+  // Records the bytes that the upstream writes, which must reach the client.
   const [write, end] = [response.write.bind(response), response.end.bind(response)];
   const keep = (chunk: unknown) => {
     if (typeof chunk === 'string') record.sent.push(Buffer.from(chunk));
@@ -188,13 +199,13 @@ function recordOf(request: IncomingMessage, response: ServerResponse): Received 
   response.write = ((...words: Parameters<typeof write>) => {
     keep(words[0]);
     return write(...words);
-  }) as typeof write; // its overloads are one function
+  }) as typeof write; // the overloads have a single implementation
   response.end = ((...words: Parameters<typeof end>) => {
-    // `end` writes through `write` only where nothing else has been written: it is counted here alone.
+    // `end` may call `write`. Restores `write`, so that the chunk is recorded only once.
     response.write = write;
     keep(words[0]);
     return end(...words);
-  }) as typeof end; // the same
+  }) as typeof end; // as above
   response.once('close', () => {
     record.outcome = response.writableFinished ? 'answered' : 'aborted';
   });

@@ -1,10 +1,13 @@
-/** Waiting for what happens elsewhere: bounded, and with a complaint that says what was missing. */
+/** Waits for events, with a time limit and an error text that says what is missing. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Longer than anything healthy takes on a loaded machine. */
+/** Longer than any successful wait on a loaded machine. */
 const PATIENCE_MS = 120_000;
 
-/** Asks again until there is an answer. @throws {Error} with the complaint. */
+/**
+ * Calls `ask` until it returns a value.
+ * @throws {Error} the time is over; with the text of `complaint`.
+ */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   complaint: () => string,
@@ -20,10 +23,15 @@ export async function waitFor<T>(
   }
 }
 
-/** Looks that must agree. Between two of them this process, to which both ends belong, reads and writes what it can. */
+/**
+ * Number of equal counts in a row. Between two counts, this process reads and writes on both ends.
+ */
 const AGREEING_LOOKS = 40;
 
-/** Waits until what is counted stays the same because somebody holds it up. @throws {Error} with the complaint. */
+/**
+ * Waits until a count stops to change because of backpressure.
+ * @throws {Error} the time is over; with the text of `complaint`.
+ */
 export async function settled(count: () => number, complaint: () => string): Promise<number> {
   let [before, agreeing] = [0, 0];
   return waitFor(() => {

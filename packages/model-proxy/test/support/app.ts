@@ -1,4 +1,7 @@
-/** The app before one real upstream, on real sockets, without a configuration file: for the tests beside the sources. */
+/**
+ * Runs the app with a real upstream on real sockets, without a configuration file. For tests next
+ * to the sources.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +14,7 @@ import { createUpstream } from '../../src/upstream/send.js';
 import type { Upstream } from '../../src/upstream/upstream.js';
 import { makeDeployment } from './deployment.js';
 
-/** What the upstream was sent. */
+/** A request at the upstream. */
 export interface Asked {
   readonly method: string;
   readonly url: string;
@@ -20,30 +23,31 @@ export interface Asked {
   readonly request: IncomingMessage;
 }
 
-/** Answers as an upstream. */
+/** Sends the upstream's answer. */
 export type Answering = (asked: Asked, response: ServerResponse) => void;
 
+/** A running app and its upstream. */
 export interface ServedApp {
   /** `http://127.0.0.1:12345`. */
   readonly url: string;
   readonly port: number;
   readonly upstreamPort: number;
   readonly app: App;
-  /** Requests that came to the upstream with their body. */
+  /** Complete requests at the upstream. */
   readonly asked: Asked[];
-  /** What it answers from now on. */
+  /** Sends the upstream's answers from now on. */
   answering: Answering;
-  /** Lines of the log so far, as JSON; then forgotten. */
+  /** Returns the lines of the log since the last call, as JSON. */
   lines(): Record<string, unknown>[];
   close(): Promise<void>;
 }
 
-/** A deployment of `hosted_vllm` with nothing special about it. */
+/** Makes a deployment of `hosted_vllm` with default settings. */
 export function deploymentAt(apiBase: string, changed: Partial<Deployment> = {}): Deployment {
   return makeDeployment({ upstreamModel: 'served/model', apiBase, apiKey: 'sk-upstream-0123456789', ...changed });
 }
 
-/** Settings with one deployment, and nothing else set. */
+/** Makes settings with defaults for everything except the deployments. */
 export function settingsOf(deployments: readonly Deployment[], changed: Partial<ProxySettings> = {}): ProxySettings {
   return {
     deployments,
@@ -65,7 +69,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
   };
 }
 
-/** An answer in JSON. */
+/** Makes an answer in JSON. */
 export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Answering {
   return (_asked, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -73,12 +77,14 @@ export function json(value: unknown, status = 200, headers: Readonly<Record<stri
   };
 }
 
+/** Options of {@link serveApp}. */
 export interface ServeOptions {
   readonly settings?: Partial<ProxySettings>;
   readonly deployment?: Partial<Deployment>;
   readonly app?: Partial<Pick<AppOptions, 'detailedDebug' | 'passThrough'>>;
 }
 
+/** Starts the app and its upstream. */
 export async function serveApp({ settings, deployment, app: more }: ServeOptions = {}): Promise<ServedApp> {
   const asked: Asked[] = [];
   const state: { answering: Answering } = { answering: json({ id: 'x', model: 'served/model' }) };
@@ -134,7 +140,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
       await upstream.close();
       await closed(upstreamServer);
       app.close();
-      // What it still holds it would write when jest has long gone.
+      // The log must not write after jest has ended.
       log.flush();
     },
   };

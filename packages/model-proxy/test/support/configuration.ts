@@ -1,4 +1,4 @@
-/** Configurations that are written, loaded and looked at. */
+/** Writes and loads configurations of tests. */
 import { afterAll, beforeAll } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,28 +8,33 @@ import { ConfigError, loadConfig, type Flags, type LoadedConfig } from '../../sr
 import type { Environment } from '../../src/settings.js';
 import type { Deployment } from '../../src/providers/deployment.js';
 
+/** Flags and environment of a test. */
 export interface Given {
   readonly flags?: Flags;
   readonly environment?: Environment;
 }
 
+/** Functions for the configurations of a suite. */
 export interface ConfigurationFixture {
-  /** A path in the suite's folder. */
+  /** Returns a path in the suite's folder. */
   readonly at: (name: string) => string;
-  /** Writes a file into the folder. */
+  /** Writes a file in the folder. */
   readonly write: (name: string, text: string) => void;
-  /** Makes a certificate of its own authority: `<name>.pem` and `<name>.key`. */
+  /** Makes a self-signed certificate: `<name>.pem` and `<name>.key`. */
   readonly makeCertificate: (name: string) => void;
-  /** Loads a text as config.yaml; only loopback is listened at, so that nothing is to be warned of that. @throws {ConfigError} */
+  /**
+   * Loads a text as config.yaml. Listens only on loopback, to avoid a warning.
+   * @throws {ConfigError}
+   */
   readonly load: (text: string, given?: Given) => LoadedConfig;
-  /** The first deployment of a text. */
+  /** Returns the first deployment of a configuration. */
   readonly deployment: (text: string, given?: Given) => Deployment;
-  /** What is wrong with a text, without the folder's name; empty: it can be used. */
+  /** Returns the faults of a configuration without the folder's path; empty: valid. */
   readonly faults: (text: string, given?: Given) => readonly string[];
   readonly warnings: (text: string, given?: Given) => readonly string[];
 }
 
-/** To be called where a suite's hooks are. */
+/** Makes the fixture. Call this in a `describe` or at the top of a suite. */
 export function configurationFixture(): ConfigurationFixture {
   let folder = '';
   const at = (name: string) => path.join(folder, name);
@@ -75,7 +80,7 @@ export function configurationFixture(): ConfigurationFixture {
   };
 }
 
-/** A file with one model, lines of more params, and more blocks. */
+/** Returns a configuration with a model, more params and more blocks. */
 export function oneModel(params: readonly string[] = [], blocks = ''): string {
   return [
     'model_list:',

@@ -1,11 +1,11 @@
-/** A deployment for tests of what is done with one. */
+/** Makes deployments for tests. */
 import type { Deployment, Timeouts } from '../../src/providers/deployment.js';
 import { findProvider } from '../../src/providers/index.js';
 
-/** No bound at all. */
+/** No timeouts. */
 export const UNBOUNDED: Timeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
 
-/** One of `hosted_vllm` with nothing special about it but what is given. */
+/** Makes a deployment of `hosted_vllm` with default settings except the given ones. */
 export function makeDeployment(given: Partial<Deployment> = {}): Deployment {
   return {
     id: 'deployment-1',
