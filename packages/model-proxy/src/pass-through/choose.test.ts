@@ -39,7 +39,7 @@ const vllm = made('vllm', 'hosted_vllm', { apiBase: 'https://vllm-2/v1', useInPa
 const env = made('env', 'openai', { apiBase: 'https://env/v1' });
 
 describe('the deployment of a provider', () => {
-  it('is the first with use_in_pass_through, else that of the environment', () => {
+  it('is the first with use_in_pass_through, or else the one from the environment', () => {
     const of = (...words: Parameters<typeof choosing>) =>
       chooseProvider('openai', undefined, '/openai/x', choosing(...words)).deployment;
     expect(of([oss, gpt, other, marked])).toBe(marked);
@@ -48,7 +48,7 @@ describe('the deployment of a provider', () => {
     expect(chooseProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss, vllm], env)).deployment).toBe(vllm);
   });
 
-  it('is that of a public name which is open, and takes the place of no other name', () => {
+  it('is the deployment of a public name with use_in_pass_through; other names select nothing', () => {
     const second = made('second', 'openai', { useInPassThrough: true });
     const all = choosing([gpt, second, marked, oss, vllm]);
     const of = (family: 'openai' | 'vllm', model: string) => {
@@ -57,14 +57,14 @@ describe('the deployment of a provider', () => {
     };
     expect(of('openai', 'marked')).toEqual(['marked', 'marked-upstream']);
     expect(of('openai', 'gpt-9')).toEqual(['second', 'gpt-9']);
-    // Its key is not for raw requests.
+    // Without use_in_pass_through, raw requests must not use its key.
     expect(of('openai', 'gpt')).toEqual(['second', 'gpt']);
     expect(of('vllm', 'vllm')).toEqual(['vllm', 'vllm-upstream']);
-    // A public name of another provider is no reason to send its key there.
+    // A public name of another provider must not select that provider's key.
     expect(of('vllm', 'gpt')).toEqual(['vllm', 'gpt']);
   });
 
-  it('that is not open is a clear 400', () => {
+  it('without use_in_pass_through is a 400 that names the setting', () => {
     expect(refusal(() => chooseProvider('vllm', 'x', '/vllm/score', choosing([gpt, oss], env)))).toEqual([
       400,
       '/vllm/score: no deployment is configured that it could be passed on to: set use_in_pass_through: true for a model of hosted_vllm/ in model_list.',
@@ -81,19 +81,19 @@ describe('the deployment of a file', () => {
   const of = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
     chooseFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
 
-  it('is the one that there is', () => {
+  it('is the only one', () => {
     expect(of({}, [oss])).toBe(oss);
     expect(of({}, [gpt, made('again', 'openai')])).toBe(gpt);
     expect(of({}, [], env)).toBe(env);
   });
 
-  it("is OpenAI's, or the environment's, or the marked one, among several", () => {
+  it("is among several the marked one, OpenAI's, or the environment's", () => {
     expect(of({}, [oss, gpt])).toBe(gpt);
     expect(of({}, [oss, made('x', 'hosted_vllm', { apiBase: 'https://v2/v1' })], env)).toBe(env);
     expect(of({}, [gpt, other, marked, oss])).toBe(marked);
   });
 
-  it('is that of a public name or of a provider, whichever is named, and of a name always the same', () => {
+  it('is selected by public name or provider, and always the same for a name', () => {
     const all = [gpt, other, oss];
     expect(of({ models: ['other'] }, all)).toBe(other);
     expect(of({ provider: 'hosted_vllm' }, all)).toBe(oss);
@@ -108,7 +108,7 @@ describe('the deployment of a file', () => {
     );
   });
 
-  it('that is unclear, unknown or not there is a 400 that says how to choose', () => {
+  it('is a 400 that says how to choose if it is ambiguous, unknown or missing', () => {
     const two = [gpt, other];
     expect(refusal(() => of({}, two))).toEqual([
       400,

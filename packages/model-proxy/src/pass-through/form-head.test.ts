@@ -8,7 +8,7 @@ const field = (name: string, value: string) =>
 const file = (content: string) =>
   `--b o\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\ncontent-type: x/y\r\n\r\n${content}`;
 
-/** Pushes pieces until it is known. */
+/** Pushes chunks until the result is known. */
 function read(text: string, size: number): { head: FormHead; pushed: number } {
   const reader = FormHeadReader.of(TYPE, wanted);
   if (reader === undefined) throw new Error('no form');
@@ -21,39 +21,42 @@ function read(text: string, size: number): { head: FormHead; pushed: number } {
 }
 
 describe('the head of a form', () => {
-  it.each([1, 7, 10_000])('gives the fields before the file, and the form without them, in pieces of %d', (size) => {
-    const text = `${field('purpose', 'batch')}${field('model', ' gpt ')}${field('custom_llm_provider', 'openai')}${file('{}')}`;
-    const { head, pushed } = read(`${text}\r\n--b o--\r\n`, size);
-    expect(Object.fromEntries(head.fields)).toEqual({ model: 'gpt', custom_llm_provider: 'openai' });
-    const rest = `${field('purpose', 'batch')}${file('{}')}\r\n--b o--\r\n`;
-    expect(rest.startsWith(head.rest.toString())).toBe(true);
-    expect(head.rest.length + head.removed).toBe(pushed);
-  });
+  it.each([1, 7, 10_000])(
+    'has the fields before the file, and the form without them, with chunks of %d bytes',
+    (size) => {
+      const text = `${field('purpose', 'batch')}${field('model', ' gpt ')}${field('custom_llm_provider', 'openai')}${file('{}')}`;
+      const { head, pushed } = read(`${text}\r\n--b o--\r\n`, size);
+      expect(Object.fromEntries(head.fields)).toEqual({ model: 'gpt', custom_llm_provider: 'openai' });
+      const rest = `${field('purpose', 'batch')}${file('{}')}\r\n--b o--\r\n`;
+      expect(rest.startsWith(head.rest.toString())).toBe(true);
+      expect(head.rest.length + head.removed).toBe(pushed);
+    },
+  );
 
-  it('is known at the file, which is not waited for', () => {
+  it('is known at the beginning of the file', () => {
     const reader = FormHeadReader.of(TYPE, wanted);
     expect(reader?.push(Buffer.from(field('purpose', 'batch')))).toBeUndefined();
     expect(reader?.push(Buffer.from(file('half')))?.fields.size).toBe(0);
   });
 
-  it('takes the first of two, and leaves both out', () => {
+  it('uses the first of two fields, and removes both', () => {
     const { head } = read(`${field('model', 'a')}${field('model', 'b')}${file('')}`, 1000);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', file('')]);
   });
 
-  it('ends where a part has two names, which the upstream may judge', () => {
+  it('ends at a part with two names, which the upstream checks', () => {
     const twice = '--b o\r\nContent-Disposition: form-data; name="model"; name="x"\r\n\r\na\r\n';
     const { head } = read(`${field('model', 'a')}${twice}${field('model', 'b')}--b o--`, 1000);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', `${twice}${field('model', 'b')}--b o--`]);
   });
 
-  it('that has no file ends with the form', () => {
+  it('without a file ends with the form', () => {
     const { head } = read(`${field('model', 'a')}${field('x', 'y')}--b o--`, 5);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', `${field('x', 'y')}--b o--`]);
   });
 
   it.each(['', 'no form at all', '--b o', '--b ox\r\n', '\r\n--b o\r\n', field('purpose', 'cut').slice(0, 40)])(
-    'of %j is passed on as it is',
+    'of %j is forwarded unchanged',
     (text) => {
       const { head } = read(text, 3);
       expect(head.fields.size).toBe(0);
@@ -61,18 +64,21 @@ describe('the head of a form', () => {
     },
   );
 
-  it('is looked for no further than 64 KB', () => {
+  it('ends after 64 KB', () => {
     const { head, pushed } = read(`${field('x', 'y'.repeat(200_000))}${field('model', 'late')}`, 10_000);
     expect([head.fields.size, pushed]).toEqual([0, 70_000]);
   });
 
-  it.each(['application/json', 'multipart/form-data', 'multipart/mixed; boundary=x', ''])('is none of %j', (type) => {
-    expect(FormHeadReader.of(type, wanted)).toBeUndefined();
-  });
+  it.each(['application/json', 'multipart/form-data', 'multipart/mixed; boundary=x', ''])(
+    'does not exist for %j',
+    (type) => {
+      expect(FormHeadReader.of(type, wanted)).toBeUndefined();
+    },
+  );
 
-  it('reads each part once, however small the pieces are', () => {
+  it('reads each part once, also with small chunks', () => {
     let read = 0;
-    // The method itself: it is called on the buffer of the moment.
+    // The original method, which needs the current buffer as `this`.
     const original: Buffer['toString'] = Reflect.get(Buffer.prototype, 'toString') as Buffer['toString'];
     const spy = jest.spyOn(Buffer.prototype, 'toString').mockImplementation(function (
       this: Buffer,

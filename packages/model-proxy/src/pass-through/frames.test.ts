@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
 
-/** A frame as RFC 6455 §5.2 draws it, its length in so many bits as it takes. */
+/** Makes a frame (RFC 6455 §5.2) with the shortest form of its length. */
 function frame(opcode: number, length: number, mask: 'masked' | 'plain'): Buffer {
   const bit = mask === 'masked' ? 0x80 : 0;
   const extended = length < 126 ? Buffer.alloc(0) : Buffer.alloc(length < 65_536 ? 2 : 8);
@@ -14,8 +14,8 @@ function frame(opcode: number, length: number, mask: 'masked' | 'plain'): Buffer
 
 const lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 70_000];
 
-describe('the place in a direction of a WebSocket', () => {
-  it.each([1, 2, 3, 13, 1024, Infinity])('is between frames where a frame ends, in pieces of %d', (size) => {
+describe('the position in a direction of a WebSocket', () => {
+  it.each([1, 2, 3, 13, 1024, Infinity])('is between frames after each frame, with chunks of %d bytes', (size) => {
     const frames = lengths.flatMap((length) => [frame(2, length, 'masked'), frame(1, length, 'plain')]);
     const bytes = Buffer.concat(frames);
     const ends = new Set<number>([0]);
@@ -31,7 +31,7 @@ describe('the place in a direction of a WebSocket', () => {
     expect([cursor.isBetweenFrames, cursor.isClosed]).toEqual([true, false]);
   });
 
-  it('is behind the end once a close frame has passed', () => {
+  it('is closed after a close frame', () => {
     const cursor = new FrameCursor();
     cursor.push(frame(1, 200, 'plain'));
     expect(cursor.isClosed).toBe(false);
@@ -40,10 +40,10 @@ describe('the place in a direction of a WebSocket', () => {
   });
 });
 
-describe('the goodbye', () => {
+describe('the close frame of a shutdown', () => {
   const payload = Buffer.from([0x03, 0xe9, ...Buffer.from('bye')]);
 
-  it('is a close frame with 1001 and its reason, masked where a server reads it', () => {
+  it('has code 1001 and a reason, and is masked for servers', () => {
     expect(goingAway('bye')).toEqual(Buffer.from([0x88, 0x05, ...payload]));
     const masked = maskedGoingAway('bye');
     const key = masked.subarray(2, 6);
@@ -52,7 +52,7 @@ describe('the goodbye', () => {
     expect(maskedGoingAway('bye').subarray(2, 6)).not.toEqual(key);
   });
 
-  it('has no longer reason than a control frame may have', () => {
+  it('rejects a reason that is too long for a control frame', () => {
     expect(goingAway('x'.repeat(123))).toHaveLength(127);
     expect(() => goingAway('x'.repeat(124))).toThrow(new RangeError('a close frame has no room for 124 bytes'));
   });

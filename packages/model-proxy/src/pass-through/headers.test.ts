@@ -16,7 +16,7 @@ function up(head: IncomingHttpHeaders, extraHeaders: Readonly<Record<string, str
 }
 
 describe('the headers of a raw request', () => {
-  it('go on where they are about the request', () => {
+  it('are forwarded if they are about the request', () => {
     const head = {
       accept: 'application/json',
       'accept-encoding': 'gzip',
@@ -29,7 +29,7 @@ describe('the headers of a raw request', () => {
     expect(up(head)).toEqual({ ...head, ...ours });
   });
 
-  it('stay where they are about the client, its key or the connection', () => {
+  it('are not forwarded if they are about the client, its key or the connection', () => {
     const kept = {
       authorization: 'Bearer client',
       'api-key': 'client',
@@ -68,12 +68,12 @@ describe('the headers of a raw request', () => {
     expect(up(kept)).toEqual(ours);
   });
 
-  it('give way to what is configured', () => {
+  it('are replaced by configured headers', () => {
     const extra = { 'openai-organization': 'org-ours', 'openai-beta': 'ours' };
     expect(up({ 'openai-beta': 'client' }, extra)).toEqual({ ...ours, ...extra });
   });
 
-  it('offer the subprotocols without the one that is a key', () => {
+  it('contain the subprotocols without the key', () => {
     const head = { 'sec-websocket-protocol': 'realtime, openai-insecure-api-key.client,openai-beta.realtime-v1' };
     expect(up({ ...head, 'sec-websocket-key': 'abc' })).toEqual({
       ...ours,
@@ -85,7 +85,7 @@ describe('the headers of a raw request', () => {
 });
 
 describe('the headers of a raw answer', () => {
-  it('come back but for those that would act in the name of the proxy', () => {
+  it('are forwarded, except those that would act for the proxy', () => {
     const raw = ['Content-Type', 'a/b', 'Content-Length', '3', 'Content-Encoding', 'gzip', 'X-Request-Id', 'req_1'];
     raw.push('Location', 'https://upstream/x', 'ETag', '"1"', 'x-litellm-version', '9', 'Link', 'a', 'Link', 'b');
     const kept = ['Connection', 'X-Hop', 'X-Hop', '1', 'Set-Cookie', 'a=b', 'Transfer-Encoding', 'chunked'];

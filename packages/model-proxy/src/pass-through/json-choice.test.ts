@@ -6,21 +6,21 @@ const of = (...pieces: string[]) => jsonChoice(pieces.map((piece) => Buffer.from
 const text = (chunks: readonly Buffer[]) => Buffer.concat(chunks).toString();
 
 describe('the JSON of a raw request', () => {
-  it('tells texts and lists of them at its top', () => {
+  it('has texts and lists of texts at its top', () => {
     const json = of('{"model":"a","target_model_names":"x, y,","li', 'st":["p",1,"q"],"n":1,"in":{"model":"b"}}');
     expect([json.text('model'), json.text('n'), json.text('none')]).toEqual(['a', undefined, undefined]);
     expect(['target_model_names', 'list', 'n'].map((name) => json.texts(name))).toEqual([['x', 'y'], ['p', 'q'], []]);
     expect([json.streams, of('{"stream": true}').streams]).toEqual([false, true]);
   });
 
-  it('changes in the one member, or loses it, and nowhere else', () => {
+  it('changes or loses only the selected member', () => {
     const json = of('{ "model" : "a" , "n": 1.0, "x": {"model": "a"} }');
     expect(text(json.replaced('model', 'b"c'))).toBe('{ "model" : "b\\"c" , "n": 1.0, "x": {"model": "a"} }');
     expect(text(json.replaced('none', 'b'))).toBe('{ "model" : "a" , "n": 1.0, "x": {"model": "a"} }');
     expect(JSON.parse(text(json.without(new Set(['model']))))).toEqual({ n: 1, x: { model: 'a' } });
   });
 
-  it.each(['[1]', '{"model":"a"', 'no', ''])('may be %j, which is for the upstream to judge', (body) => {
+  it.each(['[1]', '{"model":"a"', 'no', ''])('may be %j, which the upstream checks', (body) => {
     const json = of(body);
     expect([json.text('model'), json.texts('model'), json.streams]).toEqual([undefined, [], false]);
     expect(text(json.without(new Set(['model'])))).toBe(body);
@@ -28,7 +28,7 @@ describe('the JSON of a raw request', () => {
   });
 
   it.each(['{"model":"a","model":"b"}', '{"mod\\u0065l":"a"}', '{"model":"a","Model":"b"}'])(
-    'does not choose twice: %s',
+    'is rejected if it is ambiguous: %s',
     (body) => {
       expect(() => of(body).text('model')).toThrow(ProxyError);
     },

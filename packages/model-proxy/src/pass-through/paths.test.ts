@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { acceptsPath, rawTarget, staysBelow, upstreamUrl, type RawTarget } from './paths.js';
 
-describe('a path that is passed through', () => {
+describe('a raw path', () => {
   it.each<[string, RawTarget]>([
     ['/openai/v1/models', { kind: 'provider', family: 'openai', rest: 'v1/models' }],
     ['/openai_passthrough/v1/responses?x=1', { kind: 'provider', family: 'openai', rest: 'v1/responses' }],
@@ -15,12 +15,12 @@ describe('a path that is passed through', () => {
     ['/hosted_vllm/v1/files', { kind: 'files', provider: 'hosted_vllm', rest: 'files' }],
     ['/v1/realtime?model=m', { kind: 'realtime', rest: 'realtime' }],
     ['/realtime', { kind: 'realtime', rest: 'realtime' }],
-  ])('%s is understood', (url, target) => {
+  ])('%s is parsed', (url, target) => {
     expect(rawTarget(url)).toEqual(target);
   });
 
   it.each(['/openai', '/vllm', '/openais/x', '/v1/filesystem', '/v1/realtime/sessions', '/v1/chat/completions', '/'])(
-    '%s is none',
+    '%s is not raw',
     (path) => {
       expect([acceptsPath(path), rawTarget(path)]).toEqual([false, undefined]);
     },
@@ -48,13 +48,13 @@ describe('a path that leads out of its base', () => {
     'a\tb',
     'a%zz',
     'caf\u00e9',
-  ])('is seen in %j', (rest) => {
+  ])('is found in %j', (rest) => {
     expect(staysBelow(rest)).toBe(false);
     expect(rawTarget(`/openai/${rest}`)).toBeUndefined();
   });
 
   it.each(['v1/models', 'v1/files/file-..x', 'a/...', '.well-known/x', 'a%20b', '100%25', 'x@y:1', 'a//b'])(
-    'is not seen in %j',
+    'is not found in %j',
     (rest) => {
       expect(staysBelow(rest)).toBe(true);
     },

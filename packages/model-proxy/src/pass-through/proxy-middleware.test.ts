@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { loadProxyMiddleware } from './proxy-middleware.js';
 
 describe('http-proxy-middleware', () => {
-  it('loads where Node has no util._extend any more, and leaves Node as it was', async () => {
-    const node = util as { _extend?: unknown }; // left out of its declarations, or will be
+  it('loads in a Node without util._extend, and does not change Node', async () => {
+    const node = util as { _extend?: unknown }; // missing in newer declarations
     const former = node._extend;
     delete node._extend;
     try {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { queryOf, queryText, valueIn, withValue } from './query.js';
 
 describe('a query', () => {
-  it('stays as it was written, but for what is changed', () => {
+  it('keeps its original text, except for changed values', () => {
     const query = queryOf('/x?after=file%2D1&limit=20&&flag&model=a+b&z=%zz#f?no=1');
     expect(queryText(query)).toBe('?after=file%2D1&limit=20&flag&model=a+b&z=%zz');
     expect(queryText(withValue(query, 'model', 'c/d&e'))).toBe('?after=file%2D1&limit=20&flag&model=c%2Fd%26e&z=%zz');
@@ -15,13 +15,13 @@ describe('a query', () => {
     ]);
   });
 
-  it('is searched for the first of several names that says something', () => {
+  it('has the first value of several names that is not empty', () => {
     const query = queryOf('/x?provider=&custom_llm_provider=openai&provider=vllm');
     expect(valueIn(query, 'provider', 'custom_llm_provider')).toBe('openai');
     expect(valueIn(query, 'model')).toBeUndefined();
   });
 
-  it('that is not there adds nothing, and what may not stand in one is escaped', () => {
+  it('that is missing adds nothing, and invalid characters are escaped', () => {
     expect(queryText(queryOf('/x'))).toBe('');
     expect(queryText(queryOf('/x?'))).toBe('');
     expect(queryText(queryOf('/x?a=é b'))).toBe('?a=%C3%A9%20b');

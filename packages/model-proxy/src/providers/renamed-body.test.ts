@@ -59,15 +59,15 @@ const request = fc
   .tuple(plain, fc.oneof(fc.constant({}), special), fc.boolean())
   .map(([first, second, isFirst]) => (isFirst ? { ...first, ...second } : { ...second, ...first }));
 
-describe('a request of which only the model’s name changes', () => {
-  it('is what it would have been if it had been prepared like any other', () => {
+describe('a request in which only the model’s name changes', () => {
+  it('is the same as with the full preparation', () => {
     let quick = 0;
     const property = fc.property(request, fc.constantFrom(...providers), fc.nat(), (body, provider, at) => {
       const object = scan(JSON.stringify(body), at);
       const renamed = renamedBody(object, optionsFor(provider, []));
       if (renamed === undefined) return;
       quick += 1;
-      // A parameter that is nowhere keeps it from being quick, and changes nothing.
+      // A drop path that does not exist forces the full preparation, and changes nothing.
       const prepared = prepareRequestBody(object, optionsFor(provider, ['no_such_parameter']));
       expect(Buffer.concat(renamed).toString()).toBe(Buffer.concat(prepared).toString());
     });
@@ -75,7 +75,7 @@ describe('a request of which only the model’s name changes', () => {
     expect(quick).toBeGreaterThan(50);
   });
 
-  it('is no other: what has to be refused or changed is left to who does it', () => {
+  it('is found only if nothing must be rejected or changed', () => {
     const isQuick = (body: object, provider: string) =>
       renamedBody(scan(JSON.stringify(body), 0), optionsFor(provider, [])) !== undefined;
     expect(isQuick({ model: 'a', messages: [{ role: 'user', content: 'x' }], temperature: 1 }, 'hosted_vllm')).toBe(

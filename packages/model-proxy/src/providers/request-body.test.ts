@@ -29,7 +29,7 @@ function prepare(text: string, given: Given = {}): Buffer[] {
   } = given;
   const scanner = new JsonObjectScanner();
   const bytes = Buffer.from(text);
-  // In memory of their own, as they come from a socket: chunks that follow each other in memory are one.
+  // Each chunk has its own memory, as from a socket. Adjacent chunks in memory would be joined.
   for (let at = 0; at < bytes.length; at += chunkBytes) scanner.push(Buffer.from(bytes.subarray(at, at + chunkBytes)));
   const options: RequestBodyOptions = {
     endpoint: { path: endpoint },
@@ -53,7 +53,7 @@ function refusal(text: string, given: Given = {}): unknown {
   return 'accepted';
 }
 
-/** The member that an error 400 names. */
+/** Returns the parameter in an error 400. */
 function refusedParameter(text: string, given: Given = {}): unknown {
   try {
     prepare(text, given);
@@ -65,7 +65,7 @@ function refusedParameter(text: string, given: Given = {}): unknown {
 }
 
 describe('the body for the upstream', () => {
-  it('has the upstream’s name for the model, and every other byte as it came', () => {
+  it('has the upstream’s name for the model, and all other bytes unchanged', () => {
     expect(
       sent(
         '{ "messages" : [ ],\n"model":"public", "top_k" : 1.50, "guided_json":{"a":[]}, "chat_template_kwargs":{} }\n',
@@ -78,7 +78,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('lacks OpenAI’s parameters that the upstream does not understand, if they may be dropped', () => {
+  it('lacks OpenAI parameters that the upstream does not support, with drop_params', () => {
     const text = '{"model":"p","messages":[],"service_tier":"flex","reasoning_effort":"high","temperature":0}';
     expect(sent(text, { dropParams: true })).toBe('{"model":"served","messages":[],"temperature":0}');
     expect(sent(text, { dropParams: true, to: 'hosted_vllm' })).toBe(
@@ -87,7 +87,7 @@ describe('the body for the upstream', () => {
     expect(sent(text, { upstream: 'gpt-5' })).toBe(text.replace('"p"', '"gpt-5"'));
   });
 
-  it('is refused otherwise, naming every one of them in LiteLLM’s words', () => {
+  it('is rejected without drop_params, with the names of all of them in LiteLLM’s words', () => {
     expect(refusal('{"model":"p","messages":[],"verbosity":"low","store":true}', { to: 'hosted_vllm' })).toEqual({
       status: 400,
       message:
@@ -100,7 +100,7 @@ describe('the body for the upstream', () => {
     });
   });
 
-  it('obeys the request before the deployment, and "true" as true', () => {
+  it('obeys the request rather than the deployment, and reads "true" as true', () => {
     const text = (drop: string): string => `{"model":"p","drop_params":${drop},"store":true}`;
     expect(sent(text('true'))).toBe('{"model":"served"}');
     expect(sent(text('"True"'))).toBe('{"model":"served"}');
@@ -109,7 +109,7 @@ describe('the body for the upstream', () => {
     expect(sent(text('null'), { dropParams: true })).toBe('{"model":"served"}');
   });
 
-  it('is never refused for user, n of 1, stream, stream_options and max_retries', () => {
+  it('is never rejected for user, n of 1, stream, stream_options and max_retries', () => {
     const text = '{"model":"p","user":"u","n":1,"stream":true,"stream_options":{},"max_retries":3}';
     expect(sent(text, { to: 'mistral' })).toBe('{"model":"served","stream":true}');
     expect(sent(text)).toBe('{"model":"served","n":1,"stream":true,"stream_options":{}}');
@@ -119,12 +119,12 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p","n":2}', { to: 'mistral' })).toBe('n');
   });
 
-  it('takes null for absent', () => {
+  it('treats null as missing', () => {
     expect(sent('{"model":"p","store":null,"temperature":null}')).toBe('{"model":"served","temperature":null}');
     expect(sent('{"model":"p","seed":null}', { defaults: { seed: 7 } })).toBe('{"model":"served","seed":7}');
   });
 
-  it('keeps what allowed_openai_params allow, of the deployment and of the request', () => {
+  it('has the parameters in allowed_openai_params of the deployment and of the request', () => {
     expect(sent('{"model":"p","store":true}', { allowedOpenaiParams: ['store'] })).toBe(
       '{"model":"served","store":true}',
     );
@@ -138,7 +138,7 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p","allowed_openai_params":"store"}')).toBe('allowed_openai_params');
   });
 
-  it('lacks what additional_drop_params name, at any depth, supported or not', () => {
+  it('lacks the parameters in additional_drop_params, at any depth, supported or not', () => {
     const text =
       '{"model":"p","response_format":{},"store":1,"tools":[{"a":1, "input_examples":[1]},{"input_examples":2},{"b":{"input_examples":3}}],"top_k":1}';
     const additionalDropParams = [
@@ -160,7 +160,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('gets the deployment’s defaults where the request has none of its own', () => {
+  it('gets the deployment’s defaults for missing parameters', () => {
     expect(sent('{"model":"p","temperature":1}', { defaults: { temperature: 0.2, seed: 7, top_k: [1] } })).toBe(
       '{"model":"served","temperature":1,"seed":7,"top_k":[1]}',
     );
@@ -168,7 +168,7 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p"}', { defaults: { store: true } })).toBe('store');
   });
 
-  it('gets extra_body at its top: the request’s own, and over it the deployment’s', () => {
+  it('gets extra_body at its top; the deployment’s replaces the request’s', () => {
     expect(
       sent('{"model":"p","extra_body":{"a" : 1.0,"b":2,"seed":3, "store":true},"seed":1}', {
         extraBody: { b: { c: 1 }, stop: 'x' },
@@ -212,14 +212,14 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('is spelled as the dialect wants it', () => {
+  it('has the parameter names of the dialect', () => {
     expect(sent('{"max_completion_tokens":5,"model":"p","seed":1,"max_tokens":9}', { to: 'mistral' })).toBe(
       '{"model":"served","max_tokens":5,"random_seed":1}',
     );
     expect(sent('{"model":"p","max_completion_tokens":5}')).toBe('{"model":"served","max_completion_tokens":5}');
   });
 
-  it('of other endpoints passes whatever it has', () => {
+  it('of other endpoints is forwarded with all parameters', () => {
     const text = '{"model":"served","store":true,"reasoning":{},"input":"x","user":"u"}';
     for (const endpoint of ['responses', 'rerank', 'moderations', 'anything'])
       expect(sent(text, { endpoint })).toBe(text);
@@ -229,7 +229,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('is refused where what it says to the proxy is too much to be done for one client', () => {
+  it('is rejected if its parameters for the proxy are too large', () => {
     const many = (count: number, item: (index: number) => string): string =>
       Array.from({ length: count }, (_, index) => item(index)).join(',');
     const drops = (count: number): string =>
@@ -244,7 +244,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('treats members that stand there twice alike', () => {
+  it('treats repeated members in the same way', () => {
     expect(sent('{"model":"p","store":1,"seed":1,"store":2,"seed":2}', { dropParams: true })).toBe(
       '{"model":"served","seed":1,"seed":2}',
     );
@@ -255,7 +255,7 @@ describe('the body for the upstream', () => {
 describe('the body for vLLM', () => {
   const to = 'hosted_vllm';
 
-  it('has tools without strict and additionalProperties: false, where these are keywords', () => {
+  it('has tools without the keywords strict and additionalProperties: false', () => {
     const tools =
       '[ {"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object","properties":{"strict":{"type":"string"},' +
       '"o":{"type":"object","additionalProperties":false, "x":1},"additionalProperties":{"type":"null"}},"additionalProperties":false}}},' +
@@ -318,7 +318,7 @@ describe('the body for vLLM', () => {
     );
   });
 
-  it('has an object for an image’s address, video_url for videos and thoughts as content', () => {
+  it('has objects for image URLs, video_url for videos, and thinking blocks as content', () => {
     const messages = (...list: string[]): string => `{"model":"served","messages":[${list.join(' , ')}]}`;
     const image = (url: string): string =>
       `{"role":"user","content":[{"type":"image_url", "image_url" : ${url}},{"type":"text","text":"image_url"}]}`;
@@ -344,14 +344,14 @@ describe('the body for vLLM', () => {
     expect(sent(given)).toBe(given);
   });
 
-  it('passes messages that it understands without joining their chunks', () => {
+  it('forwards messages without changes and without joining their chunks', () => {
     const text = `{"model":"served","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'A'.repeat(200_000)}"}}]}]}`;
     const body = prepare(text, { to, chunkBytes: 65_536 });
     expect(body.length).toBeGreaterThan(4);
     expect(Buffer.concat(body).toString() === text).toBe(true);
   });
 
-  it('stays as it is for what is no chat', () => {
+  it('is unchanged for other endpoints than chat', () => {
     const text = '{"model":"served","tools":[{"strict":true}],"thinking":{"type":"enabled"}}';
     expect(sent(text, { to, endpoint: 'responses' })).toBe(text);
   });

@@ -4,7 +4,10 @@ import fc from 'fast-check';
 import { AnswerFault } from './answer-fault.js';
 import { AnswerReader } from './answer-reader.js';
 
-/** What a reader tells of answers that arrive in pieces; each sink call may ask for a rest. */
+/**
+ * Reads answers in chunks, and records the sink's calls. Each call of the sink may pause the
+ * reader.
+ */
 function readAll(pieces: readonly Buffer[], { ends = false, rests = false } = {}) {
   const told: string[] = [];
   let body = '';
@@ -70,7 +73,7 @@ const answers: readonly [string, string, boolean, readonly string[], string][] =
     'a',
   ],
   [
-    'a connection that is kept for a while',
+    'a limited keep-alive',
     'HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nKeep-Alive: timeout=5, max=9\r\ncontent-length: 1\r\n\r\na',
     false,
     ['200 connection|Keep-Alive|keep-alive|timeout=5, max=9|content-length|1 true 5000', 'end false'],
@@ -87,7 +90,7 @@ const answers: readonly [string, string, boolean, readonly string[], string][] =
 
 describe('an answer', () => {
   it.each(answers)(
-    'with %s is the same wherever it is cut, and held back after each piece',
+    'with %s is the same with any chunks, and with a pause after each call',
     (_name, text, ends, told, body) => {
       for (let first = 0; first <= text.length; first += 1)
         for (const second of [first, first + 1, first + 2, text.length])
@@ -98,7 +101,7 @@ describe('an answer', () => {
     },
   );
 
-  it('in chunks of any size is what was sent', () => {
+  it('in chunks of any size is complete', () => {
     const pieces = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { maxLength: 8 });
     const property = fc.property(pieces, fc.array(fc.nat(), { maxLength: 6 }), fc.boolean(), (texts, places, rests) => {
       const sent = texts.map((text) => Buffer.from(text).toString('latin1'));
@@ -118,19 +121,19 @@ describe('an answer', () => {
     'HTTP/1.1 204 No\r\ncontent-length: 1\r\n\r\n',
     'HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n',
     'HTTP/1.1 304 No\r\ncontent-length: 1\r\n\r\n',
-  ])('behind which more may come than anybody expects is the last of its connection: %j', (text) => {
+  ])('that an unexpected body may follow is the last of its connection: %j', (text) => {
     const { told } = readAll([Buffer.from(text)]);
     expect([told[1]?.split(' ').at(-2), told.at(-1)]).toEqual(['false', 'end false']);
   });
 
-  it('may have as many interim answers before it as other clients of ours take, and no more', () => {
+  it('may follow the maximum number of interim answers, and no more', () => {
     const interim = 'HTTP/1.1 103 X\r\n\r\n';
     const text = (count: number) => `${interim.repeat(count)}HTTP/1.1 204 X\r\n\r\n`;
     expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS))).told.at(-1)).toBe('end false');
     expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS + 1))).told).toEqual(['begun', 'head']);
   });
 
-  it('that something follows ends where it ends, and says so', () => {
+  it('that other bytes follow ends at its end, and reports them', () => {
     for (const text of [`${ok}content-length: 1\r\n\r\na`, `${chunked}0\r\n\r\n`, 'HTTP/1.1 204 None\r\n\r\n'])
       expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).told.at(-1)).toBe('end true');
   });
@@ -179,7 +182,7 @@ describe('an answer', () => {
     ['http', `${chunked}1;a\0\r\n`],
     ['http', `${chunked}1;${'x'.repeat(20_000)}`],
     ['http', `${chunked}0\r\n${'a: b\r\n'.repeat(20_000)}`],
-  ])('that can be read in two ways, or in none, is a fault (%s) wherever it is cut: %j', (kind, text) => {
+  ])('that is ambiguous or invalid is a fault (%s) with any chunks: %j', (kind, text) => {
     for (let at = 0; at <= Math.min(text.length, 120); at += 1) expect(readAll(cutAt(text, at)).told.at(-1)).toBe(kind);
   });
 
@@ -191,7 +194,7 @@ describe('an answer', () => {
     ['closed', `${chunked}3\r\nab`],
     ['closed', `${chunked}3\r\nabc\r\n`],
     ['closed', `${chunked}0\r\n`],
-  ])('that breaks off is one (%s): %j', (kind, text) => {
+  ])('that breaks off is a fault (%s): %j', (kind, text) => {
     expect(readAll([Buffer.from(text)], { ends: true }).told.at(-1)).toBe(kind);
   });
 });

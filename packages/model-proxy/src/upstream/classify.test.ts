@@ -13,7 +13,7 @@ function error(status: number, body: unknown, headers: readonly string[] = []) {
   return { status: made.status, kind: made.kind, message, ...rest };
 }
 
-describe('an answer that is no success', () => {
+describe('a failed answer', () => {
   it.each([
     [400, 400, 'litellm.BadRequestError: Hosted_vllmException - ', 'invalid_request_error'],
     [401, 401, 'litellm.AuthenticationError: AuthenticationError: Hosted_vllmException - ', 'authentication_error'],
@@ -40,7 +40,7 @@ describe('an answer that is no success', () => {
     [529, 529, 'litellm.APIError: APIError: Hosted_vllmException - ', 'internal_server_error'],
     [302, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
     [999, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
-  ])("of status %i is LiteLLM's error of status %i", (status, answered, head, type) => {
+  ])("with status %i becomes LiteLLM's error with status %i", (status, answered, head, type) => {
     expect(error(status, { error: { message: 'why' } })).toEqual({
       status: answered,
       kind: 'upstreamStatus',
@@ -51,7 +51,7 @@ describe('an answer that is no success', () => {
     });
   });
 
-  it('keeps the message, the type, the parameter and the code of the upstream', () => {
+  it('contains the message, the type, the parameter and the code of the upstream', () => {
     const told = { message: 'must be <= 2.', type: 'invalid_request', param: 'temperature', code: 'too_high' };
     expect(error(400, { error: told })).toEqual({
       status: 400,
@@ -98,7 +98,7 @@ describe('an answer that is no success', () => {
     ]);
   });
 
-  it('shortens a page to what it says', () => {
+  it('contains the title or the text of an HTML page', () => {
     const nginx =
       '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>no</h1><hr>nginx/1.22</body></html>';
     expect(error(502, nginx).message).toContain('Hosted_vllmException - 502 Bad Gateway. Received');
@@ -107,19 +107,19 @@ describe('an answer that is no success', () => {
     expect(error(503, page).message.length).toBeLessThan(600);
   });
 
-  it('is bounded, however large its body', () => {
+  it('has a limited size, whatever the size of its body', () => {
     const told = error(400, { error: { message: 'x'.repeat(900_000) } });
     expect(told.message.length).toBeLessThan(4300);
     expect(error(400, `{"error":"${'x'.repeat(5_000_000)}"}`).message.length).toBeLessThan(600);
     expect(error(400, '['.repeat(900_000)).message.length).toBeLessThan(600);
     const long = 'x'.repeat(300_000);
     expect(JSON.stringify(error(400, { error: { type: long, code: long, param: long } })).length).toBeLessThan(6000);
-    // Whoever searches to the end of the page from each of them is not ready in minutes.
+    // A search to the end of the page for each of them would take minutes.
     for (const tag of ['<title', '<title>', '<script>', '<'])
       expect(error(502, tag.repeat(900_000 / tag.length)).message.length).toBeLessThan(600);
   });
 
-  it('names where a redirect leads, as nobody follows it', () => {
+  it('contains the target of a redirect, which the proxy does not follow', () => {
     expect(error(301, '', ['content-type', 'text/html', 'location', 'https://host/v2/']).message).toContain(
       'the upstream answered 301, a redirect to https://host/v2/: redirects are not followed, api_base has to name the final address',
     );
@@ -131,7 +131,7 @@ describe('an answer that is no success', () => {
     ['the request exceeds the available context size (4096 tokens)', null],
     ['`inputs` tokens + `max_new_tokens` must be <= 4096', null],
     ['The prompt is longer than the maximum model length of 8192', null],
-  ])('is an error of the context window where it says %j', (message, code) => {
+  ])('is a context window error with the message %j', (message, code) => {
     const told = error(400, { error: { message, code } });
     expect(told.message).toBe(
       `litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: Hosted_vllmException - ${message.replace(/\.$/, '')}${SUFFIX}`,
@@ -139,7 +139,7 @@ describe('an answer that is no success', () => {
     expect([told.status, told.code]).toEqual([400, code ?? '400']);
   });
 
-  it('keeps what tells a client when to try again, and nothing else', () => {
+  it('has only the headers that tell a client when to retry', () => {
     const headers = [
       'retry-after',
       '7',
@@ -158,7 +158,7 @@ describe('an answer that is no success', () => {
     });
   });
 
-  it('never repeats the key that was refused', () => {
+  it('never contains the rejected key', () => {
     expect(error(401, { error: { message: `Incorrect API key provided: ${KEY}, ${KEY}` } }).message).toContain(
       'Incorrect API key provided: ****, ****',
     );
@@ -182,7 +182,7 @@ describe('a key that the upstream repeats', () => {
     }
   });
 
-  it('is masked in the headers that a client keeps', () => {
+  it('is masked in the retry headers', () => {
     const headers = ['retry-after', KEY, 'x-ratelimit-key', `a ${KEY}`];
     expect(errorOfStatus(429, headers, Buffer.from(''), selection).headers).toEqual({
       'retry-after': '****',
@@ -191,8 +191,8 @@ describe('a key that the upstream repeats', () => {
   });
 });
 
-describe('what else is a secret', () => {
-  it('is not repeated either: what the headers of the configuration hold', () => {
+describe('other secrets', () => {
+  it('in configured headers are masked, too', () => {
     const extraHeaders = { 'x-api-key': 'geheimnis', authorization: 'Bearer other-key', 'x-team': 'blue' };
     const deployment = deploymentAt('https://host/v1', { apiKey: null, extraHeaders });
     const body = Buffer.from('{"error":{"message":"wrong: geheimnis, other-key, of blue"}}');
@@ -201,7 +201,7 @@ describe('what else is a secret', () => {
     );
   });
 
-  it('does not change other texts: short keys are masked as whole words, and placeholders are not', () => {
+  it('are masked only as whole words if they are short, and placeholders are not masked', () => {
     const messageFor = (apiKey: string, message: string) => {
       const deployment = deploymentAt('https://host/v1', { apiKey });
       const body = Buffer.from(JSON.stringify({ error: { message } }));
@@ -212,7 +212,7 @@ describe('what else is a secret', () => {
   });
 });
 
-describe('an answer that ends in good order before its time', () => {
+describe('an answer that ends in order but too early', () => {
   it('is an error of the upstream', () => {
     const fault = interruptionFault('answer', selection);
     expect([fault.status, fault.kind, fault.message]).toEqual([

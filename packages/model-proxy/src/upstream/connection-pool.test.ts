@@ -3,7 +3,7 @@ import { CONNECTION_LIMITS } from './connection-life.js';
 import { ConnectionPool } from './connection-pool.js';
 
 describe('idle connections', () => {
-  it('are taken from the last one used on, but before they end', async () => {
+  it('are reused from the last one on, except those that end soon', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
@@ -28,13 +28,13 @@ describe('idle connections', () => {
     await pool.retire();
   });
 
-  it('are passed over when their time is over, however many there are', async () => {
+  it('are closed when their time is over, whatever their number', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
     const links = Array.from({ length: 50_000 }, () => pool.take());
     for (const link of links) pool.giveBack(link);
-    // As after a pause of the whole machine: no timer has looked at them.
+    // As after a pause of the whole machine: no timer has checked them.
     now = 5000;
     const link = pool.take();
     expect(links).not.toContain(link);
@@ -46,7 +46,7 @@ describe('idle connections', () => {
 describe('a connection', () => {
   const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
 
-  it('is used until it reaches its largest age, however busy it is', async () => {
+  it('is reused until its maximum age, even under load', async () => {
     let now = 0;
     const pool = new ConnectionPool(destination, () => now);
     const first = pool.take();
@@ -57,7 +57,7 @@ describe('a connection', () => {
       link = pool.take();
       pool.giveBack(link);
     }
-    // A fifth earlier at most, so that connections which began together do not end together.
+    // Up to a fifth earlier, so that connections do not all end together.
     expect(now).toBeGreaterThanOrEqual(0.8 * CONNECTION_LIMITS.ageMs);
     expect(now).toBeLessThanOrEqual(CONNECTION_LIMITS.ageMs + 1000);
     await pool.retire();

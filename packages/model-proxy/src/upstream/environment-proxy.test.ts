@@ -6,7 +6,7 @@ const http = new URL('http://api.example.com:8000/v1');
 const plain = { protocol: 'http:', hostname: 'proxy', port: 3128, authorization: null };
 
 describe('the forward proxy of the environment', () => {
-  it('is the one for the scheme, lower case first, then ALL_PROXY', () => {
+  it('is the proxy of the scheme, lower case first, then ALL_PROXY', () => {
     expect(proxyOf(https, {})).toBeNull();
     expect(proxyOf(https, { HTTPS_PROXY: 'http://proxy:3128' })).toEqual(plain);
     expect(proxyOf(https, { https_proxy: 'http://proxy:3128', HTTPS_PROXY: 'http://other:1' })).toEqual(plain);
@@ -15,7 +15,7 @@ describe('the forward proxy of the environment', () => {
     expect(proxyOf(http, { HTTP_PROXY: '', ALL_PROXY: 'http://proxy:3128/' })).toEqual(plain);
   });
 
-  it('has a port and an account where its URL has them', () => {
+  it('has the port and the account of its URL', () => {
     expect(proxyOf(https, { HTTPS_PROXY: 'https://us%40er:p%3Ass@[::1]' })).toEqual({
       protocol: 'https:',
       hostname: '::1',
@@ -25,7 +25,7 @@ describe('the forward proxy of the environment', () => {
     expect(proxyOf(https, { HTTPS_PROXY: 'http://proxy' })).toEqual({ ...plain, port: 80 });
   });
 
-  it('is an error that names the variable and not its secret value where it is none', () => {
+  it('is an error with the variable’s name but not its value if the URL is invalid', () => {
     for (const value of ['socks5://me:secret@proxy', 'http://me:secret@proxy:port']) {
       let message = '';
       try {
@@ -52,7 +52,7 @@ describe('the forward proxy of the environment', () => {
     ['ample.com', false],
     ['example.com.evil', false],
     ['', false],
-  ])('with NO_PROXY %j is left out: %j', (noProxy, isLeftOut) => {
+  ])('with NO_PROXY %j is not used: %j', (noProxy, isLeftOut) => {
     const environment = { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: noProxy };
     expect(proxyOf(https, environment)).toEqual(isLeftOut ? null : plain);
   });
@@ -65,7 +65,7 @@ describe('the forward proxy of the environment', () => {
     ['[fd00::5]', 'fd00::/8', true],
     ['[fd00::5]', '[fd00::5]:443', true],
     ['[fd00::5]', '10.0.0.0/8', false],
-  ])('for the address %s with NO_PROXY %s is left out: %j', (host, noProxy, isLeftOut) => {
+  ])('for the address %s with NO_PROXY %s is not used: %j', (host, noProxy, isLeftOut) => {
     const environment = { https_proxy: 'http://proxy:3128', no_proxy: noProxy };
     expect(proxyOf(new URL(`https://${host}/v1`), environment)).toEqual(isLeftOut ? null : plain);
   });

@@ -1,4 +1,7 @@
-/** Answers that are nearly HTTP: what Node's own client refuses is refused here, too, and what both take is the same to both. */
+/**
+ * Compares the reading of answers that are almost HTTP with Node's client: the proxy rejects what
+ * Node rejects, and reads the rest in the same way.
+ */
 import { Duplex } from 'node:stream';
 import { request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
@@ -6,10 +9,10 @@ import fc from 'fast-check';
 import { AnswerFault } from './answer-fault.js';
 import { AnswerReader } from './answer-reader.js';
 
-/** What was understood: status and body; null: it is no answer. */
+/** Status and body as read; null: rejected. */
 type Understood = { readonly status: number; readonly body: string } | null;
 
-/** @returns `isFollowed` too: something stands behind it, with which its connection ends. */
+/** Reads an answer. @returns also `isFollowed`: bytes follow, so the connection ends. */
 function understoodHere(pieces: readonly Buffer[]): (NonNullable<Understood> & { isFollowed: boolean }) | null {
   let status = 0;
   let body = '';
@@ -105,7 +108,7 @@ const bodies = [
 ];
 const mutations = ['', '\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', '0', 'a', '\u00ff', '"', ','];
 
-/** An answer of these parts, in which up to three bytes are taken away or put in place. */
+/** Makes an answer of these parts, and removes or replaces up to three bytes. */
 const answers = fc
   .record({
     beginning: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...beginnings) }, fc.constantFrom(...odd)),
@@ -128,8 +131,8 @@ const answers = fc
     return { text, pieces: pieces.filter(({ length }) => length > 0) };
   });
 
-describe('an answer that is nearly HTTP', () => {
-  it("is read as Node's own client reads it, or refused", async () => {
+describe('an answer that is almost HTTP', () => {
+  it("is read as by Node's client, or rejected", async () => {
     let taken = 0;
     const property = fc.asyncProperty(answers, async ({ text, pieces }) => {
       const here = understoodHere(pieces);
@@ -137,7 +140,7 @@ describe('an answer that is nearly HTTP', () => {
       taken += 1;
       const { isFollowed, ...understood } = here;
       const byNode = await understoodByNode(pieces);
-      // Node looks at what stands behind an answer, too, and may forget the answer over it.
+      // Node also reads the bytes after an answer, and may reject the answer for them.
       if (isFollowed && byNode === null) return;
       expect({ text, ...understood }).toEqual({ text, ...byNode });
     });

@@ -4,7 +4,7 @@ import { createEventRewriter, renderErrorEvent, type EventRewriter } from './sse
 
 const PATHS = [['model'], ['response', 'model']];
 
-/** Pushes each chunk the quick way where that is open, as answers do. */
+/** Pushes each chunk through `pushLikely` if possible, as answers do. */
 function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/${name}`): EventRewriter {
   const made = createEventRewriter({ modelPaths: PATHS, model });
   return {
@@ -23,7 +23,7 @@ function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/$
   };
 }
 
-/** What a client reads of a stream that came in these pieces. */
+/** Returns the client's text of a stream in these chunks. */
 function through(pieces: readonly string[], made = rewriter()): string {
   const out = pieces.flatMap((piece) => made.push(Buffer.from(piece)));
   return Buffer.concat([...out, ...made.finish()]).toString();
@@ -49,7 +49,10 @@ const stream = [
   chunk('', 'stop'),
   'data: [DONE]\n\n',
 ];
-/** The same as a client is to read it. The second "model" of the third event is text of the answer, the sixth event's is another's. */
+/**
+ * The expected text. The second "model" of the third event is text of the answer, and the sixth
+ * event's is not the answer's model.
+ */
 const expected = stream
   .map((event, at) => {
     if (at === 2)
@@ -59,7 +62,7 @@ const expected = stream
   .join('');
 
 describe('an event with two models', () => {
-  it('has the last of them changed, in every event', () => {
+  it('has the last of them renamed, in each event', () => {
     const event = (first: string, last: string) => `data: {"model":"${first}","choices":[],"model":"${last}"}\n\n`;
     const events = rewriter();
     for (let round = 0; round < 40; round += 1)
@@ -68,7 +71,7 @@ describe('an event with two models', () => {
 });
 
 describe('a stream of events', () => {
-  it('has the model renamed and every other byte unchanged, comments and unknown fields too', () => {
+  it('has the model renamed and all other bytes unchanged, also comments and unknown fields', () => {
     expect(through(stream)).toBe(expected);
     expect(expected).not.toBe(stream.join(''));
   });
@@ -77,7 +80,7 @@ describe('a stream of events', () => {
     ['LF', '\n'],
     ['CRLF', '\r\n'],
     ['CR', '\r'],
-  ])('is the same wherever it is cut, with lines that end with %s', (_name, lineEnd) => {
+  ])('is the same with any chunks, with lines that end with %s', (_name, lineEnd) => {
     const bytes = Buffer.from(stream.join('').replaceAll('\n', lineEnd));
     const whole = expected.replaceAll('\n', lineEnd);
     for (let at = 0; at <= bytes.length; at += 1) {
@@ -90,7 +93,7 @@ describe('a stream of events', () => {
     expect(Buffer.concat([...single, ...made.finish()]).toString()).toBe(whole);
   });
 
-  it('sends an event on as soon as it is whole, and not before', () => {
+  it('forwards an event as soon as it is complete', () => {
     const made = rewriter();
     const event = chunk('a');
     expect(made.push(Buffer.from(event.slice(0, -1)))).toEqual([]);
@@ -99,7 +102,7 @@ describe('a stream of events', () => {
     expect(Buffer.concat(made.push(Buffer.from('ent\n\n'))).toString()).toBe(': half a comment\n\n');
   });
 
-  it('goes through as the same buffer where nothing has to change', () => {
+  it('is the same buffer if nothing changes', () => {
     const made = rewriter((name) => name);
     for (const text of [chunk('a'), chunk('b') + chunk('c'), ': comment\n\n', 'data: [DONE]\n\n']) {
       const piece = Buffer.from(text);
@@ -109,30 +112,30 @@ describe('a stream of events', () => {
     }
   });
 
-  it('is one buffer for each chunk, however many events are in it', () => {
+  it('is a single buffer for each chunk, whatever its number of events', () => {
     const made = rewriter();
     const out = made.push(Buffer.from(chunk('a') + chunk('b') + chunk('c')));
     expect(out.map(String)).toEqual([renamed(chunk('a') + chunk('b') + chunk('c'))]);
   });
 
-  it('tells the name that each event reports, though their beginnings are alike', () => {
+  it('renames each event by its own name, even if their beginnings are equal', () => {
     const events = [chunk('a'), chunk('b', null, 'gpt-oss-20b'), chunk('c', null, 'gpt-oss-120b'), chunk('d')];
     expect(through(events)).toBe(events.map((event) => event.replace('"gpt', '"hosted_vllm/gpt')).join(''));
   });
 
-  it('renames where the responses API nests it, and leaves what is no name', () => {
+  it('renames the nested name of the responses API, and no other values', () => {
     const event = 'event: response.created\ndata: {"type":"response.created","response":{"id":"r","model":"m"}}\n\n';
     expect(through([event])).toBe(event.replace('"m"', '"hosted_vllm/m"'));
     const others = 'data: {"model":null}\n\ndata: {"model":5}\n\ndata: {"model":{"model":"m"}}\n\n';
     expect(through([others])).toBe(others);
   });
 
-  it('passes on what is no JSON as it is', () => {
+  it('forwards data that is not JSON unchanged', () => {
     const garbage = 'data: {"model":"a\n\ndata: {]"model"\n\ndata: \u0000{{{{\n\ndata\n\n:\n\ndata:\n\n';
     expect(through([garbage])).toBe(garbage);
   });
 
-  it('escapes the name that it writes and reads the escapes of the one that it reads', () => {
+  it('escapes the new name, and decodes escapes of the old name', () => {
     expect(
       through(
         ['data: {"model":"a\\"\\u0062"}\n\n'],
@@ -141,7 +144,7 @@ describe('a stream of events', () => {
     ).toBe('data: {"model":"x/a\\"b\\n"}\n\n');
   });
 
-  it('passes on an event of more than 16 MB as it comes, and rewrites the next ones', () => {
+  it('forwards an event above 16 MB unchanged, and rewrites the next ones', () => {
     const made = rewriter();
     const big = Buffer.from(`data: {"model":"gpt-oss-120b","image":"${'x'.repeat(17 * 1024 * 1024)}"}\n\n`);
     let kept = 0;
@@ -157,7 +160,7 @@ describe('a stream of events', () => {
     expect(made.finish()).toEqual([]);
   });
 
-  it('keeps an endless event of tiny pieces in few buffers', () => {
+  it('stores an endless event of tiny chunks in few buffers', () => {
     const made = rewriter();
     const piece = 'data: x'.repeat(12);
     let most = 0;
@@ -171,7 +174,7 @@ describe('a stream of events', () => {
     expect(most).toBeLessThan(2000);
   });
 
-  it('rewrites an event of several MB that came in many pieces', () => {
+  it('rewrites an event of several MB in many chunks', () => {
     const made = rewriter();
     const text = `data: {"image":"${'x\\"'.repeat(1024 * 1024)}","model":"gpt-oss-120b"}\n\n`;
     const big = Buffer.from(text);
@@ -188,13 +191,13 @@ describe('the end of a stream', () => {
     return { text, interruption: made.interruption };
   }
 
-  it('is whole with [DONE], with or without its empty line', () => {
+  it('is complete with [DONE], with or without its empty line', () => {
     for (const done of ['data: [DONE]\n\n', 'data: [DONE]\n', 'data: [DONE]', 'data:[DONE]\r\n\r\n']) {
       expect(endOf(chunk('a'), done)).toEqual({ text: renamed(chunk('a')) + done, interruption: null });
     }
   });
 
-  it('is whole with a finish_reason, usage behind it or not', () => {
+  it('is complete with a finish_reason, with or without usage after it', () => {
     const usage = 'data: {"model":"gpt-oss-120b","choices":[],"usage":{"total_tokens":3}}\n\n';
     expect(endOf(chunk('a'), chunk('', 'length'), usage)).toEqual({
       text: renamed(chunk('a') + chunk('', 'length') + usage),
@@ -202,32 +205,32 @@ describe('the end of a stream', () => {
     });
   });
 
-  it('renames in a last event that lacks only its empty line', () => {
+  it('renames the last event if it lacks only its empty line', () => {
     const last = chunk('', 'stop').trimEnd();
     expect(endOf(last)).toEqual({ text: renamed(last), interruption: null });
   });
 
-  it('leaves out half an event and says so', () => {
+  it('drops and reports an incomplete event', () => {
     const half = chunk('b').slice(0, 60);
     expect(endOf(chunk('a'), half)).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
     expect(endOf(chunk('a'), 'data: [DO')).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
   });
 
-  it('says that an answer without its finish is not whole', () => {
+  it('reports an answer without finish_reason as incomplete', () => {
     expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
   });
 
-  it('asks no finish of streams that end with an error of the upstream', () => {
+  it('needs no finish_reason after an error of the upstream', () => {
     const error = 'data: {"error":{"message":"out of memory","code":500}}\n\n';
     expect(endOf(chunk('a'), error)).toEqual({ text: renamed(chunk('a')) + error, interruption: null });
   });
 
-  it('asks no finish of streams that have no choices', () => {
+  it('needs no finish_reason in streams without choices', () => {
     const event = 'event: response.completed\ndata: {"type":"response.completed"}\n\n';
     expect(endOf(event)).toEqual({ text: event, interruption: null });
   });
 
-  it('is an error event where something went wrong', () => {
+  it('is an error event after a fault', () => {
     const error = new ProxyError({ status: 500, message: 'the "upstream"\nis gone', kind: 'connection' });
     expect(renderErrorEvent(error).toString()).toBe(
       'data: {"error":{"message":"the \\"upstream\\"\\nis gone","type":"internal_server_error","param":null,"code":"500"}}\n\n',
