@@ -96,6 +96,37 @@ const reloadAttack = {
   },
 };
 
+/** Texts that took minutes to read: names far from any other, merges of merges, lines that need a correction each. */
+const longReads = () => {
+  const many = (count, line) => Array.from({ length: count }, (_, index) => line(index)).join('');
+  return {
+    '10,000 misspelled entries': `model_list:\n${many(10_000, (index) => `  - {model_name: m, litellm_params: {mdel_${index}: x}}\n`)}`,
+    '2,000 merges of 100,000 members': `a: &a {${many(100_000, (index) => `k${index}: 1, `)}}\n${many(2000, (index) => `b${index}: {<<: *a}\n`)}`,
+    'a name of 8 MB': `${'k'.repeat(8_000_000)}: 1\n`,
+    '30,000 lines without indentation in braces': `a: {\n${many(30_000, (index) => `k${index}: 1,\n`)}}\n`,
+    'a million lines': `a:\n${'- x\n'.repeat(1_000_000)}`,
+  };
+};
+
+const longReadAttack = {
+  name: 'configurations that take long to read: misspelled entries, merges, long names, corrections',
+  holds: 'the former models stay, and a client beside them is answered within 20 s',
+  seconds: 120,
+  run: async (arena) => {
+    const daemon = await arena.startProxy(oneModel(9));
+    for (const [what, text] of Object.entries(longReads())) {
+      const told = daemon.output.split('the old one stays').length;
+      await daemon.beside(20, async () => {
+        writeFileSync(daemon.file, text);
+        daemon.signal('SIGHUP');
+        await until(() => daemon.output.split('the old one stays').length > told, `${what}: the log says nothing`);
+      });
+      const { json } = await daemon.ask({ path: '/v1/models' });
+      if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
+    }
+  },
+};
+
 /** What stands in place of the configuration while streams run: made at its path. */
 const replacements = {
   'a folder': (file) => mkdirSync(file),
@@ -221,4 +252,4 @@ async function until(holds, otherwise) {
     if (Date.now() > end) throw new Error(otherwise);
 }
 
-export const configurations = [vendorAttack, settingsAttack, reloadAttack, trafficAttack, namesAttack];
+export const configurations = [vendorAttack, settingsAttack, reloadAttack, longReadAttack, trafficAttack, namesAttack];

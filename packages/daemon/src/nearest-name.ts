@@ -1,7 +1,11 @@
 /** Finds the known name that a misspelled name probably means, for "did you mean" hints. */
 
-/** Returns the Levenshtein distance: how many letters to insert, delete or replace. */
-function editDistance(a: string, b: string): number {
+/**
+ * Returns the Levenshtein distance: how many letters to insert, delete or replace. Infinity if it
+ * is larger than `limit`.
+ */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return Infinity;
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row];
@@ -9,6 +13,7 @@ function editDistance(a: string, b: string): number {
       const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
       current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
     }
+    if (Math.min(...current) > limit) return Infinity;
     previous = current;
   }
   return previous[b.length] ?? 0;
@@ -30,9 +35,10 @@ export function nearestName(name: string, known: readonly string[]): string | un
   let nearest: string | undefined;
   let least = Infinity;
   for (const candidate of known) {
-    const distance = editDistance(name, candidate);
-    const near = distance <= Math.floor(candidate.length / 3) || isPrefix(name, candidate);
-    if (near && distance < least) {
+    const distance = isPrefix(name, candidate)
+      ? Math.abs(name.length - candidate.length)
+      : editDistance(name, candidate, Math.floor(candidate.length / 3));
+    if (distance < least) {
       nearest = candidate;
       least = distance;
     }

@@ -18,6 +18,10 @@ describe('a text file', () => {
   it('is read whole, without a byte order mark', () => {
     writeFileSync(inFolder('a'), '\ufeffé 漢');
     expect(readTextFile(inFolder('a'))).toBe('é 漢');
+    writeFileSync(inFolder('le'), '\ufeffé 漢', 'utf16le');
+    expect(readTextFile(inFolder('le'))).toBe('é 漢');
+    writeFileSync(inFolder('be'), Buffer.from('\ufeffé 漢', 'utf16le').swap16());
+    expect(readTextFile(inFolder('be'))).toBe('é 漢');
     writeFileSync(inFolder('empty'), '');
     expect(readTextFile(inFolder('empty'))).toBe('');
   });

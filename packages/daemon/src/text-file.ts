@@ -1,4 +1,4 @@
-/** Reads small UTF-8 files and describes file errors in plain words. */
+/** Reads small text files and describes file errors in plain words. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { errorCode } from './error-code.js';
 
@@ -32,15 +32,22 @@ const PIPE_DEADLINE_MS = 5000;
 const PIPE_STEP_MS = 10;
 
 /**
- * Reads a UTF-8 file, without its byte order mark. Also reads a pipe (`--config <(command)`); a pipe without a writer is an error.
+ * Reads a file in UTF-8, or in UTF-16 with a byte order mark. The result has no such mark. Also reads a pipe (`--config <(command)`); a pipe without a writer is an error.
  * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
  */
 export function readTextFile(path: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readBytes(path));
+    const bytes = readBytes(path);
+    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
   } catch (error) {
     throw new Error(fileReason(error), { cause: error });
   }
+}
+
+/** No text in UTF-8 begins with one of these byte order marks. */
+function encodingOf([first, second]: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
 }
 
 function readBytes(path: string): Buffer {

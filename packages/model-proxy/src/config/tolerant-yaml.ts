@@ -12,6 +12,10 @@
  * YAML requires a space before a comment. After a quoted string and after `{}[],`, PyYAML does not:
  *
  *     model: "openai/gpt-4o"# the large one
+ *
+ * In a flow collection, PyYAML reads a lone hyphen as text:
+ *
+ *     stop: [-, +]
  */
 import { parseEvents, YAMLException, type Event } from 'js-yaml';
 
@@ -27,24 +31,34 @@ interface YamlEvents {
 
 /** js-yaml's reason for this error, which only occurs in flow collections and quoted strings. */
 const DEFICIENT = 'deficient indentation';
+/** js-yaml's reason for this error, among others. */
+const NO_COMMA = 'missed comma between flow collection entries';
 /** Maximum number of corrections: each needs another pass over the text. */
 const MAX_CORRECTIONS = 1000;
+/**
+ * Maximum length of all these passes: a reload must not stop the process for more than a few
+ * seconds.
+ */
+const MAX_CORRECTED_LENGTH = 32 * 1024 * 1024;
 
 /** Parses a text. @throws {YAMLException} if PyYAML would not accept it either. */
 export function readEvents(text: string, file: string): YamlEvents {
   const lines = text.split(/(?<=\r\n|\n|\r(?!\n))/);
   // More indentation than any line has is always enough.
-  const indentation = ' '.repeat(Math.max(...lines.map(({ length }) => length)));
+  const indentation = ' '.repeat(lines.reduce((longest, { length }) => Math.max(longest, length), 0));
+  let corrected = 0;
   for (let count = 0; ; count += 1) {
     const present = count === 0 ? text : lines.join('');
+    corrected += present.length;
     try {
       return { text: present, events: parseEvents(present, { filename: file }) };
     } catch (error) {
-      if (count === MAX_CORRECTIONS || !(error instanceof YAMLException)) throw error;
+      if (!(error instanceof YAMLException) || count === MAX_CORRECTIONS || corrected > MAX_CORRECTED_LENGTH)
+        throw error;
       const index = error.mark?.line ?? -1;
-      const corrected = correctLine(lines[index] ?? '', error, indentation);
-      if (corrected === undefined) throw error;
-      lines[index] = corrected;
+      const line = correctLine(lines[index] ?? '', error, indentation);
+      if (line === undefined) throw error;
+      lines[index] = line;
     }
   }
 }
@@ -56,6 +70,8 @@ function correctLine(line: string, { reason, mark }: YAMLException, indentation:
     return /^ *\t/.test(line) || line.startsWith(indentation) ? undefined : indentation + line;
   }
   const column = mark?.column ?? 0;
+  if (reason === NO_COMMA && /^-[,\]}\r\n]/.test(line.slice(column)))
+    return `${line.slice(0, column)}"-"${line.slice(column + 1)}`;
   if (line[column] !== '#' || !/["'{}[\],]/.test(line[column - 1] ?? '')) return undefined;
   return `${line.slice(0, column)} ${line.slice(column)}`;
 }

@@ -21,6 +21,8 @@ describe('parsing YAML like LiteLLM', () => {
     ['a: 1.5\nb: .inf\nc: 6.0e+2\n', { a: 1.5, b: Infinity, c: 600 }],
     ['a: ~\nb:\nc: null\n', { a: null, b: null, c: null }],
     ['a: "yes"\nb: \'010\'\nc: !!str 010\nd: !!int "7"\n', { a: 'yes', b: '010', c: '010', d: 7 }],
+    ['a: !!float 5\nb: !!float "1e3"\nc: !!float -1_0.5\nd: !!float .inf\n', { a: 5, b: 1000, c: -10.5, d: Infinity }],
+    ['a: [-]\nb: {x: -}\nc: [-, -1,\n  -]\n', { a: ['-'], b: { x: '-' }, c: ['-', -1, '-'] }],
     ['a: 2024-06-01\nb: 2024-06-01T10:00:00Z\n', { a: '2024-06-01', b: '2024-06-01T10:00:00Z' }],
     ['1: a\nyes: b\n~: c\n', { '1': 'a', true: 'b', null: 'c' }],
     ['a: |\n  x\n  y\nb: >-\n  x\n  y\n', { a: 'x\ny\n', b: 'x y' }],
@@ -98,11 +100,25 @@ describe('text that is not a configuration', () => {
     expect(read(text)).toEqual(faults);
   });
 
+  it('may have more lines than a function can have arguments', () => {
+    expect(read(`${'# comment\n'.repeat(500_000)}a: 1\n`)).toEqual({ a: 1 });
+  });
+
+  it('cannot fill the memory with merges', () => {
+    const members = Array.from({ length: 50_000 }, (_, index) => `k${index}: 1`);
+    const merges = Array.from({ length: 1000 }, (_, index) => `b${index}: {<<: *a}`);
+    expect(read([`a: &a {${members.join(', ')}}`, ...merges].join('\n'))).toEqual([
+      '-: this is no YAML: it has more than 200000 values, those of aliases included',
+    ]);
+  });
+
   it('cannot fill the memory with aliases of aliases', () => {
     const lines = Array.from({ length: 12 }, (_, index) => {
       const values = Array.from({ length: 10 }, () => (index === 0 ? 'x' : `*a${index - 1}`));
       return `a${index}: &a${index} [${values.join(', ')}]`;
     });
-    expect(read(lines.join('\n'))).toEqual(['-: this is no YAML: its aliases make more than 200000 values of it']);
+    expect(read(lines.join('\n'))).toEqual([
+      '-: this is no YAML: it has more than 200000 values, those of aliases included',
+    ]);
   });
 });

@@ -9,6 +9,7 @@ import {
   constructFromEvents,
   defineScalarTag,
   EVENT_ID,
+  floatYaml11Tag,
   NOT_RESOLVED,
   Schema,
   YAML11_SCHEMA,
@@ -51,10 +52,29 @@ const booleanTag = defineScalarTag(boolYaml11Tag.tagName, {
     /^[yn]$/i.test(source) ? NOT_RESOLVED : boolYaml11Tag.resolve(source, isExplicit, tagName),
 });
 
-const schema = new Schema(YAML11_SCHEMA.tags.filter(({ tagName }) => !UNWANTED_TAGS.has(tagName))).withTags(booleanTag);
+/** Reads what Python's `float` reads if the tag is written: `!!float 5`, `!!float 1e3`. */
+const floatTag = defineScalarTag(floatYaml11Tag.tagName, {
+  ...floatYaml11Tag,
+  resolve: (source, isExplicit, tagName) => {
+    const number = source.replaceAll('_', '');
+    return isExplicit && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(number)
+      ? Number(number)
+      : floatYaml11Tag.resolve(source, isExplicit, tagName);
+  },
+});
 
-/** Limits what aliases of aliases can expand to: a small text could otherwise fill the memory. */
+const schema = new Schema(YAML11_SCHEMA.tags.filter(({ tagName }) => !UNWANTED_TAGS.has(tagName))).withTags(
+  booleanTag,
+  floatTag,
+);
+
+/**
+ * Limits what aliases of aliases can expand to: a small text could otherwise fill the memory, and
+ * its merges could stop the process for minutes.
+ */
 const MAX_VALUES = 200_000;
+/** A collection has two events, a scalar one. */
+const MAX_EVENTS = 2 * MAX_VALUES + 2;
 
 /** Parses a file with one document that is a mapping. @param file name for messages. */
 export function parseYaml(given: string, file: string): YamlDocument {
@@ -63,6 +83,7 @@ export function parseYaml(given: string, file: string): YamlDocument {
   });
   try {
     const { text, events } = readEvents(given, file);
+    if (events.length > MAX_EVENTS) throw tooManyValues();
     const documents = events.filter(({ type }) => type === EVENT_ID.DOCUMENT).length;
     if (documents > 1) return fail('there is more than one YAML document (---) in the file', secondDocument(text));
     const reader = new Reader(text, file, events);
@@ -113,6 +134,14 @@ function scalarValues(text: string, file: string, events: readonly Event[]): rea
   ];
   const [values] = constructFromEvents(list, { source: text, schema, filename: file });
   return Array.isArray(values) ? values : [];
+}
+
+const tooManyValues = () => new YAMLException(`it has more than ${MAX_VALUES} values, those of aliases included`);
+
+/** Adds the size of a value to that of its collection. @throws {YAMLException} if that is too large. */
+function checkedSum(size: number, added: number): number {
+  if (size + added > MAX_VALUES) throw tooManyValues();
+  return size + added;
 }
 
 /** A node and the number of values in it. Each use of an alias counts. */
@@ -183,8 +212,6 @@ class Reader {
 
   #anchored(event: { readonly anchorStart: number; readonly anchorEnd: number }, sized: Sized): Sized {
     if (event.anchorStart >= 0) this.#anchors.set(this.#text.slice(event.anchorStart, event.anchorEnd), sized);
-    if (sized.size > MAX_VALUES)
-      throw new YAMLException(`its aliases make more than ${MAX_VALUES} values of it`, undefined);
     return sized;
   }
 
@@ -224,7 +251,7 @@ class Reader {
     while (!this.#ended()) {
       const item = this.#value();
       items.push(item.node);
-      size += item.size;
+      size = checkedSum(size, item.size);
     }
     return { node: { kind: 'sequence', file: this.#file, line, items }, size };
   }
@@ -239,7 +266,7 @@ class Reader {
       const keyEvent = this.#events[this.#next];
       const { node: key } = this.#value();
       const value = this.#value();
-      size += value.size;
+      size = checkedSum(size, value.size);
       if (key.kind !== 'scalar') {
         this.faults.push({ line: key.line, message: 'a key must be a word, not a list or a mapping' });
       } else if (this.#isMerge(keyEvent)) {
