@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LibvirtError } from '@rackless/libvirt';
+import { libvirtError } from '../../../test/support/libvirt-error.js';
 import { accessHint } from './access-hint.js';
 
 const bob = { uid: 1000, name: 'bob' };
@@ -7,20 +7,7 @@ const hint =
   'libvirt runs here, but does not admit the account bob: run "sudo usermod -aG libvirt bob", log in again, and restart bmc-daemon';
 
 const refusedBySocket = Object.assign(new Error('connect EACCES /run/libvirt/libvirt-sock'), { code: 'EACCES' });
-const refusedByPolkit = new LibvirtError('authentication unavailable: no polkit agent available', {
-  code: 'AUTH_UNAVAILABLE',
-  codeNumber: 94,
-  domain: 'POLKIT',
-  domainNumber: 60,
-  level: 'ERROR',
-  procedure: 'authPolkit',
-  mayHaveRun: true,
-  str1: null,
-  str2: null,
-  str3: null,
-  int1: 0,
-  int2: 0,
-});
+const refusedByPolkit = libvirtError('AUTH_UNAVAILABLE', 'authentication unavailable: no polkit agent available');
 
 describe('the advice for an account that libvirt rejects', () => {
   it.each([

@@ -1,6 +1,6 @@
 /** Drives of running guests: changes their images, plugs drives in and unplugs them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainDeviceModifyFlags } from '@rackless/libvirt';
+import { DomainDeviceModifyFlags, isLibvirtError } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
 import type { MediaDevice } from '../media-snapshot.js';
 import { readDefinition, type Definition } from './definition.js';
@@ -21,6 +21,8 @@ import { hotplugMarkup } from './xml/removable-drive.js';
  */
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
+/** A guest that always closes its tray gets no image. */
+const TRAY_ATTEMPTS = 5;
 
 /** FORCE opens a tray that the guest has locked, as pulling a plug would. */
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
@@ -95,8 +97,26 @@ export async function changeDrive(
 ): Promise<void> {
   const doing = media === null ? 'taking the image out of' : 'putting the image into';
   await attempt(`${doing} the drive of machine ${machine.name}`, () =>
-    machine.domain.updateDeviceFlags(driveMarkup(instance.xml, target, media), LIVE, { timeoutMs }),
+    whileGuestClosesTray(() =>
+      machine.domain.updateDeviceFlags(driveMarkup(instance.xml, target, media), LIVE, { timeoutMs }),
+    ),
   );
+}
+
+/**
+ * Repeats a change of an image if the guest has closed the tray in the meantime. libvirt first
+ * opens the tray and then changes the image. Linux closes a tray when a program opens the drive, and
+ * QEMU then rejects the image.
+ */
+export async function whileGuestClosesTray<Result>(change: () => Promise<Result>): Promise<Result> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await change();
+    } catch (error) {
+      const isClosed = isLibvirtError(error) && error.message.includes('Tray of the device is not open');
+      if (!isClosed || attempts === TRAY_ATTEMPTS) throw error;
+    }
+  }
 }
 
 /**

@@ -1,24 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { LibvirtError, type ErrorCode } from '@rackless/libvirt';
+import type { ErrorCode } from '@rackless/libvirt';
+import { libvirtError } from '../../../test/support/libvirt-error.js';
 import { ImageError } from '../../media/image-error.js';
 import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
-
-const libvirtError = (code: ErrorCode, message: string): LibvirtError =>
-  new LibvirtError(message, {
-    code,
-    codeNumber: 1,
-    domain: 'QEMU',
-    domainNumber: 10,
-    level: 'ERROR',
-    procedure: null,
-    mayHaveRun: true,
-    str1: null,
-    str2: null,
-    str3: null,
-    int1: 0,
-    int2: 0,
-  });
 
 describe('driverError', () => {
   it.each<[ErrorCode, string]>([
