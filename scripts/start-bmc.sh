@@ -156,7 +156,7 @@ esac
 # ---- a libvirt to run on, and machines
 
 daemon='' image_server='' image_log=''
-# shellcheck disable=SC2317 # the traps call it
+# shellcheck disable=SC2317,SC2329 # the EXIT trap calls it
 finish() {
   trap - EXIT
   # A second Ctrl-C must not cut this short.

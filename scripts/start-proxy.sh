@@ -97,7 +97,7 @@ esac
 # ---- the sample, and a configuration for it
 
 work='' upstream='' daemon=''
-# shellcheck disable=SC2317 # the traps call it
+# shellcheck disable=SC2317,SC2329 # the EXIT trap calls it
 finish() {
   trap - EXIT
   # A second Ctrl-C must not cut this short.

@@ -99,7 +99,7 @@ END
 }
 
 # Ends only what was started here, the daemon first.
-# shellcheck disable=SC2317 # scripts/clients' trap calls it
+# shellcheck disable=SC2317,SC2329 # scripts/clients' trap calls it
 stop_lab() {
   if [ -n "$lab_daemon" ]; then
     kill "$lab_daemon" 2>/dev/null || true
