@@ -90,7 +90,7 @@ const anything = expect.anything() as unknown;
 const unavailable = new DriverError('unavailable', 'opening libvirt on <test:///default>: connection refused');
 
 describe('the page of the machines', () => {
-  it('is for who may see the machines in Redfish, too (S2)', async () => {
+  it('is for who may see the machines in Redfish, too', async () => {
     const { status, text } = await client.get('/', { Authorization: 'Basic new' });
     expect([status, text.includes('InsufficientPrivilege')]).toEqual([403, true]);
     expect(lines()).toEqual([expect.objectContaining({ path: '/', status: 403, user: 'new' })]);
@@ -103,7 +103,7 @@ describe('the log', () => {
     ['/?token=geheim', '/', 200, 'admin'],
     ['/healthz', '/healthz', 200, null],
     ['/nowhere', '/nowhere', 404, null],
-  ])('has one line for %s, without its query (B16)', async (url, path, status, user) => {
+  ])('has one line for %s, without its query', async (url, path, status, user) => {
     const { headers } = await client.get(url, authorization);
     expect(lines()).toEqual([
       {
@@ -120,14 +120,14 @@ describe('the log', () => {
     ]);
   });
 
-  it.each(['/redfish/v1', '/'])('says why %s was refused and never what was sent (B16)', async (path) => {
+  it.each(['/redfish/v1', '/'])('says why %s was refused and never what was sent', async (path) => {
     expect((await client.get(path, { Authorization: 'Basic c2VjcmV0' })).status).toBe(401);
     const [line] = lines();
     expect(line).toMatchObject({ path, status: 401, user: null, refused: 'no credentials' });
     expect(JSON.stringify(line)).not.toContain('c2VjcmV0');
   });
 
-  it.each(['/redfish/v1', '/'])('has the cause of a 500 at %s under the id of the request (B16)', async (path) => {
+  it.each(['/redfish/v1', '/'])('has the cause of a 500 at %s under the id of the request', async (path) => {
     const { status, text } = await client.get(path, { Authorization: 'Basic broken', 'X-Request-Id': 'mine.1' });
     expect([status, text.includes('bcrypt')]).toEqual([500, false]);
     expect(lines()).toEqual([
@@ -141,7 +141,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('takes an id from the client only if it is fit for a header (B16)', async () => {
+  it('takes an id from the client only if it is fit for a header', async () => {
     const ids = [];
     for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
       ids.push((await client.get('/redfish', { 'X-Request-Id': id })).headers['x-request-id']);
@@ -156,11 +156,11 @@ describe('the log', () => {
 });
 
 describe('who answers', () => {
-  it.each(['/redfish', '/redfish?x', '/redfish/'])('%s is Redfish (B15)', async (path) => {
+  it.each(['/redfish', '/redfish?x', '/redfish/'])('%s is Redfish', async (path) => {
     expect((await client.get(path)).json).toEqual({ v1: '/redfish/v1/' });
   });
 
-  it.each(['/redfishy', '/rest/v1', '/index.html'])('%s is nobody, with a Redfish error (B13)', async (path) => {
+  it.each(['/redfishy', '/rest/v1', '/index.html'])('%s is nobody, with a Redfish error', async (path) => {
     const { status, json } = await client.get(path, authorization);
     expect([status, json]).toEqual([
       404,
@@ -168,14 +168,14 @@ describe('who answers', () => {
     ]);
   });
 
-  it('understands a whole URL, as proxies send it (B13)', async () => {
+  it('understands a whole URL, as proxies send it', async () => {
     const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\{"v1":"\/redfish\/v1\/"\}$/);
     // Its host is the one that is meant (RFC 9112 §3.2.2).
     expect(scopedBy).toBe('bmc.example');
   });
 
-  it('answers an unknown method with 501 (B13)', async () => {
+  it('answers an unknown method with 501', async () => {
     expect(await client.raw('FAKE / HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 501 Not Implemented\r\n/);
     expect(lines()).toEqual([expect.objectContaining({ method: '-', status: 501, refused: 'HPE_INVALID_METHOD' })]);
   });
@@ -188,7 +188,7 @@ describe('requests that are hardly HTTP', () => {
     return [answer.split(' ', 2)[1], body.error.code];
   };
 
-  it('without a Host header are 400, with a Redfish error and a line in the log (B13, B16)', async () => {
+  it('without a Host header are 400, with a Redfish error and a line in the log', async () => {
     expect(await rawError('GET /redfish/v1 HTTP/1.1\r\nConnection: close\r\n\r\n')).toEqual([
       '400',
       'Base.1.22.HeaderMissing',
@@ -198,7 +198,7 @@ describe('requests that are hardly HTTP', () => {
     expect(await client.raw('GET /redfish HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('with two Host headers are 400, whichever is first (B13)', async () => {
+  it('with two Host headers are 400, whichever is first', async () => {
     for (const hosts of ['Host: a\r\nhost: b', 'HOST: a\r\nHost: a']) {
       const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -206,7 +206,7 @@ describe('requests that are hardly HTTP', () => {
     }
   });
 
-  it('with a target that is no URL are 404, and no secret of it is logged (B13, B16)', async () => {
+  it('with a target that is no URL are 404, and no secret of it is logged', async () => {
     const target = 'http://u:geheim@[::bad/x?geheim';
     expect(await rawError(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).toEqual([
       '404',
@@ -218,7 +218,7 @@ describe('requests that are hardly HTTP', () => {
 });
 
 describe('what Express serves', () => {
-  it.each(['/', '/healthz', '/metrics/'])('takes no method but GET and HEAD at %s (B13)', async (path) => {
+  it.each(['/', '/healthz', '/metrics/'])('takes no method but GET and HEAD at %s', async (path) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const { status, headers, json } = await client.send(method, path, { body: '{}', headers: authorization });
       expect([status, headers.allow, json]).toEqual([
@@ -233,12 +233,12 @@ describe('what Express serves', () => {
 });
 
 describe('the page of the machines', () => {
-  it('asks for the password (B15)', async () => {
+  it('asks for the password', async () => {
     const { status, headers } = await client.get('/');
     expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="Rackless", charset="UTF-8"']);
   });
 
-  it('shows each machine, needs no script and lets none run (B15)', async () => {
+  it('shows each machine, needs no script and lets none run', async () => {
     const { status, headers, text } = await client.get('/', authorization);
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
       200,
@@ -255,13 +255,13 @@ describe('the page of the machines', () => {
     expect(text).not.toContain('<script');
   });
 
-  it('shows a machine that can not be read (B15)', async () => {
+  it('shows a machine that can not be read', async () => {
     mute = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/', authorization);
     expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
   });
 
-  it('does not wait for one machine after the other of a host that hangs: 503 after the first few (B15)', async () => {
+  it('does not wait for one machine after the other of a host that hangs: 503 after the first few', async () => {
     // The list is remembered, the machines are not.
     const machines = sampleMachines(100);
     const asked: string[] = [];
@@ -275,7 +275,7 @@ describe('the page of the machines', () => {
     expect(asked.length).toBeLessThan(10);
   });
 
-  it('shows what it has of a host that hangs half-way (B15)', async () => {
+  it('shows what it has of a host that hangs half-way', async () => {
     const machines = sampleMachines(100);
     listed = machines;
     let asked = 0;
@@ -290,7 +290,7 @@ describe('the page of the machines', () => {
     expect([status, text.match(/does not answer/g)?.length, asked]).toEqual([200, 88, 24]);
   });
 
-  it('is 503 while the host is down, with the reason for people (B15)', async () => {
+  it('is 503 while the host is down, with the reason for people', async () => {
     down = unavailable;
     const { status, headers, text } = await client.get('/', authorization);
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([503, '5', 'text/html; charset=utf-8']);
@@ -303,12 +303,12 @@ describe('the page of the machines', () => {
 });
 
 describe('health', () => {
-  it('is ok while the hypervisor answers (B15)', async () => {
+  it('is ok while the hypervisor answers', async () => {
     const { status, json } = await client.get('/healthz');
     expect([status, json]).toEqual([200, { status: 'ok', hypervisor: 'libvirt <test:///default>' }]);
   });
 
-  it('is 503 and says which does not (B15)', async () => {
+  it('is 503 and says which does not', async () => {
     down = unavailable;
     const { status, json } = await client.get('/healthz');
     expect([status, json]).toEqual([
@@ -347,7 +347,7 @@ describe('metrics', () => {
       ?.slice(line.length + 1);
   };
 
-  it('count requests by method, route template and status (B15)', async () => {
+  it('count requests by method, route template and status', async () => {
     const count = async (labels: string) => Number((await value(`bmc_http_requests_total{${labels}}`)) ?? 0);
     const before = await count('method="GET",route="/redfish/v1",status="401"');
     await client.get('/redfish/v1');
@@ -358,18 +358,18 @@ describe('metrics', () => {
     expect(await value('bmc_http_request_duration_seconds_count{method="GET",route="unmatched"}')).toBeDefined();
   });
 
-  it('say how many requests are in flight, and how the process is (B15)', async () => {
+  it('say how many requests are in flight, and how the process is', async () => {
     expect(await value('bmc_http_requests_in_flight')).toBe('1');
     expect(Number(await value('process_resident_memory_bytes'))).toBeGreaterThan(1e6);
   });
 
-  it('say whether the hypervisor answers (B15)', async () => {
+  it('say whether the hypervisor answers', async () => {
     expect(await value('bmc_hypervisor_up')).toBe('1');
     down = unavailable;
     expect(await value('bmc_hypervisor_up')).toBe('0');
   });
 
-  it('come with the content type that Prometheus wants (B15)', async () => {
+  it('come with the content type that Prometheus wants', async () => {
     expect((await client.get('/metrics')).headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 });
@@ -381,7 +381,7 @@ describe('plain HTTP at the port of HTTPS', () => {
   });
   afterAll(() => plain.close());
 
-  it('is sent to HTTPS with its method, path and query, and logged without a user or a token (S1)', async () => {
+  it('is sent to HTTPS with its method, path and query, and logged without a user or a token', async () => {
     const answer = await plain.send('POST', '/redfish/v1/Systems?a=b&token=x', {
       headers: { ...authorization, Host: 'bmc:8443' },
     });
@@ -400,7 +400,7 @@ describe('plain HTTP at the port of HTTPS', () => {
     ['GET / HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n', 400],
     ['OPTIONS * HTTP/1.1\r\nHost: bmc\r\nConnection: close\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: [::1]:8443\r\nConnection: close\r\n\r\n', 308],
-  ])('is not sent elsewhere by %j (S1)', async (bytes, status) => {
+  ])('is not sent elsewhere by %j', async (bytes, status) => {
     expect(await plain.raw(bytes)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 });

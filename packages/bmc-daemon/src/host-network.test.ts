@@ -38,7 +38,7 @@ const files: Readonly<Record<string, string>> = {
 const read = (path: string): string | null => files[path] ?? null;
 
 describe('the network of the host', () => {
-  it('is that of the interfaces that the service listens at (S8)', () => {
+  it('is that of the interfaces that the service listens at', () => {
     const full = hostname();
     expect(
       readHostNetwork({
@@ -70,7 +70,7 @@ describe('the network of the host', () => {
     });
   });
 
-  it('invents nothing that the kernel does not tell (S8)', () => {
+  it('invents nothing that the kernel does not tell', () => {
     expect(readHostNetwork({ addresses: ['http://localhost:1'], interfaces, read }).interfaces).toEqual([
       {
         name: 'lo',

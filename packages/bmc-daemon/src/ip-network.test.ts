@@ -9,7 +9,7 @@ describe('addresses and networks', () => {
     ['fe80::1%eth0', undefined],
     ['192.0.2.256', undefined],
     ['host', undefined],
-  ])('%s is spelled %s (D1)', (text, spelled) => {
+  ])('%s is spelled %s', (text, spelled) => {
     expect(canonicalIp(text)).toBe(spelled);
   });
 
@@ -21,7 +21,7 @@ describe('addresses and networks', () => {
     ['2001:db8::/32', '2001:db8:1::1/64', true],
     ['2001:db8::/64', '2001:db8:0:1::/64', false],
     ['::/0', '192.0.2.1/32', false],
-  ])('%s and %s overlap: %s (D1)', (a, b, does) => {
+  ])('%s and %s overlap: %s', (a, b, does) => {
     const parse = (text: string) => {
       const [address = '', prefix] = text.split('/');
       return { address, prefix: Number(prefix) };
@@ -29,7 +29,7 @@ describe('addresses and networks', () => {
     expect([overlap(parse(a), parse(b)), overlap(parse(b), parse(a))]).toEqual([does, does]);
   });
 
-  it('knows the addresses that no host has (D1)', () => {
+  it('knows the addresses that no host has', () => {
     const judge = (address: string, prefix: number) => isHostAddress({ address, prefix });
     expect(['192.0.2.0', '192.0.2.1', '192.0.2.127', '192.0.2.128'].map((address) => judge(address, 25))).toEqual([
       false,
@@ -48,7 +48,7 @@ describe('addresses and networks', () => {
     ['0.0.0.0', 0],
     ['255.0.255.0', undefined],
     ['255.255.255', undefined],
-  ])('the mask %s has %s bits (D1)', (mask, bits) => {
+  ])('the mask %s has %s bits', (mask, bits) => {
     expect(prefixOfMask(mask)).toBe(bits);
   });
 });

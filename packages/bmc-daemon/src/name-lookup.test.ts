@@ -64,7 +64,7 @@ describe('looking up names', () => {
       ),
     );
 
-  it('asks the servers that are given, for both families or one (D1)', async () => {
+  it('asks the servers that are given, for both families or one', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
     await expect(found(lookup, 'both.test')).resolves.toEqual(['192.0.2.80', '2001:db8::80']);
@@ -73,7 +73,7 @@ describe('looking up names', () => {
     expect(asked).toBe(5);
   });
 
-  it('tells a name that there is not from a server that can not say (D1)', async () => {
+  it('tells a name that there is not from a server that can not say', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
     await expect(found(lookup, 'four.test', 6)).resolves.toBe('ENOTFOUND');
@@ -81,7 +81,7 @@ describe('looking up names', () => {
     await expect(found(lookup, 'broken.test')).resolves.toBe('EAI_AGAIN');
   });
 
-  it('asks nobody for an address or for localhost, and asks as the host does without servers (D1)', async () => {
+  it('asks nobody for an address or for localhost, and asks as the host does without servers', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
     await expect(found(lookup, '192.0.2.7')).resolves.toEqual(['192.0.2.7']);

@@ -38,7 +38,7 @@ const more = ({ count }: { count: number }) => ({ count: count + 1 });
 const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
 
 describe('a state file', () => {
-  it('begins as it is told, is made by the first change for its owner alone, and is there again later (S2)', () => {
+  it('begins as it is told, is made by the first change for its owner alone, and is there again later', () => {
     const file = open();
     expect([file.state, readdirSync(parent)]).toEqual([{ count: 0 }, []]);
     file.update((state) => state);
@@ -103,7 +103,7 @@ describe('a state file', () => {
     expect(logged).toEqual([`warn removed ${leftover}, which a killed process left`]);
   });
 
-  it('builds on what somebody else wrote meanwhile (S2)', () => {
+  it('builds on what somebody else wrote meanwhile', () => {
     const [ours, theirs] = [open(), open()];
     theirs.update(() => ({ count: 40 }));
     ours.update(more);
@@ -111,7 +111,7 @@ describe('a state file', () => {
     expect(logged).toEqual([`warn ${ours.path} was changed by somebody else and is read again`]);
   });
 
-  it('keeps what it had where it can not be written, and names the file (S2)', () => {
+  it('keeps what it had where it can not be written, and names the file', () => {
     const file = open();
     file.update(more);
     rmSync(folder, { recursive: true });

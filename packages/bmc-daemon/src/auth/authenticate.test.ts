@@ -138,7 +138,7 @@ afterEach(() => {
 });
 
 describe('authentication by password file', () => {
-  it("lets in whom Debian's htpasswd -cB made, and nobody else (B10)", async () => {
+  it("lets in whom Debian's htpasswd -cB made, and nobody else", async () => {
     await run('htpasswd', ['-cbB', file, 'admin', 'pa:ss wörd']);
     const ask = await serve(authentication());
     expect(await ask()).toEqual({ refused: 'no credentials', promised: false });
@@ -148,7 +148,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:pa:ss wörd')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('answers a password that it verified before without a promise, and others by bcrypt again (B10)', async () => {
+  it('answers a password that it verified before without a promise, and others by bcrypt again', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
@@ -157,7 +157,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
   });
 
-  it('asks one question for a client that opens many connections at once (B10)', async () => {
+  it('asks one question for a client that opens many connections at once', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask('admin:secret')));
@@ -296,7 +296,7 @@ describe('authentication by password file', () => {
     expect(await ask(`admin:${'a'.repeat(1024)}`)).toMatchObject({ refused: 'wrong password' });
   });
 
-  it('verifies unknown users against a hash of the same cost that bcrypt really computes (B10)', async () => {
+  it('verifies unknown users against a hash of the same cost that bcrypt really computes', async () => {
     const decoy = decoyOfCost(4);
     expect(decoy).toMatch(/^\$2b\$04\$[./A-Za-z0-9]{53}$/);
     const salt = decoy.slice(0, 29);
@@ -309,7 +309,7 @@ describe('authentication by password file', () => {
 });
 
 describe('a password file that changes', () => {
-  it('is read again: new passwords hold, old ones and remembered ones are out (B10)', async () => {
+  it('is read again: new passwords hold, old ones and remembered ones are out', async () => {
     await writeUsers({ admin: 'old', other: 'same' });
     const ask = await serve(authentication());
     await ask('admin:old');
@@ -324,7 +324,7 @@ describe('a password file that changes', () => {
     expect(logged).toEqual(['info password file read again']);
   });
 
-  it('is noticed whatever the way it was replaced: in place with the same size and time, or by renaming (B10)', async () => {
+  it('is noticed whatever the way it was replaced: in place with the same size and time, or by renaming', async () => {
     await writeUsers({ admin: 'old1' });
     utimesSync(file, 1000, 1000);
     const ask = await serve(authentication());
@@ -343,7 +343,7 @@ describe('a password file that changes', () => {
     expect(await ask('admin:new3')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('keeps the others in when a line is damaged, and lets nobody in who is not in the file as it is now (B10)', async () => {
+  it('keeps the others in when a line is damaged, and lets nobody in who is not in the file as it is now', async () => {
     await writeUsers({ admin: 'secret', gone: 'secret' });
     const ask = await serve(authentication());
     await ask('admin:secret');
@@ -358,7 +358,7 @@ describe('a password file that changes', () => {
     ]);
   });
 
-  it('lets nobody in while it is gone, and the same users when it is back (B10)', async () => {
+  it('lets nobody in while it is gone, and the same users when it is back', async () => {
     await writeUsers({ admin: 'secret' });
     const kept = path.join(folder, 'kept');
     copyFileSync(file, kept);
@@ -382,12 +382,12 @@ describe('a password file at the start', () => {
   it.each([
     ['is missing', undefined, 'there is no such file'],
     ['is not UTF-8', Buffer.from([0x61, 0xff]), 'it is not UTF-8'],
-  ])('stops it when the file %s (B10)', (_, content, reason) => {
+  ])('stops it when the file %s', (_, content, reason) => {
     if (content !== undefined) writeFileSync(file, content);
     expect(startFaults()).toEqual([`${file}: the password file can not be read: ${reason}`]);
   });
 
-  it('stops it for every line of another kind, naming all of them (B10)', async () => {
+  it('stops it for every line of another kind, naming all of them', async () => {
     await run('htpasswd', ['-cbm', file, 'md5', 'secret']);
     await run('htpasswd', ['-bs', file, 'sha', 'secret']);
     await run('htpasswd', ['-bB', file, 'good', 'secret']);
@@ -398,7 +398,7 @@ describe('a password file at the start', () => {
     ]);
   });
 
-  it('warns of a file without users (B10)', () => {
+  it('warns of a file without users', () => {
     writeFileSync(file, '# nobody\n');
     authenticateWith({});
     expect(logged).toEqual([`warn ${file}: the password file has no user: nobody can log in`]);
@@ -414,7 +414,7 @@ describe('addresses that count as one', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1:2:3:4%eth0', 'fe80:0:0:0::/64'],
     ['', ''],
-  ])('%s is of %s (B10)', (address, network) => {
+  ])('%s is of %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });

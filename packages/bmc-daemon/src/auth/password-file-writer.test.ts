@@ -39,7 +39,7 @@ function apacheVerifies(user: string, password: string): boolean {
 const mode = (name: string) => (statSync(name).mode & 0o7777).toString(8);
 
 describe('setting a password', () => {
-  it("makes a file for its owner alone that Apache's htpasswd verifies, and changes and adds users in it (B10)", async () => {
+  it("makes a file for its owner alone that Apache's htpasswd verifies, and changes and adds users in it", async () => {
     expect(await setPassword(file, 'admin', 'secret')).toBe('added');
     expect(mode(file)).toBe('600');
     expect(apacheVerifies('admin', 'secret')).toBe(true);
@@ -52,7 +52,7 @@ describe('setting a password', () => {
     expect(readdirSync(folder)).toEqual(['users']);
   });
 
-  it('keeps comments, other kinds of lines, the mode and a link to the file (B10)', async () => {
+  it('keeps comments, other kinds of lines, the mode and a link to the file', async () => {
     writeFileSync(file, '# ours\nold:$apr1$x$y\n\nadmin:x\n');
     chmodSync(file, 0o640);
     const link = path.join(folder, 'link');
@@ -68,7 +68,7 @@ describe('setting a password', () => {
     ['a:1', 'new', 'a:1\nnew:h\n'],
     ['a:1\nb:2\na:3\nab:4\n', 'a', 'a:h\nb:2\nab:4\n'],
     ['b:2\r\na:1\r\n', 'a', 'b:2\r\na:h\n'],
-  ])('%j with a line of %s has one of it (B10)', (text, user, expected) => {
+  ])('%j with a line of %s has one of it', (text, user, expected) => {
     expect(withUserLine(text, user, `${user}:h`)).toBe(expected);
   });
 
@@ -83,12 +83,12 @@ describe('setting a password', () => {
     ['#a', 'x', "a user's name does not begin with #: the line would be a comment"],
     ['a', 'x\0y', 'a password has no NUL'],
     ['a', 'ä'.repeat(37), 'the password has 74 bytes, and bcrypt looks at the first 72 only'],
-  ])('refuses the user %j with the password %j (B10)', async (user, password, reason) => {
+  ])('refuses the user %j with the password %j', async (user, password, reason) => {
     await expect(setPassword(file, user, password)).rejects.toThrow(reason);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('says why a file can not be written (B10)', async () => {
+  it('says why a file can not be written', async () => {
     const missing = path.join(folder, 'none', 'users');
     await expect(setPassword(missing, 'a', 'x')).rejects.toThrow(`writing ${missing}: there is no such file`);
     await expect(setPassword(folder, 'a', 'x')).rejects.toThrow(`writing ${folder}: it is a folder`);

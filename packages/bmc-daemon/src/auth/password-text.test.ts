@@ -19,17 +19,17 @@ const mustNotWait = (): never => {
 };
 
 describe('reading the text of a password file', () => {
-  it('takes a whole file as it is (S2)', () => {
+  it('takes a whole file as it is', () => {
     writeFileSync(file, 'a:1\nb:2\n');
     expect(readPasswordText(file, mustNotWait)).toBe('a:1\nb:2\n');
   });
 
-  it.each(['', 'a:1\nb'])('waits for the rest of a file of which %j is written (S2)', (half) => {
+  it.each(['', 'a:1\nb'])('waits for the rest of a file of which %j is written', (half) => {
     writeFileSync(file, half);
     expect(readPasswordText(file, () => writeFileSync(file, 'a:1\nb:2\n'))).toBe('a:1\nb:2\n');
   });
 
-  it.each(['', 'a:1'])('believes a file that stays %j (S2)', (text) => {
+  it.each(['', 'a:1'])('believes a file that stays %j', (text) => {
     writeFileSync(file, text);
     expect(readPasswordText(file)).toBe(text);
   });

@@ -10,17 +10,17 @@ const systems = '/redfish/v1/Systems/{systemId}/X/{id}';
 const managers = '/redfish/v1/Managers/{managerId}/X/{id}';
 
 describe('the table of privileges', () => {
-  it('has a row for everything that is served (S2)', () => {
+  it('has a row for everything that is served', () => {
     const without = [...new Set(resources.map(({ entity }) => entity))].filter((entity) => !hasPrivilegeRow(entity));
     expect(without).toEqual([]);
   });
 
-  it('lets nobody at a resource that it does not know (S2)', () => {
+  it('lets nobody at a resource that it does not know', () => {
     for (const method of methods) expect(requirementOf('Toaster', systems, method)).toEqual({ any: [] });
     expect(requirementOf('ComputerSystem', systems, 'TRACE')).toEqual({ any: [] });
   });
 
-  it('tells a manager’s parts from a machine’s, a password from the rest of an account, a console’s log from others (S2, D2)', () => {
+  it('tells a manager’s parts from a machine’s, a password from the rest of an account, a console’s log from others', () => {
     expect(requirementOf('EthernetInterface', systems, 'PATCH')).toEqual({ any: ['ConfigureComponents'] });
     expect(requirementOf('EthernetInterface', managers, 'PATCH')).toEqual({ any: ['ConfigureManager'] });
     expect(requirementOf('LogService', systems, 'POST')).toEqual({ any: ['ConfigureComponents'] });
@@ -69,7 +69,7 @@ const segments: Readonly<Record<string, string>> = {
 
 const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
-  it.skip("agrees with DMTF's registry: RACKLESS_REDFISH_SCHEMAS is not set (S2)", () => undefined);
+  it.skip("agrees with DMTF's registry: RACKLESS_REDFISH_SCHEMAS is not set", () => undefined);
 } else {
   // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
   const registries = path.join(folder ?? '', 'registries');
@@ -78,38 +78,35 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   const known = Mappings.filter(({ Entity }) => hasPrivilegeRow(Entity));
 
   describe("DMTF's base privilege registry", () => {
-    it('is a longer list than ours, and has everything that is served (S2)', () => {
+    it('is a longer list than ours, and has everything that is served', () => {
       const entities = new Set(Mappings.map(({ Entity }) => Entity));
       expect(resources.filter(({ entity }) => !entities.has(entity)).map(({ entity }) => entity)).toEqual([]);
       expect(known.length).toBeGreaterThan(90);
     });
 
-    it.each(known.map((mapping) => [mapping.Entity, mapping] as const))(
-      'is what holds for %s (S2)',
-      (entity, mapping) => {
-        const asked = (uri: string, method: string): Requirement => requirementOf(entity, uri, method);
-        for (const method of methods) {
-          // Somewhere that no override is about.
-          const { any, properties = {} } = asked('/redfish/v1/Elsewhere/{id}', method);
-          expect([method, sorted(any)]).toEqual([method, sorted(alternatives(mapping.OperationMap, method))]);
-          const overridden = (mapping.PropertyOverrides ?? []).filter(({ OperationMap }) => method in OperationMap);
-          expect(Object.keys(properties).sort()).toEqual(overridden.flatMap(({ Targets }) => Targets).sort());
-          for (const { Targets, OperationMap } of overridden)
-            for (const name of Targets)
-              expect(sorted(properties[name])).toEqual(sorted(alternatives(OperationMap, method)));
-          for (const { Targets, OperationMap } of mapping.SubordinateOverrides ?? []) {
-            const segment = segments[Targets[0] ?? ''];
-            // What no machine here has: PCIe devices, ports and the like, whose metrics are not served.
-            if (segment === undefined) continue;
-            const expected = alternatives(OperationMap, method) ?? alternatives(mapping.OperationMap, method);
-            expect([segment, method, sorted(asked(`/redfish/v1/${segment}/{a}/X`, method).any)]).toEqual([
-              segment,
-              method,
-              sorted(expected),
-            ]);
-          }
+    it.each(known.map((mapping) => [mapping.Entity, mapping] as const))('is what holds for %s', (entity, mapping) => {
+      const asked = (uri: string, method: string): Requirement => requirementOf(entity, uri, method);
+      for (const method of methods) {
+        // Somewhere that no override is about.
+        const { any, properties = {} } = asked('/redfish/v1/Elsewhere/{id}', method);
+        expect([method, sorted(any)]).toEqual([method, sorted(alternatives(mapping.OperationMap, method))]);
+        const overridden = (mapping.PropertyOverrides ?? []).filter(({ OperationMap }) => method in OperationMap);
+        expect(Object.keys(properties).sort()).toEqual(overridden.flatMap(({ Targets }) => Targets).sort());
+        for (const { Targets, OperationMap } of overridden)
+          for (const name of Targets)
+            expect(sorted(properties[name])).toEqual(sorted(alternatives(OperationMap, method)));
+        for (const { Targets, OperationMap } of mapping.SubordinateOverrides ?? []) {
+          const segment = segments[Targets[0] ?? ''];
+          // What no machine here has: PCIe devices, ports and the like, whose metrics are not served.
+          if (segment === undefined) continue;
+          const expected = alternatives(OperationMap, method) ?? alternatives(mapping.OperationMap, method);
+          expect([segment, method, sorted(asked(`/redfish/v1/${segment}/{a}/X`, method).any)]).toEqual([
+            segment,
+            method,
+            sorted(expected),
+          ]);
         }
-      },
-    );
+      }
+    });
   });
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { looksRandom, newSessionToken } from './session-token.js';
 
 describe('tokens of sessions', () => {
-  it('are 64 hexadecimal digits, each another, and all pass what validators test of them (S2)', () => {
+  it('are 64 hexadecimal digits, each another, and all pass what validators test of them', () => {
     const tokens = Array.from({ length: 2000 }, newSessionToken);
     expect(new Set(tokens).size).toBe(2000);
     for (const token of tokens) {
@@ -17,11 +17,11 @@ describe('tokens of sessions', () => {
     // As many ones as zeros: only the runs give these away.
     ['bits that alternate', 'aa'.repeat(32)],
     ['two long runs', 'ff'.repeat(16) + '00'.repeat(16)],
-  ])('are drawn again where they have %s (S2)', (_, token) => {
+  ])('are drawn again where they have %s', (_, token) => {
     expect(looksRandom(Buffer.from(token, 'hex'))).toBe(false);
   });
 
-  it('are drawn again about twice in a hundred: the tests are those of NIST, not stricter ones (S2)', () => {
+  it('are drawn again about twice in a hundred: the tests are those of NIST, not stricter ones', () => {
     // A generator of our own with a fixed seed, so that this never fails by chance.
     let state = 20_261_120;
     const next = () => {

@@ -27,7 +27,7 @@ function open(user: string | null) {
 }
 
 describe('sessions', () => {
-  it('are found by their token, and only by that (S2)', () => {
+  it('are found by their token, and only by that', () => {
     const { session, token } = open('admin');
     expect(session).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown,
@@ -44,7 +44,7 @@ describe('sessions', () => {
     expect(sessions.use(token.toUpperCase())).toBeUndefined();
   });
 
-  it('end when they are idle for too long, which use puts off and reading the list does not (S2)', () => {
+  it('end when they are idle for too long, which use puts off and reading the list does not', () => {
     const { session, token } = open('admin');
     time = 1000;
     expect(sessions.use(token)).toBe(session);
@@ -59,14 +59,14 @@ describe('sessions', () => {
     ]);
   });
 
-  it('end all at once where their user is shut out, whatever becomes of the account then (S2)', () => {
+  it('end all at once where their user is shut out, whatever becomes of the account then', () => {
     const [one, two, other] = [open('admin'), open('admin'), open('eve')];
     sessions.endAll('admin');
     expect([sessions.use(one.token), sessions.use(two.token)]).toEqual([undefined, undefined]);
     expect(sessions.list()).toEqual([other.session]);
   });
 
-  it('end when the account is gone or has another password, but not the one it was changed from (S2)', () => {
+  it('end when the account is gone or has another password, but not the one it was changed from', () => {
     const [one, two] = [open('admin'), open('admin')];
     const other = open('eve');
     hashes.set('admin', 'hash 3');
@@ -79,7 +79,7 @@ describe('sessions', () => {
     sessions.keep('unknown');
   });
 
-  it('make room: of one user, and of all, the one unused for longest goes (S2)', () => {
+  it('make room: of one user, and of all, the one unused for longest goes', () => {
     const [first, second, third] = [open('admin'), open('admin'), open('admin')];
     time = 10;
     sessions.use(first.token);
@@ -92,7 +92,7 @@ describe('sessions', () => {
     expect(sessions.list()).toEqual([first, fourth, fifth, sixth, seventh].map(({ session }) => session));
   });
 
-  it('of consoles last as long as their connection, and take nobody else the room (D2)', () => {
+  it('of consoles last as long as their connection, and take nobody else the room', () => {
     const requests = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
     const consoles = [1, 2, 3, 4, 5].flatMap(
       () => sessions.create({ user: 'admin', address: '192.0.2.1', type: 'HostConsole' }) ?? [],
@@ -108,7 +108,7 @@ describe('sessions', () => {
     expect(sessions.find(eve.session.id)).toBeUndefined();
   });
 
-  it('are ended by id, once (S2)', () => {
+  it('are ended by id, once', () => {
     const { session, token } = open('admin');
     expect([sessions.end(session.id), sessions.end(session.id)]).toEqual([true, false]);
     expect(sessions.use(token)).toBeUndefined();

@@ -101,7 +101,7 @@ afterEach(() => {
 });
 
 describe('a certificate that is replaced', () => {
-  it('is shown to new connections at once, and those that are open go on (D1)', async () => {
+  it('is shown to new connections at once, and those that are open go on', async () => {
     const old = await connection();
     const next = authority.issue('second');
     await certificate.replace(`${next.key}${next.certificate}`);
@@ -114,7 +114,7 @@ describe('a certificate that is replaced', () => {
     old.destroy();
   });
 
-  it('stands in the files with its key, which keep their modes, and nothing is left beside them (D1)', async () => {
+  it('stands in the files with its key, which keep their modes, and nothing is left beside them', async () => {
     const before = readdirSync(folder).sort();
     const next = authority.issue('second');
     await certificate.replace(`${next.certificate}${next.key}`);
@@ -128,7 +128,7 @@ describe('a certificate that is replaced', () => {
     ).toEqual(before.filter((name) => !name.startsWith('root.pem-')));
   });
 
-  it('takes the key of its signing request, which was kept for nobody else, over a restart (D1)', async () => {
+  it('takes the key of its signing request, which was kept for nobody else, over a restart', async () => {
     const pem = await certificate.request(request);
     expect(statSync(state.path).mode & 0o777).toBe(0o600);
     expect(state.state.keys).toHaveLength(1);
@@ -141,7 +141,7 @@ describe('a certificate that is replaced', () => {
     expect(loadTls(files()).key).toContain('BEGIN PRIVATE KEY');
   });
 
-  it('is renewed for the key that is in use, whose file is not touched (D1)', async () => {
+  it('is renewed for the key that is in use, whose file is not touched', async () => {
     const key = textOf('server.key');
     const { mtimeNs } = statSync(at('server.key'), { bigint: true });
     const { createSigningRequest } = await import('./signing-request.js');
@@ -152,7 +152,7 @@ describe('a certificate that is replaced', () => {
     expect(statSync(at('server.key'), { bigint: true }).mtimeNs).toBe(mtimeNs);
   });
 
-  it('comes with the chain to its root, in order (D1)', async () => {
+  it('comes with the chain to its root, in order', async () => {
     const subordinate = authority.subordinate('between');
     const next = subordinate.issue('below');
     await certificate.replace(`${next.certificate}${subordinate.root}${authority.root}${next.key}`);
@@ -166,7 +166,7 @@ describe('a certificate that is replaced', () => {
     );
   });
 
-  it('may stand in one file with its key (D1)', async () => {
+  it('may stand in one file with its key', async () => {
     const both = authority.issue('both');
     writeFileSync(at('one.pem'), `${both.certificate}${both.key}`, { mode: 0o600 });
     const one = { sslCert: at('one.pem'), sslKey: at('one.pem') };
@@ -186,7 +186,7 @@ describe('a certificate that is replaced', () => {
 });
 
 describe('what can not be shown', () => {
-  it('is refused by what clients look at: key usage, and issuers that are none (D1)', async () => {
+  it('is refused by what clients look at: key usage, and issuers that are none', async () => {
     const name = 'subjectAltName=DNS:localhost';
     const signer = authority.issue('signer', { extensions: [name, 'keyUsage=critical,keyCertSign,cRLSign'] });
     const garbled = authority.issue('garbled', { extensions: [name, '2.5.29.15=DER:04:01:ff'] });
@@ -242,12 +242,12 @@ describe('what can not be shown', () => {
     expect(await shown()).toBe('Ed448');
   });
 
-  it('is read in the time of its length, whatever stands in it (D1)', async () => {
+  it('is read in the time of its length, whatever stands in it', async () => {
     // With a scan to the end for each beginning this takes minutes.
     expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: it is cut off, or otherwise no PEM');
   });
 
-  it('is refused with its reason, and the old certificate stays, shown and in the files (D1)', async () => {
+  it('is refused with its reason, and the old certificate stays, shown and in the files', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     const good = authority.issue('good');
     const other = authority.issue('other');
@@ -293,7 +293,7 @@ describe('what can not be shown', () => {
     );
   });
 
-  it('is a key with a passphrase without it, and not with it (D1)', async () => {
+  it('is a key with a passphrase without it, and not with it', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
@@ -305,7 +305,7 @@ describe('what can not be shown', () => {
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
   });
 
-  it('is a key that takes minutes to open: everybody would wait for it (D1)', async () => {
+  it('is a key that takes minutes to open: everybody would wait for it', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const lock = (...how: readonly string[]) => openssl(['pkcs8', '-topk8', '-passout', 'pass:x', ...how], next.key);
@@ -334,7 +334,7 @@ describe('what can not be shown', () => {
 const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
 
 describe('requests', () => {
-  it('are made one after the other, and are refused where too many wait (D1)', async () => {
+  it('are made one after the other, and are refused where too many wait', async () => {
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.request(request)));
     expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
       ...Array.from({ length: 8 }, () => 'made'),
@@ -345,7 +345,7 @@ describe('requests', () => {
 });
 
 describe('a certificate file', () => {
-  it('may have in it whatever OpenSSL passes over (D1)', () => {
+  it('may have in it whatever OpenSSL passes over', () => {
     const before = textOf('server.pem');
     writeFileSync(at('server.pem'), `${before}-----BEGIN DH PARAMETERS-----\nMAY=\n-----END DH PARAMETERS-----\n`);
     certificate = open();
@@ -356,7 +356,7 @@ describe('a certificate file', () => {
 });
 
 describe('files that can not be written', () => {
-  it('leave everything as it was, and are named (D1)', async () => {
+  it('leave everything as it was, and are named', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     // Nobody can make a file there, root included.
     const pinned = { sslCert: '/proc/self/server.pem', sslKey: at('server.key') };
@@ -377,7 +377,7 @@ describe('files that can not be written', () => {
     expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 
-  it('are a pair wherever a replacement ends (D1)', async () => {
+  it('are a pair wherever a replacement ends', async () => {
     const old = loadTls(files());
     const next = authority.issue('second');
     // What stands there between the three writes.
@@ -394,7 +394,7 @@ describe('files that can not be written', () => {
     expect(loadTls(files()).cert).toBe(third.certificate);
   });
 
-  it('forget no request: neither is one answered whose key could not be kept (D1)', async () => {
+  it('forget no request: neither is one answered whose key could not be kept', async () => {
     writeFileSync(at('state'), 'a file where a folder should be');
     await expect(certificate.request(request)).rejects.toThrow(/requests\.json/);
   });

@@ -26,13 +26,13 @@ describe('a signing request', () => {
     [{ kind: 'ec', curve: 'P-256' }, /NIST CURVE: P-256/, /Signature Algorithm: ecdsa-with-SHA256/],
     [{ kind: 'ec', curve: 'P-384' }, /NIST CURVE: P-384/, /Signature Algorithm: ecdsa-with-SHA384/],
     [{ kind: 'ec', curve: 'P-521' }, /NIST CURVE: P-521/, /Signature Algorithm: ecdsa-with-SHA512/],
-  ] satisfies [KeyKind, RegExp, RegExp][])('of a key %o is one to openssl (D1)', async (key, kind, signature) => {
+  ] satisfies [KeyKind, RegExp, RegExp][])('of a key %o is one to openssl', async (key, kind, signature) => {
     const text = await readByOpenssl({ key });
     expect(text).toMatch(kind);
     expect(text).toMatch(signature);
   });
 
-  it('has every part of the name, in the usual order, and none that is empty (D1)', async () => {
+  it('has every part of the name, in the usual order, and none that is empty', async () => {
     const text = await readByOpenssl({
       subject: {
         commonName: 'bmc.example.org',
@@ -62,7 +62,7 @@ describe('a signing request', () => {
     ]);
   });
 
-  it('asks for alternative names, addresses among them, and for every usage that there is (D1)', async () => {
+  it('asks for alternative names, addresses among them, and for every usage that there is', async () => {
     const text = await readByOpenssl({
       alternativeNames: ['bmc.example.org', '192.0.2.7', '2001:db8::7'],
       usages: keyUsages,
@@ -79,7 +79,7 @@ describe('a signing request', () => {
     );
   });
 
-  it('takes a challenge password and an unstructured name along (D1)', async () => {
+  it('takes a challenge password and an unstructured name along', async () => {
     const text = await readByOpenssl({
       challengePassword: 'revoke it',
       unstructuredName: 'rack 7',

@@ -91,7 +91,7 @@ async function machine(driver: FakeDriver, name: string): Promise<string> {
 }
 
 describe('the console hub', () => {
-  it('lets several share one console: all hear what one types (D2)', async () => {
+  it('lets several share one console: all hear what one types', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -113,7 +113,7 @@ describe('the console hub', () => {
     expect(second.heard).toBe('');
   });
 
-  it('gives the console back when the last one leaves (D2)', async () => {
+  it('gives the console back when the last one leaves', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -130,7 +130,7 @@ describe('the console hub', () => {
     expect(ear.states).toEqual([]);
   });
 
-  it('goes on with the next start of a machine, whose first words it hears (D2)', async () => {
+  it('goes on with the next start of a machine, whose first words it hears', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-1');
@@ -156,7 +156,7 @@ describe('the console hub', () => {
     await ear.is(connected);
   });
 
-  it('gives way to who takes the console by force, and comes back when it is free (D2)', async () => {
+  it('gives way to who takes the console by force, and comes back when it is free', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -176,7 +176,7 @@ describe('the console hub', () => {
     leaveAgain();
   });
 
-  it('tells of machines that are gone or have no serial port (D2)', async () => {
+  it('tells of machines that are gone or have no serial port', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const { hasConsole, ...without } = await driver.getSystem('node-3');
@@ -193,7 +193,7 @@ describe('the console hub', () => {
     await removed.is(gone);
   });
 
-  it('goes on trying a host that does not answer, and warns once of what it has no word for (D2)', async () => {
+  it('goes on trying a host that does not answer, and warns once of what it has no word for', async () => {
     const stream = new PassThrough();
     const broken = new DriverError('internal', 'connecting to the console of machine x: it burns');
     const answers: (DriverError | Duplex)[] = [
@@ -207,7 +207,7 @@ describe('the console hub', () => {
     expect(warnings).toEqual([broken]);
   });
 
-  it('takes a port that is gone before its machine is off for one that is being switched off (D2)', async () => {
+  it('takes a port that is gone before its machine is off for one that is being switched off', async () => {
     const stream = new PassThrough();
     const off = new DriverError('conflict', 'connecting to the console of machine x: it is off');
     const answers: (DriverError | Duplex)[] = [
@@ -221,7 +221,7 @@ describe('the console hub', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('makes who types wait until the guest takes it, and lets go of them when the machine ends (D2)', async () => {
+  it('makes who types wait until the guest takes it, and lets go of them when the machine ends', async () => {
     const driver = new FakeDriver();
     const stream = new PassThrough({ highWaterMark: 4 });
     const hub = createConsoleHub({

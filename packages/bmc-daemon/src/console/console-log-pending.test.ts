@@ -7,7 +7,7 @@ const taken = (text: PendingText) => {
 };
 
 describe('text that waits for the disk', () => {
-  it('is handed over as it came, with a mark for each second (D2)', () => {
+  it('is handed over as it came, with a mark for each second', () => {
     const text = new PendingText(100);
     for (const [piece, time] of [['one ', 1_000], ['two ', 1_900], ['three ', 2_000], ['four', 1]] as const) text.add(Buffer.from(piece), time); // prettier-ignore
     expect(taken(text)).toEqual({
@@ -23,7 +23,7 @@ describe('text that waits for the disk', () => {
     expect(taken(text)).toEqual({ text: 'more', marks: [] });
   });
 
-  it('is bounded: the oldest makes room, and a note says how much (D2)', () => {
+  it('is bounded: the oldest makes room, and a note says how much', () => {
     const text = new PendingText(8);
     text.add(Buffer.from('abcdefgh'), 1_000);
     text.add(Buffer.from('ij'), 2_500);
@@ -42,7 +42,7 @@ describe('text that waits for the disk', () => {
     expect(taken(text).text).toBe('\r\n[rackless: 3 bytes left out]\r\nx');
   });
 
-  it('takes many small pieces for as long as nobody comes for it (D2)', () => {
+  it('takes many small pieces for as long as nobody comes for it', () => {
     const text = new PendingText(1_000);
     let count = 0;
     for (; count < 100_000; count += 1) text.add(Buffer.from([0x30 + (count % 10)]), count * 1_000);

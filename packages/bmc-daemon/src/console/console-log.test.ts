@@ -111,7 +111,7 @@ afterEach(async () => {
 });
 
 describe('the console log', () => {
-  it('keeps what a port prints by boot: a start and a reset each begin one (D2)', async () => {
+  it('keeps what a port prints by boot: a start and a reset each begin one', async () => {
     ports.starts('1');
     ports.says('\x1bcSeaBIOS\r\nlogin: ');
     ports.happens('rebooted');
@@ -131,7 +131,7 @@ describe('the console log', () => {
     expect(await text(4)).toBeUndefined();
   });
 
-  it('knows a start that is told before the end of the process before it, or after its own first words (D2)', async () => {
+  it('knows a start that is told before the end of the process before it, or after its own first words', async () => {
     ports.starts('1');
     ports.says('one\r\n');
     await shown();
@@ -154,7 +154,7 @@ describe('the console log', () => {
     ]);
   });
 
-  it('begins no boot for which nothing was printed (D2)', async () => {
+  it('begins no boot for which nothing was printed', async () => {
     ports.starts('1');
     for (let count = 0; count < 20; count += 1) ports.happens('rebooted');
     expect(await shown()).toEqual([]);
@@ -162,7 +162,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'at last']);
   });
 
-  it('says when a boot began and when each line came (D2)', async () => {
+  it('says when a boot began and when each line came', async () => {
     ports.starts('1');
     ports.says('one\r\n');
     clock += 5_000;
@@ -181,7 +181,7 @@ describe('the console log', () => {
     expect(times.map((time) => time.slice(0, 19))).toEqual(['2026-11-20T20:00:00', '2026-11-20T20:00:05']);
   });
 
-  it('goes on after a restart of the service, with a note, where the machine is the same run (D2)', async () => {
+  it('goes on after a restart of the service, with a note, where the machine is the same run', async () => {
     ports.starts('1');
     ports.says('before\r\n');
     await restart();
@@ -193,7 +193,7 @@ describe('the console log', () => {
     expect((await shown()).slice(-2)).toEqual(['2:', 'second']);
   });
 
-  it('begins anew after a restart where the machine was started in between, and says what it has missed (D2)', async () => {
+  it('begins anew after a restart where the machine was started in between, and says what it has missed', async () => {
     ports.starts('1');
     ports.says('before\r\n');
     await logs.close();
@@ -205,7 +205,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'before', '2:', missed, 'after']);
   });
 
-  it('notes for how long somebody else had the console (D2)', async () => {
+  it('notes for how long somebody else had the console', async () => {
     ports.starts('1');
     ports.says('before\r\n');
     ports.is('taken');
@@ -220,7 +220,7 @@ describe('the console log', () => {
     expect((await shown()).slice(-3)).toEqual(['2:', expect.stringContaining('connected at 2026-'), 'next boot']);
   });
 
-  it('takes what is printed before the host has said which run it is (D2)', async () => {
+  it('takes what is printed before the host has said which run it is', async () => {
     let answer: (instance: string) => void = () => undefined;
     ports.driver.console.instance = () => new Promise((resolve) => (answer = resolve));
     ports.happens('started');
@@ -234,7 +234,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'early', '2:', 'late']);
   });
 
-  it('keeps the beginning and the end of a long boot, and says how much is between them (D2)', async () => {
+  it('keeps the beginning and the end of a long boot, and says how much is between them', async () => {
     await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, mostPending: 10_000 });
     ports.starts('1');
     const lines = Array.from({ length: 100 }, (_, index) => `line ${String(index).padStart(4, '0')}`);
@@ -254,7 +254,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(seen);
   });
 
-  it('keeps so many boots and so many lines, the newest (D2)', async () => {
+  it('keeps so many boots and so many lines, the newest', async () => {
     await restart({ boots: 3, records: 6 });
     for (let boot = 1; boot <= 5; boot += 1) {
       ports.starts(String(boot));
@@ -265,7 +265,7 @@ describe('the console log', () => {
     expect(files().filter((file) => /^[^/]+\/\d+$/.test(file)).map((file) => path.basename(file))).toEqual(['3', '4', '5']); // prettier-ignore
   });
 
-  it('keeps all machines together within a bound, and the last boot of each (D2)', async () => {
+  it('keeps all machines together within a bound, and the last boot of each', async () => {
     ports.machines = [uuid, other];
     await restart({ totalBytes: 5_000 });
     for (let boot = 1; boot <= 4; boot += 1) {
@@ -282,7 +282,7 @@ describe('the console log', () => {
     expect((await logs.ofSystem(other).read())[0]).toMatchObject({ kind: 'boot', boot: { number: 1, size: 3_000 } });
   });
 
-  it('is forgotten when a client clears it, and goes on under another number (D2)', async () => {
+  it('is forgotten when a client clears it, and goes on under another number', async () => {
     ports.starts('1');
     ports.says('secret\r\n');
     await logs.ofSystem(uuid).clear();
@@ -299,7 +299,7 @@ describe('the console log', () => {
     expect((await shown()).slice(-2)).toEqual(['3:', 'next']);
   });
 
-  it('goes with its machine, and with one that went while nobody listened (D2)', async () => {
+  it('goes with its machine, and with one that went while nobody listened', async () => {
     ports.machines = [uuid, other];
     await restart();
     for (const id of ports.machines) {
@@ -322,7 +322,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'of the new one']);
   });
 
-  it('is for its owner alone (D2)', async () => {
+  it('is for its owner alone', async () => {
     ports.starts('1');
     ports.says('password\r\n');
     await shown();
@@ -331,7 +331,7 @@ describe('the console log', () => {
     expect(statSync(path.join(folder, 'console')).mode & 0o777).toBe(0o700);
   });
 
-  it('goes on where the disk takes nothing for a while, says so once, and what is missing in the log (D2)', async () => {
+  it('goes on where the disk takes nothing for a while, says so once, and what is missing in the log', async () => {
     await restart({ retryMs: 0 });
     rmSync(path.join(folder, 'console'), { recursive: true, force: true });
     writeFileSync(path.join(folder, 'console'), 'in the way');
@@ -349,7 +349,7 @@ describe('the console log', () => {
     expect(warned.at(-1)).toMatch(/^console logs are written again to /);
   });
 
-  it('writes by itself, no more in the long run than a serial line carries (D2)', async () => {
+  it('writes by itself, no more in the long run than a serial line carries', async () => {
     await restart({ flushMs: 5, burstBytes: 3_000, bytesPerSecond: 1, mostPending: 1_000, flushBytes: 500 });
     ports.starts('1');
     const file = path.join(folder, 'console', uuid, '1', '0.log');
@@ -366,7 +366,7 @@ describe('the console log', () => {
     expect(await text(1)).toMatch(/\[rackless: \d+ bytes left out\]\r\nz+$/);
   });
 
-  it('reads what a killed service left half-written (D2)', async () => {
+  it('reads what a killed service left half-written', async () => {
     ports.starts('1');
     ports.says('one\r\n');
     await logs.close();
@@ -381,7 +381,7 @@ describe('the console log', () => {
     expect((await shown()).slice(2)).toEqual(['2:', expect.stringContaining('was running already'), 'two']);
   });
 
-  it('waits for a host that is not there yet (D2)', async () => {
+  it('waits for a host that is not there yet', async () => {
     await logs.close();
     ports.listeners.clear();
     let isThere = false;

@@ -41,14 +41,14 @@ function open(options: { readonly terminal: boolean; readonly sendBreak: () => P
 }
 
 describe('an SSH console', () => {
-  it.each([true, false])('keeps little for who asks for help and never reads it (D2); terminal: %s', (terminal) => {
+  it.each([true, false])('keeps little for who asks for help and never reads it; terminal: %s', (terminal) => {
     const { channel, typed } = open({ terminal, sendBreak: () => Promise.resolve() });
     for (let round = 0; round < 100; round += 1) typed.emit('data', Buffer.from('\r~?'.repeat(1000)));
     expect(channel.writableLength + channel.stderr.writableLength).toBeGreaterThan(1024 * 1024);
     expect(channel.writableLength + channel.stderr.writableLength).toBeLessThan(1024 * 1024 + 1024);
   });
 
-  it('sends one break at a time, however many are pasted (D2)', async () => {
+  it('sends one break at a time, however many are pasted', async () => {
     const breaks: (() => void)[] = [];
     const { typed } = open({ terminal: true, sendBreak: () => new Promise((resolve) => breaks.push(resolve)) });
     typed.emit('data', Buffer.from('\r~B\r~B\r~B'));

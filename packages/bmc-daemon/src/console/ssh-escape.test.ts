@@ -13,13 +13,13 @@ function read(...pieces: readonly string[]): readonly string[] {
 }
 
 describe('escapes of a console', () => {
-  it('are known at the start of a line, and a tilde elsewhere is a tilde (D2)', () => {
+  it('are known at the start of a line, and a tilde elsewhere is a tilde', () => {
     expect(read('~.')).toEqual(['<leave>']);
     expect(read('ls ~.\r~?x\n~B')).toEqual(['ls ~.\r', '<help>', 'x\n', '<break>']);
     expect(read('a', '\r', '~', '.')).toEqual(['a', '\r', '<leave>']);
   });
 
-  it('give a tilde for two, and what was typed for what is no escape (D2)', () => {
+  it('give a tilde for two, and what was typed for what is no escape', () => {
     expect(read('~~.')).toEqual(['~.']);
     expect(read('~root')).toEqual(['~root']);
     // What was an escape is not the line's first character.
@@ -27,13 +27,13 @@ describe('escapes of a console', () => {
     expect(read('\r~x~.')).toEqual(['\r~x~.']);
   });
 
-  it('are known after Ctrl-] anywhere (D2)', () => {
+  it('are known after Ctrl-] anywhere', () => {
     expect(read('vi \x1d.')).toEqual(['vi ', '<leave>']);
     expect(read('a\x1d\x1db\x1dc')).toEqual(['a\x1db\x1dc']);
     expect(read('a\x1d?')).toEqual(['a', '<help>']);
   });
 
-  it('are known where the terminal has told where its cursor is, and not after other keys (D2)', () => {
+  it('are known where the terminal has told where its cursor is, and not after other keys', () => {
     expect(read('\r\x1b[8;11R~.')).toEqual(['\r\x1b[8;11R', '<leave>']);
     expect(read('\r', '\x1b[', '8;1', '1R', '~', '.')).toEqual(['\r', '\x1b[', '8;1', '1R', '<leave>']);
     expect(read('x\x1b[8;11R~.')).toEqual(['x\x1b[8;11R~.']);
@@ -41,7 +41,7 @@ describe('escapes of a console', () => {
     expect(read('\rR~.')).toEqual(['\rR~.']);
   });
 
-  it('give back what waited for a key that never came (D2)', () => {
+  it('give back what waited for a key that never came', () => {
     expect(read('x\r~')).toEqual(['x\r', '~']);
   });
 });

@@ -12,7 +12,7 @@ const event: ServiceEvent = {
 };
 
 describe('event bus', () => {
-  it('tells every listener what is published, in order, until it leaves (S10)', () => {
+  it('tells every listener what is published, in order, until it leaves', () => {
     const bus = createEventBus(() => undefined);
     const heard: string[] = [];
     const leave = bus.subscribe(({ origin }) => heard.push(`a ${origin}`));
@@ -24,7 +24,7 @@ describe('event bus', () => {
     expect(heard).toEqual(['a /redfish/v1/Systems/u-1', 'b /redfish/v1/Systems/u-1', 'b /other']);
   });
 
-  it('keeps what a listener throws from the publisher and from the other listeners (S10)', () => {
+  it('keeps what a listener throws from the publisher and from the other listeners', () => {
     const errors: unknown[] = [];
     const bus = createEventBus((error) => errors.push(error));
     const heard: string[] = [];
@@ -38,7 +38,7 @@ describe('event bus', () => {
     expect(errors).toEqual([fault]);
   });
 
-  it('lets a listener that subscribed twice leave once (S10)', () => {
+  it('lets a listener that subscribed twice leave once', () => {
     const bus = createEventBus(() => undefined);
     let count = 0;
     const listener = () => {
@@ -51,7 +51,7 @@ describe('event bus', () => {
     expect(count).toBe(1);
   });
 
-  it("finds the machine in a URI of a system, its manager and its chassis, and none in the service's own (S10)", () => {
+  it("finds the machine in a URI of a system, its manager and its chassis, and none in the service's own", () => {
     expect(systemOf('/redfish/v1/Systems/u-1')).toBe('u-1');
     expect(systemOf('/redfish/v1/Managers/u-1/VirtualMedia/Cd')).toBe('u-1');
     expect(systemOf('/redfish/v1/Chassis/u-1/Power')).toBe('u-1');

@@ -36,7 +36,7 @@ describe('changes that a driver tells of', () => {
       time: new Date(),
     });
 
-  it('of power are told at once, with the reason (S10)', () => {
+  it('of power are told at once, with the reason', () => {
     machines.onChange({ ...machine, kind: 'stopped', reason: 'shut down by its guest' });
     machines.onChange({ ...machine, kind: 'crashed' });
     expect(heard).toEqual([
@@ -45,7 +45,7 @@ describe('changes that a driver tells of', () => {
     ]);
   });
 
-  it('of a definition are told once for all that come together (S10)', () => {
+  it('of a definition are told once for all that come together', () => {
     for (const kind of ['changed', 'media', 'changed', 'changed'] as const) machines.onChange({ ...machine, kind });
     expect(heard).toEqual([]);
     jest.advanceTimersByTime(150);
@@ -55,7 +55,7 @@ describe('changes that a driver tells of', () => {
     ]);
   });
 
-  it("are not told of beside a client's own, whichever comes first (S10)", () => {
+  it("are not told of beside a client's own, whichever comes first", () => {
     machines.onChange({ ...machine, kind: 'changed' });
     machines.onChange({ ...machine, kind: 'media' });
     request('/VirtualMedia/Cd');
@@ -73,7 +73,7 @@ describe('changes that a driver tells of', () => {
     ]);
   });
 
-  it('of a definition are not told once the machine is gone (S10)', () => {
+  it('of a definition are not told once the machine is gone', () => {
     for (const kind of ['changed', 'media', 'undefined'] as const) machines.onChange({ ...machine, kind });
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
     jest.advanceTimersByTime(1_000);

@@ -24,7 +24,7 @@ const cells = (page: string) => {
 };
 
 describe('renderMachines', () => {
-  it('shows power, memory, processors, boot and media in words (B15)', () => {
+  it('shows power, memory, processors, boot and media in words', () => {
     const system: SystemSnapshot = {
       ...sample,
       uuid: '00000000-0000-0000-0000-000000000001',
@@ -49,22 +49,22 @@ describe('renderMachines', () => {
   it.each([
     [{ state: 'shutoff' as const, memoryKiB: 524_288 }, ['Off', '512 MiB']],
     [{ state: 'paused' as const, memoryKiB: 4_194_304 }, ['paused', '4 GiB']],
-  ])('shows %j as %j (B15)', (changed, shown) => {
+  ])('shows %j as %j', (changed, shown) => {
     expect(cells(render({ ...sample, ...changed })).slice(1, 3)).toEqual(shown);
   });
 
-  it('shows the own order where no override is set, and an empty drive (B15)', () => {
+  it('shows the own order where no override is set, and an empty drive', () => {
     const boot = { ...sample.boot, enabled: 'disabled' as const, firmware: 'bios' as const };
     expect(cells(render({ ...sample, boot, media: [] })).slice(4, 6)).toEqual(['own order BIOS', 'empty']);
   });
 
-  it('says what to expect where there is no machine (B15)', () => {
+  it('says what to expect where there is no machine', () => {
     expect(render()).toContain('There is no machine on this host yet');
   });
 });
 
 describe('renderUnavailable', () => {
-  it('names the host and the reason (B15)', () => {
+  it('names the host and the reason', () => {
     const page = renderUnavailable({ hypervisor: 'libvirt qemu:///system', reason: 'connection <refused>' });
     expect(page).toContain('<code>libvirt qemu:///system</code> does not answer');
     expect(page).toContain('connection &lt;refused&gt;');

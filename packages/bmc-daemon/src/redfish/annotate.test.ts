@@ -13,11 +13,11 @@ const both = { ...status, HealthRollUp: 'OK' };
 const copyright = expect.stringContaining('DMTF') as unknown;
 
 describe('annotate', () => {
-  it('sends what was rendered in strict mode (B2)', () => {
+  it('sends what was rendered in strict mode', () => {
     expect(annotate(resource, 'Manager', { strict: true })).toBe(resource);
   });
 
-  it('leaves out what is deprecated in strict mode, and no more (D4)', () => {
+  it('leaves out what is deprecated in strict mode, and no more', () => {
     const members = { IndicatorLED: 'Lit', LocationIndicatorActive: true, Name: 'x' };
     const drive = { ...members, '@Redfish.WriteableProperties': ['IndicatorLED', 'LocationIndicatorActive'] };
     expect(annotate(drive, 'Drive', { strict: true })).toEqual({
@@ -38,7 +38,7 @@ describe('annotate', () => {
     });
   });
 
-  it('links to what has taken the place of a deprecated address in strict mode, and leaves a resource at the old one as it is (D4)', () => {
+  it('links to what has taken the place of a deprecated address in strict mode, and leaves a resource at the old one as it is', () => {
     const currentUri = (uri: string): string => uri.replace('/old', '/new');
     const at = (uri: string) => ({ '@odata.id': uri });
     const linking = (uri: string) => ({
@@ -56,7 +56,7 @@ describe('annotate', () => {
     });
   });
 
-  it('adds Copyright and HealthRollUp in every Status otherwise (B2)', () => {
+  it('adds Copyright and HealthRollUp in every Status otherwise', () => {
     expect(annotate(resource, 'ComputerSystem', { strict: false })).toEqual({
       ...resource,
       Status: both,
@@ -66,7 +66,7 @@ describe('annotate', () => {
     });
   });
 
-  it("makes a Manager's ServiceEntryPointUUID null otherwise (B2)", () => {
+  it("makes a Manager's ServiceEntryPointUUID null otherwise", () => {
     expect(annotate(resource, 'Manager', { strict: false })['ServiceEntryPointUUID']).toBeNull();
     expect(annotate({ Name: 'x' }, 'Chassis', { strict: false })).toEqual({
       Name: 'x',
@@ -74,7 +74,7 @@ describe('annotate', () => {
     });
   });
 
-  it('gives the messages of a registry a Severity, too, otherwise (S9)', () => {
+  it('gives the messages of a registry a Severity, too, otherwise', () => {
     const registry = { Language: 'en', Messages: { Success: { Message: 'Done.', MessageSeverity: 'OK' } } };
     expect(annotate(registry, 'MessageRegistryFile', { strict: false })).toEqual({
       Language: 'en',

@@ -1,6 +1,6 @@
 /**
  * The one place for EMULATOR_DMTF_STRICT. Off, the service is as its specification has it, on, as DMTF's validators want it;
- * resources render the DMTF form and know nothing of the switch (B2).
+ * resources render the DMTF form and know nothing of the switch.
  */
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 

@@ -12,7 +12,7 @@ const another = () => false;
 const refusal = expect.objectContaining({ status: 403, message: expect.stringContaining('not allowed') as unknown });
 
 describe('the guard of a resource', () => {
-  it('lets pass who has one of the privileges, and refuses everybody else with 403 (S2)', () => {
+  it('lets pass who has one of the privileges, and refuses everybody else with 403', () => {
     expect(system(having('Login'), 'GET', another)).toBeNull();
     expect(system(having('ConfigureComponents'), 'POST', another)).toBeNull();
     expect(() => system(having('Login', 'ConfigureSelf'), 'PATCH', mine)).toThrow(refusal);
@@ -21,20 +21,20 @@ describe('the guard of a resource', () => {
     expect(() => system(anybody, 'BREW', mine)).toThrow(refusal);
   });
 
-  it('takes ConfigureSelf for what is the own account’s alone (S2)', () => {
+  it('takes ConfigureSelf for what is the own account’s alone', () => {
     const self = having('Login', 'ConfigureSelf');
     expect(session(self, 'DELETE', mine)).toBeNull();
     expect(() => session(self, 'DELETE', another)).toThrow(refusal);
     expect(session(having('ConfigureManager'), 'DELETE', another)).toBeNull();
   });
 
-  it('names the properties that may be changed where that is not all of them (S2)', () => {
+  it('names the properties that may be changed where that is not all of them', () => {
     expect(account(having('ConfigureUsers'), 'PATCH', another)).toBeNull();
     expect(account(having('ConfigureSelf'), 'PATCH', mine)).toEqual(new Set(['Password']));
     expect(() => account(having('ConfigureSelf'), 'PATCH', another)).toThrow(refusal);
   });
 
-  it('says where the password is to be changed as long as it has to be (S2)', () => {
+  it('says where the password is to be changed as long as it has to be', () => {
     const who = { ...having('ConfigureSelf'), passwordChangeRequired: true };
     expect(account(who, 'GET', mine)).toBeNull();
     expect(() => system(who, 'GET', mine)).toThrow(

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { entityTag, ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
 
 describe('entityTag', () => {
-  it('is strong, quoted and a function of the text (B14)', () => {
+  it('is strong, quoted and a function of the text', () => {
     expect(entityTag('a')).toMatch(/^"[\w-]{22}"$/);
     expect(entityTag('a')).toBe(entityTag('a'));
     expect(entityTag('a')).not.toBe(entityTag('b'));
@@ -21,7 +21,7 @@ describe('If-Match and If-None-Match', () => {
     ['"x"foobar', false, false],
     ['"x" "y"', false, false],
     ['', false, false],
-  ])('%j against "x": If-Match %j, If-None-Match %j (B14)', (header, match, noneMatch) => {
+  ])('%j against "x": If-Match %j, If-None-Match %j', (header, match, noneMatch) => {
     expect([ifMatchHolds(header, '"x"'), ifNoneMatchHolds(header, '"x"')]).toEqual([match, noneMatch]);
   });
 });

@@ -46,7 +46,7 @@ describe('toRedfishError', () => {
     ['insertFailed', 409, 'OperationFailed', [], []],
     ['storageFull', 507, 'InsufficientStorage', [], []],
     ['noPlace', 400, 'CreateLimitReachedForResource', [], []],
-  ])('answers %s in an action with %i %s (B13)', (kind, status, key, args, related) => {
+  ])('answers %s in an action with %i %s', (kind, status, key, args, related) => {
     expect(answer(kind, insert)).toEqual({
       status,
       ids: [`Base.1.22.${key}`],
@@ -56,7 +56,7 @@ describe('toRedfishError', () => {
     });
   });
 
-  it('answers a host that is down with 503 and Retry-After (B13)', () => {
+  it('answers a host that is down with 503 and Retry-After', () => {
     expect(answer('unavailable', { path })).toEqual({
       status: 503,
       ids: ['Base.1.22.ServiceTemporarilyUnavailable'],
@@ -66,7 +66,7 @@ describe('toRedfishError', () => {
     });
   });
 
-  it('names the property and value that the hypervisor refuses (B13)', () => {
+  it('names the property and value that the hypervisor refuses', () => {
     const common = { args: [[property, 'Pxe']], related: [[`#/${property}`]], headers: {} };
     expect(answer('invalid', boot, 'bootTarget')).toEqual({
       status: 400,
@@ -82,7 +82,7 @@ describe('toRedfishError', () => {
   });
 
   it.each<DriverErrorKind>(['mediaForbidden', 'mediaTooLarge'])(
-    'answers %s in a PATCH in the words of a property, and hides what the URL may hold (S7)',
+    'answers %s in a PATCH in the words of a property, and hides what the URL may hold',
     (kind) => {
       expect(answer(kind, { path, body: insert.body }, 'image')).toEqual({
         status: 400,
@@ -94,7 +94,7 @@ describe('toRedfishError', () => {
     },
   );
 
-  it('calls an image what the resource calls it, and hides what its URL may hold there, too (S5, S7)', () => {
+  it('calls an image what the resource calls it, and hides what its URL may hold there, too', () => {
     const uri = 'Boot/HttpBootUri';
     const context = { path, body: { Boot: { HttpBootUri: insert.body.Image } }, properties: { image: uri } };
     const args = ['https://images/a.iso?******'];
@@ -104,7 +104,7 @@ describe('toRedfishError', () => {
     ]);
   });
 
-  it('names no property where the resource has none for what was refused (B13)', () => {
+  it('names no property where the resource has none for what was refused', () => {
     expect(answer('unsupported', boot, 'secureBoot')).toEqual({
       status: 501,
       ids: ['Base.1.22.GeneralError'],
@@ -114,14 +114,14 @@ describe('toRedfishError', () => {
     });
   });
 
-  it('answers 501 where the machine can not do it and no property is at fault (B13)', () => {
+  it('answers 501 where the machine can not do it and no property is at fault', () => {
     expect([answer('unsupported', boot).status, answer('unsupported', boot).ids]).toEqual([
       501,
       ['Base.1.22.GeneralError'],
     ]);
   });
 
-  it("adds the driver's sentence to the message (B13)", () => {
+  it("adds the driver's sentence to the message", () => {
     const [only] = toRedfishError(
       new DriverError('mediaInUse', 'inserting a.iso into cd of vm1: b.iso is inserted'),
       insert,
@@ -135,7 +135,7 @@ describe('toRedfishError', () => {
     new Error('virDomainCreate: secret path'),
     new DriverError('internal', 'virDomainCreate: secret path'),
     'text',
-  ])('shows nothing of an unforeseen error and keeps it as the cause (B13)', (fault) => {
+  ])('shows nothing of an unforeseen error and keeps it as the cause', (fault) => {
     const error = toRedfishError(fault, insert);
     expect(seen(error)).toEqual({
       status: 500,
@@ -148,7 +148,7 @@ describe('toRedfishError', () => {
     expect(error.cause).toBe(fault);
   });
 
-  it('leaves a RedfishError as it is (B13)', () => {
+  it('leaves a RedfishError as it is', () => {
     const error = refuse('InsufficientPrivilege');
     expect(toRedfishError(error, { path })).toBe(error);
   });

@@ -3,19 +3,19 @@ import { RedfishError, refuse, renderError } from './errors.js';
 import { message, renderMessage } from './messages.js';
 
 describe('RedfishError', () => {
-  it('takes status and text from the message (B13)', () => {
+  it('takes status and text from the message', () => {
     const error = refuse('ResourceNotFound', 'ComputerSystem', 'x');
     expect([error.status, error.message, error.headers]).toEqual([404, "There is no ComputerSystem named 'x'.", {}]);
   });
 
-  it('keeps the cause for the log (B13)', () => {
+  it('keeps the cause for the log', () => {
     const cause = new Error('socket closed');
     expect(new RedfishError(500, [message('InternalError')], {}, cause).cause).toBe(cause);
   });
 });
 
 describe('renderError', () => {
-  it('names the message itself when there is one (B13)', () => {
+  it('names the message itself when there is one', () => {
     const only = message('PropertyUnknown', 'Foo');
     expect(renderError([only])).toEqual({
       error: {
@@ -33,7 +33,7 @@ describe('renderError', () => {
     expect(new RedfishError(501, listed).messages).toEqual(listed);
   });
 
-  it('says GeneralError when there are several, and lists them all (B13)', () => {
+  it('says GeneralError when there are several, and lists them all', () => {
     const several = [message('PropertyUnknown', 'Foo'), message('PropertyMissing', 'Bar')];
     expect(renderError(several)).toEqual({
       error: {

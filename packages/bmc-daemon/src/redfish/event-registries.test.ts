@@ -22,7 +22,7 @@ const tables: readonly [string, string, Readonly<Record<string, EventTemplate>>]
 ];
 
 describe.each(tables)('the messages of %s', (file, prefix, table) => {
-  (schemas === undefined ? it.skip : it)("have the registry's keys, severities and arguments (S9)", () => {
+  (schemas === undefined ? it.skip : it)("have the registry's keys, severities and arguments", () => {
     const { RegistryPrefix, RegistryVersion, Messages } = registry.parse(
       JSON.parse(readFileSync(join(schemas ?? '', 'registries', file), 'utf8')),
     );
@@ -33,7 +33,7 @@ describe.each(tables)('the messages of %s', (file, prefix, table) => {
     }
   });
 
-  it('name each of their arguments in the text, and no other (S9)', () => {
+  it('name each of their arguments in the text, and no other', () => {
     for (const [key, { args, text }] of Object.entries(table)) {
       expect([key, text.match(/%\d/g) ?? []]).toEqual([key, args.map((_type, index) => `%${index + 1}`)]);
     }

@@ -49,7 +49,7 @@ describe('defineResource', () => {
     },
   });
 
-  it('gives a resource of the uniform type that behaves as the literal says (B13)', async () => {
+  it('gives a resource of the uniform type that behaves as the literal says', async () => {
     const entity = await system.load(request);
     expect(
       system.render(entity, { self: '/x', params: request.params, services: request.services, isServed: () => true }),
@@ -69,7 +69,7 @@ describe('defineResource', () => {
     expect(written).toEqual(['a rack 1', 'a On']);
   });
 
-  it('refuses a parameter that the URI template does not have (B3)', () => {
+  it('refuses a parameter that the URI template does not have', () => {
     const resource = defineResource({
       entity: 'Chassis',
       odataType: '#Chassis.v1_28_0.Chassis',

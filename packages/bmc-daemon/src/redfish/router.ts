@@ -82,7 +82,7 @@ function insert<Target>(root: Node<Target>, route: Route<Target>): void {
   node.leaf = { route, names };
 }
 
-/** One trailing slash is no segment (B3). */
+/** One trailing slash is no segment. */
 function segments(path: string): readonly string[] {
   const parts = path.split('/').slice(1);
   return parts.length > 1 && parts.at(-1) === '' ? parts.slice(0, -1) : parts;

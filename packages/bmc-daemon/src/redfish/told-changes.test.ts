@@ -67,7 +67,7 @@ describe('writes that were carried out', () => {
   const send = (method: string, path: string, body?: object) =>
     client.send(method, path, body === undefined ? {} : { body });
 
-  it('are told with the canonical URI, who did it and what was named, with no value that may be a secret (S10)', async () => {
+  it('are told with the canonical URI, who did it and what was named, with no value that may be a secret', async () => {
     await send('PATCH', at, { AssetTag: 'secret', IndicatorLED: 'Lit', Boot: { HttpBootUri: 'http://u:p@h/' } });
     await send('POST', `${at}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
     await send('POST', `${at}/Actions/ComputerSystem.SetDefaultBootOrder`);
@@ -80,7 +80,7 @@ describe('writes that were carried out', () => {
     ]);
   });
 
-  it('are not what is read or refused, what becomes a task, and actions that change nothing (S10)', async () => {
+  it('are not what is read or refused, what becomes a task, and actions that change nothing', async () => {
     const answers = [
       await send('GET', at),
       await send('PATCH', at, { AssetTag: 'bad' }),

@@ -9,7 +9,7 @@ const shared = { chassis: [{ Id: 'shelf', UUID: shelf }] };
 describe('the address that has taken the place of another', () => {
   const system = `/redfish/v1/Systems/${machine}`;
 
-  it('has a drive in the chassis of its machine (D4)', () => {
+  it('has a drive in the chassis of its machine', () => {
     const drive = `${system}/Storage/virtio/Drives/vda`;
     expect(currentUri(drive, own)).toBe(`/redfish/v1/Chassis/${machine}/Drives/virtio-vda`);
     expect(currentUri(drive, shared)).toBe(`/redfish/v1/Chassis/${shelf}/Drives/${machine}-virtio-vda`);
@@ -21,14 +21,14 @@ describe('the address that has taken the place of another', () => {
     );
   });
 
-  it('has virtual media under the machine (D4)', () => {
+  it('has virtual media under the machine', () => {
     const manager = `/redfish/v1/Managers/${machine}`;
     for (const below of ['', '/Cd', '/Cd/Certificates']) {
       expect(currentUri(`${manager}/VirtualMedia${below}`, own)).toBe(`${system}/VirtualMedia${below}`);
     }
   });
 
-  it('is the same where nothing is deprecated (D4)', () => {
+  it('is the same where nothing is deprecated', () => {
     for (const uri of [
       '/redfish/v1/',
       system,

@@ -46,7 +46,7 @@ const ofGuest = ({
 const nothing = { HostName: null, FQDN: null, SpeedMbps: null, IPv4Addresses: [], IPv6Addresses: [], NameServers: [] };
 
 describe('an Ethernet interface', () => {
-  it('of a machine that is off has a MAC address, and all else is null or empty (S4)', async () => {
+  it('of a machine that is off has a MAC address, and all else is null or empty', async () => {
     const body = await read(new FakeDriver(), off);
     expect(body).toMatchObject({
       MACAddress: off.interfaces[0]?.mac,
@@ -57,7 +57,7 @@ describe('an Ethernet interface', () => {
     expect(ofGuest(body)).toEqual(nothing);
   });
 
-  it('of a guest that runs has its addresses and its name (S4)', async () => {
+  it('of a guest that runs has its addresses and its name', async () => {
     const ipv4 = { address: '10.0.2.10', prefix: 8, origin: 'dhcp' };
     expect(ofGuest(await read(new FakeDriver(), running))).toEqual({
       ...nothing,
@@ -67,14 +67,14 @@ describe('an Ethernet interface', () => {
     });
   });
 
-  it('with its cable out is Enabled and OK, too, for Ironic takes no other (S4)', async () => {
+  it('with its cable out is Enabled and OK, too, for Ironic takes no other', async () => {
     expect(await read(new FakeDriver(), running, 1)).toMatchObject({
       LinkStatus: 'LinkDown',
       Status: { State: 'Enabled', Health: 'OK' },
     });
   });
 
-  it('has the origin of an address where it is known or shows, and the speed where the host knows it (S4)', async () => {
+  it('has the origin of an address where it is known or shows, and the speed where the host knows it', async () => {
     const facts: InterfaceFacts = {
       ...none,
       speedMbps: 1000,
@@ -118,7 +118,7 @@ describe('a subnet mask', () => {
     [20, '255.255.240.0'],
     [25, '255.255.255.128'],
     [32, '255.255.255.255'],
-  ])('of /%i is %s (S4)', (prefix, mask) => {
+  ])('of /%i is %s', (prefix, mask) => {
     expect(subnetMask(prefix)).toBe(mask);
   });
 });

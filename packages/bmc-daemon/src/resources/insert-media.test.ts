@@ -17,7 +17,7 @@ function faultsOf(body: JsonObject): readonly { key: string; text: string; relat
 }
 
 describe('InsertMedia body', () => {
-  it('asks for its image, write-protected and verified as configured (B9)', () => {
+  it('asks for its image, write-protected and verified as configured', () => {
     expect(imageRequest({ Image: 'http://h/a.iso', Inserted: true, TransferProtocolType: 'HTTP' }, verify)).toEqual({
       url: new URL('http://h/a.iso'),
       writeProtected: true,
@@ -36,7 +36,7 @@ describe('InsertMedia body', () => {
     });
   });
 
-  it('takes credentials out of the URL, and UserName and Password before them (B9)', () => {
+  it('takes credentials out of the URL, and UserName and Password before them', () => {
     const request = imageRequest({ Image: 'http://us%40er:p%3Aw@h/a.iso?token=t' }, verify);
     expect(request.url.href).toBe('http://h/a.iso?token=t');
     expect(request).toMatchObject({ userName: 'us@er', password: 'p:w' });
@@ -51,7 +51,7 @@ describe('InsertMedia body', () => {
     expect(imageRequest({ Image: 'http://a:%@h/a.iso' }, verify)).toMatchObject({ password: '%' });
   });
 
-  it('refuses what is no URL, without repeating secrets that are in it (B9)', () => {
+  it('refuses what is no URL, without repeating secrets that are in it', () => {
     expect(faultsOf({ Image: '' })).toHaveLength(1);
     const [fault] = faultsOf({ Image: '//user:secret@h/a.iso?token=hidden' });
     expect(fault).toMatchObject({ key: 'ActionParameterValueFormatError', related: ['#/Image'] });
@@ -67,19 +67,19 @@ describe('InsertMedia body', () => {
   });
 
   it.each(['file:///etc/passwd', 'ftp://h/a.iso', 'nfs://h/a.iso', 'cifs://h/a.iso'])(
-    'refuses the scheme of %s (B9)',
+    'refuses the scheme of %s',
     (image) => {
       expect(faultsOf({ Image: image })).toMatchObject([{ key: 'SourceDoesNotSupportProtocol', related: ['#/Image'] }]);
     },
   );
 
-  it('refuses a TransferProtocolType that the URL contradicts, and names both (B9)', () => {
+  it('refuses a TransferProtocolType that the URL contradicts, and names both', () => {
     expect(faultsOf({ Image: 'http://h/a.iso', TransferProtocolType: 'HTTPS' })).toMatchObject([
       { key: 'ActionParameterValueConflict', related: ['#/TransferProtocolType', '#/Image'] },
     ]);
   });
 
-  it('refuses Inserted false, which no drive of ours can be (B9)', () => {
+  it('refuses Inserted false, which no drive of ours can be', () => {
     expect(faultsOf({ Image: 'http://h/a.iso', Inserted: false })).toMatchObject([
       { key: 'ActionParameterValueNotInList', related: ['#/Inserted'] },
     ]);
@@ -98,7 +98,7 @@ describe('InsertMedia body', () => {
     ]);
   });
 
-  it('tells every fault at once (B13)', () => {
+  it('tells every fault at once', () => {
     const body = { Image: 'nfs://h/a.iso', Inserted: false, TransferMethod: 'Carrier', UserName: 1, Foo: true };
     expect(faultsOf(body).map(({ key }) => key)).toEqual([
       'SourceDoesNotSupportProtocol',
@@ -109,7 +109,7 @@ describe('InsertMedia body', () => {
     ]);
   });
 
-  it("knows DMTF's parameters and no others (B9)", () => {
+  it("knows DMTF's parameters and no others", () => {
     const all = {
       Image: 'http://h/a.iso',
       Inserted: true,

@@ -45,7 +45,7 @@ const four = (...ipv4: readonly (typeof first)[]) => ({ addresses: { device: 'et
 const mask = '255.255.255.0';
 
 describe("a PATCH of a manager's interface", () => {
-  it('takes no name that clients take for an address, or for themselves (D1)', () => {
+  it('takes no name that clients take for an address, or for themselves', () => {
     const isTaken = (body: NetworkBody): boolean => networkBody.safeParse(body).success;
     const bad = ['12345', '0x7f', '0x', 'localhost', 'LOCALHOST', '-a'];
     const good = ['1a', '0xyz', 'localhost1', 'xn--bcher-kva'];
@@ -102,7 +102,7 @@ describe("a PATCH of a manager's interface", () => {
         },
       },
     ],
-  ])('%s (D1)', (_what, body, own, change) => {
+  ])('%s', (_what, body, own, change) => {
     expect(ask(body, own)).toEqual(change);
   });
 
@@ -130,7 +130,7 @@ describe("a PATCH of a manager's interface", () => {
         'PropertyValueConflict #/NameServers #/StaticNameServers',
       ],
     ],
-  ])('%j of a manager with %j is refused with %j (D1)', (body, own, faults) => {
+  ])('%j of a manager with %j is refused with %j', (body, own, faults) => {
     expect(ask(body, own)).toEqual(faults);
   });
 
@@ -142,14 +142,14 @@ describe("a PATCH of a manager's interface", () => {
     [{ NameServers: [{}, '192.0.2.55'] }, ['192.0.2.60'], ['192.0.2.60', '192.0.2.55']],
     [{ StaticNameServers: [null] }, ['192.0.2.60'], []],
     [{ NameServers: [] }, ['192.0.2.60'], []],
-  ])('%j makes of the name servers %j %j (D1)', (body, own, nameServers) => {
+  ])('%j makes of the name servers %j %j', (body, own, nameServers) => {
     expect(ask(body, [], own)).toEqual({ nameServers });
   });
 
   it.each([
     ['HostName', ['web-1', 'W', '1a', 'a'.repeat(63)], ['', 'web.example', '-web', 'web_1', 'a'.repeat(64), 7]],
     ['FQDN', ['web.example.org', '1.example'], ['web', 'web.', 'web..org', '192.0.2.1', `${'a.'.repeat(127)}a`]],
-  ])('%s takes %j and not %j (D1)', (name, good, bad) => {
+  ])('%s takes %j and not %j', (name, good, bad) => {
     for (const value of [...good, null])
       expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, true]);
     for (const value of bad) expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, false]);
@@ -166,7 +166,7 @@ describe("a PATCH of a manager's interface", () => {
     { IPv6StaticAddresses: [{ PrefixLength: 129 }] },
     { IPv6Addresses: [] },
     { MACAddress: '52:54:00:00:00:01' },
-  ])('%j is not taken (D1)', (body) => {
+  ])('%j is not taken', (body) => {
     expect(networkBody.safeParse(body).success).toBe(false);
   });
 });

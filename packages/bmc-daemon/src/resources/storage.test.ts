@@ -32,7 +32,7 @@ async function serve(parts: TestServices = {}, machines = sampleMachines(2)): Pr
 const detailOf = ({ body }: ServedAnswer) => JSON.stringify(body);
 
 describe('a volume', () => {
-  it('is made, shown with its drive, and deleted (S4)', async () => {
+  it('is made, shown with its drive, and deleted', async () => {
     const { send, get } = await serve();
     const made = await send('POST', volumes, { CapacityBytes: gib, Name: 'data', RAIDType: 'None' });
     const path = `${volumes}/vdb`;
@@ -53,7 +53,7 @@ describe('a volume', () => {
     expect((await get(volumes))['Members']).toEqual([link(`${volumes}/vda`)]);
   });
 
-  it('is thin unless it is to be fixed, and has whole sectors (S4)', async () => {
+  it('is thin unless it is to be fixed, and has whole sectors', async () => {
     const { send } = await serve();
     const source = async (body: object) => {
       const { location } = await send('POST', volumes, body);
@@ -65,7 +65,7 @@ describe('a volume', () => {
     expect(await source({ CapacityBytes: 513, ProvisioningPolicy: 'Fixed' })).toEqual(['img', 1024]);
   });
 
-  it('can be applied at once, and the collection says so (S4)', async () => {
+  it('can be applied at once, and the collection says so', async () => {
     const { send, get } = await serve();
     expect((await send('GET', volumes)).status).toBe(200);
     const applied = { '@Redfish.OperationApplyTime': 'Immediate' };
@@ -74,7 +74,7 @@ describe('a volume', () => {
     expect(await get(volumes)).toMatchObject({ 'Members@odata.count': 2 });
   });
 
-  it('names every fault of what it is asked for (S4)', async () => {
+  it('names every fault of what it is asked for', async () => {
     const { send, messages } = await serve();
     const ask = async (body: object) => {
       const answer = await send('POST', volumes, body);
@@ -93,7 +93,7 @@ describe('a volume', () => {
     ]);
   });
 
-  it('of a machine that runs waits for the next power-on where its bus can not be plugged into (S4)', async () => {
+  it('of a machine that runs waits for the next power-on where its bus can not be plugged into', async () => {
     const { send, get } = await serve();
     const waiting = { State: 'StandbyOffline', Health: 'OK' };
     const storage = `/redfish/v1/Systems/${running.uuid}/Storage`;
@@ -106,7 +106,7 @@ describe('a volume', () => {
     expect(virtio.body?.['Status']).toEqual(ok);
   });
 
-  it('that is in no storage pool is not deleted (S4)', async () => {
+  it('that is in no storage pool is not deleted', async () => {
     const [machine] = sampleMachines(1);
     if (machine === undefined) throw new Error('a machine expected');
     const disks = machine.disks.map((disk) => ({ ...disk, source: '/home/me/precious.img' }));
@@ -117,7 +117,7 @@ describe('a volume', () => {
     expect((await driver.getSystem(off.uuid)).disks[0]?.source).toBe('/home/me/precious.img');
   });
 
-  it('that takes long becomes a task, with a success or a failure at its end (S4)', async () => {
+  it('that takes long becomes a task, with a success or a failure at its end', async () => {
     const { send, get } = await serve({
       operations: { ...slowOperations(), onTaskFailed: () => undefined },
     });
@@ -137,7 +137,7 @@ describe('a volume', () => {
     expect(JSON.stringify(await get(failed))).toContain('InsufficientStorage');
   });
 
-  it('that takes long can be cancelled, and is not there then (S4)', async () => {
+  it('that takes long can be cancelled, and is not there then', async () => {
     const { send, get } = await serve({ operations: { ...slowOperations(), onTaskFailed: () => undefined } });
     const held = hold(driver);
     const creating = await send('POST', volumes, { CapacityBytes: gib });
@@ -154,7 +154,7 @@ describe('a volume', () => {
 });
 
 describe('a machine without disks', () => {
-  it('has a bus for its first (S4)', async () => {
+  it('has a bus for its first', async () => {
     const { send, get } = await serve({}, [{ ...off, disks: [] }]);
     const storage = `/redfish/v1/Systems/${off.uuid}/Storage`;
     expect((await get(storage))['Members']).toEqual([link(bus)]);
@@ -166,7 +166,7 @@ describe('a machine without disks', () => {
 });
 
 describe('a drive', () => {
-  it('has an indicator, which is kept with its machine (S4)', async () => {
+  it('has an indicator, which is kept with its machine', async () => {
     const { send, get } = await serve();
     const path = `${bus}/Drives/vda`;
     const shown = async () => {
@@ -185,7 +185,7 @@ describe('a drive', () => {
 describe('the drives in a chassis', () => {
   const chassis = (id: string) => `/redfish/v1/Chassis/${id}`;
 
-  it('are those of its machine, with the id of their storage (D4)', async () => {
+  it('are those of its machine, with the id of their storage', async () => {
     const { send, get } = await serve();
     const drives = `${chassis(running.uuid)}/Drives`;
     expect((await get(chassis(running.uuid)))['Drives']).toEqual(link(drives));
@@ -210,7 +210,7 @@ describe('the drives in a chassis', () => {
     }
   });
 
-  it('are those of all machines in a shared one, with the UUID of their machine (D4)', async () => {
+  it('are those of all machines in a shared one, with the UUID of their machine', async () => {
     const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
     const empty = { Id: 'empty', UUID: '48295861-2522-3561-6729-621118518811' };
     const { get } = await serve({ settings: { chassis: [shelf, empty] } });
@@ -256,7 +256,7 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     },
   };
 
-  it('take the place of the disks of the machine that they name, and of no other (S4)', async () => {
+  it('take the place of the disks of the machine that they name, and of no other', async () => {
     const { get } = await serve({ settings });
     expect((await get(`/redfish/v1/Systems/${off.uuid}/Storage`))['Members']).toEqual([link(raid)]);
     expect(await get(raid)).toMatchObject({
@@ -280,7 +280,7 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     expect(other['Members@odata.count']).toBe(2);
   });
 
-  it('have volumes made that libvirt does not have, and say of which that failed (S4)', async () => {
+  it('have volumes made that libvirt does not have, and say of which that failed', async () => {
     const warnings: string[] = [];
     const { get } = await serve({ settings, log: { warn: (text) => void warnings.push(text) } });
     refusePool(driver, 'absent');
@@ -298,7 +298,7 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     expect(warnings).toEqual(['volume x of EMULATOR_VOLUMES can not be had']);
   });
 
-  it('take new volumes, which are disks of the machine, and keep those that the configuration names (S4)', async () => {
+  it('take new volumes, which are disks of the machine, and keep those that the configuration names', async () => {
     const { send, get, messages } = await serve({ settings });
     const made = await send('POST', `${raid}/Volumes`, { CapacityBytes: gib, Name: 'more' });
     expect(made).toMatchObject({ status: 201, location: `${raid}/Volumes/vdb`, body: { Name: 'more', Status: ok } });

@@ -65,7 +65,7 @@ afterEach(async () => {
 });
 
 describe('being found', () => {
-  it('is off where nobody wants it, and follows whoever sets it, over a restart (D1)', async () => {
+  it('is off where nobody wants it, and follows whoever sets it, over a restart', async () => {
     const first = await start(false);
     expect(first.settings).toEqual({ enabled: false, notifyTtl: 2, notifyIntervalSeconds: 600 });
     expect(await isFound()).toBe(false);
@@ -81,7 +81,7 @@ describe('being found', () => {
     expect(await isFound()).toBe(false);
   });
 
-  it('is as the configuration says again when that has changed since (D1)', async () => {
+  it('is as the configuration says again when that has changed since', async () => {
     const first = await start(true);
     await first.change({ enabled: false });
     await first.close();
@@ -96,12 +96,12 @@ describe('being found', () => {
     expect(fourth.settings).toEqual({ enabled: true, notifyTtl: 4, notifyIntervalSeconds: 600 });
   });
 
-  it('writes nothing before somebody sets something (D1)', async () => {
+  it('writes nothing before somebody sets something', async () => {
     await start(true);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is off, with a warning, where the port can not be had, and says so to whoever switches it on (D1)', async () => {
+  it('is off, with a warning, where the port can not be had, and says so to whoever switches it on', async () => {
     // No multicast group, and no address of this machine.
     const discovery = await start(true, '192.0.2.99');
     expect(warnings).toEqual(['the service will not be found by SSDP']);
@@ -110,7 +110,7 @@ describe('being found', () => {
     expect(discovery.settings.enabled).toBe(false);
   });
 
-  it('stays off over a restart for whoever switches it off while the port can not be had (D1)', async () => {
+  it('stays off over a restart for whoever switches it off while the port can not be had', async () => {
     const first = await start(true, '192.0.2.99');
     await first.change({ enabled: false });
     await first.close();
@@ -118,7 +118,7 @@ describe('being found', () => {
     expect(second.settings.enabled).toBe(false);
   });
 
-  it('stays as it is where it can not be kept (D1)', async () => {
+  it('stays as it is where it can not be kept', async () => {
     const discovery = openDiscovery({
       configured: false,
       stateDir: path.join(folder, 'file'),

@@ -16,7 +16,7 @@ describe('a search', () => {
     ['urn:dmtf-org:service:redfish-rest:2', undefined],
     ['urn:schemas-upnp-org:device:MediaServer:1', undefined],
     ['', undefined],
-  ])('for %s finds %s (D1)', (target, found) => {
+  ])('for %s finds %s', (target, found) => {
     expect(read(searchText({ ST: target }))?.target).toBe(found);
   });
 
@@ -24,11 +24,11 @@ describe('a search', () => {
     ['1', 1_000],
     ['3', 3_000],
     ['120', 5_000],
-  ])('leaves its answer %s s, five at most (D1)', (wait, withinMs) => {
+  ])('leaves its answer %s s, five at most', (wait, withinMs) => {
     expect(read(searchText({ MX: wait }))?.withinMs).toBe(withinMs);
   });
 
-  it('is known however its headers are spelled (D1)', () => {
+  it('is known however its headers are spelled', () => {
     const text = 'M-SEARCH * HTTP/1.1\r\nman:"ssdp:discover"\r\nMx : 2 \r\nst:\tssdp:all\r\nUser-Agent: a: b\r\n\r\n';
     expect(read(text)).toEqual({ target: redfish, withinMs: 2_000 });
   });
@@ -47,7 +47,7 @@ describe('a search', () => {
     [searchText({ ST: null }), 'without ST'],
     [searchText({ 'USER-AGENT': 'x'.repeat(2_048) }), 'too long'],
     [searchText().replaceAll('\r\n', '\n'), 'with other ends of lines'],
-  ])('that is none is left alone: %#, %s (D1)', (text) => {
+  ])('that is none is left alone: %#, %s', (text) => {
     expect(read(text)).toBeUndefined();
   });
 });

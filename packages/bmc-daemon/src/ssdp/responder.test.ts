@@ -60,7 +60,7 @@ const answer = (target: string, location = 'https://127.0.0.1:8000/redfish/v1/')
   ].join('\r\n');
 
 describe('a search over the network', () => {
-  it('is answered once, with the URL of the service root at the address that the search came over (D1)', async () => {
+  it('is answered once, with the URL of the service root at the address that the search came over', async () => {
     await respond();
     const client = await search();
     await client.send(searchText(), to);
@@ -74,7 +74,7 @@ describe('a search over the network', () => {
     ]);
   });
 
-  it('finds whatever address the machine has where the service listens at all of them (D1)', async () => {
+  it('finds whatever address the machine has where the service listens at all of them', async () => {
     await respond({ addresses: ['https://192.0.2.77:8443'], everywhere: true });
     const client = await search();
     await client.send(searchText(), to);
@@ -82,7 +82,7 @@ describe('a search over the network', () => {
     expect(client.received[0]?.text).toBe(answer(redfish, 'https://127.0.0.1:8443/redfish/v1/'));
   });
 
-  it('is told any address at the machine itself, where the service listens at another (D1)', async () => {
+  it('is told any address at the machine itself, where the service listens at another', async () => {
     await respond({ addresses: ['http://192.0.2.77:8000'] });
     const client = await search();
     await client.send(searchText(), to);
@@ -90,7 +90,7 @@ describe('a search over the network', () => {
     expect(client.received[0]?.text).toBe(answer(redfish, 'http://192.0.2.77:8000/redfish/v1/'));
   });
 
-  it('is not heard where it is sent to this machine alone, as the rest of the world would (D1)', async () => {
+  it('is not heard where it is sent to this machine alone, as the rest of the world would', async () => {
     await respond();
     const client = await search();
     await client.send(searchText(), { group: '127.0.0.1', port: to.port });
@@ -99,7 +99,7 @@ describe('a search over the network', () => {
     expect(client.received.map(({ text }) => text)).toEqual([answer('upnp:rootdevice')]);
   });
 
-  it('does no harm as a flood, of nonsense or of searches: few are answered, and the next client is (D1)', async () => {
+  it('does no harm as a flood, of nonsense or of searches: few are answered, and the next client is', async () => {
     const responder = await respond();
     const flood = await search();
     for (let count = 0; count < 2_000; count += 1) {
@@ -119,7 +119,7 @@ describe('a search over the network', () => {
 });
 
 describe('notifications', () => {
-  it('say at once that the service is there, and when it goes (D1)', async () => {
+  it('say at once that the service is there, and when it goes', async () => {
     const listener = await search(to);
     const responder = await respond({ notifyIntervalMs: 1_200_000 });
     await listener.arrived(1);
@@ -150,7 +150,7 @@ describe('notifications', () => {
     ]);
   });
 
-  it('come again, and not at all where they are switched off (D1)', async () => {
+  it('come again, and not at all where they are switched off', async () => {
     const listener = await search(to);
     await (await respond()).close();
     await respond({ notifyIntervalMs: 50 });

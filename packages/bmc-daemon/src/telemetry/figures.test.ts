@@ -66,11 +66,11 @@ describe('figures of a machine', () => {
     interfaces: new Map([['52:54:00:00:00:01', { rxBytes: 1_070, txBytes: 60 }]]),
   };
 
-  it('are counters alone after the first measurement: no rate, and no 0 in its place (D3)', () => {
+  it('are counters alone after the first measurement: no rate, and no 0 in its place', () => {
     expect(values(measured(0))).toEqual(counted);
   });
 
-  it('have rates over the time between two measurements, of all disks, interfaces and CPUs (D3)', () => {
+  it('have rates over the time between two measurements, of all disks, interfaces and CPUs', () => {
     expect(values(measured(10, later), measured(0))).toMatchObject({
       CPUUtilization: 25,
       DiskReadRate: 210,
@@ -80,7 +80,7 @@ describe('figures of a machine', () => {
     });
   });
 
-  it('have no rates across a start of the machine, nor where a counter has fallen (D3)', () => {
+  it('have no rates across a start of the machine, nor where a counter has fallen', () => {
     expect(values(measured(10, { run: '2' }), measured(0))).toEqual(counted);
     // The host was restarted, and numbers its machines anew.
     const fallen: Partial<MachineStatistics> = {
@@ -92,7 +92,7 @@ describe('figures of a machine', () => {
     expect(found.filter((id) => /Rate$|CPUUtilization/.test(id))).toEqual([]);
   });
 
-  it('leave the rate of all disks out where one has come or gone, and of the CPUs where their number has changed (D3)', () => {
+  it('leave the rate of all disks out where one has come or gone, and of the CPUs where their number has changed', () => {
     const one: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 9e9, count: 1 } },
       disks: new Map([['vda', { readBytes: 3_000 }]]),
@@ -105,29 +105,29 @@ describe('figures of a machine', () => {
     ]);
   });
 
-  it('have no rates where the host took so long that nobody knows when it looked (D3)', () => {
+  it('have no rates where the host took so long that nobody knows when it looked', () => {
     expect(values(measured(10, later, 2_500), measured(0, {}, 2_500))['DiskReadRate']).toBe(210);
     expect(values(measured(10, later, 2_600), measured(0, {}, 2_500))['DiskReadRate']).toBeUndefined();
   });
 
-  it('never say more than all of the CPUs, for the kernel counts in steps (D3)', () => {
+  it('never say more than all of the CPUs, for the kernel counts in steps', () => {
     const full: Partial<MachineStatistics> = { processors: { vcpus: { timeNs: 24.01e9, count: 2 } } };
     expect(values(measured(10, full), measured(0))['CPUUtilization']).toBe(100);
   });
 
-  it('are none of a machine that does not run, and what nobody counts is left out (D3)', () => {
+  it('are none of a machine that does not run, and what nobody counts is left out', () => {
     expect(figures({ ...measured(0), statistics: null }, measured(0))).toEqual([]);
     const nothing = { processors: {}, memory: {}, disks: new Map(), interfaces: new Map() };
     expect(figures(measured(10, nothing), measured(0, nothing))).toEqual([]);
   });
 
-  it('say of when they are: what the guest told, when it told it (D3)', () => {
+  it('say of when they are: what the guest told, when it told it', () => {
     const times = new Map(figures(measured(0), undefined).map((figure) => [figure.metricId, figure.at]));
     expect(times.get('CPUTime')).toBe(at);
     expect(times.get('MemoryUtilization')).toEqual(new Date('2026-11-20T19:59:00Z'));
   });
 
-  it('are all in the table, each once (D3)', () => {
+  it('are all in the table, each once', () => {
     const ids = metrics.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const all = figures(measured(10, { ...machine, ...later }), measured(0)).map(({ metricId }) => metricId);

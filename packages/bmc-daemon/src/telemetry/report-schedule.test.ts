@@ -73,7 +73,7 @@ const subscribe = (wants: (definition: string | null) => boolean) => {
 };
 
 describe('reports that are read', () => {
-  it('are of this moment for the first reader, and have rates a second later; then they are a minute old at most (D3)', async () => {
+  it('are of this moment for the first reader, and have rates a second later; then they are a minute old at most', async () => {
     await pass(7);
     const first = await schedule.read(web);
     expect([ageSeconds(first), utilization(first)]).toEqual([0, undefined]);
@@ -89,7 +89,7 @@ describe('reports that are read', () => {
     expect(await schedule.read(web)).toBe(await schedule.read(web));
   });
 
-  it('cost nothing while nobody looks, and are of this moment again for the next who does (D3)', async () => {
+  it('cost nothing while nobody looks, and are of this moment again for the next who does', async () => {
     await pass(600);
     expect(samples).toBe(0);
     await schedule.read(web);
@@ -103,7 +103,7 @@ describe('reports that are read', () => {
     expect([ageSeconds(next), utilization(next)]).toEqual([0, undefined]);
   });
 
-  it('share samples: the first reader of another machine finds what was measured of it, rates included (D3)', async () => {
+  it('share samples: the first reader of another machine finds what was measured of it, rates included', async () => {
     await schedule.read(web);
     await pass(10);
     const other = await schedule.read(db);
@@ -113,7 +113,7 @@ describe('reports that are read', () => {
     expect([samples, one.measurement?.clockMs]).toEqual([3, two.measurement?.clockMs]);
   });
 
-  it('on request are of the moment of each reading, a second apart, with rates since the last (D3)', async () => {
+  it('on request are of the moment of each reading, a second apart, with rates since the last', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     const first = await schedule.read(web);
     await pass(0.5);
@@ -128,14 +128,14 @@ describe('reports that are read', () => {
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });
 
-  it('have the name that their machine has now (D3)', async () => {
+  it('have the name that their machine has now', async () => {
     const { measurement } = await schedule.read(web);
     const renamed = await schedule.read({ ...web, name: 'www' });
     expect([renamed.machine.name, renamed.measurement]).toEqual(['www', measurement]);
     expect(await schedule.read({ ...web, name: 'www' })).toBe(renamed);
   });
 
-  it('of a host that is down are the last one, and none where there is none (D3)', async () => {
+  it('of a host that is down are the last one, and none where there is none', async () => {
     const last = await schedule.read(web);
     host = 'down';
     await pass(90);
@@ -149,7 +149,7 @@ describe('reports that are read', () => {
     expect(health.at(-1)).toBeNull();
   });
 
-  it('of a host that is slow are waited for by all together, and not for long (D3)', async () => {
+  it('of a host that is slow are waited for by all together, and not for long', async () => {
     host = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);
@@ -163,7 +163,7 @@ describe('reports that are read', () => {
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });
 
-  it('stay as they are while they, or all of them, are switched off (D3)', async () => {
+  it('stay as they are while they, or all of them, are switched off', async () => {
     const last = await schedule.read(web);
     definitions.change(web.uuid, { enabled: false });
     await pass(300);
@@ -175,7 +175,7 @@ describe('reports that are read', () => {
 });
 
 describe('reports that are sent', () => {
-  it('come at once, again a second later with rates, and then at the interval of each definition (D3)', async () => {
+  it('come at once, again a second later with rates, and then at the interval of each definition', async () => {
     definitions.change(db.uuid, { intervalSeconds: 10 });
     const { got, leave } = subscribe((uri) => uri === definitionUri(db.uuid));
     await pass(0);
@@ -190,7 +190,7 @@ describe('reports that are sent', () => {
     expect([got.length, samples]).toEqual([6, 6]);
   });
 
-  it('come to who subscribes later, too, and go with nobody (D3)', async () => {
+  it('come to who subscribes later, too, and go with nobody', async () => {
     const first = subscribe(() => true);
     await pass(5);
     const second = subscribe(() => true);
@@ -198,7 +198,7 @@ describe('reports that are sent', () => {
     expect(second.got.map(({ body }) => body)).toEqual(first.got.slice(2).map(({ body }) => body));
   });
 
-  it('are not those that are made on request; nor is a second one sent that says nothing (D3)', async () => {
+  it('are not those that are made on request; nor is a second one sent that says nothing', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     running = new Set();
     const { got } = subscribe(() => true);
@@ -212,7 +212,7 @@ describe('reports that are sent', () => {
     expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 2, 0]);
   });
 
-  it('are no older than the start of their machine, and have rates a second after that, whatever the interval (D3)', async () => {
+  it('are no older than the start of their machine, and have rates a second after that, whatever the interval', async () => {
     definitions.change(web.uuid, { intervalSeconds: 1 });
     [machines, running] = [[web], new Set([web.uuid])];
     const { got } = subscribe((uri) => uri === definitionUri(db.uuid));
@@ -236,7 +236,7 @@ describe('reports that are sent', () => {
     expect(ofDb()).toEqual([1, 2, 0, 1, 2]);
   });
 
-  it('are not of a machine that went while nobody could say so (D3)', async () => {
+  it('are not of a machine that went while nobody could say so', async () => {
     const first = subscribe(() => true);
     await pass(2);
     machines = [db];
@@ -247,7 +247,7 @@ describe('reports that are sent', () => {
     expect(subscribe(() => true).got.map(({ key }) => key)).toEqual([db.uuid]);
   });
 
-  it('are of machines that come, no longer of those that go, and go on when the host is back (D3)', async () => {
+  it('are of machines that come, no longer of those that go, and go on when the host is back', async () => {
     machines = [web];
     const { got } = subscribe(() => true);
     await pass(2);

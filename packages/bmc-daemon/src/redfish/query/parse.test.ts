@@ -15,11 +15,11 @@ const parsed = (query: string, own: readonly string[] = []) => {
 const all = new Map();
 
 describe('a query', () => {
-  it.each(['', 'x=1', 'excerpt', '&&', 'Only=1'])('asks for nothing with %j (S1)', (query) => {
+  it.each(['', 'x=1', 'excerpt', '&&', 'Only=1'])('asks for nothing with %j', (query) => {
     expect(parseQuery(query)).toBeUndefined();
   });
 
-  it('is read as a whole (S1)', () => {
+  it('is read as a whole', () => {
     expect(
       parsed('$expand=.($levels=2)&$select=Name,Status/Health&$top=3&%24skip=1&$filter=Id+eq+%271%27&x=y'),
     ).toEqual({
@@ -41,7 +41,7 @@ describe('a query', () => {
     });
   });
 
-  it('with parameters of the protocol that are not there is 501, whatever else is wrong (S1)', () => {
+  it('with parameters of the protocol that are not there is 501, whatever else is wrong', () => {
     expect(parsed('$fake=1&x=2&$other&$top=x&$fake')).toEqual([
       501,
       'QueryParameterUnsupported $fake',
@@ -49,7 +49,7 @@ describe('a query', () => {
     ]);
   });
 
-  it('leaves a resource what it reads by itself (S1)', () => {
+  it('leaves a resource what it reads by itself', () => {
     expect(parsed('$filter=EventFormatType eq Event', ['$filter'])).toEqual({});
     expect(parsed('$sse=1', ['$sse'])).toEqual({});
   });
@@ -73,11 +73,11 @@ describe('a query', () => {
     ['$filter=Name', 'QueryParameterValueFormatError Name $filter'],
     ['$top=1&$top=2', 'QueryCombinationInvalid'],
     ['only&$expand=.', 'QueryCombinationInvalid'],
-  ])('is refused with %s (S1)', (query, fault) => {
+  ])('is refused with %s', (query, fault) => {
     expect(parsed(query)).toEqual([400, fault]);
   });
 
-  it('is told every fault at once (S1)', () => {
+  it('is told every fault at once', () => {
     expect(parsed('$top=x&$skip=-1&only=1')).toEqual([
       400,
       'QueryCombinationInvalid',
