@@ -35,6 +35,14 @@ describe('driverError', () => {
     (words) => expect(driverError('x', libvirtError('SYSTEM_ERROR', words)).kind).toBe('storageFull'),
   );
 
+  it.each([
+    "operation failed: domain 'other' is already defined with uuid e3b14251-0fc7-4758-8711-65af004df781",
+    "operation failed: domain 'plain' is already being removed",
+    'internal error: process exited while connecting to monitor: qemu: terminating on signal 15 from pid 16 (libvirtd)',
+  ])('recognizes a machine that another client changes at the same moment: %s', (words) =>
+    expect(driverError('x', libvirtError('OPERATION_FAILED', words)).kind).toBe('conflict'),
+  );
+
   it('recognizes a machine without a free slot in the message of libvirt', () => {
     const full = libvirtError('INTERNAL_ERROR', 'internal error: No more available PCI slots');
     expect(driverError('x', full).kind).toBe('noPlace');

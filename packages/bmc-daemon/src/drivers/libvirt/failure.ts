@@ -43,7 +43,11 @@ export function driverError(doing: string, error: unknown): DriverError {
     );
     // libvirt has no error code for a machine without a free bus address either.
     const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
-    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : (kinds[error.code] ?? 'internal');
+    // Nor for a machine that another client of libvirt renames, removes or switches off at the same moment.
+    const changed = /already defined with uuid|already being removed|terminating on signal \d+ from pid/.test(
+      error.message,
+    );
+    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : changed ? 'conflict' : (kinds[error.code] ?? 'internal');
     return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });
   }
   return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {

@@ -12,11 +12,20 @@ import { maximumResources } from './expand.js';
 interface Services {
   count: number;
   readonly gone: Set<string>;
+  /** Gone while they are read: the driver finds that out. */
+  readonly undefined: Set<string>;
   readonly down: Set<string>;
   reading: number;
   mostAtOnce: number;
 }
-const services: Services = { count: 3, gone: new Set(), down: new Set(), reading: 0, mostAtOnce: 0 };
+const services: Services = {
+  count: 3,
+  gone: new Set(),
+  undefined: new Set(),
+  down: new Set(),
+  reading: 0,
+  mostAtOnce: 0,
+};
 const defineResource = resourceDefiner<Services>();
 const link = (uri: string) => ({ '@odata.id': uri });
 
@@ -44,6 +53,7 @@ const system = defineResource({
     await new Promise(setImmediate);
     state.reading -= 1;
     if (state.gone.has(systemId)) throw refuse('ResourceNotFound', 'ComputerSystem', systemId);
+    if (state.undefined.has(systemId)) throw new DriverError('notFound', 'reading: no such machine');
     if (state.down.has(systemId)) throw new DriverError('unavailable', 'reading: no answer');
     return { id: systemId };
   },
@@ -122,6 +132,7 @@ afterAll(() => client.close());
 beforeEach(() => {
   services.count = 3;
   services.gone.clear();
+  services.undefined.clear();
   services.down.clear();
   services.mostAtOnce = 0;
 });
@@ -304,6 +315,18 @@ describe('$expand', () => {
     expect((await bodyOf(`${path}?$expand=.`))['Members']).toContainEqual({
       ...link(`${path}/2`),
       '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.ResourceNotFound' })],
+    });
+  });
+
+  it('leaves a link where the hypervisor says that a machine is gone', async () => {
+    services.undefined.add('2');
+    const { status, body } = await get(`${path}?$expand=.`);
+    expect(status).toBe(200);
+    expect(body['Members']).toContainEqual({
+      ...link(`${path}/2`),
+      '@Message.ExtendedInfo': [
+        expect.objectContaining({ MessageId: 'Base.1.22.ResourceMissingAtURI', MessageArgs: [`${path}/2`] }),
+      ],
     });
   });
 

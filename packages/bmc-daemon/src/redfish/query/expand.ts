@@ -1,4 +1,5 @@
 /** `$expand`: resources in place of the links to them (DSP0266, $expand). */
+import { toRedfishError } from '../driver-errors.js';
 import { refuse, RedfishError } from '../errors.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { message, renderMessage, withDetail } from '../messages.js';
@@ -64,8 +65,10 @@ export class LinkReader {
   async #one(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
     const resource = await this.#read(uri).catch((error: unknown): JsonObject => {
-      if (!(error instanceof RedfishError) || (error.status !== 403 && error.status !== 404)) throw error;
-      return { '@odata.id': uri, '@Message.ExtendedInfo': error.messages.map(renderMessage) };
+      // Of the link, not of the request: a machine that goes away is no reason for a 404 of its collection.
+      const failure = toRedfishError(error, { path: uri });
+      if (failure.status !== 403 && failure.status !== 404) throw error;
+      return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };
     });
     this.#known.set(uri, resource);
     return resource;
