@@ -53,13 +53,16 @@ export interface AccessOptions {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Milliseconds that only go forward; default: those since the process began. */
   readonly now?: () => number;
-  /** Milliseconds since 1970; default: the system's. */
+  /** Milliseconds since 1970, as {@link now} steady. Default: the host's at the start, and what has passed since. */
   readonly clock?: () => number;
   /** Default: those of {@link createLogin}. */
   readonly login?: Pick<LoginOptions, 'after' | 'limits' | 'verify'>;
   /** Default: 500 of one user, 2000 in all. An Ironic opens one for each of its nodes; ilorest forgets to end them. */
   readonly sessionLimits?: Pick<SessionsOptions, 'perUser' | 'inAll'>;
 }
+
+/** A host that sets its clock must neither end the locks of accounts nor make them last for years. */
+const steadyClock = (): number => performance.timeOrigin + performance.now();
 
 /** How long a look at the password file holds. */
 const FILE_CHECK_MS = 1000;
@@ -105,7 +108,7 @@ export function openAccess(options: AccessOptions): Access {
   }
 
   const passwordFile = openPasswordFile(authFile, { log, now, checkEveryMs: FILE_CHECK_MS });
-  const accounts = createAccounts({ file: authFile, passwordFile, state, log, clock: options.clock ?? Date.now });
+  const accounts = createAccounts({ file: authFile, passwordFile, state, log, clock: options.clock ?? steadyClock });
   const refused = new Set<(attempt: RefusedAttempt) => void>();
   const onRefused = (attempt: RefusedAttempt): void => {
     for (const listener of refused) listener(attempt);

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { hash } from 'bcrypt';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { stateInMemory, unpaced } from '../../test/support/services.js';
 import type { StateFile } from '../state-file.js';
 import { openAccess, type Access } from './access.js';
@@ -230,6 +231,37 @@ describe('locking accounts out', () => {
     expect(await logIn('eve', 'apple')).toBe('the account is locked');
     await accounts().change('eve', { locked: false });
     expect(await logIn('eve', 'apple')).toBe('in');
+  });
+
+  it('ends after a restart as a new one would, where the clock was set back since', async () => {
+    time = 1e12;
+    lockAfterThree();
+    await wrong(3);
+    time = 0;
+    access = opened();
+    expect(accounts().find('eve')?.locked).toBe(true);
+    time = 60_000;
+    expect(accounts().find('eve')?.locked).toBe(false);
+  });
+
+  it('lasts as long where the clock of the host is set forward or back meanwhile', async () => {
+    const hour = 3_600_000;
+    let setBy = 0;
+    jest.spyOn(Date, 'now').mockImplementation(() => performance.timeOrigin + performance.now() + setBy);
+    try {
+      access = openAccess({ authFile: file, state, log, login: unpaced });
+      lockAfterThree();
+      await wrong(3);
+      setBy = hour;
+      expect(accounts().find('eve')?.locked).toBe(true);
+      await accounts().change('eve', { locked: false });
+      lockAfterThree({ lockoutSeconds: 0.1 });
+      await wrong(3);
+      setBy = -hour;
+      while (accounts().find('eve')?.locked === true) await setImmediate();
+    } finally {
+      jest.restoreAllMocks();
+    }
   });
 
   it.each([

@@ -19,6 +19,7 @@ export interface LockoutOptions {
 /** The counts are in memory, the locks in the state file: a restart unlocks nobody. */
 export function createLockout(state: StateFile<AccessState>, { log, clock }: LockoutOptions): Lockout {
   const wrong = new Map<string, { readonly count: number; readonly at: number }>();
+  boundLocks(state, { log, clock });
 
   const lock = (user: string): void => {
     const { lockoutSeconds, lockoutResets } = state.state.settings;
@@ -54,4 +55,24 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
     },
     forget: (user) => void wrong.delete(user),
   };
+}
+
+/**
+ * Shortens locks from before this start to what a new lock would last. Otherwise, a host whose clock was years ahead when an account
+ * was locked, and was set right since, would keep the account locked for years.
+ */
+function boundLocks(state: StateFile<AccessState>, { log, clock }: LockoutOptions): void {
+  const latest = clock() + state.state.settings.lockoutSeconds * 1000;
+  const isTooLong = (until: number | null | undefined): boolean => typeof until === 'number' && until > latest;
+  try {
+    state.update((old) => {
+      if (!old.accounts.some(({ lockedUntil }) => isTooLong(lockedUntil))) return old;
+      const accounts = old.accounts.map((kept) =>
+        isTooLong(kept.lockedUntil) ? { ...kept, lockedUntil: latest } : kept,
+      );
+      return { ...old, accounts };
+    });
+  } catch (error) {
+    log.error('shortening the locks of accounts failed', { error });
+  }
 }

@@ -98,11 +98,15 @@ export interface TaskStoreOptions {
   /** How many tasks are remembered. */
   readonly limit: number;
   readonly now: () => Date;
+  /** Milliseconds of a steady clock. Default: performance.now. */
+  readonly clock?: () => number;
 }
 
 /** Makes an empty store. */
-export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
+export function createTaskStore({ limit, now, clock = () => performance.now() }: TaskStoreOptions): TaskStore {
   const records = new Map<string, TaskRecord>();
+  /** By the steady clock: a host that sets its clock must not make clients lose the result of a task. */
+  const endedAt = new Map<string, number>();
   const cancels = new Map<string, () => void>();
   const listeners: TaskListener[] = [];
   const waiting = new Map<string, (() => void)[]>();
@@ -115,20 +119,21 @@ export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
   };
   const forget = (record: TaskRecord): void => {
     records.delete(record.id);
+    endedAt.delete(record.id);
     tell({ before: record, after: null });
   };
   /** Looked at with every access, so that no timer is needed. */
   const forgetOld = (): void => {
-    const finished = [...records.values()].filter(({ endTime }) => endTime !== null);
-    if (finished.length === 0) return;
-    const oldest = now().getTime() - keepMinutes * 60_000;
-    for (const record of finished) if (record.endTime !== null && record.endTime.getTime() < oldest) forget(record);
+    if (endedAt.size === 0) return;
+    const oldest = clock() - keepMinutes * 60_000;
+    for (const record of [...records.values()]) if ((endedAt.get(record.id) ?? Infinity) < oldest) forget(record);
   };
   const put = (record: TaskRecord): void => {
     const before = records.get(record.id) ?? null;
     // A Map keeps the place of a key that it has: the order stays that of creation.
     records.set(record.id, record);
     if (!isRunning(record)) {
+      endedAt.set(record.id, clock());
       cancels.delete(record.id);
       for (const resolve of waiting.get(record.id) ?? []) resolve();
       waiting.delete(record.id);

@@ -41,7 +41,7 @@ export class DiskCapacity {
     const of = JSON.stringify(disks.map(({ target, source }) => [target, source.name]));
     const known = this.#known.get(uuid);
     if (known?.of === of) {
-      if (Date.now() > known.freshUntil) void this.#refresh(domain, disks, of);
+      if (performance.now() > known.freshUntil) void this.#refresh(domain, disks, of);
       return known.capacities;
     }
     return await this.#within(this.#refresh(domain, disks, of));
@@ -58,7 +58,7 @@ export class DiskCapacity {
       this.#known.set(uuid, {
         of,
         capacities,
-        freshUntil: Date.now() + (found.size === filled ? FRESH_MS : RETRY_MS),
+        freshUntil: performance.now() + (found.size === filled ? FRESH_MS : RETRY_MS),
       });
       if (this.#reading.get(uuid)?.promise === promise) this.#reading.delete(uuid);
       return capacities;
