@@ -12,8 +12,8 @@ export async function htpasswd(file: string, user: string): Promise<number> {
     );
     return 0;
   } catch (error) {
-    const told = [CredentialsError, PasswordFileWriteError, PasswordPromptError];
-    if (!(error instanceof Error) || !told.some((kind) => error instanceof kind)) throw error;
+    const expected = [CredentialsError, PasswordFileWriteError, PasswordPromptError];
+    if (!(error instanceof Error) || !expected.some((kind) => error instanceof kind)) throw error;
     process.stderr.write(`${error.message}\n`);
     return 1;
   }

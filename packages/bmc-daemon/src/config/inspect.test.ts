@@ -17,7 +17,9 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Faults and warnings of a file that listens at loopback, without the folder's name. */
+/**
+ * Returns faults and warnings of a file that listens at loopback, without the name of the folder.
+ */
 function inspect(text: string) {
   writeFileSync(at('bmc.conf'), `EMULATOR_LISTEN_IP = '127.0.0.1'\n${text}`);
   const loaded = loadSettings({ file: at('bmc.conf') });
@@ -156,7 +158,7 @@ describe('what settings name', () => {
     if (text !== undefined) writeFileSync(at('bmc.conf'), text);
     const loaded = loadSettings({ file: at('bmc.conf') });
     expect(loaded.faults).toHaveLength(1);
-    // Whether the default's firmware is there is this machine's affair.
+    // Whether this host has the default firmware is unknown.
     const mapIsUnknown = text === undefined || text.includes('BOOT_LOADER');
     const bootLoaderMap = mapIsUnknown ? { UEFI: { x86_64: '/none/firmware' } } : {};
     const settings = { ...loaded.settings, bootLoaderMap };

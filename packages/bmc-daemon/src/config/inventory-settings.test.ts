@@ -16,12 +16,12 @@ const load = (text: string): LoadedSettings => {
   writeFileSync(file, text);
   return loadSettings({ file });
 };
-/** Without the folder: `emulator.conf:3: …`. */
+/** Returns a message without the folder: `emulator.conf:3: …`. */
 const faults = (text: string) => load(text).faults.map((fault) => fault.replace(`${folder}/`, ''));
 
 const machine = 'da69abcc-dae0-4913-9a7b-d344043097c0';
 
-/** The sample of sushy-tools' documentation, in the shapes that it may have. */
+/** The sample of sushy-tools' documentation, in all supported forms. */
 const sample = `
 SUSHY_EMULATOR_CHASSIS = [
     {u'Id': u'Chassis', u'Name': u'Chassis', u'UUID': u'48295861-2522-3561-6729-621118518810'}

@@ -3,7 +3,7 @@ import type { SourceContext } from './python-expressions.js';
 import { parseAssignments, parseLiteral } from './python-literals.js';
 import { lineAt, toPlain } from './python-values.js';
 
-/** The one value of `X = <text>`. */
+/** Returns the value of `X = <text>`. */
 function read(text: string): unknown {
   const { assignments, faults } = parseAssignments(`X = ${text}\n`);
   expect(faults).toEqual([]);
@@ -12,7 +12,7 @@ function read(text: string): unknown {
   return assignment === undefined ? undefined : toPlain(assignment.value);
 }
 
-/** The faults of a text as `line: message`. */
+/** Returns the faults of a text as `line: message`. */
 function faultsOf(text: string): string[] {
   return parseAssignments(text).faults.map(({ line, message }) => `${line}: ${message}`);
 }

@@ -157,7 +157,8 @@ function run(
 /**
  * Calls a function.
  * @param name qualified: `os.path.join`.
- * @returns undefined for an unknown function. @throws {PathFault}
+ * @returns undefined for an unknown function.
+ * @throws {PathFault}
  */
 export function callFunction(
   name: string,
@@ -169,7 +170,9 @@ export function callFunction(
 }
 
 /**
- * Calls a method of a path. @returns undefined for an unknown method or value. @throws {PathFault}
+ * Calls a method of a path.
+ * @returns undefined for an unknown method or value.
+ * @throws {PathFault}
  */
 export function callMethod(
   subject: PythonValue,

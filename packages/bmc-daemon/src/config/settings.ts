@@ -336,8 +336,8 @@ export const recognisedNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the default of EMULATOR_STATE_DIR. @param uid 0 for root; undefined on systems without
- * users.
+ * Returns the default of EMULATOR_STATE_DIR.
+ * @param uid 0 for root; undefined on systems without users.
  */
 export function defaultStateDir(
   environment: Readonly<Record<string, string | undefined>>,

@@ -3,7 +3,7 @@ import { allowSystems } from './allowed-systems.js';
 import { DriverError } from './driver.js';
 import { FakeDriver } from './fake/fake-driver.js';
 
-/** The fake driver's machines, the first two of which are allowed: one by its UUID in capitals, one by its name. */
+/** Restricts the fake driver to its first two machines: by a UUID in capitals, and by a name. */
 async function someAllowed() {
   const driver = new FakeDriver();
   const machines = await driver.listSystems();
@@ -18,7 +18,7 @@ describe('a restricted driver', () => {
     const { driver, some, first, second } = await someAllowed();
     const listed = await some.listSystems();
     expect(listed).toEqual([first, second]);
-    // The same object: what is rendered from it may be kept.
+    // The same object, so that callers can cache results.
     expect(await some.listSystems()).toBe(listed);
     expect(await some.getSystem(first.uuid)).toBe(await driver.getSystem(first.uuid));
     expect(await some.getSystem(first.name)).toBe(await driver.getSystem(first.uuid));
@@ -57,12 +57,12 @@ describe('a restricted driver', () => {
 
   it('reports changes of the allowed machines only', async () => {
     const { driver, some, first, third } = await someAllowed();
-    const told: string[] = [];
-    const leave = some.onChange(({ kind, uuid }) => told.push(`${kind} ${uuid}`));
+    const reported: string[] = [];
+    const leave = some.onChange(({ kind, uuid }) => reported.push(`${kind} ${uuid}`));
     driver.define({ ...(await driver.getSystem(first.uuid)), state: 'paused' });
     driver.undefine(third.uuid);
     leave();
     driver.undefine(first.uuid);
-    expect(told).toEqual([`paused ${first.uuid}`]);
+    expect(reported).toEqual([`paused ${first.uuid}`]);
   });
 });

@@ -16,8 +16,8 @@ import type { VolumeControl } from './volume-control.js';
 export type { MediaSnapshot } from './media-snapshot.js';
 
 /**
- * Domain states of libvirt. @see
- * https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState
+ * Domain states of libvirt.
+ * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState
  */
 export type DomainState =
   'nostate' | 'running' | 'blocked' | 'paused' | 'shutdown' | 'shutoff' | 'crashed' | 'pmsuspended';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { OperationQueue } from './operation-queue.js';
 
-/** An operation that ends when the test says so, and writes down when it begins. */
+/** An operation that the test ends, and that records its start. */
 function step(log: string[], name: string): { operation: () => Promise<string>; end: () => void; fail: () => void } {
   let end: () => void = () => undefined;
   let fail: () => void = () => undefined;

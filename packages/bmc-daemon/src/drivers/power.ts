@@ -133,7 +133,8 @@ export function planPower(
 }
 
 /**
- * Returns the error of an action that would delete a transient machine. @param doing the action.
+ * Returns the error of an action that would delete a transient machine.
+ * @param doing the action.
  */
 export function transientError(doing: string): DriverError {
   const advice = 'it has no definition that could be started again; give it one with virsh define';

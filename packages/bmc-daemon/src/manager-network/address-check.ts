@@ -1,28 +1,28 @@
 /**
- * Whether an address can become a manager's own, and how it is set then. The host's own network is never changed by it: within a
- * network of the host the address stands alone, without a route, and a network that the host reaches in some way already is none
- * that a client may bring along.
+ * Checks whether a manager can have an address, and how to set it. This never changes the network
+ * of the host. Within a network of the host, the address gets no route. Elsewhere, the address
+ * brings its network, unless the host already has a route to that network.
  */
 import { isIPv4 } from 'node:net';
 import type { DeviceAddress, HostRoute } from '../host-addresses.js';
 import { addressBits, isHostAddress, overlap, type IpNetwork } from '../ip-network.js';
 
-/** What is wrong with an address: which part of it, and why, as a sentence for clients. */
+/** A fault of an address: the part, and a sentence for clients. */
 export interface AddressFault {
   readonly part: 'address' | 'prefix';
   readonly why: string;
 }
 
 export interface Surroundings {
-  /** Every address that there is on the host, a manager's or not. */
+  /** All addresses of the host, also of managers. */
   readonly present: readonly DeviceAddress[];
-  /** Addresses of the device that are the host's own. */
+  /** Addresses of the host on the device. */
   readonly networks: readonly IpNetwork[];
-  /** Ways that the host knows. */
+  /** Routes of the host. */
   readonly routes: readonly HostRoute[];
 }
 
-/** Addresses that are no host's on a network, or that mean something else on every host. */
+/** Addresses that no host can have on a network, or that have another meaning on each host. */
 const never = [
   ['0.0.0.0/8', 'no host has such an address'],
   ['127.0.0.0/8', 'it is a loopback address'],
@@ -35,7 +35,7 @@ const never = [
 ] as const;
 const SHORTEST_PREFIX = 8;
 
-/** @returns the bits that it is set with, or what is wrong. */
+/** Checks an address. @returns its prefix length on the device, or the fault. */
 export function checkAddress(
   { address, prefix, device }: DeviceAddress,
   { present, networks, routes }: Surroundings,
@@ -50,7 +50,8 @@ export function checkAddress(
   }
   const holder = present.find((other) => other.address === address);
   if (holder !== undefined) return { part: 'address', why: `the host has it already, on ${holder.device}` };
-  // One that is silent just now would not be found on the link, and the host would be its own way out.
+  // The gateway may be silent now, and the duplicate check would not find it. The host would then
+  // be its own gateway.
   if (routes.some(({ gateway }) => gateway === address)) {
     return { part: 'address', why: `it is that of a router of the host's` };
   }
@@ -70,12 +71,12 @@ export function checkAddress(
   };
 }
 
-/** The route that another manager's address has brought along. */
+/** Returns whether a route belongs to the address of another manager. */
 function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
   return route.isOfAddress && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
 }
 
-/** Any other network on `lo` would be swallowed by it. */
+/** Returns a fault for an address on `lo`, which would capture another network. */
 function loopbackFault(address: string): string | undefined {
   const fits = isIPv4(address) && overlap({ address: '127.0.0.0', prefix: 8 }, { address, prefix: 32 });
   return fits ? undefined : 'the loopback interface takes addresses of 127.0.0.0/8 alone';

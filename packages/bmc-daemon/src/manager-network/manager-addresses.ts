@@ -6,13 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isIPv4 } from 'node:net';
 import type { Log } from '@rackless/daemon/log.js';
 import { HostAddressError, type DeviceAddress, type HostAddresses, type PresentAddress } from '../host-addresses.js';
-import type { ManagerAddress } from './network-state.js';
+import type { ConfiguredAddress } from './network-state.js';
 
 /** Dependencies of {@link ManagerAddresses}. */
 export interface ManagerAddressesOptions {
   readonly host: HostAddresses;
   /**
-   * Starts the service at an address. @returns the function that stops it. @throws if that fails.
+   * Starts the service at an address.
+   * @returns the function that stops it.
+   * @throws if that fails.
    */
   readonly listenAt: (address: string) => Promise<() => void>;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -64,10 +66,11 @@ export class ManagerAddresses {
 
   /**
    * Sets an address and listens there.
-   * @throws {HostAddressError} if the host rejects it. @throws {DuplicateAddressError}
+   * @throws {HostAddressError} if the host rejects it.
+   * @throws {DuplicateAddressError}
    * @throws {Error} if the service cannot listen there; the address is then removed.
    */
-  async add(uuid: string, { address, device, bits }: ManagerAddress): Promise<void> {
+  async add(uuid: string, { address, device, bits }: ConfiguredAddress): Promise<void> {
     const set = { address, device, prefix: bits };
     // Recorded first, so that even the first request sees only this machine.
     const held: Held = { uuid, set, leave: undefined };
@@ -93,7 +96,7 @@ export class ManagerAddresses {
    * Sets missing addresses, for example after a start, and takes over those that a killed service
    * left.
    */
-  async restore(wanted: readonly (ManagerAddress & { readonly uuid: string })[]): Promise<void> {
+  async restore(wanted: readonly (ConfiguredAddress & { readonly uuid: string })[]): Promise<void> {
     if (wanted.length === 0) return;
     let present: readonly PresentAddress[];
     try {
@@ -124,7 +127,7 @@ export class ManagerAddresses {
   }
 
   async #restoreOne(
-    own: ManagerAddress & { readonly uuid: string },
+    own: ConfiguredAddress & { readonly uuid: string },
     present: readonly PresentAddress[],
   ): Promise<void> {
     const { address, device, bits, uuid } = own;

@@ -101,14 +101,14 @@ describe('the network of managers', () => {
     await expect(faults(network.change(b, { hostName: 'x', fqdn: 'web.example.org' }))).resolves.toEqual([
       { ...taken, of: 'fqdn', why: 'the manager of another machine is called web.example.org' },
     ]);
-    // The host's own name is none of its own.
+    // The name of the host is not its own name.
     await network.change(a, { hostName: 'KVM1' });
     expect([network.of(a).hostName, scope('web'), state.state]).toEqual(['kvm1', null, emptyNetworkState]);
   });
 
   it('has its own addresses instead of those of the host', async () => {
     await network.change(a, on('eth0', '192.0.2.9', '203.0.113.9'));
-    // Within the host's network without one of its own.
+    // An address within the network of the host has no network of its own.
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0', '203.0.113.9/24 eth0']);
     expect([...listening]).toEqual(['192.0.2.9', '203.0.113.9']);
     const [eth0, eth1] = network.of(a).interfaces;
@@ -124,7 +124,7 @@ describe('the network of managers', () => {
       a,
     ]);
 
-    // Only what has changed is touched: the order is the client's.
+    // Only changed addresses are set. The order is that of the client.
     await network.change(a, on('eth0', '203.0.113.9'));
     await network.change(a, on('eth1', '198.51.100.9'));
     expect([...host.set]).toEqual(['203.0.113.9/24 eth0', '198.51.100.9/32 eth1']);
@@ -208,7 +208,7 @@ describe('the network of managers', () => {
       host.failWith(new HostAddressError('notPermitted', 'no'));
       await jest.advanceTimersByTimeAsync(35_000);
       expect(warned).toEqual(["giving 192.0.2.9 on eth0 back to a machine's manager failed"]);
-      // Not in use: the host's is what it is reached at.
+      // Not active: the manager uses the addresses of the host.
       expect(network.of(a).interfaces[0]).toMatchObject({
         ipv4: [{ address: '192.0.2.1', isOwn: false }],
         ownIpv4: [{ address: '192.0.2.9', prefix: 24 }],
@@ -260,7 +260,7 @@ describe('the network of managers', () => {
       await network.change(a, on('eth0', '192.0.2.9'));
       await network.change(a, on('eth0'), { lateRemoval: true });
       await jest.advanceTimersByTimeAsync(900);
-      // Until it is gone it is that machine's.
+      // Until its removal it belongs to that machine.
       expect([[...host.set], scope(undefined, '192.0.2.9')]).toEqual([['192.0.2.9/32 eth0'], a]);
       await jest.advanceTimersByTimeAsync(200);
       expect([host.set.size, scope(undefined, '192.0.2.9')]).toEqual([0, null]);

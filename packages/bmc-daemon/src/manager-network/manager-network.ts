@@ -1,6 +1,7 @@
 /**
- * The network of the machines' managers. All share the host's as long as nobody says otherwise; a client may give each a name and
- * addresses of its own, by which requests see that machine alone, and the service name servers of its own.
+ * The network of managers. By default, all managers have the names and addresses of the host. A
+ * client may give each its own names and addresses. Requests by these see only that machine. A
+ * client may also set the name servers of the service.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '@rackless/daemon/log.js';
@@ -28,53 +29,65 @@ import {
   withNetwork,
   type MachineNetwork,
   type ManagerNetworkState,
-  type ManagerAddress,
+  type ConfiguredAddress,
 } from './network-state.js';
 
 export interface ChangeOptions {
-  /** Addresses go a second later: the answer may have to go over one of them. Default false. */
+  /**
+   * Whether to remove addresses 1 s later, because the reply may use one of them. Default: false.
+   */
   readonly lateRemoval?: boolean;
 }
 
 export interface ManagerNetwork {
-  /** The network as the manager of a machine shows it. */
+  /** Returns the network that the manager of a machine shows. */
   of(uuid: string): ManagerView;
   /**
-   * Makes a change, on the host too, or none at all. Changes wait for each other.
-   * @throws {NetworkChangeError} @throws {StateFileError}
+   * Applies all of a change, also on the host, or none of it. Changes run one after the other.
+   * @throws {NetworkChangeError}
+   * @throws {StateFileError}
    */
   change(uuid: string, change: NetworkChange, options?: ChangeOptions): Promise<void>;
-  /** UUID of the machine by whose own name or address a request comes; null: by the host's. */
+  /**
+   * Returns the UUID of the machine whose name or address a request uses; null for those of the
+   * host.
+   */
   readonly scopeOf: (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null;
-  /** UUID of the machine whose own address it is. */
+  /** Returns the UUID of the machine with this address. */
   machineAt(address: string): string | null;
-  /** Sets the addresses that are kept; what can not be set the log tells. */
+  /** Sets the stored addresses. Logs failures. */
   start(): Promise<void>;
-  /** Machines are gone: what was their managers' is nobody's. @param isGone told of each that has something of its own. */
+  /**
+   * Removes the settings of deleted machines.
+   * @param isGone called for each machine with settings.
+   */
   forget(isGone: (uuid: string) => boolean): Promise<void>;
-  /** Takes every address back from the host; what was set stays in mind. */
+  /** Removes all addresses from the host. The stored settings stay. */
   close(): Promise<void>;
 }
 
 export interface ManagerNetworkOptions {
   readonly state: StateFile<ManagerNetworkState>;
-  /** The host's, read anew. */
+  /** Reads the network of the host. */
   readonly hostNetwork: () => HostNetwork;
   readonly host: HostAddresses;
-  /** Has the service answer at an address. @returns what ends that. */
+  /** Starts the service at an address. @returns the function that stops it. */
   readonly listenAt: (address: string) => Promise<() => void>;
-  /** Told of the name servers that are to be asked from now on; none: those of the host. */
+  /** Receives the name servers to use; empty: those of the host. */
   readonly useNameServers: (servers: readonly string[]) => void;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
 const QUEUE = 'network';
-/** For an answer to go out over an address that goes away. */
+/** Delay for a reply over an address that is removed. */
 const LATE_MS = 1_000;
-/** How often it is looked whether somebody has taken addresses away, as a DHCP client may that starts anew. */
+/** Interval of the check for removed addresses. A restarted DHCP client may remove them. */
 const WATCH_MS = 10_000;
 
-/** Begins with what is kept; nothing is set on the host before {@link ManagerNetwork.start}. */
+/**
+ * Creates the manager network from the stored settings. It changes the host only after {@link
+ * ManagerNetwork.start}.
+ */
 export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNetwork {
   const { state, hostNetwork, host, useNameServers, log } = options;
   const addresses = new ManagerAddresses(options);
@@ -103,7 +116,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     if (faults.length > 0) throw new NetworkChangeError(faults);
     return { ...named.planned, addresses: [...addressed.planned] };
   };
-  /** What there is on the host; addresses of managers are looked for in the state. */
+  /** Returns the addresses and routes of the host. The state has the addresses of managers. */
   const around = (change: AddressChange) => async (): Promise<Surroundings> => {
     const managers = new Set(managerAddresses(state.state).map(({ address }) => address));
     const port = hostAlone(hostNetwork(), state.state).interfaces.find(({ name }) => name === change.device);
@@ -120,7 +133,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
       throw new NetworkChangeError([{ of, kind: 'unable', why: error.message }], error);
     }
   };
-  const add = async (uuid: string, own: ManagerAddress, change: AddressChange): Promise<void> => {
+  const add = async (uuid: string, own: ConfiguredAddress, change: AddressChange): Promise<void> => {
     try {
       const isOnLink = own.bits === addressBits(own.address) && own.device !== 'lo';
       if (isOnLink && (await host.isAnswered(own)))
@@ -140,7 +153,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     const gone = before.addresses.filter((one) => !after.addresses.includes(one));
     try {
       for (const own of added) {
-        // With another mask, or on another interface: it can not be there twice.
+        // An address with another mask or on another interface must be removed first.
         await addresses.remove(own.address);
         if (change.addresses !== undefined) await add(uuid, own, change.addresses);
       }
@@ -153,14 +166,15 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
       throw error;
     }
     watchOver();
-    // In the same queue: whoever wants such an address next waits until it is free.
+    // In the same queue, so that the next request for such an address waits until it is free.
     if (gone.length > 0) void inTurn(() => removeAddresses(gone, lateRemoval));
   };
-  const removeAddresses = async (gone: readonly ManagerAddress[], late: boolean): Promise<void> => {
+  const removeAddresses = async (gone: readonly ConfiguredAddress[], late: boolean): Promise<void> => {
     if (late && !closed) await new Promise((resolve) => setTimeout(resolve, LATE_MS));
     const wanted = new Set(managerAddresses(state.state).map(({ address }) => address));
     for (const { address } of gone) if (!wanted.has(address)) await addresses.remove(address);
-    // The kernel takes others of the same network along, unless it is told not to (promote_secondaries).
+    // The kernel also removes secondary addresses of the network, unless promote_secondaries is
+    // set.
     await restore();
   };
   const drop = async (uuid: string): Promise<void> => {
@@ -169,7 +183,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     try {
       keep(withNetwork(state.state, uuid, { hostName: null, fqdn: null, addresses: [] }));
     } catch (error) {
-      log.warn(`forgetting the network of the manager of ${uuid} failed`, { error });
+      log.warn(`removing the network settings of the manager of ${uuid} failed`, { error });
     }
     if (gone.length > 0) await restore();
   };
@@ -183,7 +197,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     of: (uuid) => managerView(uuid, state.state, hostNetwork(), (address) => addresses.machineAt(address) === uuid),
     change: (uuid, change, changeOptions = {}) => inTurn(() => carryOut(uuid, change, changeOptions)),
     scopeOf: ({ headers, socket }) => {
-      // Nothing is looked at where there is nothing to be found.
+      // Without addresses there is nothing to compare.
       if (addresses.size > 0 && socket.localAddress !== undefined) {
         const machine = addresses.machineAt(plainAddress(socket.localAddress));
         if (machine !== undefined) return machine;
@@ -210,7 +224,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
   };
 }
 
-/** As own addresses are written. */
+/** Returns an address in the form of the stored addresses. */
 function plainAddress(address: string): string {
   const plain = unmappedIp(address);
   return canonicalIp(plain) ?? plain;

@@ -1,35 +1,39 @@
-/** The network of the host as the manager of one machine has it. */
+/** The network of the host from the view of one manager. */
 import type { HostInterface, HostNetwork } from '../host-network.js';
 import { canonicalIp, type IpNetwork } from '../ip-network.js';
 import { shownNames, type HostNames } from './manager-names.js';
 import { networkOf, type ManagerNetworkState } from './network-state.js';
 import { managerAddresses } from './network-plan.js';
 
-/** An address that a manager is reached at. */
+/** An address of a manager. */
 export interface ManagerAddress extends IpNetwork {
-  /** The manager's own; else the host's, which all share. */
+  /** True for an address of this manager only, false for a shared address of the host. */
   readonly isOwn: boolean;
 }
 
-/** An interface of the host as one manager has it. */
+/** An interface of the host from the view of one manager. */
 export interface ManagerInterface extends Omit<HostInterface, 'ipv4' | 'ipv6'> {
-  /** In use: the manager's own, or the host's where it has none. */
+  /** Active addresses: those of the manager, or else those of the host. */
   readonly ipv4: readonly ManagerAddress[];
   readonly ipv6: readonly ManagerAddress[];
-  /** What is its own, in use or not. */
+  /** Addresses of the manager, active or not. */
   readonly ownIpv4: readonly IpNetwork[];
   readonly ownIpv6: readonly IpNetwork[];
 }
 
 export interface ManagerView extends HostNames {
-  /** Those in use. */
+  /** Active name servers. */
   readonly nameServers: readonly string[];
-  /** Those that a client has given; empty: the host's are in use. */
+  /** Name servers from a client; empty: those of the host. */
   readonly ownNameServers: readonly string[];
   readonly interfaces: readonly ManagerInterface[];
 }
 
-/** @param isSet whether an address of the manager's is on the host, and answered at. */
+/**
+ * Returns the view of a manager.
+ * @param isSet returns whether an address of the manager is set on the host, and the service
+ *   listens there.
+ */
 export function managerView(
   uuid: string,
   state: ManagerNetworkState,
@@ -56,7 +60,10 @@ export function managerView(
   };
 }
 
-/** The host's network without the addresses of managers, and without what has no other: a label is listed as an interface. */
+/**
+ * Returns the network of the host without addresses of managers, and without interfaces that have
+ * no others (Linux lists a label as an interface).
+ */
 export function hostAlone(network: HostNetwork, state: ManagerNetworkState): HostNetwork {
   const managers = new Set(managerAddresses(state).map(({ address }) => address));
   if (managers.size === 0) return network;

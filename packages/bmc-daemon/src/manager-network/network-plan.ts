@@ -1,4 +1,4 @@
-/** What a client wants of the network of a machine's manager, and whether it can be had: worked out before anything is done. */
+/** Checks a change of a manager's network, before anything changes. */
 import type { DeviceAddress } from '../host-addresses.js';
 import type { IpNetwork } from '../ip-network.js';
 import { checkAddress, type Surroundings } from './address-check.js';
@@ -8,41 +8,41 @@ import {
   withoutMachine,
   type MachineNetwork,
   type ManagerNetworkState,
-  type ManagerAddress,
+  type ConfiguredAddress,
 } from './network-state.js';
 
-/** All own addresses of a manager on one interface, by family; a family that is absent stays as it is. */
+/** All addresses of a manager on one interface, by family. An absent family stays. */
 export interface AddressChange {
   readonly device: string;
   readonly ipv4?: readonly IpNetwork[];
   readonly ipv6?: readonly IpNetwork[];
 }
 
-/** What to make of the network of a manager; absent members stay as they are. */
+/** A change of a manager's network. Absent members stay. */
 export interface NetworkChange {
-  /** Null, or the host's name: none of its own. */
+  /** Null or the name of the host removes its own name. */
   readonly hostName?: string | null;
   readonly fqdn?: string | null;
   readonly addresses?: AddressChange;
-  /** Of the whole service; empty: the host's. */
+  /** Name servers of the whole service; empty: those of the host. */
   readonly nameServers?: readonly string[];
 }
 
-/** One thing that is wrong with a change. */
+/** One fault of a change. */
 export interface NetworkFault {
   readonly of: 'hostName' | 'fqdn' | 'ipv4' | 'ipv6';
-  /** Of an address: its place in the list that was asked for. */
+  /** For an address: its index in the requested list. */
   readonly index?: number;
   readonly part?: 'address' | 'prefix';
-  /** `taken`: another machine's manager has it; `unable`: the host does not let the service. */
+  /** `taken`: another manager has it; `unable`: the host rejects it. */
   readonly kind: 'invalid' | 'taken' | 'unable';
-  /** A sentence for clients, without its full stop. */
+  /** A sentence for clients, without its period. */
   readonly why: string;
-  /** UUID of the machine that has it. */
+  /** UUID of the machine whose manager has it. */
   readonly holder?: string;
 }
 
-/** Nothing was changed. */
+/** A change was rejected, and nothing has changed. */
 export class NetworkChangeError extends Error {
   override readonly name = 'NetworkChangeError';
   readonly faults: readonly NetworkFault[];
@@ -53,27 +53,27 @@ export class NetworkChangeError extends Error {
   }
 }
 
-/** What a part of a change comes to; with faults it is not to be carried out. */
+/** The result of a part of a change. Do not apply it if it has faults. */
 export interface Planned<Part> {
   readonly planned: Part;
   readonly faults: readonly NetworkFault[];
 }
 
-/** Every name that a request may come by, with the machine that it means. */
+/** Returns all names of managers with the UUID of their machine. */
 export function indexNames({ machines }: ManagerNetworkState, host: HostNames): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(machines).flatMap(([uuid, own]) => answeredNames(own, host).map((name) => [name, uuid])),
   );
 }
 
-/** Every address of a manager, with whose it is. */
+/** Returns all addresses of managers with the UUID of their machine. */
 export function managerAddresses({
   machines,
-}: ManagerNetworkState): readonly (ManagerAddress & { readonly uuid: string })[] {
+}: ManagerNetworkState): readonly (ConfiguredAddress & { readonly uuid: string })[] {
   return Object.entries(machines).flatMap(([uuid, own]) => own.addresses.map((one) => ({ ...one, uuid })));
 }
 
-/** The names of a machine's manager. No other may have one of them. */
+/** Plans the names of a manager. No other manager may have them. */
 export function planNames(
   uuid: string,
   change: Pick<NetworkChange, 'hostName' | 'fqdn'>,
@@ -87,7 +87,8 @@ export function planNames(
   const taken = indexNames(withoutMachine(state, uuid), host);
   const clash = answeredNames(planned, host).find((name) => taken.has(name));
   if (clash === undefined) return { planned, faults: [] };
-  // Of two names it is the one that the client gave; with the host's domain behind it, too.
+  // The fault is for the name that the client has set, also if the host completes it with its
+  // domain.
   const given = (['hostName', 'fqdn'] as const).filter((of) => typeof change[of] === 'string');
   const of = given.find((one) => change[one]?.toLowerCase() === clash) ?? given[0] ?? 'hostName';
   const holder = taken.get(clash);
@@ -96,15 +97,15 @@ export function planNames(
 }
 
 /**
- * The addresses of a machine's manager on all interfaces.
- * @param surroundings asked for only where there is an address that it does not have yet.
+ * Plans the addresses of a manager on all interfaces.
+ * @param surroundings called only if there is a new address.
  */
 export async function planAddresses(
   uuid: string,
   change: AddressChange,
   state: ManagerNetworkState,
   surroundings: () => Promise<Surroundings>,
-): Promise<Planned<readonly ManagerAddress[]>> {
+): Promise<Planned<readonly ConfiguredAddress[]>> {
   const { device } = change;
   const before = networkOf(state, uuid).addresses;
   const families = (['ipv4', 'ipv6'] as const).filter((family) => change[family] !== undefined);
@@ -128,7 +129,7 @@ export async function planAddresses(
   return { planned, faults };
 }
 
-/** Where an address stands in what was asked for. */
+/** Returns the place of an address in the request. */
 export function placeOf(change: AddressChange, { address }: IpNetwork): Pick<NetworkFault, 'of' | 'index'> {
   const of = familyOf({ address });
   return { of, index: (change[of] ?? []).findIndex((one) => one.address === address) };
@@ -137,7 +138,7 @@ export function placeOf(change: AddressChange, { address }: IpNetwork): Pick<Net
 function faultOf(
   uuid: string,
   { address }: DeviceAddress,
-  planned: readonly ManagerAddress[],
+  planned: readonly ConfiguredAddress[],
   state: ManagerNetworkState,
 ): Pick<NetworkFault, 'part' | 'kind' | 'why' | 'holder'> | undefined {
   if (planned.some((one) => one.address === address)) {

@@ -1,7 +1,7 @@
 /** Network settings of managers from clients, which survive restarts. */
 import { z } from 'zod';
 
-const managerAddress = z.object({
+const configuredAddress = z.object({
   /** Interface of the host, for example `eth0`. */
   device: z.string(),
   address: z.string(),
@@ -13,13 +13,13 @@ const managerAddress = z.object({
   bits: z.number().int(),
 });
 
-/** An address of a manager. */
-export type ManagerAddress = Readonly<z.infer<typeof managerAddress>>;
+/** An address of a manager that a client has set. */
+export type ConfiguredAddress = Readonly<z.infer<typeof configuredAddress>>;
 
 const machineNetwork = z.object({
   hostName: z.string().nullable(),
   fqdn: z.string().nullable(),
-  addresses: z.array(managerAddress),
+  addresses: z.array(configuredAddress),
 });
 
 /** Network settings of one machine's manager. */

@@ -4,7 +4,7 @@ import { imageHosts, isHostRule, type HostRules } from './image-hosts.js';
 
 const open: HostRules = { allowed: null, ipFamily: null };
 
-/** `allowed`, or the kind of the refusal. */
+/** Returns `allowed`, or the kind of the error. */
 function verdict(rules: HostRules, url: string): string {
   try {
     imageHosts(rules).check(new URL(url));
@@ -15,7 +15,7 @@ function verdict(rules: HostRules, url: string): string {
   }
 }
 
-/** The addresses that a name's lookup lets through, or the kind of its failure. */
+/** Returns the addresses of a lookup, or the kind of its error. */
 function looksUp(rules: HostRules, name: string): Promise<readonly string[] | string> {
   return new Promise((resolve, reject) => {
     const lookup = imageHosts(rules).lookupFor(new URL(`http://${name}/`));

@@ -51,7 +51,7 @@ async function listen(server: Server, scheme = 'http'): Promise<URL> {
 const serve = (handler: Handler): Promise<URL> => listen(createServer(handler));
 const serveTls = (handler: Handler): Promise<URL> => listen(createTlsServer(tls, handler), 'https');
 
-/** A server that answers with bytes of its own. */
+/** A server that sends given bytes. */
 async function serveRaw(answer: (socket: Socket) => void): Promise<URL> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -228,10 +228,10 @@ describe('openImage', () => {
   it('accepts a slow reader', async () => {
     const bytes = Buffer.alloc(8_000_000, 1);
     const url = await serve((_request, response) => response.end(bytes));
-    // Longer than a busy machine keeps this process waiting.
+    // Longer than the delays of a busy machine.
     const patient = { ...limits, idleTimeoutMs: 2_000, maxBytes: 10_000_000 };
     const { body } = await openImage(image(url), patient, never);
-    // One that is silent is given up meanwhile, so that the time of this one would be up, too.
+    // A silent server is rejected meanwhile, so the time of this server would be over too.
     const silent = await serve(() => undefined);
     expect((await failure(read(silent, {}, patient))).message).toContain('silent for 2 s');
     expect((await buffer(body)).length).toBe(8_000_000);
@@ -282,7 +282,7 @@ describe('openImage', () => {
       message: `reading image ${url.href}: the server's certificate or TLS is not acceptable (DEPTH_ZERO_SELF_SIGNED_CERT)`,
     });
     expect(await read(url, { verifyCertificate: false })).toBe('image');
-    // A certificate that was given for this image.
+    // A certificate for this image.
     expect(await read(url, { authorities: [tls.cert.toString()] })).toBe('image');
     expect(await read(url, {}, { ...limits, caFile: tls.caFile })).toBe('image');
   });

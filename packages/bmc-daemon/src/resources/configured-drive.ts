@@ -53,8 +53,8 @@ export function drivesOf(
 }
 
 /**
- * Returns the trust settings for downloads of a drive. @param verifyByDefault applies if no client
- * has set it.
+ * Returns the trust settings for downloads of a drive.
+ * @param verifyByDefault applies if no client has set it.
  */
 export function trustOf(
   drive: Pick<MediaSnapshot, 'verifyCertificate' | 'certificates'> | undefined,

@@ -193,7 +193,7 @@ describe('fake driver', () => {
       expect(outcome).toEqual({ status: 'rejected', reason: new DriverError('insertFailed', why) });
     }
     expect((await driver.getSystem(off)).state).toBe('shutoff');
-    // Whoever asks from now on knows, or may know.
+    // A later request expects the empty drive.
     await driver.power(off, 'create');
     expect((await driver.getSystem(off)).state).toBe('running');
   });
@@ -254,8 +254,8 @@ describe('fake driver', () => {
 
   it('reports every change by any client until the listener is removed', async () => {
     const driver = new FakeDriver({ fetchImage: () => Promise.resolve() });
-    const told: string[] = [];
-    const leave = driver.onChange(({ kind, name }) => told.push(`${name} ${kind}`));
+    const reported: string[] = [];
+    const leave = driver.onChange(({ kind, name }) => reported.push(`${name} ${kind}`));
     await driver.power(off, 'create');
     await driver.power(off, 'reset');
     await driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
@@ -271,7 +271,7 @@ describe('fake driver', () => {
     driver.define(machine);
     leave();
     driver.undefine(off);
-    expect(told).toEqual(
+    expect(reported).toEqual(
       [
         'started',
         'rebooted',

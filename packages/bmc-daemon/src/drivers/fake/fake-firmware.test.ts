@@ -32,7 +32,7 @@ describe('firmware of a machine in memory', () => {
     expect(await secureBoot()).toBeNull();
     await driver.change(running, { boot: { firmware: 'efi' } });
     expect(await secureBoot()).toMatchObject({ enabled: false, current: true });
-    // Started by BIOS, it has none of it, whatever its definition says by then.
+    // A run that started by BIOS has no Secure Boot, whatever its definition says.
     await driver.change(running, { boot: { firmware: 'bios' } });
     await driver.power(running, 'reset');
     await driver.change(running, { boot: { firmware: 'efi' } });

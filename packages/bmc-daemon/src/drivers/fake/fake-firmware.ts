@@ -11,8 +11,8 @@ import type { SecureBootMode } from '../system-change.js';
 type Change = Partial<SystemSnapshot>;
 
 /**
- * Returns the machine after a change of its boot settings. @throws {DriverError} invalid, for a
- * device that it does not have.
+ * Returns the machine after a change of its boot settings.
+ * @throws {DriverError} invalid, for a device that it does not have.
  */
 export function afterBootChange(machine: SystemSnapshot, change: BootChange): Change {
   const { boot } = machine;
@@ -70,8 +70,8 @@ export function withPresentRun(machine: SystemSnapshot, running: boolean | undef
 }
 
 /**
- * Returns the machine after a change of its own order. @throws {DriverError} invalid, for a device
- * that it does not have.
+ * Returns the machine after a change of its own order.
+ * @throws {DriverError} invalid, for a device that it does not have.
  */
 export function afterOrderChange(
   { boot, firmware }: Pick<SystemSnapshot, 'boot' | 'firmware'>,

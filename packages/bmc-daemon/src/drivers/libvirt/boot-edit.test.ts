@@ -42,7 +42,7 @@ describe('the variables of UEFI', () => {
     expect(mustBeMadeAnew(bios)).toBe(false);
     expect(mustBeMadeAnew(mode(bios, 'efi'))).toBe(false);
     expect(mode(mode(bios, 'bios'), 'efi')).toBe(mode(bios, 'efi'));
-    // Those of Secure Boot are other ones.
+    // The variables of Secure Boot are different.
     const secured = withMetadata(secure(uefi, true), emptyRecord);
     expect(mustBeMadeAnew(mode(mode(secured, 'bios'), 'efi'))).toBe(true);
     expect(mustBeMadeAnew(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);

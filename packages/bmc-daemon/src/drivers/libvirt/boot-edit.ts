@@ -32,8 +32,8 @@ export interface WantedFirmware {
 }
 
 /**
- * Returns the definition with a client's change of booting. @param change its `firmware` has the
- * files; null: the firmware stays as it is.
+ * Returns the definition with a client's change of booting.
+ * @param change its `firmware` has the files; null: the firmware stays as it is.
  */
 export function withBootChange(
   { persistent }: Pick<Machine, 'persistent'>,

@@ -114,16 +114,16 @@ export class ChangeFeed {
     const described = describeLifecycle(event, detail);
     if (described === undefined) return;
     const { uuid, name } = domain;
-    const told = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
+    const change = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
     this.#changedMeanwhile.add(uuid);
     // A transient machine appears with its start: libvirt reports the start only.
-    const isNew = this.#known?.has(uuid) === false && ['started', 'resumed', 'paused'].includes(told.kind);
-    const state = stateAfter[told.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
-    if (told.kind === 'undefined') this.#known?.delete(uuid);
+    const isNew = this.#known?.has(uuid) === false && ['started', 'resumed', 'paused'].includes(change.kind);
+    const state = stateAfter[change.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
+    if (change.kind === 'undefined') this.#known?.delete(uuid);
     else this.#known?.set(uuid, { name, state });
     if (isNew) this.#publishChange(domain, { kind: 'defined' });
-    if ((told.kind === 'paused' || told.kind === 'resumed') && this.#options.isStarting(uuid)) return;
-    this.#publishChange(domain, told);
+    if ((change.kind === 'paused' || change.kind === 'resumed') && this.#options.isStarting(uuid)) return;
+    this.#publishChange(domain, change);
     if (event === DomainEventType.STOPPED) void this.#publishEnd(domain);
   }
 
@@ -147,8 +147,8 @@ export class ChangeFeed {
     }
   }
 
-  #publishChange({ uuid, name }: SystemRef, told: LifecycleChange): void {
-    this.#publish({ ...told, uuid, name });
+  #publishChange({ uuid, name }: SystemRef, change: LifecycleChange): void {
+    this.#publish({ ...change, uuid, name });
   }
 
   #publish(change: MachineChange): void {

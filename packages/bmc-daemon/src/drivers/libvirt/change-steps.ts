@@ -18,8 +18,9 @@ import type { Intent } from './xml/intent-record.js';
 export interface Step {
   readonly intent: Intent;
   /**
-   * Runs the step. @returns a function that reverts it. @throws {DriverError} if nothing has
-   * changed.
+   * Runs the step.
+   * @returns a function that reverts it.
+   * @throws {DriverError} before any change.
    */
   readonly run: () => Promise<() => Promise<void>>;
 }
@@ -47,8 +48,8 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
 }
 
 /**
- * Returns the step that changes the image in the guest's CD drive. @param image null: empties the
- * drive.
+ * Returns the step that changes the image in the guest's CD drive.
+ * @param image null: empties the drive.
  */
 export function driveStep(
   host: Host,

@@ -42,13 +42,14 @@ interface StartOutcome {
 /** Work around a start that other modules do. */
 export interface StartPreparations {
   /**
-   * Applies the pending settings to the definition. @returns whether the definition has changed.
+   * Applies the pending settings to the definition.
+   * @returns whether the definition has changed.
    * @throws {DriverError}
    */
   applySettings(machine: Machine, xml: string): Promise<boolean>;
   /**
-   * Makes the UEFI variables again, with what the installed system has written. @returns whether
-   * that succeeded.
+   * Makes the UEFI variables again, with what the installed system has written.
+   * @returns whether that succeeded.
    */
   carryVariables(machine: Machine, xml: string): Promise<boolean>;
   /**
@@ -284,8 +285,8 @@ export class ColdStart {
 }
 
 /**
- * Removes a once order from the definition (`#startRedefined`). @returns the same text if it has
- * none.
+ * Removes a once order from the definition (`#startRedefined`).
+ * @returns the same text if it has none.
  */
 function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): string {
   const record = readMetadata(xml);

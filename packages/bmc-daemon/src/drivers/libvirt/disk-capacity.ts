@@ -34,7 +34,8 @@ export class DiskCapacity {
   /**
    * Returns virtual sizes in bytes by target, for disks that have one. It returns the same object
    * until something changes.
-   * @param domain the machine. @param disks its disks.
+   * @param domain the machine.
+   * @param disks its disks.
    */
   async read(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
     const { uuid } = domain;

@@ -87,7 +87,8 @@ export async function takeImageOut(
 }
 
 /**
- * Changes the image in a drive of the running guest. @param options media: null empties the drive.
+ * Changes the image in a drive of the running guest.
+ * @param options media: null empties the drive.
  */
 export async function changeDrive(
   { timeoutMs }: Host,

@@ -110,7 +110,7 @@ describe('streams of images', () => {
     await expect(streams.open({ ...verified, authorities: [pem] }, never)).rejects.toMatchObject(refused);
     await expect(new ImageStreams({ ...limits, caFile }).open(verified, never)).rejects.toMatchObject(refused);
     expect((await fault(streams.open(verified, never)))[0]).toBe('mediaTls');
-    // Where nobody verifies, nobody has to be known.
+    // Without verification, no authority is needed.
     const { source } = await streams.open({ ...image(url), authorities: [pem] }, never);
     expect(source).toMatchObject({ type: 'network', protocol: 'https', verify: false });
   });

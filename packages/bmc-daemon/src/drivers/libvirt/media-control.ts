@@ -48,8 +48,9 @@ export class MediaControl {
   }
 
   /**
-   * Inserts an image. @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull,
-   * unsupported, unavailable; the signal's reason.
+   * Inserts an image.
+   * @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull, unsupported,
+   *   unavailable; the signal's reason.
    */
   async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
     const insert = async (signal: AbortSignal): Promise<void> => {
@@ -78,8 +79,8 @@ export class MediaControl {
   }
 
   /**
-   * Ejects an image. @throws {DriverError} unavailable, unsupported; the signal's reason while it
-   * waits.
+   * Ejects an image.
+   * @throws {DriverError} unavailable, unsupported; the signal's reason while it waits.
    */
   async eject(machine: Machine, device: MediaDevice, options: OperationOptions): Promise<void> {
     const { store, queue } = this.#options;
@@ -123,8 +124,8 @@ export class MediaControl {
   }
 
   /**
-   * Returns whether this image is already in the drive. @throws {DriverError} mediaInUse, if
-   * another image is.
+   * Returns whether this image is already in the drive.
+   * @throws {DriverError} mediaInUse, if another image is.
    */
   #holds({ name }: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
     const media = mediaRecord(readMetadata(definition.xml).media, device);
@@ -206,8 +207,8 @@ export class MediaControl {
   }
 
   /**
-   * Puts the image into the running guest. @param target the definition's drive, and the target of
-   * a drive to plug in.
+   * Puts the image into the running guest.
+   * @param target the definition's drive, and the target of a drive to plug in.
    */
   async #putIntoGuest(
     machine: Machine,

@@ -129,8 +129,9 @@ export async function sendBreak(domain: Domain, alias: string, timeoutMs: number
 }
 
 /**
- * Runs a QMP command. @returns the result; undefined for an error of an optional command, because
- * not every device has a boot number.
+ * Runs a QMP command.
+ * @returns the result; undefined for an error of an optional command, because not every device has
+ *   a boot number.
  */
 async function execute(
   domain: Domain,

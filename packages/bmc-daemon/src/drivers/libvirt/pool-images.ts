@@ -41,8 +41,8 @@ export interface PoolImages {
 }
 
 /**
- * Selects how images get into the pool. @param timeoutMs of each libvirt call. A stream has no
- * limit.
+ * Selects how images get into the pool.
+ * @param timeoutMs of each libvirt call. A stream has no limit.
  */
 export function openPoolImages({ pool, directory }: OpenPool, timeoutMs: number): PoolImages {
   return directory === null ? new VolumeImages(pool, timeoutMs) : new DirectoryImages(pool, directory, timeoutMs);

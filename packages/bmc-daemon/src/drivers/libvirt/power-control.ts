@@ -54,8 +54,9 @@ export class PowerControl {
   }
 
   /**
-   * Runs a power action. @throws {DriverError} conflict, if the state does not allow it;
-   * insertFailed, unavailable, unsupported.
+   * Runs a power action.
+   * @throws {DriverError} conflict, if the state does not allow it; insertFailed, unavailable,
+   *   unsupported.
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#options;
@@ -150,7 +151,8 @@ export class PowerControl {
   }
 
   /**
-   * Starts the machine. @param options fresh: removes the saved state, so that the machine boots.
+   * Starts the machine.
+   * @param options fresh: removes the saved state, so that the machine boots.
    */
   async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.#starting(machine, async () => {

@@ -86,7 +86,8 @@ export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
 
 /**
  * Switches the machine off. Ignores a machine that is already off. A transient machine is gone
- * afterwards. @throws {DriverError}
+ * afterwards.
+ * @throws {DriverError}
  */
 export async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
   await attempt(`switching machine ${machine.name} off`, async () => {
@@ -100,8 +101,8 @@ export async function destroy(machine: Machine, timeoutMs: number): Promise<void
 }
 
 /**
- * Switches off a machine whose start completed after a client had switched it off. @throws
- * {NotSwitchedOffError}
+ * Switches off a machine whose start completed after a client had switched it off.
+ * @throws {NotSwitchedOffError}
  */
 export async function destroyStarted(
   machine: Machine,

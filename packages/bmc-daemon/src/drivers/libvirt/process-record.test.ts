@@ -8,7 +8,7 @@ const record: ProcessRecord = {
   armed: { target: 'cdrom', evidence: { drive: 'sda', reads: 12 } },
 };
 
-/** As libvirt keeps what it is given. */
+/** Returns the XML with the markup, as libvirt stores it. */
 const live = (markup: string): string =>
   `<domain id='7'><metadata>${markup
     .replaceAll(/<(\/?)(process|order)/g, '<$1p:$2')

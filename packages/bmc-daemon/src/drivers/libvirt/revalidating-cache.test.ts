@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RevalidatingCache } from './revalidating-cache.js';
 
-/** Somebody who answers when the test says so. */
+/** A request that the test answers. */
 class Source {
   asked = 0;
   #end: { resolve: (value: string) => void; reject: (error: Error) => void } | undefined;
@@ -87,7 +87,8 @@ describe('slow answers', () => {
       const [before, since] = [source.asked, clock.now];
       while (source.asked === before) {
         clock.now += 100;
-        // At once, as the one who does not answer has failed before: nothing here moves the clock of the wait.
+        // At once, because a request that has failed before is not awaited. The clock of the wait
+        // does not move here.
         expect(await get()).toBeUndefined();
       }
       pauses.push(clock.now - since);

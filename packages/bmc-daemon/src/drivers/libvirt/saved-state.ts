@@ -19,8 +19,8 @@ export async function hasSavedState({ name, domain }: Machine, timeoutMs: number
 }
 
 /**
- * Removes the saved state, so that the next start boots. Ignores a machine without one. @throws
- * {DriverError}
+ * Removes the saved state, so that the next start boots. Ignores a machine without one.
+ * @throws {DriverError}
  */
 export async function dropSavedState(machine: Machine, timeoutMs: number): Promise<void> {
   if (!(await hasSavedState(machine, timeoutMs))) return;

@@ -209,8 +209,8 @@ export class SystemChanges {
   }
 
   /**
-   * Returns the definition with the change. @throws {DriverError} for a part that the machine does
-   * not support.
+   * Returns the definition with the change.
+   * @throws {DriverError} for a part that the machine does not support.
    */
   #edited(
     machine: Machine,

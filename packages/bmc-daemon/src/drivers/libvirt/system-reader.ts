@@ -47,8 +47,8 @@ interface Kept extends Reading {
 interface Silence {
   readonly state: DomainState;
   /**
-   * Returns the last reading with `unansweredSince`. @throws {DriverError} unavailable, if there is
-   * none.
+   * Returns the last reading with `unansweredSince`.
+   * @throws {DriverError} unavailable, if there is none.
    */
   readonly answer: () => SystemSnapshot;
 }

@@ -28,8 +28,8 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Records a volume before its creation. The change that attaches it removes the record. @throws
-   * {DriverError}
+   * Records a volume before its creation. The change that attaches it removes the record.
+   * @throws {DriverError}
    */
   async begin(machine: Machine, volume: UnattachedRecord): Promise<void> {
     this.#creating.add(volume.volume);
@@ -74,8 +74,9 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Deletes a volume that no machine uses. @returns false if a guest has the volume and its
-   * definition does not. The next connection checks again.
+   * Deletes a volume that no machine uses.
+   * @returns false if a guest has the volume and its definition does not. The next connection
+   *   checks again.
    */
   async #isSettled(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;

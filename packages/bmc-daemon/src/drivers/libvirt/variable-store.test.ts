@@ -19,7 +19,7 @@ describe('a store of UEFI variables', () => {
     expect(variableNames(secure)).toEqual(
       expect.arrayContaining(['PK', 'KEK', 'db', 'dbx', 'SecureBootEnable', 'Boot0042']),
     );
-    // Each once, and those that were there more than once as they were last.
+    // Each variable once, with its last value.
     const names = variableNames(secure) ?? [];
     expect(new Set(names).size).toBe(names.length);
     const back = withVariablesOf(empty, secure) ?? Buffer.alloc(0);
@@ -28,7 +28,7 @@ describe('a store of UEFI variables', () => {
       expect(variableNames(back)).not.toContain(name);
     }
     expect(back.includes(Buffer.from('debian'))).toBe(true);
-    // Twice the same is the same.
+    // A second merge changes nothing.
     expect(withVariablesOf(withKeys, back)?.equals(withVariablesOf(withKeys, secure) ?? Buffer.alloc(0))).toBe(true);
   });
 
@@ -41,7 +41,7 @@ describe('a store of UEFI variables', () => {
     expect(variableNames(full)).toEqual(['Boot0000']);
     expect(withVariablesOf(empty, full)?.equals(full)).toBe(true);
     expect(withVariablesOf(withKeys, full)).toBeNull();
-    // A length that leads out of the store.
+    // A length beyond the end of the store.
     const broken = Buffer.from(full);
     broken.writeUInt32LE(0x7fffffff, broken.readUInt16LE(48) + 28 + 40);
     expect(variableNames(broken)).toBeNull();

@@ -175,8 +175,8 @@ export class LibvirtVolumes {
   }
 
   /**
-   * Checks that only this machine needs the volume. @throws {DriverError} conflict, if another
-   * machine, a saved state or another volume needs it.
+   * Checks that only this machine needs the volume.
+   * @throws {DriverError} conflict, if another machine, a saved state or another volume needs it.
    */
   async #checkUnused(volume: StorageVolume, machine: Machine, doing: string): Promise<void> {
     const { inventory, hypervisor, timeoutMs } = this.#host;
@@ -200,7 +200,8 @@ export class LibvirtVolumes {
 }
 
 /**
- * Returns the disk of the running guest, or else of the definition. @throws {DriverError} notFound.
+ * Returns the disk of the running guest, or else of the definition.
+ * @throws {DriverError} notFound.
  */
 function diskOf({ xml, instance }: Definition, { name }: Machine, target: string): Disk {
   const disk = (instance === null ? undefined : findDisk(instance.domain, target)) ?? findDisk(readDomain(xml), target);

@@ -1,6 +1,6 @@
 /**
- * Reads the `<address>` of a device: its controller and its place there. @see
- * https://libvirt.org/formatdomain.html#device-addresses
+ * Reads the `<address>` of a device: its controller and its place there.
+ * @see https://libvirt.org/formatdomain.html#device-addresses
  */
 import { attribute, child } from './parse.js';
 import type { XmlElement } from './parse.js';

@@ -70,7 +70,7 @@ describe('the name of a new disk', () => {
     );
     if (defined === undefined || running === undefined) throw new Error('two domains expected');
     expect(freeDiskTarget([defined, running], 'virtio')).toBe('vdc');
-    // One name is one disk, whatever the bus.
+    // A target identifies one disk on any bus.
     expect(free('sata', disk('sda', 'scsi'))).toBe('sdb');
   });
 

@@ -5,7 +5,7 @@ import { readDomain, readInstanceId } from './domain.js';
 import { parseXml } from './parse.js';
 import { readMemoryKiB } from './size.js';
 
-/** Where it stands in the text is not what these tests are about. */
+/** Removes positions, which these tests do not compare. */
 const withoutElement = <T extends object>(device: T): T & { element: null } => ({ ...device, element: null });
 
 /** A domain with these disks. */

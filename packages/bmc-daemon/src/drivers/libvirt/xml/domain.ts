@@ -73,7 +73,8 @@ export interface Domain {
 
 /**
  * Reads the domain id from the start tag only, because most machines of a large host are off.
- * @returns null if the machine is off. @throws {DriverError} internal, if the XML is not a domain.
+ * @returns null if the machine is off.
+ * @throws {DriverError} internal, if the XML is not a domain.
  */
 export function readInstanceId(xml: string): number | null {
   const attributes = /^<domain\b([^>]*)>/.exec(xml)?.[1];

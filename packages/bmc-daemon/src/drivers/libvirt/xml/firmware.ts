@@ -1,6 +1,6 @@
 /**
- * Edits the firmware of a machine, for Redfish's boot mode. @see
- * https://libvirt.org/formatdomain.html#operating-system-booting
+ * Edits the firmware of a machine, for Redfish's boot mode.
+ * @see https://libvirt.org/formatdomain.html#operating-system-booting
  */
 import { DriverError } from '../../driver.js';
 import type { FirmwareType } from '../../driver.js';

@@ -1,6 +1,6 @@
 /**
- * That an edit leaves everything beside it as it was, byte for byte, and that taking it back gives the same text: for documents
- * made at random from what XML allows and libvirt's own writer would never choose.
+ * Checks that an edit keeps all other bytes, and that its reversal restores the text. The documents
+ * are random: XML allows them, but libvirt would not write them.
  */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ const quote = fc.constantFrom(`'`, `"`);
 /** White space where a tag allows it. */
 const gap = fc.constantFrom(' ', '  ', '\n        ', '\t');
 const lead = fc.constantFrom('', ' ', '\n', '\n    ', '\n\t\t', '\r\n  ');
-/** What may stand between two elements and is nobody's business. */
+/** Text between two elements that an edit must keep. */
 const noise = fc.constantFrom(
   '',
   '',
@@ -27,7 +27,7 @@ const noise = fc.constantFrom(
   `<foreign><![CDATA[</os> & <source/>]]></foreign>`,
 );
 
-/** A tag with these attributes, in a spelling of its own. */
+/** A tag with these attributes, in a random spelling. */
 const tag = (name: string, attributes: Readonly<Record<string, string>>, content = ''): fc.Arbitrary<string> =>
   fc
     .tuple(lead, noise, fc.array(fc.tuple(gap, quote), { minLength: 9, maxLength: 9 }), gap)
@@ -58,7 +58,7 @@ const disk = (target: string, device: string, order: number | null): fc.Arbitrar
     maybe(tag('serial', {}, `S&#45;${target}`)),
   ]).chain((content) => tag('disk', { type: 'file', device }, content));
 
-/** Interfaces with nothing in them that are pairs of tags all the same. */
+/** Empty interfaces with an end tag. */
 const openInterfaces = [`\n    <interface type='user'></interface>`, `<interface type="user">\n </interface>`];
 
 const nic = (mac: string, order: number | null): fc.Arbitrary<string> =>
@@ -72,7 +72,7 @@ const nic = (mac: string, order: number | null): fc.Arbitrary<string> =>
           ),
     );
 
-/** Orders of the four devices: all null, then `<boot dev>` holds; or numbers with gaps. */
+/** Orders of the four devices: all null, so that `<boot dev>` applies, or numbers with gaps. */
 const orders = fc.oneof(
   fc.constant([null, null, null, null]),
   fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 4, maxLength: 4 }),
@@ -103,7 +103,10 @@ const domain = orders.chain(([a = null, b = null, c = null, d = null]) => {
     );
 });
 
-/** The text without libvirt's `<boot>` elements, whatever a comment or a foreign element has of that name. */
+/**
+ * Returns the text without libvirt's `<boot>` elements, but with comments and foreign elements of
+ * that name.
+ */
 function withoutBoot(xml: string): string {
   const document = parseXml(xml);
   const boots = (element: XmlElement): readonly XmlElement[] =>
@@ -111,7 +114,7 @@ function withoutBoot(xml: string): string {
       if (node.kind !== 'element' || node.namespace !== null || node.name === 'foreign') return [];
       return node.name === 'boot' ? [node] : boots(node);
     });
-  // An element that had to be opened for its <boot> is told from none only by its end tag.
+  // An element that was opened for its <boot> differs only by its end tag.
   return applySplices(
     xml,
     boots(document.root).map((element) => removeElement(document, element)),

@@ -1,6 +1,6 @@
 /**
- * Reads memory modules: `<memory>` in `<devices>`. @see
- * https://libvirt.org/formatdomain.html#memory-devices
+ * Reads memory modules: `<memory>` in `<devices>`.
+ * @see https://libvirt.org/formatdomain.html#memory-devices
  */
 import type { MemoryDeviceSnapshot } from '../../driver.js';
 import { attribute, child, childElements, type XmlElement } from './parse.js';

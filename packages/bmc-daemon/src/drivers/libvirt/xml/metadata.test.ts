@@ -43,13 +43,13 @@ const record: MachineRecord = {
   unknown: [],
 };
 
-/** A namespace declaration and the prefix everywhere: what libvirt makes of the markup that it is given. */
+/** The markup with a namespace declaration and prefixes, as libvirt stores it. */
 const asLibvirtStores = (markup: string): string =>
   markup
     .replaceAll(/<(\/?)(\w)/g, '<$1rackless:$2')
     .replace('<rackless:machine', `<rackless:machine xmlns:rackless="${METADATA_URI}"`);
 
-/** The same with a default namespace, which leaves the children as they are. */
+/** The markup with a default namespace, which keeps the children unchanged. */
 const inDomain = (markup: string): string =>
   `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
 
@@ -144,7 +144,7 @@ describe('the metadata record', () => {
         const stored = withMetadata(xml, written);
         expect(readMetadata(stored)).toEqual(written);
         expect(readMetadata(inDomain(renderMetadata(written)))).toEqual(written);
-        // Replaced in place, and removed without a trace (an element <metadata> that had to be added stays).
+        // Replaced in place, and removed without a trace. An added <metadata> element stays.
         expect(withMetadata(stored, written)).toBe(stored);
         const removed = withMetadata(stored, emptyRecord).replace('\n  <metadata>\n  </metadata>', '');
         expect(removed).toBe(xml);

@@ -83,7 +83,7 @@ describe('parseXml', () => {
 
 describe('encoding', () => {
   it('is reversible in text and in both kinds of quotes', () => {
-    // What XML 1.0 allows at all: no control characters but tab and line ends.
+    // Characters of XML 1.0: no control characters except tab and line ends.
     const anyText = fc
       .string({ unit: 'binary' })
       .map((text) => text.replace(/[\p{Cc}\ufffe\uffff]/gu, (control) => ('\t\n\r'.includes(control) ? control : '')));

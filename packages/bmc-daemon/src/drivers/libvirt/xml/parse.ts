@@ -133,8 +133,8 @@ const recent: XmlDocument[] = [];
 const MOST_RECENT = 16;
 
 /**
- * Parses one domain or metadata document. @throws {DriverError} internal, with a line number, if it
- * is not well-formed.
+ * Parses one domain or metadata document.
+ * @throws {DriverError} internal, with a line number, if it is not well-formed.
  */
 export function parseXml(source: string): XmlDocument {
   // Texts of different machines differ in their first lines, so that the comparison is fast.

@@ -62,7 +62,7 @@ describe('a USB stick', () => {
     });
     expect(disks.map(({ target }) => target)).not.toContain('sdz');
     expect(boot.available).toContain('usb');
-    // One that the user has plugged in is a disk.
+    // A stick of the user is a disk.
     expect(readSnapshot(xml, null, off).disks.map(({ target }) => target)).toContain('sdz');
     expect(readSnapshot(xml, null, off).media.find(({ device }) => device === 'usb')?.inserted).toBe(false);
   });

@@ -4,7 +4,7 @@ import { firmwareKnowledge, knownByName, readFirmwareImages, type FirmwareImage 
 import { readDomain } from './domain.js';
 import { secureBootState, withSecureBoot } from './secure-boot.js';
 
-/** A definition with this in `<os>`, and its own features. */
+/** Returns a definition with this in `<os>`, and these features. */
 const machine = (os: string, attributes = '', features = '<features><acpi/></features>'): string =>
   `<domain type='qemu'>
   <name>n</name>
@@ -41,7 +41,7 @@ describe('secureBootState', () => {
     expect(state(machine(`<firmware><feature enabled='no' name='secure-boot'/></firmware>`, efi))).toEqual(off);
     const setup = `<firmware><feature enabled='no' name='enrolled-keys'/><feature enabled='yes' name='secure-boot'/></firmware>`;
     expect(state(machine(setup, efi))).toEqual(off);
-    // Nothing said: what the host would take, or not known.
+    // Without features: the default of the host, or unknown.
     expect(state(machine('', efi))).toEqual(on);
     expect(state(machine('', efi), knownByName)).toEqual({ enabled: null, enrolled: null });
   });
@@ -51,15 +51,15 @@ describe('secureBootState', () => {
       machine(`<loader type='pflash'>${loader}</loader><nvram template='${template}'/>`);
     expect(state(named('/fw/enrolled.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: true, enrolled: true });
     expect(state(named('/fw/secure.fd', '/fw/plain-vars.fd'))).toEqual({ enabled: false, enrolled: false });
-    // Keys that nobody enforces.
+    // Keys without enforcement.
     expect(state(named('/fw/plain.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: false, enrolled: true });
-    // By the names of distributions, where there are no descriptors.
+    // By the names of distributions, without descriptors.
     const debian = named('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', '/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
     expect(state(debian, knownByName)).toEqual({ enabled: true, enrolled: true });
     const fedora = named('/usr/share/edk2/ovmf/OVMF_CODE.secboot.fd', '/usr/share/edk2/ovmf/OVMF_VARS.secboot.fd');
     expect(state(fedora, knownByName)).toEqual({ enabled: true, enrolled: true });
     expect(state(named('/x/CODE.fd', '/x/my-own.fd'), knownByName)).toEqual({ enabled: false, enrolled: null });
-    // The settings know best.
+    // The settings have precedence.
     const settings = firmwareKnowledge([], { enabled: '/x/my-own.fd', disabled: null });
     expect(state(named('/x/OVMF_CODE.secboot.fd', '/x/my-own.fd'), settings)).toEqual({
       enabled: true,

@@ -1,6 +1,6 @@
 /**
- * Reads the serial port that `virsh console` would use. @see
- * https://libvirt.org/formatdomain.html#consoles-serial-parallel-channel-devices
+ * Reads the serial port that `virsh console` would use.
+ * @see https://libvirt.org/formatdomain.html#consoles-serial-parallel-channel-devices
  */
 import { attribute, child, childElements, type XmlElement } from './parse.js';
 

@@ -142,7 +142,7 @@ describe('readSnapshot', () => {
         { key: 'interface:', kind: 'network', name: '', path: null },
         { key: 'interface:52:54:00:aa:bb:cc', kind: 'network', name: '52:54:00:aa:bb:cc', path: null },
       ],
-      // The user's own, beneath the override's.
+      // The order of the user, under that of the override.
       order: ['disk:vda', 'disk:sda'],
       firmware: 'bios',
       firstDevicePath: null,
@@ -192,7 +192,7 @@ describe('readSnapshot', () => {
       image: '/home/own.iso',
       imageName: 'own.iso',
     });
-    // The user has emptied the drive behind our back.
+    // The user has emptied the drive with another tool.
     expect(readSnapshot(kept, null, off).media).toEqual(emptyDrives);
   });
 

@@ -71,7 +71,7 @@ describe('insertChild', () => {
     ['behind a sibling', 'one', `<d>\n\t<one/>\n\t<new/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n</d>\n`],
   ])('puts a child %s, on a line indented like its siblings, and removeElement takes it back', (_, after, result) => {
     const document = parseXml(source);
-    // The last node stands on the line of another element, so its own indentation says nothing.
+    // The last node shares its line with another element, so it has no indentation.
     const sibling = typeof after === 'string' ? at(document, after) : after;
     const edited = applySplices(source, [insertChild(document, document.root, '<new/>', sibling)]);
     expect(edited).toBe(result);
