@@ -64,8 +64,13 @@ export function tlsFault(error: Error, peer: Peer): string {
     case 'EPIPE':
       return `${name} closed the connection during the TLS handshake (${code})`;
     default:
-      return `TLS with ${name} failed: ${error.message} (${code === '' ? error.name : code}; checked against ${authorities})`;
+      return `TLS with ${name} failed: ${opensslWords(error)} (${code === '' ? error.name : code}; checked against ${authorities})`;
   }
+}
+
+/** Returns OpenSSL's own words. The message around them begins with a memory address of this process. */
+function opensslWords(error: Error): string {
+  return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
 }
 
 /** Returns Node's `reason`, which has the expected name and the names of the certificate. */

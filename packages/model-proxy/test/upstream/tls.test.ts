@@ -211,6 +211,23 @@ describe('a certificate that will not do', () => {
     expect(causeOf(asked)).toContain(`127.0.0.1:${port} speaks no version of TLS from 1.2 on`);
   });
 
+  it('may speak another protocol than HTTP/1.1 only', async () => {
+    const server = createTlsServer({
+      cert: readFileSync(certificate.certFile),
+      key: readFileSync(certificate.keyFile),
+      ALPNProtocols: ['h2'],
+    });
+    server.on('tlsClientError', () => undefined);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing({ close: () => once(server.close(), 'close') });
+    const { port } = server.address() as AddressInfo;
+    const asked = await open(port, tlsOf(authority.caFile)).ask();
+    expect(asked.error?.kind).toBe('tls');
+    // OpenSSL's whole message would show an address in the memory of this process.
+    expect(causeOf(asked)).toMatch(/ failed: tlsv1 alert no application protocol \(/);
+  });
+
   it('may break off the handshake', async () => {
     const server = closing(await ScriptedServer.start(({ socket }) => socket.resetAndDestroy()));
     const asked = await open(server.port, tlsOf(authority.caFile)).ask();
