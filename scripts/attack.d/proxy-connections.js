@@ -126,6 +126,11 @@ const requests = {
   ],
   'a body in gzip': [chat(`${close}Content-Encoding: gzip\r\n`, gzipped), [415]],
   'a coding that nobody knows': [chat(`${close}Transfer-Encoding: gzip\r\n`), [400, 501]],
+  'a coding under the chunks': [
+    `POST /openai/v1/x HTTP/1.1\r\nHost: x\r\n${close}Transfer-Encoding: gzip, chunked\r\n\r\n${chunk}0\r\n\r\n`,
+    [501],
+  ],
+  'HTTP/0.9': ['POST /openai/v1/x\r\n\r\n', [400]],
   'an asterisk': [`OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, [200, 204, 400, 404, 405]],
 };
 

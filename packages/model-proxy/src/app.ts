@@ -298,7 +298,8 @@ function destroyed(this: ServerResponse): void {
 /** Checks RFC 9112 §3.2, which the listener leaves to the app. */
 function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   const hosts = countHosts(rawHeaders);
-  return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
+  // Node also accepts a line without a version, as in HTTP/0.9.
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
 /**

@@ -166,6 +166,13 @@ export function unsupportedContentEncoding(got: string): ProxyError {
   });
 }
 
+/** The body has a transfer coding that Node does not undo (RFC 9112 §6.1). */
+export function unsupportedTransferCoding(got: string): ProxyError {
+  return requestFault(`Unsupported transfer coding '${quote(got)}': send the body in chunks, or with its length.`, {
+    status: 501,
+  });
+}
+
 /** The body is too large. @param bytes its length, if it is known. */
 export function requestTooLarge(limitBytes: number, bytes: number | undefined): ProxyError {
   const size = bytes === undefined ? '' : ` Request size is ${megabytes(bytes)} MB.`;

@@ -176,6 +176,20 @@ describe('a body that is too large', () => {
     expect(response.statusCode).toBe(200);
   });
 
+  it.each([
+    ['POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n', 501],
+    ['POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n', 200],
+    ['POST /v1/chat/completions\r\n', 400],
+  ])('that follows %j is answered with %d', async (head, status) => {
+    const socket = connect(served.port, '127.0.0.1');
+    const text = '{"model":"public","messages":[]}';
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    socket.write(`${head}Connection: close\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`);
+    await once(socket, 'close');
+    expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
   it('does not close the connection if a small body was rejected', async () => {
     const socket = connect(served.port, '127.0.0.1');
     const text = '{"model":"public"}';

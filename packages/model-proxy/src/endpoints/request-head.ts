@@ -1,6 +1,11 @@
 /** Checks the head of a request and makes the reader of its body. */
-import type { IncomingMessage } from 'node:http';
-import { requestTooLarge, unsupportedContentEncoding, unsupportedContentType } from '../errors.js';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import {
+  requestTooLarge,
+  unsupportedContentEncoding,
+  unsupportedContentType,
+  unsupportedTransferCoding,
+} from '../errors.js';
 import { createJsonBody } from './json-body.js';
 import { createMultipartBody } from './multipart-body.js';
 import type { Endpoint } from './endpoint.js';
@@ -10,14 +15,15 @@ import type { RequestBody } from './request-body.js';
  * Makes the reader of the body that a request's head announces.
  * @param maxBytes `max_request_size_mb`.
  * @throws {ProxyError} 413: too large; 415: wrong content type or encoding; 400: form without
- *   boundary.
+ *   boundary; 501: unknown transfer coding.
  */
 export function announcedBody(request: IncomingMessage, endpoint: Endpoint, maxBytes: number): RequestBody {
   const { headers } = request;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw unsupportedContentEncoding(encoding);
   const length = headers['content-length'];
-  if (length !== undefined && Number(length) > maxBytes) throw requestTooLarge(maxBytes, Number(length));
+  if (length === undefined) checkTransferCoding(headers);
+  else if (Number(length) > maxBytes) throw requestTooLarge(maxBytes, Number(length));
   const contentType = headers['content-type'];
   if (endpoint.requestBody === 'json') {
     if (contentType !== undefined && contentType !== 'application/json' && !isJson(contentType))
@@ -31,6 +37,15 @@ export function announcedBody(request: IncomingMessage, endpoint: Endpoint, maxB
     pause: () => request.pause(),
     resume: () => request.resume(),
   });
+}
+
+/**
+ * Checks the transfer coding. Node's parser accepts other codings before `chunked`, and does not undo
+ * them: the upstream would get compressed bytes that no header describes.
+ * @throws {ProxyError} 501: there is another coding than `chunked`.
+ */
+export function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHttpHeaders): void {
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') throw unsupportedTransferCoding(coding);
 }
 
 /**

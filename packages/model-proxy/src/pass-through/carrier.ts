@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../endpoints/exchange.js';
-import { mediaType } from '../endpoints/request-head.js';
+import { checkTransferCoding, mediaType } from '../endpoints/request-head.js';
 import { refuse } from '../endpoints/refusal.js';
 import { boundsOf, requestBounds, shownTimeout } from '../endpoints/request-bounds.js';
 import { methodNotAllowed, missingModel, noSuchPath, ProxyError, toProxyError, webSocketOnly } from '../errors.js';
@@ -81,6 +81,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     if (target === undefined) throw noSuchPath(request.method ?? '', path);
     const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name));
     exchange.bounds = requestBounds(request.headers);
+    checkTransferCoding(request.headers);
     return {
       exchange,
       target,
