@@ -147,12 +147,15 @@ describe('a hundred signals', () => {
   it('are few reloads, and hold up no request', async () => {
     const proxy = start(['--config', write('config.yaml', named('good')), ...LOCAL]);
     const url = await proxy.address();
+    const begun = performance.now();
     for (let count = 0; count < 100; count += 1) {
       proxy.signal('SIGHUP');
       expect(await models(url)).toEqual(['good']);
     }
     await proxy.said(/configuration reloaded/);
-    expect(reloads(proxy)).toBeLessThan(20);
+    const total = reloads(proxy);
+    // At least 500 ms lie between two reloads, however slow the requests are.
+    expect(total).toBeLessThanOrEqual(1 + (performance.now() - begun) / 499);
   });
 });
 
