@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-/** A stream whose first event is here, and whose next waits for the gate. */
+/** Starts a stream. Its first event has arrived, and its next waits for the gate. */
 async function beginStream(url: string, gate: string) {
   const script: readonly Step[] = [event('{"choices":[]}'), { gate }, event('{"choices":[]}'), { end: true }];
   const answer = await open(`${url}/v1/chat/completions`, {
@@ -28,7 +28,7 @@ async function beginStream(url: string, gate: string) {
   return answer;
 }
 
-/** Asks on the one connection of an agent. */
+/** Sends a request on the only connection of an agent. */
 function ask(url: string, agent: Agent): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(url, { agent }, (response) => {
@@ -38,7 +38,10 @@ function ask(url: string, agent: Agent): Promise<IncomingMessage> {
   });
 }
 
-/** A connection whose request is not yet whole: it is neither idle nor over. @returns what sends the rest and has the answer. */
+/**
+ * Opens a connection with an incomplete request, so that it is not idle.
+ * @returns a function that sends the rest and returns the answer.
+ */
 async function beginRequest(url: string, path: string): Promise<() => Promise<string>> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -53,12 +56,12 @@ async function beginRequest(url: string, path: string): Promise<() => Promise<st
 }
 
 describe('SIGTERM', () => {
-  it('turns readiness off where connections are open already, lets the stream end, and ends with 0', async () => {
+  it('turns readiness off on open connections, lets the stream end, and exits with 0', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const url = await proxy.address();
     const stream = await beginStream(url, 'readiness');
     const finish = await beginRequest(url, '/health/readiness');
-    // The answer to a whole request behind it says that the head has been read so far.
+    // After the answer to a complete request, the proxy has read the incomplete head.
     expect((await call(`${url}/health/readiness`, { method: 'GET' })).status).toBe(200);
     proxy.signal('SIGTERM');
     await proxy.said(/SIGTERM: stopping/);
@@ -71,12 +74,12 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('leaves the port open, unready, for as long as it is told to', async () => {
+  it('leaves the port open, unready, for the configured time', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '600']);
     const url = await proxy.address();
     proxy.signal('SIGTERM');
     await proxy.said(/SIGTERM: stopping/);
-    // Each on a connection of its own, which nobody closes under it.
+    // Each request has its own connection.
     const readiness = await call(`${url}/health/readiness`, { method: 'GET' });
     expect([readiness.status, readiness.headers.connection]).toEqual([503, 'close']);
     expect((await call(`${url}/v1/models`, { method: 'GET' })).status).toBe(200);
@@ -84,14 +87,14 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(1);
   });
 
-  it('ends with 0 when the delay has passed', async () => {
+  it('exits with 0 after the delay', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '0.2']);
     await proxy.address();
     proxy.signal('SIGTERM');
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('cuts off what lasts longer than the deadline, upstream too, and ends with 0', async () => {
+  it('closes requests at the deadline, also upstream, and exits with 0', async () => {
     const file = write('config.yaml', sampleConfig(upstream));
     const proxy = start(['--config', file, ...LOCAL, '--drain_timeout', '0.3']);
     const url = await proxy.address();
@@ -103,7 +106,7 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('the second time ends at once', async () => {
+  it('a second time ends the process at once', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const stream = await beginStream(await proxy.address(), 'never-second');
     proxy.signal('SIGTERM');
@@ -114,7 +117,7 @@ describe('SIGTERM', () => {
     expect(messages(proxy.output, 'warn')).toEqual(['SIGTERM again: exiting immediately']);
   });
 
-  it('is what SIGINT is, a kept-alive connection notwithstanding', async () => {
+  it('has the same effect as SIGINT, also with an idle connection', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL]);
     const agent = new Agent({ keepAlive: true });
     await ask(`${await proxy.address()}/health/liveliness`, agent);
@@ -125,9 +128,9 @@ describe('SIGTERM', () => {
 });
 
 describe('systemd', () => {
-  it('is told that the proxy is ready, reloads and stops', async () => {
+  it('is notified that the proxy is ready, reloads and stops', async () => {
     const [socket, received] = [at('notify'), at('received')];
-    // Node has no datagram sockets of the unix kind.
+    // Node has no Unix datagram sockets.
     const program =
       'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nwhile True:\n  open(sys.argv[2],"ab").write(s.recv(65536)+b"\\n--\\n")\n';
     const listener = execFile('/usr/bin/python3', ['-u', '-c', program, socket, received]);
@@ -142,7 +145,7 @@ describe('systemd', () => {
       const heard = (pattern: RegExp) =>
         waitFor(
           () => (pattern.test(text()) ? true : undefined),
-          () => `systemd did not hear ${String(pattern)}: ${text()}`,
+          () => `systemd got no ${String(pattern)}: ${text()}`,
         );
       await heard(new RegExp(`READY=1\\nSTATUS=serving at ${url}`));
       proxy.signal('SIGHUP');

@@ -1,4 +1,4 @@
-/** A folder and the proxies of one test, each a process of its own; both are gone when it ends. */
+/** Makes a folder and starts proxy processes for a test, and removes both after it. */
 import { afterEach, beforeEach } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import path from 'node:path';
 import { ProxyProcess, type RunOptions } from '../harness/process.js';
 
 const BIN = path.join(import.meta.dirname, '../../bin/model-proxy.js');
-/** Longer than any command takes on a loaded machine. */
+/** Longer than any command runs on a loaded machine. */
 const PATIENCE_MS = 120_000;
-/** Any free port of loopback. */
+/** Options for a free port on loopback. */
 export const LOCAL = ['--host', '127.0.0.1', '--port', '0'];
 
 export interface Finished {
@@ -19,17 +19,17 @@ export interface Finished {
 }
 
 export interface DaemonFixture {
-  /** A path in the test's folder. */
+  /** Returns a path in the test's folder. */
   readonly at: (name: string) => string;
-  /** Writes a file into it. @returns its path. */
+  /** Writes a file in the folder. @returns its path. */
   readonly write: (name: string, text: string) => string;
-  /** Starts a proxy, which ends with the test. */
+  /** Starts a proxy. It ends after the test. */
   readonly start: (args: readonly string[], options?: RunOptions) => ProxyProcess;
-  /** Runs a command that ends by itself, in the test's folder. */
+  /** Runs a command in the test's folder until it ends. */
   readonly run: (args: readonly string[], environment?: Readonly<Record<string, string>>) => Promise<Finished>;
 }
 
-/** To be called where a suite's hooks are. */
+/** Makes the fixture. Call this at the top of a suite or in a `describe`. */
 export function daemonFixture(): DaemonFixture {
   let folder = '';
   const started: ProxyProcess[] = [];
@@ -64,11 +64,11 @@ export function daemonFixture(): DaemonFixture {
   };
 }
 
-/** A model at an address where nobody needs to be. */
+/** A model whose address need not answer. */
 export const NOWHERE =
   'model_list:\n  - model_name: chat\n    litellm_params: {model: hosted_vllm/oss, api_base: http://127.0.0.1:9/v1}\n';
 
-/** The messages of JSON log lines of a level. */
+/** Returns the messages of JSON log lines of a level. */
 export function messages(output: string, level: string): readonly string[] {
   return output
     .split('\n')

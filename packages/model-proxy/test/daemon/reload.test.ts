@@ -21,7 +21,7 @@ async function models(url: string): Promise<readonly string[]> {
   return data.map(({ id }) => id);
 }
 
-/** Waits until the proxy serves models of just these names. */
+/** Waits until the proxy serves exactly these models. */
 const serves = (url: string, ...names: readonly string[]) =>
   waitFor(
     async () => ((await models(url)).join() === names.join() ? true : undefined),
@@ -35,7 +35,7 @@ const chat = (url: string) =>
   call(`${url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'Hello' }] } });
 
 describe('a changed configuration is served without a signal', () => {
-  it('when another file takes its place, time and again', async () => {
+  it('when another file replaces it, several times', async () => {
     const file = write('config.yaml', NOWHERE);
     const url = await start(['--config', file, ...LOCAL]).address();
     for (const name of ['one', 'two', 'three']) {
@@ -69,7 +69,7 @@ describe('a changed configuration is served without a signal', () => {
     await serves(url, 'chat', 'two');
   });
 
-  it('when a CA bundle changes: what it trusts is trusted then', async () => {
+  it('when a CA bundle changes: its authorities are then trusted', async () => {
     const other = await TestUpstream.start();
     try {
       copyFileSync(other.caFile, at('ca.pem'));
@@ -89,7 +89,7 @@ describe('a changed configuration is served without a signal', () => {
 });
 
 describe('a broken configuration', () => {
-  it('is told with file, line and key, the old one stays, and mending it is enough', async () => {
+  it('is reported with file, line and key; the old one stays until the file is correct', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -101,12 +101,12 @@ describe('a broken configuration', () => {
       'reloading: the configuration cannot be used, the old one stays in use',
     ]);
     expect(await models(url)).toEqual(['good']);
-    // The file that was missing is enough: nothing else changes.
+    // Only the missing file is added.
     copyFileSync(upstream.caFile, at('later.pem'));
     await serves(url, 'bad');
   });
 
-  it('that is no YAML, or gone, is told once and not again and again', async () => {
+  it('that is invalid YAML, or missing, is reported only once', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -116,7 +116,7 @@ describe('a broken configuration', () => {
     await proxy.said(/config\.yaml: the configuration can not be read: there is no such file/);
     write('config.yaml', named('mended'));
     await serves(url, 'mended');
-    // It serves before it has written so.
+    // The proxy serves before it writes the log line.
     await proxy.said(/configuration reloaded/);
     expect(messages(proxy.output, 'error').filter((text) => text.includes('the old one stays'))).toHaveLength(2);
     expect(reloads(proxy)).toBe(1);
@@ -127,7 +127,7 @@ describe('a configuration that would remove every model', () => {
   it.each([
     ['model_lits', 'model_lits: is not read, and there is no model_list: rename it to model_list'],
     ['foreign', 'no entry of model_list can be served'],
-  ])('is refused at a reload, and the models stay: %s', async (kind, reason) => {
+  ])('is rejected at a reload, and the models stay: %s', async (kind, reason) => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -144,7 +144,7 @@ describe('a configuration that would remove every model', () => {
 });
 
 describe('a hundred signals', () => {
-  it('are few reloads, and hold up no request', async () => {
+  it('are few reloads, and block no request', async () => {
     const proxy = start(['--config', write('config.yaml', named('good')), ...LOCAL]);
     const url = await proxy.address();
     const begun = performance.now();
@@ -159,8 +159,8 @@ describe('a hundred signals', () => {
   });
 });
 
-describe('what a reload says', () => {
-  it('is what is new: warnings that were said before are not repeated', async () => {
+describe('the log of a reload', () => {
+  it('has only new warnings', async () => {
     const file = write('config.yaml', `${NOWHERE}unknown_one: 1\n`);
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -174,7 +174,7 @@ describe('what a reload says', () => {
     expect(await models(url)).toEqual(['chat']);
   });
 
-  it('is a changed key of clients’, which holds at once', async () => {
+  it('reports a changed client key, which applies at once', async () => {
     const withKey = (key: string) => `${NOWHERE}general_settings: {master_key: ${key}}\n`;
     const file = write('config.yaml', withKey('sk-1'));
     const proxy = start(['--config', file, ...LOCAL]);

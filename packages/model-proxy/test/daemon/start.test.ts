@@ -13,7 +13,7 @@ const { run, start, write } = daemonFixture();
 const models = (url: string, headers = {}) => call(`${url}/v1/models`, { method: 'GET', headers });
 
 describe('the command line', () => {
-  it('prints help and version, and refuses what it does not know', async () => {
+  it('prints help and version, and rejects unknown options', async () => {
     const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
       version: string;
     };
@@ -62,7 +62,7 @@ describe('the command line', () => {
     expect(await run(args)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 
-  it('starts with LiteLLM’s other flags, each with a line that says what it does: nothing', async () => {
+  it('starts with LiteLLM’s other flags, and logs that each has no effect', async () => {
     const file = write('config.yaml', NOWHERE);
     const others = [
       '--num_workers',
@@ -89,7 +89,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('says in one line that the port is in use', async () => {
+  it('reports in a single line that the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -104,7 +104,7 @@ describe('the command line', () => {
     await once(other, 'close');
   });
 
-  it('may stand in the environment, and one model needs no file', async () => {
+  it('can be in the environment, and a single model needs no file', async () => {
     const upstream = await TestUpstream.start({ secure: false });
     try {
       const proxy = start(
@@ -147,7 +147,7 @@ describe('a configuration without models', () => {
     }
   });
 
-  it('starts unready when every provider in it has an API of its own', async () => {
+  it('starts unready if all its providers have unsupported APIs', async () => {
     const file = write('config.yaml', 'model_list:\n  - {model_name: titan, litellm_params: {model: bedrock/titan}}\n');
     const url = await start(['--config', file, ...LOCAL]).address();
     const readiness = await call(`${url}/health/readiness`, { method: 'GET' });
@@ -157,7 +157,7 @@ describe('a configuration without models', () => {
 });
 
 describe('--validate_config', () => {
-  it('prints what holds, and warnings beside it, and ends with 0', async () => {
+  it('prints the effective configuration and warnings, and exits with 0', async () => {
     write('config.yaml', `${NOWHERE}litellm_settings: {drop_parms: true}\n`);
     const { code, stdout, stderr } = await run([
       '--config',
@@ -177,7 +177,7 @@ describe('--validate_config', () => {
   it.each([
     ['--validate_config', ['--validate_config'], 1],
     ['the start', [], 78],
-  ])('and the start say everything that is wrong at once: %s', async (_what, more, expected) => {
+  ])('and the start report all faults at once: %s', async (_what, more, expected) => {
     write(
       'config.yaml',
       `${NOWHERE}  - model_name: 5\n    litellm_params: {model: hosted_vllm/x, api_base: x, api_key: os.environ/NOT_SET}\nlitellm_settings: {ssl_verify: /none.pem}\ngeneral_setings: {}\n`,
@@ -198,8 +198,8 @@ describe('--validate_config', () => {
   });
 });
 
-describe('who may ask', () => {
-  it('is everybody where there is no key, with a warning where more than this machine can ask', async () => {
+describe('access', () => {
+  it('is open without a key, with a warning if other machines can connect', async () => {
     const file = write('config.yaml', NOWHERE);
     const proxy = start(['--config', file, '--host', '0.0.0.0', '--port', '0']);
     const url = await proxy.address();
@@ -210,7 +210,7 @@ describe('who may ask', () => {
     ]);
   });
 
-  it('is who has the master key where there is one, of the file or of the environment', async () => {
+  it('needs the master key if there is one, in the file or in the environment', async () => {
     const file = write('config.yaml', `${NOWHERE}general_settings: {master_key: os.environ/KEY}\n`);
     const plain = write('plain.yaml', NOWHERE);
     for (const [args, env] of [

@@ -9,14 +9,14 @@ import { daemonFixture, LOCAL, messages, NOWHERE } from './fixture.js';
 const { at, start, write } = daemonFixture();
 let authority: Authority;
 
-/** Takes the certificate of that name into use. */
+/** Installs the certificate of that name. */
 async function install(name: string): Promise<void> {
   const { certFile, keyFile } = await authority.issue(name);
   copyFileSync(keyFile, at('server.key'));
   copyFileSync(certFile, at('server.pem'));
 }
 
-/** Serial number of the certificate that a new connection meets, and trusts. */
+/** Returns the serial number of the certificate on a new connection, which trusts it. */
 async function serial(url: string): Promise<string> {
   const socket = connect({ host: 'localhost', port: Number(new URL(url).port), ca: readFileSync(authority.caFile) });
   await once(socket, 'secureConnect');
@@ -40,7 +40,7 @@ describe('HTTPS', () => {
     await install('one');
   });
 
-  it('is served with the certificate of the flags, and with a new one when its files change', async () => {
+  it('uses the certificate of the flags, and a new one when its files change', async () => {
     const proxy = start(args());
     const url = await proxy.address();
     expect(url).toMatch(/^https:/);
@@ -56,7 +56,7 @@ describe('HTTPS', () => {
     expect(second).not.toBe(first);
   });
 
-  it('keeps its certificate where the new pair does not fit', async () => {
+  it('does not change the certificate if the new key does not match', async () => {
     const proxy = start(args());
     const url = await proxy.address();
     const first = await serial(url);

@@ -15,7 +15,10 @@ async function start(onData: (visit: Visit) => void) {
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
 }
 
-/** Aborts, and waits for the end of the connection, for which no timer is needed: all of them stand still. */
+/**
+ * Aborts a request, and waits for the end of its connection. All timers are stopped, so only the
+ * abort can end it.
+ */
 async function aborted({ socket }: Visit, abort: () => void): Promise<void> {
   const closed = once(socket, 'close');
   abort();
@@ -59,7 +62,7 @@ describe('an aborted request', () => {
     );
     const closed = once(visit.socket, 'close');
     asked.call?.abort();
-    // Read again, or the end cannot be seen behind what is in the way.
+    // The server must read the buffered bytes before it sees the end.
     reads = true;
     visit.socket.resume();
     await closed;
@@ -67,11 +70,11 @@ describe('an aborted request', () => {
     expect(asked.told).toEqual([]);
   });
 
-  it('is not begun when it was aborted while connecting', async () => {
+  it('is not sent if it was aborted while connecting', async () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     const asked = send(upstream, deployment);
     asked.call?.abort();
-    // A second request shows that the first one had all the time that it needed.
+    // After a second request, the first one had enough time.
     expect((await ask(upstream, deployment)).text).toBe('{}');
     expect(server.visits.map(({ text }) => text).filter((text) => text !== '')).toHaveLength(1);
     expect(asked.told).toEqual([]);
@@ -98,7 +101,7 @@ describe('an aborted request', () => {
 });
 
 describe('a client that does not read', () => {
-  it('holds the upstream back, and gets everything in the end', async () => {
+  it('pauses the upstream, and gets the whole answer later', async () => {
     const total = 64 * 1024 * 1024;
     let written = 0;
     const piece = Buffer.alloc(65_536, 'x');
@@ -128,7 +131,7 @@ describe('a client that does not read', () => {
       () => received > 0 || undefined,
       () => 'nothing came',
     );
-    // The server can write no more: everything between it and us is full.
+    // The server cannot write any more, because all buffers are full.
     let before = -1;
     await waitFor(
       () => {
@@ -147,7 +150,7 @@ describe('a client that does not read', () => {
     expect(received).toBe(total);
   });
 
-  it('is told no more than what had been read when it paused', async () => {
+  it('gets only bytes that were read before it paused', async () => {
     const { server, deployment, upstream } = await start(
       answering(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n'),
     );

@@ -1,4 +1,4 @@
-/** Asks an upstream of these suites without the proxy in between, and writes down everything that it is told. */
+/** Sends requests with the upstream client, without the proxy, and records all callbacks. */
 import type { ProxyError } from '../../src/errors.js';
 import type { Deployment } from '../../src/providers/deployment.js';
 import { createUpstream, type PooledUpstream } from '../../src/upstream/send.js';
@@ -6,12 +6,12 @@ import type { SentCall, UpstreamRequest } from '../../src/upstream/upstream.js';
 import { makeDeployment } from '../support/deployment.js';
 import { waitFor } from '../harness/wait.js';
 
-/** A deployment of hosted_vllm at an address; TLS unchecked settings are Node's own roots. */
+/** Makes a deployment of hosted_vllm at an address. TLS uses Node's roots by default. */
 export function deploymentAt(apiBase: string, settings: Partial<Deployment> = {}): Deployment {
   return makeDeployment({ modelName: 'public-model', upstreamModel: 'sample-model', apiBase, ...settings });
 }
 
-/** An upstream without variables of the environment, and what it logs. */
+/** Makes an upstream client without environment variables, and records its log. */
 export function upstreamFor(
   deployments: readonly Deployment[],
   environment: Readonly<Record<string, string>> = {},
@@ -21,14 +21,14 @@ export function upstreamFor(
   return Object.assign(createUpstream({ deployments, environment, log: { warn: note, error: note } }), { logged });
 }
 
-/** What one request was told, so far. */
+/** A request and its callbacks so far. */
 export class Asked {
   status = 0;
   headers: readonly string[] = [];
   readonly chunks: Buffer[] = [];
   ended = false;
   error: ProxyError | undefined;
-  /** Names of the callbacks, in their order. */
+  /** Names of the callbacks, in order. */
   readonly told: string[] = [];
   call: SentCall | undefined;
 
@@ -61,7 +61,7 @@ export class Asked {
     );
   }
 
-  /** Waits until this many bytes of the answer have come. */
+  /** Waits until this number of bytes of the answer has arrived. */
   received(bytes: number): Promise<this> {
     return waitFor(
       () => (this.bytes.length >= bytes ? this : undefined),
@@ -70,7 +70,7 @@ export class Asked {
   }
 }
 
-/** Sends a request: a POST of `{}` to `chat/completions` unless the options say otherwise. */
+/** Sends a request. Default: a POST of `{}` to `chat/completions`. */
 export function send(
   upstream: PooledUpstream,
   deployment: Deployment,
@@ -114,7 +114,7 @@ export function send(
   return asked;
 }
 
-/** Sends a request and waits for its end. */
+/** Sends a request, and waits for its end. */
 export function ask(...words: Parameters<typeof send>): Promise<Asked> {
   return send(...words).over();
 }

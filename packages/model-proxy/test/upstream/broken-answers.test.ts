@@ -78,7 +78,7 @@ const broken: readonly [string, string, string, string][] = [
 ];
 
 describe('an upstream that answers', () => {
-  it.each(broken)('%s is an error that says so, told once', async (_name, text, kind, words) => {
+  it.each(broken)('%s is reported once, as an error with this cause', async (_name, text, kind, words) => {
     const { deployment, upstream } = await start(({ socket }) => socket.end(text, 'latin1'));
     const { error, told } = await ask(upstream, deployment);
     expect([error?.status, error?.kind, told.filter((one) => one === 'error' || one === 'end')]).toEqual([
@@ -115,7 +115,7 @@ describe('an upstream that answers', () => {
     expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
   });
 
-  it('whole, and is reset before its client has read it, is whole', async () => {
+  it('completely, and is reset before its client has read it, gives a complete answer', async () => {
     const { server, deployment, upstream } = await start(({ socket, index }) => {
       if (index === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 30003\r\n\r\nabc');
       else socket.end('HTTP/1.1 200 OK\r\n\r\n');
@@ -124,7 +124,7 @@ describe('an upstream that answers', () => {
     await asked.received(3);
     const visit = await server.visited(1);
     visit.socket.write('x'.repeat(30_000));
-    // Behind another answer: what was written before that one has been read.
+    // After another answer, the bytes that were written before it have been read.
     await ask(upstream, deployment);
     expect(asked.told).toEqual(['head', 'data']);
     visit.socket.resetAndDestroy();
@@ -132,7 +132,7 @@ describe('an upstream that answers', () => {
     expect([asked.bytes.length, asked.error]).toEqual([30_003, undefined]);
   });
 
-  it('more than one answer to a request loses its connection, not the next request', async () => {
+  it('twice to a request loses its connection, but not the next request', async () => {
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
     const { deployment, upstream } = await start(({ socket }) =>
       socket.write(`${ok}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`),
@@ -145,7 +145,7 @@ describe('an upstream that answers', () => {
 });
 
 describe('an upstream that cannot be reached', () => {
-  it('is named with its port when it refuses', async () => {
+  it('is named with its port if it refuses the connection', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const { port } = server;
     await server.close();
@@ -157,7 +157,7 @@ describe('an upstream that cannot be reached', () => {
     expect([error?.status, error?.kind, told]).toEqual([500, 'connection', ['error']]);
   });
 
-  it('is named when there is no such host', async () => {
+  it('is named if there is no such host', async () => {
     const deployment = deploymentAt('http://no-such-host.invalid/v1');
     const { error } = await ask(closing(upstreamFor([deployment])), deployment);
     expect(error?.kind).toBe('connection');

@@ -1,11 +1,15 @@
-/** What a test has opened, closed behind it. */
+/** Closes the resources of a test after the test. */
 import { afterEach } from '@jest/globals';
 
 export interface Closable {
   close(): Promise<unknown>;
 }
 
-/** To be called once in a suite. @returns keeps a thing to be closed after the present test, the last one first, and gives it back. */
+/**
+ * Prepares a suite. Call this once in the suite.
+ * @returns a function that registers a resource and returns it. After the test, resources are
+ *   closed, the last one first.
+ */
 export function closingAfterEach(): <T extends Closable>(thing: T) => T {
   const open: Closable[] = [];
   afterEach(async () => {

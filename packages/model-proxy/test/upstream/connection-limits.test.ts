@@ -1,4 +1,7 @@
-/** Connections to upstreams end after so many requests: load moves to new addresses and pods, and no request notices. */
+/**
+ * Connections to upstreams end after a number of requests, so that load moves to new addresses and
+ * pods. No request fails.
+ */
 import { Agent, request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { CONNECTION_LIMITS } from '../../src/upstream/connection-life.js';
@@ -9,7 +12,7 @@ import { answering, answerOf, ScriptedServer } from './scripted-server.js';
 const closing = closingAfterEach();
 const body = '{"model":"m","messages":[]}';
 
-/** @returns the status of one request. */
+/** Sends a request. @returns its status. */
 function ask(url: string, method: string, agent: Agent): Promise<number> {
   const headers = { 'content-type': 'application/json', 'content-length': body.length };
   return new Promise((resolve, reject) => {

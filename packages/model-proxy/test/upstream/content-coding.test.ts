@@ -28,14 +28,14 @@ async function start(answer: RequestListener) {
 
 const text = JSON.stringify({ model: 'm', text: 'é'.repeat(100_000) });
 
-describe('an answer that is compressed though nobody asked for it', () => {
+describe('an answer that is compressed although the proxy asked for identity', () => {
   it.each([
     ['gzip', gzipSync(text)],
     ['GZIP', gzipSync(text)],
     ['deflate', deflateSync(text)],
     ['br', brotliCompressSync(text)],
     ['identity', Buffer.from(text)],
-  ])('arrives decoded from %s, without the headers that are untrue then', async (coding, body) => {
+  ])('is decoded from %s, without the headers that are wrong after that', async (coding, body) => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body);
     });
@@ -64,7 +64,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     expect((await asked.over()).text).toBe('data: {}\n\n'.repeat(3));
   });
 
-  it('is held back while the client does not read', async () => {
+  it('pauses while the client does not read', async () => {
     const large = Buffer.alloc(32 * 1024 * 1024);
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large, { level: 1 }));
@@ -80,13 +80,13 @@ describe('an answer that is compressed though nobody asked for it', () => {
       const before = received;
       asked.call?.resume();
       await new Promise(setImmediate);
-      // What one resume lets through is a few chunks, not the megabytes that the coding made small.
+      // A single resume forwards a few chunks, not all decompressed megabytes.
       expect(received - before).toBeLessThan(1024 * 1024);
     }
     expect(received).toBe(large.length);
   });
 
-  it('is an error where it cannot be decoded', async () => {
+  it('is an error if it cannot be decoded', async () => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is no gzip');
     });
@@ -95,7 +95,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     expect(error?.message).toContain('cannot be decoded: incorrect header check');
   });
 
-  it('is an error where it breaks off within the coding', async () => {
+  it('is an error if it breaks off inside the coding', async () => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text).subarray(0, 40));
     });
@@ -106,7 +106,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     ]);
   });
 
-  it('is an error before its head where the coding is unknown', async () => {
+  it('is an error before its head if the coding is unknown', async () => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' }).end('?');
     });

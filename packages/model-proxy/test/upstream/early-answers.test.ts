@@ -1,4 +1,7 @@
-/** Upstreams that answer before they have read the request, and close the connection with the rest of it unread, which resets it. */
+/**
+ * Upstreams that answer before they have read the whole request, and close the connection, which
+ * resets it.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +10,7 @@ import { startTestProxy, type TestProxy } from '../harness/proxy.js';
 import { ask, deploymentAt, upstreamFor } from './asking.js';
 
 const REFUSAL = '{"error":{"message":"too large"}}';
-/** In a process of its own: within ours the answer would always have been read before the reset is noticed. */
+/** Runs in its own process: in this process, the answer would always be read before the reset. */
 const HASTY = `
   import { createServer } from 'node:net';
   const server = createServer((socket) => {
@@ -40,7 +43,7 @@ const ROUNDS = 20;
 const body = Buffer.alloc(20_000_000, 'a');
 
 describe('an answer that comes before the request has been sent', () => {
-  it('is read though the connection is reset behind it', async () => {
+  it('is read although the connection is reset after it', async () => {
     const deployment = deploymentAt(apiBase);
     const upstream = upstreamFor([deployment]);
     const told: string[] = [];
@@ -52,7 +55,7 @@ describe('an answer that comes before the request has been sent', () => {
     expect(told).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
   });
 
-  it('is read where the request is passed on raw while it comes, too', async () => {
+  it('is also read for a raw request that is still being sent', async () => {
     const told: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const { status, text } = await call(`${proxy.url}/openai/v1/x`, {

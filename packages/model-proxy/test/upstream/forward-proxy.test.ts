@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A real forward proxy: tunnels for CONNECT, absolute URLs for the rest. */
+/** A real forward proxy: tunnels for CONNECT, and absolute URLs for plain HTTP. */
 async function startForwardProxy({
   account = null,
   secure = false,
@@ -96,7 +96,7 @@ async function startUpstream(secure: boolean): Promise<string> {
 
 const trusting = () => ({ tls: { verify: authority.caFile, clientCertificate: null } });
 
-describe('a forward proxy by environment', () => {
+describe('a forward proxy of the environment', () => {
   it.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'])(
     'in %s tunnels TLS, which the deployment checks end to end',
     async (name) => {
@@ -108,7 +108,7 @@ describe('a forward proxy by environment', () => {
       for (let at = 0; at < 3; at += 1) {
         expect((await ask(upstream, deployment, { body: `{"at":${at}}` })).text).toBe(`{"at":${at}}`);
       }
-      // One tunnel and one handshake: connections through it are kept like others.
+      // A single tunnel and handshake: connections through the proxy are reused.
       expect([proxy.asked, upstream.handshakes]).toEqual([[`CONNECT ${new URL(apiBase).host}`], 1]);
       const doubting = deploymentAt(apiBase);
       const { error } = await ask(closing(upstreamFor([doubting], environment)), doubting);
@@ -116,7 +116,7 @@ describe('a forward proxy by environment', () => {
     },
   );
 
-  it.each(['HTTP_PROXY', 'http_proxy'])('in %s is asked by absolute URL for plain HTTP', async (name) => {
+  it.each(['HTTP_PROXY', 'http_proxy'])('in %s gets absolute URLs for plain HTTP', async (name) => {
     const proxy = await startForwardProxy();
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
@@ -125,7 +125,7 @@ describe('a forward proxy by environment', () => {
     expect(proxy.asked).toEqual([`POST ${apiBase}/chat/completions ${new URL(apiBase).host}`]);
   });
 
-  it('may have a certificate of its own, checked apart from the deployment', async () => {
+  it('may have its own certificate, which is verified independently of the deployment', async () => {
     const proxy = await startForwardProxy({ secure: true });
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `https://localhost:${proxy.port}` };
@@ -136,7 +136,7 @@ describe('a forward proxy by environment', () => {
     expect(error?.message).toContain(`cannot be reached by way of the proxy localhost:${proxy.port}`);
   });
 
-  it('gets its account, which no message has', async () => {
+  it('gets its account, which no message contains', async () => {
     const proxy = await startForwardProxy({ account: 'me:s3cret/' });
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${proxy.port}` };
@@ -152,7 +152,7 @@ describe('a forward proxy by environment', () => {
     expect(error?.message).not.toContain('wr0ng');
   });
 
-  it('is left out for the hosts of NO_PROXY', async () => {
+  it('is not used for the hosts in NO_PROXY', async () => {
     const proxy = await startForwardProxy();
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
@@ -161,7 +161,7 @@ describe('a forward proxy by environment', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('that is not there is named, with the upstream behind it', async () => {
+  it('that is down is named together with the upstream', async () => {
     const gone = await ScriptedServer.start(() => undefined);
     const { port } = gone;
     await gone.close();
@@ -172,7 +172,7 @@ describe('a forward proxy by environment', () => {
     );
   });
 
-  it('of a kind that is not spoken is an error that names the variable, not its value', async () => {
+  it('of an unsupported kind is an error that names the variable, not its value', async () => {
     const deployment = deploymentAt('https://upstream.example/v1', trusting());
     const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example' }));
     const { error } = await ask(upstream, deployment);

@@ -14,7 +14,10 @@ async function start(onData: (visit: Visit) => void) {
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
 }
 
-/** Answers the first request of each connection; at the second, ends the connection in one of two ways, without a byte. */
+/**
+ * Answers the first request of each connection. Ends the connection at the second request without a
+ * byte.
+ */
 function endingSecond(end: (visit: Visit) => void): (visit: Visit) => void {
   return answering((_body, visit, request) => {
     if (request === 0) return answerOf(`{"connection":${visit.index}}`);
@@ -27,7 +30,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
   it.each([
     ['FIN', ({ socket }: Visit) => void socket.end()],
     ['RST', ({ socket }: Visit) => void socket.resetAndDestroy()],
-  ])('costs nothing: the request is repeated over a new one after a %s', async (_name, end) => {
+  ])('loses no request: it is repeated on a new connection after a %s', async (_name, end) => {
     const { server, deployment, upstream } = await start(endingSecond(end));
     for (let at = 0; at < 5; at += 1) {
       const asked = await ask(upstream, deployment, { body: `{"request":${at}}` });
@@ -36,7 +39,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     expect(server.visits).toHaveLength(5);
   });
 
-  it('repeats a body of many chunks whole', async () => {
+  it('repeats all chunks of a body', async () => {
     const { server, deployment, upstream } = await start(endingSecond(({ socket }) => void socket.resetAndDestroy()));
     await ask(upstream, deployment);
     const body = Array.from({ length: 20 }, (_, at) => Buffer.alloc(65_536, 65 + at));
@@ -44,11 +47,11 @@ describe('a connection that the upstream closes as the next request arrives', ()
     expect(requestBody(server.visits[1]?.text ?? '') === Buffer.concat(body).toString()).toBe(true);
   });
 
-  it('costs nothing where it was closed while nobody used it', async () => {
+  it('loses no request if it was closed while it was idle', async () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     await ask(upstream, deployment);
     for (let at = 1; at < 4; at += 1) {
-      // Half of them with a request in the same turn, before the end can have been seen.
+      // Half of them get a request in the same turn, before the proxy can see the end.
       server.visits[at - 1]?.socket.end();
       if (at % 2 === 0)
         await waitFor(
@@ -59,7 +62,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     }
   });
 
-  it('is repeated once: a server that always does so is a fault of the connection', async () => {
+  it('leads to a single repetition: a server that always closes is a fault', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, visit, request) => {
         if (visit.index === 0 && request === 0) return answerOf('{}');
@@ -76,7 +79,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
 });
 
 describe('a request that must not be repeated', () => {
-  it('is one on a fresh connection: the upstream had it', async () => {
+  it('is a request on a new connection, because the upstream received it', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }) => (socket.resetAndDestroy(), null)),
     );
@@ -90,7 +93,7 @@ describe('a request that must not be repeated', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('is one whose answer had begun', async () => {
+  it('is a request whose answer had begun', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }, request) => {
         if (request === 0) return answerOf('{}');
@@ -103,7 +106,7 @@ describe('a request that must not be repeated', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('is one that the upstream had worked on for more than a second', async () => {
+  it('is a request that the upstream worked on for more than a second', async () => {
     let reset: (() => unknown) | undefined;
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }, request) => {
@@ -124,7 +127,7 @@ describe('a request that must not be repeated', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('is one that was aborted meanwhile', async () => {
+  it('is a request that was aborted meanwhile', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, _visit, request) => (request === 0 ? answerOf('{}') : null)),
     );

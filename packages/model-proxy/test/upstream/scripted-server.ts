@@ -1,19 +1,19 @@
-/** A TCP server that speaks whatever a test wants: HTTP that breaks off, hangs, is none. */
+/** A TCP server that sends the bytes of a test: incomplete or invalid HTTP, or nothing. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 import { waitFor } from '../harness/wait.js';
 
-/** A connection that came in. */
+/** An accepted connection. */
 export interface Visit {
   readonly socket: Socket;
-  /** Everything that was read, as latin1. */
+  /** All bytes that were read, as latin1. */
   text: string;
-  /** How many connections came before this one. */
+  /** Number of earlier connections. */
   readonly index: number;
 }
 
-/** Where a visit's request ends. */
+/** The end of a head. */
 export const HEAD_END = '\r\n\r\n';
 
 export class ScriptedServer {
@@ -24,7 +24,7 @@ export class ScriptedServer {
     this.#server = server;
   }
 
-  /** @param onData called with everything that a connection has sent so far, each time that more comes. */
+  /** @param onData called for each chunk, with all bytes of the connection so far. */
   static async start(
     onData: (visit: Visit) => void,
     options: { readonly onVisit?: (visit: Visit) => void } = {},
@@ -55,17 +55,17 @@ export class ScriptedServer {
     return `http://127.0.0.1:${this.port}/v1`;
   }
 
-  /** Connections that are open at this end. */
+  /** Number of open connections. */
   get open(): number {
     return this.visits.filter(({ socket }) => !socket.destroyed).length;
   }
 
-  /** Bytes that the other ends' systems have taken of what was written. */
+  /** Number of written bytes that the kernels of the peers have taken. */
   bytesAccepted(): number {
     return this.visits.reduce((sum, { socket }) => sum + socket.bytesWritten - socket.writableLength, 0);
   }
 
-  /** Waits until this many connections have come. @returns the last of them. */
+  /** Waits for a number of connections. @returns the last one. */
   visited(count: number): Promise<Visit> {
     return waitFor(
       () => this.visits[count - 1],
@@ -81,12 +81,12 @@ export class ScriptedServer {
   }
 }
 
-/** A whole answer with a length, keep-alive. */
+/** Makes a complete answer with a length and keep-alive. */
 export function answerOf(body: string, head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json'): string {
   return `${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** Once a whole request (with a Content-Length) has come. @returns its body; undefined: not yet. */
+/** Returns the body of a request with a Content-Length; undefined: incomplete. */
 export function requestBody(text: string): string | undefined {
   const end = text.indexOf(HEAD_END);
   if (end === -1) return undefined;
@@ -96,8 +96,8 @@ export function requestBody(text: string): string | undefined {
 }
 
 /**
- * Answers every whole request of a connection, one after the other.
- * @param answer what is written; null: nothing is.
+ * Answers the complete requests of a connection in order.
+ * @param answer returns the bytes to write; null: nothing.
  */
 export function answering(
   answer: (body: string, visit: Visit, request: number) => string | null,

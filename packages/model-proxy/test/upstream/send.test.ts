@@ -7,7 +7,7 @@ import { answering, answerOf, ScriptedServer, type Visit } from './scripted-serv
 
 const closing = closingAfterEach();
 
-/** A server that answers whole requests, and an upstream to ask it through. */
+/** Starts a server that answers complete requests, and an upstream client for it. */
 async function start(answer: (body: string, visit: Visit) => string | null = () => answerOf('{"ok":true}')) {
   const server = closing(await ScriptedServer.start(answering(answer)));
   const deployment = deploymentAt(server.apiBase);
@@ -16,7 +16,7 @@ async function start(answer: (body: string, visit: Visit) => string | null = () 
 }
 
 describe('a request to an upstream', () => {
-  it('arrives whole with its own headers, an exact length and identity as the only coding', async () => {
+  it('arrives complete with its headers, an exact length and identity as the only coding', async () => {
     const { server, deployment, upstream } = await start();
     const asked = await ask(upstream, deployment, { body: [Buffer.from('{"a":'), Buffer.from('"é"}')] });
     expect([asked.status, asked.text, asked.told]).toEqual([200, '{"ok":true}', ['head', 'data', 'end']]);
@@ -41,7 +41,7 @@ describe('a request to an upstream', () => {
     ['small chunks', [Buffer.from('a'), Buffer.alloc(0), Buffer.from('b')]],
     ['chunks of 10 MB together', Array.from({ length: 160 }, (_, at) => Buffer.alloc(65_536, at))],
     ['large chunks, empty ones among them', [Buffer.alloc(0), Buffer.alloc(9_000_000, 'b'), Buffer.alloc(0)]],
-  ])('arrives byte for byte, sent as %s', async (_name, body) => {
+  ])('arrives unchanged, sent as %s', async (_name, body) => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment, { body });
     const text = server.visits[0]?.text ?? '';
@@ -50,12 +50,12 @@ describe('a request to an upstream', () => {
     expect(text.slice(text.indexOf('\r\n\r\n') + 4) === whole.toString('latin1')).toBe(true);
   });
 
-  it('leaves the body when all of it is with the system, and not before', async () => {
+  it('frees the body when the kernel has all of it, and not before', async () => {
     const { deployment, upstream } = await start();
     const asked = await ask(upstream, deployment, { body: [Buffer.alloc(9_000_000, 'a')] });
     expect(asked.call?.hasLeftBody).toBe(true);
 
-    // It answers by the head alone, and reads no more.
+    // The server answers after the head, and reads no more.
     const hasty = closing(
       await ScriptedServer.start(({ socket }) => {
         socket.pause();
@@ -66,17 +66,17 @@ describe('a request to an upstream', () => {
     expect([early.text, early.call?.hasLeftBody]).toEqual(['{}', false]);
   });
 
-  it('goes over the same connection as the one before', async () => {
+  it('uses the connection of the previous request', async () => {
     const { server, deployment, upstream } = await start();
     for (let at = 0; at < 20; at += 1) expect((await ask(upstream, deployment)).text).toBe('{"ok":true}');
     expect(server.visits).toHaveLength(1);
   });
 
-  it('waits for no other one, however many there are', async () => {
+  it('waits for no other request, whatever their number', async () => {
     const waiting: Visit[] = [];
     const { server, deployment, upstream } = await start((_body, visit) => {
       waiting.push(visit);
-      // Nobody is answered before the last one has come.
+      // The server answers only after the last request has arrived.
       if (waiting.length === 300) for (const { socket } of waiting) socket.write(answerOf('{}'));
       return null;
     });
@@ -86,7 +86,7 @@ describe('a request to an upstream', () => {
     expect(server.visits).toHaveLength(300);
   });
 
-  it('keeps path and query of its URL, and has its own Host', async () => {
+  it('has the path and query of its URL, and its own Host', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment, {
       method: 'GET',
@@ -118,7 +118,7 @@ describe('a request to an upstream', () => {
     expect(visit.text.endsWith('content-length: 5\r\n\r\nabc')).toBe(true);
   });
 
-  it('cannot smuggle a header in by a line break: the error names the header, not its value', async () => {
+  it('cannot contain a header with a line break: the error names the header, not its value', async () => {
     const { server, deployment, upstream } = await start();
     const sent = send(upstream, deployment, { headers: ['authorization', 'Bearer secret\r\nx-evil: 1'] });
     expect(sent.told).toEqual([]);
@@ -131,7 +131,7 @@ describe('a request to an upstream', () => {
 });
 
 describe('an answer', () => {
-  it('is told with lower-case names, doubled headers and all', async () => {
+  it('is reported with lower-case names and all repeated headers', async () => {
     const head = 'HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nX-Two: a\r\nX-TWO: b';
     const { deployment, upstream } = await start(() => answerOf('no', head));
     const asked = await ask(upstream, deployment);
@@ -141,21 +141,21 @@ describe('an answer', () => {
     ]);
   });
 
-  it('is told without the interim ones before it', async () => {
+  it('is reported without the interim answers before it', async () => {
     const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const { deployment, upstream } = await start(() => interim + answerOf('{}'));
     const asked = await ask(upstream, deployment);
     expect([asked.status, asked.told]).toEqual([200, ['head', 'data', 'end']]);
   });
 
-  it('is told without a 100 Continue that nobody asked for, wherever it is cut', async () => {
+  it('is reported without an unexpected 100 Continue, with any chunks', async () => {
     const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Again\r\nx: y\r\n\r\n';
     const body = 'HTTP/1.1 100 Continue\r\n\r\n is text here';
     const text = interim + answerOf(body);
     for (let at = 0; at < interim.length + 20; at += 7) {
       const { deployment, upstream } = await start((_body, { socket }) => {
         socket.write(text.slice(0, at));
-        // In a segment of its own.
+        // Sends a separate segment.
         setImmediate(() => socket.write(text.slice(at)));
         return null;
       });
@@ -166,7 +166,7 @@ describe('an answer', () => {
     }
   });
 
-  it('is told as it is when it is a redirect: nobody follows it', async () => {
+  it('is reported unchanged if it is a redirect, which the client does not follow', async () => {
     const { server, deployment, upstream } = await start(() =>
       answerOf('', 'HTTP/1.1 307 Moved\r\nLocation: /elsewhere'),
     );
@@ -175,12 +175,12 @@ describe('an answer', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('ends without a body where there is none', async () => {
+  it('ends without a body if it has none', async () => {
     const { deployment, upstream } = await start(() => 'HTTP/1.1 204 No Content\r\n\r\n');
     expect((await ask(upstream, deployment)).told).toEqual(['head', 'end']);
   });
 
-  it('comes chunk by chunk as it is sent', async () => {
+  it('arrives chunk by chunk as it is sent', async () => {
     const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
     const asked = send(upstream, deployment);
     await asked.hasHead();
@@ -192,7 +192,7 @@ describe('an answer', () => {
     expect((await asked.over()).text).toBe('abc'.repeat(5));
   });
 
-  it('may come before the request was read to its end', async () => {
+  it('may arrive before the upstream has read the whole request', async () => {
     const server = closing(
       await ScriptedServer.start(({ socket }) => {
         socket.pause();
@@ -208,7 +208,7 @@ describe('an answer', () => {
 });
 
 describe('closing', () => {
-  it('waits for the answers that are under way and refuses new requests', async () => {
+  it('waits for the answers in flight, and rejects new requests', async () => {
     const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab');
     const asked = send(upstream, deployment);
     await asked.received(2);

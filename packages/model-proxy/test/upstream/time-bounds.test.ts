@@ -16,7 +16,7 @@ async function start(timeouts: Partial<Timeouts>, onData: (visit: Visit) => void
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
 }
 
-/** Waits until the server has read a whole request. */
+/** Waits until the server has read a complete request. */
 async function hasRequest(server: ScriptedServer): Promise<void> {
   const visit = await server.visited(1);
   await waitFor(
@@ -25,7 +25,7 @@ async function hasRequest(server: ScriptedServer): Promise<void> {
   );
 }
 
-/** The message with what differs from run to run taken out. */
+/** Returns the message without the parts that differ between runs. */
 function messageOf(asked: { error?: Error | undefined }, port: number): string | undefined {
   return asked.error?.message.replace(/taken=\d+\.\d\d/, 'taken=T').replaceAll(String(port), 'PORT');
 }
@@ -34,8 +34,8 @@ const GROUP = 'Received Model Group=public-model\nAvailable Model Group Fallback
 const HEAD = 'litellm.Timeout: APITimeoutError - Request timed out.';
 const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
-describe('a time-out', () => {
-  it('names the first byte when no answer comes, as 408, and ends the upstream request', async () => {
+describe('a timeout', () => {
+  it('for the first byte is a 408, and ends the upstream request', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200 }, () => undefined);
     const asked = send(upstream, deployment);
     await hasRequest(server);
@@ -53,7 +53,7 @@ describe('a time-out', () => {
     );
   });
 
-  it('counts an answer without a body as none so far', async () => {
+  it('for the first byte also passes after a head without a body', async () => {
     const { deployment, upstream } = await start(
       { firstByteMs: 200 },
       answering(() => STREAM_HEAD),
@@ -65,7 +65,7 @@ describe('a time-out', () => {
     expect(asked.error?.message).toContain('first-byte timeout');
   });
 
-  it('names the pause between two chunks', async () => {
+  it('for the time between two chunks is named', async () => {
     const { server, deployment, upstream } = await start(
       { idleMs: 200 },
       answering(() => `${STREAM_HEAD}1\r\na\r\n`),
@@ -79,7 +79,7 @@ describe('a time-out', () => {
     ]);
   });
 
-  it('names the whole of an answer that trickles on for ever', async () => {
+  it('for the whole answer is named, for an answer without end', async () => {
     const { server, deployment, upstream } = await start(
       { idleMs: 10_000, totalMs: 300 },
       answering(() => STREAM_HEAD),
@@ -98,12 +98,12 @@ describe('a time-out', () => {
     );
   });
 
-  it('names the request when the upstream stops reading it', async () => {
+  it('for the request is named if the upstream stops reading', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
     const asked = send(upstream, deployment, { body });
     await server.visited(1);
-    // What the system takes meanwhile begins the limit again.
+    // Bytes that the kernel takes meanwhile start the limit anew.
     await waitFor(
       async () => {
         await passTime(400);
@@ -114,8 +114,8 @@ describe('a time-out', () => {
     expect(asked.error?.message).toContain('stopped reading the request within the first-byte timeout');
   });
 
-  it('names the connection when nobody accepts it', async () => {
-    // TLS needs an answer: a server that says nothing leaves the connection half-made.
+  it('for the connection is named if the upstream does not accept it', async () => {
+    // TLS needs an answer: with a silent server, the handshake does not end.
     const server = closing(await ScriptedServer.start(() => undefined));
     const deployment = deploymentAt(`https://127.0.0.1:${server.port}/v1`, {
       timeouts: { ...UNBOUNDED, connectMs: 200 },
@@ -133,7 +133,7 @@ describe('a time-out', () => {
     );
   });
 
-  it('does not pass while a slow client holds the answer back', async () => {
+  it('does not pass while a slow client does not read', async () => {
     const { server, deployment, upstream } = await start(
       { idleMs: 200 },
       answering(() => `${STREAM_HEAD}1\r\na\r\n`),
@@ -142,7 +142,7 @@ describe('a time-out', () => {
     const other = send(upstream, deployment);
     await Promise.all([asked.received(1), other.received(1)]);
     await passTime(300);
-    // The one whose client reads runs into its bound.
+    // The timeout of the request whose client reads passes.
     await other.over();
     expect([asked.told, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
     server.visits[0]?.socket.write('0\r\n\r\n');
@@ -150,7 +150,7 @@ describe('a time-out', () => {
     expect((await asked.over()).error).toBeUndefined();
   });
 
-  it('does not pass when the answer came while this process was held up', async () => {
+  it('does not pass if the answer arrived while this process was blocked', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200, totalMs: 60_000 }, () => undefined);
     const asked = send(upstream, deployment);
     await hasRequest(server);
@@ -159,7 +159,7 @@ describe('a time-out', () => {
     expect([(await asked.over()).error, asked.text]).toEqual([undefined, 'late']);
   });
 
-  it('does not pass where there is no bound, and an answer in time ends it', async () => {
+  it('does not pass without a limit, nor after an answer in time', async () => {
     const bounds = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000, totalMs: 5000 };
     const { deployment, upstream } = await start(
       bounds,

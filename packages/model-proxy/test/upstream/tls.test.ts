@@ -39,7 +39,7 @@ interface HttpsOptions {
   readonly maxVersion?: SecureVersion;
 }
 
-/** An HTTPS server that counts what costs time. */
+/** An HTTPS server that counts handshakes and connections. */
 async function startHttps({ files = certificate, clientCa, answer, maxVersion }: HttpsOptions = {}) {
   const counted = { handshakes: 0, resumed: 0, serverNames: [] as unknown[] };
   const sockets: Socket[] = [];
@@ -80,22 +80,22 @@ function open(port: number, settings: Partial<Deployment>, host = '127.0.0.1', e
   return { deployment, upstream, ask: () => ask(upstream, deployment) };
 }
 
-/** The cause in an error's message. */
+/** Returns the cause in an error's message. */
 function causeOf({ error }: { error?: Error | undefined }): string | undefined {
   return /Connection error\. (.*)\. Received Model Group=/s.exec(error?.message ?? '')?.[1];
 }
 
 describe('ssl_verify', () => {
-  it('with a path trusts what that bundle issued, for a name and for an address', async () => {
+  it('with a path trusts the certificates of that bundle, for a name and for an address', async () => {
     const { port, counted } = await startHttps();
     for (const host of ['127.0.0.1', 'localhost']) {
       expect((await open(port, tlsOf(authority.caFile), host).ask()).text).toBe('{"ok":true}');
     }
-    // RFC 6066: no address as a server name.
+    // RFC 6066: an address is never a server name.
     expect(counted.serverNames).toEqual([false, 'localhost']);
   });
 
-  it('with a path trusts nothing else: the bundle takes the place of the roots', async () => {
+  it('with a path trusts no other certificates: the bundle replaces the roots', async () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'other-bundle.pem');
     copyFileSync(other.caFile, bundle);
@@ -114,7 +114,7 @@ describe('ssl_verify', () => {
     expect((await open(port, tlsOf(bundle)).ask()).error).toBeUndefined();
   });
 
-  it('true trusts the built-in roots only, and says what to set', async () => {
+  it('true trusts only the built-in roots, and the error names the setting', async () => {
     const { port } = await startHttps();
     const asked = await open(port, tlsOf(true)).ask();
     expect(asked.error?.kind).toBe('tls');
@@ -130,17 +130,17 @@ describe('ssl_verify', () => {
     expect((await open(port, tlsOf(true), '127.0.0.1', named(authority.caFile)).ask()).error).toBeUndefined();
     const asked = await open(port, tlsOf(true), '127.0.0.1', named(other.caFile)).ask();
     expect(causeOf(asked)).toContain(`the authorities of ${other.caFile} (SSL_CERT_FILE)`);
-    // A path of the deployment goes before the variable.
+    // A path of the deployment has priority over the variable.
     expect((await open(port, tlsOf(authority.caFile), '127.0.0.1', named(other.caFile)).ask()).error).toBeUndefined();
   });
 
-  it('false trusts everybody', async () => {
+  it('false trusts all certificates', async () => {
     const files = await other.issue('foreign', { hosts: ['elsewhere.example'], expired: true });
     const { port } = await startHttps({ files });
     expect((await open(port, tlsOf(false)).ask()).text).toBe('{"ok":true}');
   });
 
-  it('holds for each deployment by itself, though their addresses are the same', async () => {
+  it('applies to each deployment separately, even with the same address', async () => {
     const { port } = await startHttps();
     const trusting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(authority.caFile));
     const doubting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(other.caFile));
@@ -151,8 +151,8 @@ describe('ssl_verify', () => {
   });
 });
 
-describe('a certificate that will not do', () => {
-  it('is said to have expired', async () => {
+describe('an invalid certificate', () => {
+  it('is reported as expired', async () => {
     const { port } = await startHttps({ files: await authority.issue('late', { expired: true }) });
     expect(causeOf(await open(port, tlsOf(authority.caFile)).ask())).toBe(
       `The certificate of 127.0.0.1:${port}, or of its authority, has expired ` +
@@ -160,7 +160,7 @@ describe('a certificate that will not do', () => {
     );
   });
 
-  it('is said to be for another host, with the names that it has', async () => {
+  it('is reported as for another host, with its names', async () => {
     const { port } = await startHttps({ files: await authority.issue('elsewhere', { hosts: ['elsewhere.example'] }) });
     for (const host of ['localhost', '127.0.0.1']) {
       const cause = causeOf(await open(port, tlsOf(authority.caFile), host).ask());
@@ -169,7 +169,7 @@ describe('a certificate that will not do', () => {
     }
   });
 
-  it('is said to be self-signed', async () => {
+  it('is reported as self-signed', async () => {
     const files = { certFile: join(folder, 'self.pem'), keyFile: join(folder, 'self.key') };
     await promisify(execFile)('openssl', [
       ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'],
@@ -182,7 +182,7 @@ describe('a certificate that will not do', () => {
     );
   });
 
-  it('is none at all where plain HTTP is spoken, and a request in the clear meets TLS', async () => {
+  it('is not the reported cause if only one side uses TLS', async () => {
     const plain = closing(await ScriptedServer.start(({ socket }) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     expect(causeOf(await open(plain.port, tlsOf(authority.caFile)).ask())).toBe(
       `127.0.0.1:${plain.port} does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER): is api_base http:// instead of https://?`,
@@ -193,7 +193,7 @@ describe('a certificate that will not do', () => {
     expect(['connection', 'malformedAnswer']).toContain(error?.kind);
   });
 
-  it('comes over TLS 1.2 at least', async () => {
+  it('is accepted only from TLS 1.2 on', async () => {
     const server = createTlsServer({
       cert: readFileSync(certificate.certFile),
       key: readFileSync(certificate.keyFile),
@@ -211,7 +211,7 @@ describe('a certificate that will not do', () => {
     expect(causeOf(asked)).toContain(`127.0.0.1:${port} speaks no version of TLS from 1.2 on`);
   });
 
-  it('may speak another protocol than HTTP/1.1 only', async () => {
+  it('is not the reported cause if the upstream speaks only HTTP/2', async () => {
     const server = createTlsServer({
       cert: readFileSync(certificate.certFile),
       key: readFileSync(certificate.keyFile),
@@ -224,11 +224,11 @@ describe('a certificate that will not do', () => {
     const { port } = server.address() as AddressInfo;
     const asked = await open(port, tlsOf(authority.caFile)).ask();
     expect(asked.error?.kind).toBe('tls');
-    // OpenSSL's whole message would show an address in the memory of this process.
+    // OpenSSL's whole message contains a memory address of this process.
     expect(causeOf(asked)).toMatch(/ failed: tlsv1 alert no application protocol \(/);
   });
 
-  it('may break off the handshake', async () => {
+  it('is not the reported cause if the upstream closes during the handshake', async () => {
     const server = closing(await ScriptedServer.start(({ socket }) => socket.resetAndDestroy()));
     const asked = await open(server.port, tlsOf(authority.caFile)).ask();
     expect([asked.error?.kind, causeOf(asked)]).toEqual([
@@ -251,13 +251,14 @@ describe('a client certificate', () => {
         '{"ok":true}',
       );
       const asked = await open(port, tlsOf(authority.caFile)).ask();
-      // TLS 1.3 refuses when the request is on its way already: the reset may overtake the reason.
+      // TLS 1.3 rejects the client after the request was sent. The reset may arrive before the
+      // reason.
       expect(maxVersion === 'TLSv1.2' ? ['tls'] : ['tls', 'connection']).toContain(asked.error?.kind);
       expect(causeOf(asked)).toContain('does it want a client certificate (ssl_certificate, ssl_certificate_key)?');
     },
   );
 
-  it('goes with its own key, wherever in the key file that stands', async () => {
+  it('is used with its own key, at any position in the key file', async () => {
     const { port } = await startHttps({ clientCa: authority.caFile });
     const client = await authority.issue('renewed', { hosts: ['client'] });
     const keyFile = join(folder, 'two.key');
@@ -268,7 +269,7 @@ describe('a client certificate', () => {
 });
 
 describe('connections with TLS', () => {
-  it('make one handshake for many requests one after the other, streams too', async () => {
+  it('make a single handshake for many consecutive requests, also for streams', async () => {
     const { port, counted } = await startHttps({
       answer: (request, response) => {
         request.resume();
@@ -284,8 +285,9 @@ describe('connections with TLS', () => {
     expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
   });
 
-  it('make no handshake more than there are requests at a time, however near the upstream is', async () => {
-    // In a process of its own: within ours an answer never comes before Node has told of the write of its request.
+  it('make no more handshakes than there are requests at a time, even with a near upstream', async () => {
+    // Runs in its own process: in this process, an answer never arrives before Node reports the
+    // write of its request.
     const near = `
       import { readFileSync } from 'node:fs';
       import { createServer } from 'node:https';
@@ -323,7 +325,7 @@ describe('connections with TLS', () => {
     },
   );
 
-  it('break off alone when they are reset while a client does not read', async () => {
+  it('fail separately if they are reset while a client does not read', async () => {
     const { port, sockets } = await startHttps({
       answer: (request, response) => {
         request.resume();
@@ -338,7 +340,7 @@ describe('connections with TLS', () => {
     expect((await asked.over()).error?.kind).toBe('malformedAnswer');
   });
 
-  it('end at once when the client goes during the handshake', async () => {
+  it('end at once if the client closes during the handshake', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { upstream, deployment } = open(server.port, tlsOf(authority.caFile));
     const asked = send(upstream, deployment);
@@ -353,7 +355,7 @@ describe('connections with TLS', () => {
 });
 
 describe('a reload', () => {
-  it('keeps the connections of deployments whose address and certificates are the same', async () => {
+  it('does not close connections of deployments with the same address and certificates', async () => {
     const { port, counted } = await startHttps();
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
     await ask(upstream, deployment);
@@ -363,7 +365,7 @@ describe('a reload', () => {
     expect(counted.handshakes).toBe(1);
   });
 
-  it('reads CA files again, and lets answers under way finish', async () => {
+  it('reads CA files again, and lets answers in flight finish', async () => {
     const answers: (() => void)[] = [];
     const { port, counted } = await startHttps({
       answer: (request, response) => {
@@ -391,7 +393,7 @@ describe('a reload', () => {
     expect(counted.handshakes).toBe(2);
   });
 
-  it('keeps the former certificates where the new ones cannot be read, and logs it', async () => {
+  it('uses the old certificates if the new ones cannot be read, and logs it', async () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'breaking.pem');
     copyFileSync(authority.caFile, bundle);
@@ -404,7 +406,7 @@ describe('a reload', () => {
     ]);
   });
 
-  it('ends the connections of deployments that are gone', async () => {
+  it('closes the connections of removed deployments', async () => {
     const server = closing(await ScriptedServer.start(answering(() => answerOf('{}'))));
     const deployment = deploymentAt(server.apiBase);
     const upstream = closing(upstreamFor([deployment]));
@@ -414,13 +416,13 @@ describe('a reload', () => {
       () => server.open === 0 || undefined,
       () => 'the connection stays',
     );
-    // A request that was routed before goes on all the same.
+    // A request that was routed before the reload continues.
     expect((await ask(upstream, deployment)).text).toBe('{}');
   });
 });
 
 describe('certificates that cannot be read', () => {
-  it('are logged at the start and the error of every request, by their file', async () => {
+  it('are logged at the start, and are the error of each request, with their file', async () => {
     const missing = join(folder, 'missing.pem');
     const { upstream, deployment } = open(443, tlsOf(missing));
     const asked = await ask(upstream, deployment);

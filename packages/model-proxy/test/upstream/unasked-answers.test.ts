@@ -1,4 +1,7 @@
-/** What an upstream sends without being asked: no client may get it (RFC 9112 §9.2, undici's GHSA-35p6-xmwp-9g52). */
+/**
+ * Bytes that an upstream sends without a request: no client may get them (RFC 9112 §9.2, undici's
+ * GHSA-35p6-xmwp-9g52).
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
@@ -18,13 +21,13 @@ async function start() {
 
 const unasked = answerOf('"to nobody"');
 
-describe('a kept connection', () => {
-  it('does not give an answer that nobody asked for to the next request, though it comes at that moment', async () => {
+describe('an idle connection', () => {
+  it('does not give an unexpected answer to the next request, even if both come at the same time', async () => {
     const { server, deployment, upstream } = await start();
     const texts: string[] = [];
     for (let round = 0; round < 20; round += 1) {
       await ask(upstream, deployment, { body: 'the one before' });
-      // With this process' system before the next line: between them nothing can be read.
+      // The kernel has these bytes before the next line, and nothing is read in between.
       for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unasked);
       const asked = await ask(upstream, deployment, { body: `${round}` });
       texts.push(asked.text);
@@ -32,7 +35,7 @@ describe('a kept connection', () => {
     expect(texts).toEqual(Array.from({ length: 20 }, (_, round) => `"to ${round}"`));
   });
 
-  it('ends with an answer that nobody asked for', async () => {
+  it('ends with an unexpected answer', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const visit = await server.visited(1);
@@ -44,17 +47,17 @@ describe('a kept connection', () => {
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
   });
 
-  it('that the upstream has closed at that moment is not written to', async () => {
+  it('that the upstream has just closed is not used', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const first = await server.visited(1);
     first.socket.end();
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
-    // It has read one request: the second went over another connection.
+    // The connection carried a single request: the second used another connection.
     expect([first.text.match(/POST/g)?.length, server.visits.length]).toEqual([1, 2]);
   });
 
-  it('is not written to by a request that is given up at once', async () => {
+  it('is not used by a request that is aborted at once', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const asked = send(upstream, deployment, { body: 'given up' });
@@ -69,7 +72,7 @@ describe('a kept connection', () => {
   });
 });
 
-/** Two requests of a client, one behind the other. @returns the bodies of their answers. */
+/** Sends two pipelined requests. @returns the bodies of their answers. */
 async function askTwice(port: number, path: string, between: () => void): Promise<readonly string[]> {
   const client = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';
@@ -85,7 +88,7 @@ async function askTwice(port: number, path: string, between: () => void): Promis
     () => bodies().length === 1 || undefined,
     () => `no answer came: ${text}`,
   );
-  // Both are with the system before anything is read, the request in front.
+  // The kernel has both before the proxy reads, the request first.
   ask('second');
   between();
   await waitFor(
@@ -97,7 +100,7 @@ async function askTwice(port: number, path: string, between: () => void): Promis
   return bodies();
 }
 
-describe('a client whose request comes together with an answer that nobody asked for', () => {
+describe('a client whose request arrives together with an unexpected answer', () => {
   it.each(['/v1/chat/completions', '/openai/v1/x'])('gets the answer to its request at %s', async (path) => {
     const name = (body: string) => /"name":"(\w+)"/.exec(body)?.[1] ?? '';
     const server = closing(await ScriptedServer.start(answering((body) => answerOf(`"to ${name(body)}"`))));
