@@ -1,4 +1,4 @@
-/** Clients that leave: the upstream must not go on generating for nobody. */
+/** Clients that close their connection: the upstream must stop to generate. */
 import { request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { call } from '../harness/call.js';
@@ -10,7 +10,7 @@ import { messages, useProxy } from './fixture.js';
 
 const ROUNDS = 5;
 
-describe('a client that leaves', () => {
+describe('a client that closes its connection', () => {
   stopTime({ timers: 'all' });
   const fixture = useProxy();
 
@@ -36,7 +36,7 @@ describe('a client that leaves', () => {
     ['before a plain answer', [{ hang: true }], false, false],
   ] as const) {
     for (const reset of [false, true]) {
-      it(`${moment} (${reset ? 'RST' : 'FIN'}): the upstream is left, and no timer is needed for that`, async () => {
+      it(`${moment} (${reset ? 'RST' : 'FIN'}): the upstream request ends, without a timer`, async () => {
         const { upstream } = fixture();
         for (let round = 0; round < ROUNDS; round++) {
           upstream.forget();
@@ -51,7 +51,7 @@ describe('a client that leaves', () => {
     }
   }
 
-  it('while it is still sending its body: the upstream never hears of it', async () => {
+  it('while it sends its body: the upstream gets no request', async () => {
     const { proxy, upstream, works } = fixture();
     for (let round = 0; round < 20; round++) {
       const headers = { 'content-type': 'application/json', 'content-length': '100000' };
@@ -66,7 +66,7 @@ describe('a client that leaves', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('between two requests of a crowd harms no other', async () => {
+  it('between two requests of many clients affects no other client', async () => {
     const { upstream, stream, works } = fixture();
     const crowd = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -86,20 +86,20 @@ describe('a client that leaves', () => {
     await works();
   });
 
-  it('is nobody’s failure: not an error in the log, and no request is in flight any more', async () => {
+  it('makes no error in the log, and leaves no request in flight', async () => {
     const { proxy, upstream, works } = fixture();
     const { sent } = send([{ hang: true }], true, 'who-leaves');
     const received = await upstream.waitForRequest(({ body }) => body !== undefined);
     sent.destroy();
     await upstream.ended(received);
     await works();
-    // The line of a request is written when everything of it has ended.
+    // The log line of a request is written after its end.
     const line = await waitFor(
       () => proxy.logged().find((text) => text.includes(' who-leaves ')),
       () => `no line of who has gone: ${proxy.logged().join('\n')}`,
     );
     expect(line).toMatch(/ POST \/v1\/chat\/completions 499 .* gone=true/);
-    // The one that asks for them.
+    // The request for the metrics itself.
     const { text } = await call(`${proxy.url}/metrics`, { method: 'GET' });
     expect(text).toMatch(/^litellm_in_flight_requests 1$/m);
     expect(proxy.logged().filter((line) => /\berror\b/i.test(line.slice(0, 60)))).toEqual([]);

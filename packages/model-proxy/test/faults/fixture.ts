@@ -1,4 +1,4 @@
-/** What the suites of this folder have in common: one upstream, one proxy before it, and the ways to ask. */
+/** Starts an upstream and a proxy for the suites of this folder, and sends requests. */
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { call, open, type Answer, type OpenAnswer } from '../harness/call.js';
 import {
@@ -16,15 +16,15 @@ export const messages = [{ role: 'user', content: 'Hello' }];
 export interface Fixture {
   readonly upstream: TestUpstream;
   readonly proxy: TestProxy;
-  /** A chat whose answer the upstream reads from this script. */
+  /** Sends a chat request with a script for the upstream. */
   readonly ask: (...script: readonly Step[]) => Promise<Answer>;
-  /** The same, streamed: resolves with the head of the answer. */
+  /** Sends a streamed chat request with a script. Resolves with the head of the answer. */
   readonly stream: (...script: readonly Step[]) => Promise<OpenAnswer>;
-  /** A chat that must be answered as ever: nothing that went before has left a trace. */
+  /** Checks that a normal chat request still gets its answer after the faults of a test. */
   readonly works: () => Promise<void>;
 }
 
-/** Starts both for the suite that calls it, and ends them. */
+/** Starts both before a suite, and closes them after it. */
 export function useProxy(config: SampleConfigOptions = {}, options: TestUpstreamOptions = {}): () => Fixture {
   let fixture: Fixture;
   beforeAll(async () => {
@@ -50,9 +50,9 @@ export function useProxy(config: SampleConfigOptions = {}, options: TestUpstream
   return () => fixture;
 }
 
-/** The error of a body in OpenAI's shape. @throws {Error} where it has another. */
+/** Returns the error in a body. @throws {Error} the body does not have OpenAI's shape. */
 export function errorOf(text: string): { message: string; type: string; param: string | null; code: string } {
-  const { error, ...more } = JSON.parse(text) as { error: Readonly<Record<string, unknown>> }; // looked at below
+  const { error, ...more } = JSON.parse(text) as { error: Readonly<Record<string, unknown>> }; // checked below
   const { message, type, param, code, ...rest } = error;
   const shaped =
     typeof message === 'string' &&

@@ -1,4 +1,7 @@
-/** Well-formed bytes of every kind, cut anywhere: requests reach the upstream and answers the client, changed in one place only. */
+/**
+ * Random valid JSON in random chunks. Requests and answers must arrive with only the model's name
+ * changed.
+ */
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -14,7 +17,7 @@ const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_260_302);
 const ROUNDS = 240;
 const AT_ONCE = 12;
 
-/** Blanks of JSON, none as often as not. */
+/** Makes white space of JSON, which is empty half of the time. */
 const blank = (random: Random) => random.pick(['', '', '', ' ', '\n', '\t\r\n  ']);
 
 const words = [
@@ -32,13 +35,13 @@ const words = [
   'x'.repeat(300),
 ];
 
-/** A string as a JSON text, some characters escaped that need not be. */
+/** Writes a string as JSON, with unnecessary escapes. */
 function stringText(random: Random): string {
   const text = JSON.stringify(Array.from({ length: random.integer(4) }, () => random.pick(words)).join(''));
   return random.integer(3) === 0 ? text.replaceAll('e', '\\u0065').replaceAll('/', '\\/') : text;
 }
 
-/** Any value as a JSON text that no serializer would write. */
+/** Writes a random value as JSON, as no serializer does. */
 function valueText(random: Random, depth: number): string {
   const space = () => blank(random);
   const items = (make: () => string) => Array.from({ length: random.integer(4) }, make).join(`${space()},${space()}`);
@@ -57,7 +60,10 @@ function valueText(random: Random, depth: number): string {
   }
 }
 
-/** An object with these members and others around them, as a JSON text without line breaks outside of strings where it is an event's. */
+/**
+ * Writes an object with these members and others as JSON. An event's JSON has no line breaks
+ * outside of strings.
+ */
 function objectText(random: Random, members: readonly (readonly [string, string])[]): string {
   const others = Array.from(
     { length: random.integer(6) },
@@ -71,7 +77,7 @@ function objectText(random: Random, members: readonly (readonly [string, string]
   return `{${blank(random)}${text}${blank(random)}}`;
 }
 
-/** The bytes in pieces: cut anywhere, characters and line ends too. */
+/** Cuts bytes into random chunks, also inside of characters and line ends. */
 function cut(bytes: Buffer, random: Random, most: number): readonly Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -82,10 +88,10 @@ function cut(bytes: Buffer, random: Random, most: number): readonly Buffer[] {
   return pieces;
 }
 
-describe('well-formed bytes of every kind', () => {
+describe('random valid JSON', () => {
   const fixture = useProxy();
 
-  /** Runs the rounds, some of them at once; each has a chance of its own. */
+  /** Runs the rounds, some of them at once. Each round has its own random numbers. */
   const rounds = async (
     round: (random: Random, seed: number) => Promise<string | undefined>,
   ): Promise<readonly string[]> => {
@@ -100,7 +106,7 @@ describe('well-formed bytes of every kind', () => {
   const differ = (seed: number, got: string | undefined, wanted: string) =>
     got === wanted ? undefined : `RACKLESS_SEED=${seed}: ${JSON.stringify(got)} instead of ${JSON.stringify(wanted)}`;
 
-  it('reach the upstream as they were but for the model, in one piece or in many', async () => {
+  it('reaches the upstream with only the model changed, in any chunks', async () => {
     const { proxy, upstream } = fixture();
     const faults = await rounds(async (random, seed) => {
       const mark = `"mark-${seed}"`;
@@ -112,7 +118,8 @@ describe('well-formed bytes of every kind', () => {
       const answer = await sendInPieces(proxy.port, Buffer.from(body), random);
       const received = upstream.received.find((one) => one.body?.includes(mark));
       if (!answer.startsWith('HTTP/1.1 200 ')) return `RACKLESS_SEED=${seed}: ${answer} for ${body}`;
-      // `model` stands at the top of the object once; in what is nested it stands as often as chance has it, with other values.
+      // `model` occurs once at the top, and any number of times in nested objects, with other
+      // values.
       return differ(seed, received?.body?.toString(), body.replace(`"${PUBLIC_MODEL}"`, `"${SAMPLE_MODEL}"`));
     });
     expect(faults).toEqual([]);
@@ -123,7 +130,7 @@ describe('well-formed bytes of every kind', () => {
   const writes = (bytes: Buffer, random: Random, most: number): readonly Step[] =>
     cut(bytes, random, most).map((piece) => ({ base64: piece.toString('base64') }));
 
-  it('reach the client as they were but for the model, in one piece or in many', async () => {
+  it('reaches the client with only the model changed, in any chunks', async () => {
     const faults = await rounds(async (random, seed) => {
       const text = objectText(random, [['"model"', '"the-reported-one"']]);
       const { text: got } = await asked([...writes(Buffer.from(text), random, 400), { end: true }], false);
@@ -132,7 +139,7 @@ describe('well-formed bytes of every kind', () => {
     expect(faults).toEqual([]);
   });
 
-  it('reach the client as they were but for the model of each event', async () => {
+  it('reaches the client with only the model of each event changed', async () => {
     const faults = await rounds(async (random, seed) => {
       const line = random.pick(['\n', '\n', '\r\n']);
       const event = () => {
@@ -158,7 +165,10 @@ describe('well-formed bytes of every kind', () => {
   });
 });
 
-/** Sends a request in pieces of TCP, and in chunks or with a length. @returns the answer, as latin1. */
+/**
+ * Sends a request in several TCP writes, with chunked encoding or a length.
+ * @returns the answer as latin1.
+ */
 async function sendInPieces(port: number, body: Buffer, random: Random): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.setNoDelay(true);

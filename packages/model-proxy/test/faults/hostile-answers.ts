@@ -1,13 +1,18 @@
-/** Answers of a hostile upstream: HTTP that is almost right, changed in a few places. The same seed gives the same bytes. */
+/**
+ * Makes answers of a hostile upstream: HTTP with a few faults. The same seed gives the same bytes.
+ */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
 export interface HostileAnswer {
-  /** Written one after the other, each in a turn of its own. */
+  /** Chunks to write, each in its own turn of the event loop. */
   readonly writes: readonly Buffer[];
-  /** The next act of the upstream; `stay`: it leaves the connection open for a moment, so that it may be used again. */
+  /**
+   * The next step of the upstream. `stay`: it leaves the connection open for a moment, so that the
+   * proxy may reuse it.
+   */
   readonly then: 'close' | 'reset' | 'stay';
-  /** Whether it answers before it has read the whole request. */
+  /** Whether the upstream answers before it has read the whole request. */
   readonly early: boolean;
 }
 
@@ -30,7 +35,7 @@ const bodies: readonly ((random: Random) => Buffer)[] = [
   () => gzipSync(chat).subarray(0, 20),
   () => brotliCompressSync(event),
   () => deflateSync(chat),
-  // A small answer that becomes a large one.
+  // A small answer that decompresses to a large one.
   (random) => gzipSync(Buffer.alloc(random.pick([1, 4]) * 1_048_576, ' ')),
   (random) => Buffer.from(Array.from({ length: random.integer(200) }, () => random.integer(256))),
 ];
@@ -120,7 +125,7 @@ const interim = (random: Random): string => {
   return `HTTP/1.1 ${status} x\r\n${header}\r\n`.repeat(random.pick([1, 1, 2, 3000]));
 };
 
-/** One answer, right in most of its places. */
+/** Makes an answer that is mostly valid. */
 function answer(random: Random): Buffer {
   const body = random.pick(bodies)(random);
   const sometimes = <T>(usual: T, others: readonly T[]) => (random.integer(3) === 0 ? random.pick(others) : usual);
@@ -165,13 +170,13 @@ const changes: readonly ((bytes: Buffer, at: number, random: Random) => Buffer)[
   (bytes) => Buffer.concat([bytes, Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nothers')]),
 ];
 
-/** The answer that belongs to a seed. */
+/** Returns the answer of a seed. */
 export function hostileAnswer(seed: number): HostileAnswer {
   const random = seededRandom(seed);
   let bytes = answer(random);
   const count = random.integer(3);
   for (let index = 0; index < count; index += 1) {
-    // Most of what can go wrong is in the head.
+    // Most faults are in the head.
     const reach = random.integer(3) === 0 ? bytes.length : Math.min(bytes.length, 200);
     bytes = random.pick(changes)(bytes, random.integer(reach + 1), random);
   }
@@ -182,7 +187,7 @@ export function hostileAnswer(seed: number): HostileAnswer {
   };
 }
 
-/** In at most twenty pieces. */
+/** Cuts bytes into up to twenty chunks. */
 function cut(bytes: Buffer, random: Random): readonly Buffer[] {
   const pieces: Buffer[] = [];
   let at = 0;

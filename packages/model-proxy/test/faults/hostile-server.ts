@@ -1,10 +1,10 @@
-/** An upstream that answers `hostile-7-` with the bytes of seed 7, and `probe-7-` as it should. */
+/** An upstream that answers `hostile-7-` with the bytes of seed 7, and `probe-7-` correctly. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hostileAnswer, type HostileAnswer } from './hostile-answers.js';
 
-/** How long an upstream that is to stay leaves its connection open, in milliseconds. */
+/** Milliseconds for which `stay` leaves the connection open. */
 const STAY_MS = 20;
 
 export interface HostileServer {
@@ -55,7 +55,7 @@ function serve(socket: Socket): void {
   });
 }
 
-/** Whether a request has come whole. */
+/** Returns whether a request is complete. */
 function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return false;

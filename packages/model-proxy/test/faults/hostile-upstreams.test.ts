@@ -1,7 +1,8 @@
 /**
- * Upstreams that answer with anything. No byte of theirs ends the proxy's process or reaches another request, whichever client of ours
- * reads it: that of models (JSON, streams, forms) or that of raw requests and WebSockets. RACKLESS_HOSTILE_ANSWERS says how many
- * answers are tried, RACKLESS_SEED where they begin.
+ * Hostile upstreams. None of their bytes may end the proxy's process or reach another request.
+ * Tests the client for model requests (JSON, streams, forms), and the one for raw requests and
+ * WebSockets. RACKLESS_HOSTILE_ANSWERS sets the number of answers, and RACKLESS_SEED the first
+ * seed.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
@@ -15,11 +16,14 @@ import { probeAnswer, startHostileServer, type HostileServer } from './hostile-s
 const ANSWERS = Number(process.env['RACKLESS_HOSTILE_ANSWERS'] ?? 5000);
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);
 const AT_ONCE = 8;
-/** Everything is over long before, unless it hangs; in milliseconds. */
+/** Milliseconds; the test needs far less unless the proxy hangs. */
 const PATIENCE_MS = 240_000;
 /** A head of this length breaks clients that are built on Node. */
 const MAX_HEAD_BYTES = 16_384;
-/** The proxy reads this many bytes of one write at once: none of them can come behind the next request. */
+/**
+ * The proxy reads this number of bytes at once, so that none of them can arrive after the next
+ * request.
+ */
 const ONE_READ_BYTES = 16_384;
 
 interface Asking {
@@ -58,7 +62,7 @@ const webSocket = (id: string): Asking => ({
   },
 });
 
-/** Each way to an upstream, and the one on which a probe uses the same connections. */
+/** All kinds of requests, each with the kind of a probe that uses the same connections. */
 const ways: readonly (readonly [string, (id: string) => Asking, (id: string) => Asking])[] = [
   ['a chat', (id) => chat(id, false), (id) => chat(id, false)],
   ['a stream', (id) => chat(id, true), (id) => chat(id, false)],
@@ -69,10 +73,13 @@ const ways: readonly (readonly [string, (id: string) => Asking, (id: string) => 
   ['a WebSocket', webSocket, raw('GET')],
 ];
 
-type Told = { readonly status: number; readonly text: string } | 'cut' | { readonly error: string };
+type Outcome = { readonly status: number; readonly text: string } | 'cut' | { readonly error: string };
 
-/** Asks on a connection of its own. An answer that breaks off is fine; one that is no HTTP is an error. */
-function ask(base: string, { options, body }: Asking): Promise<Told> {
+/**
+ * Sends a request on a new connection. An incomplete answer is valid; an answer that is not HTTP is
+ * an error.
+ */
+function ask(base: string, { options, body }: Asking): Promise<Outcome> {
   return new Promise((resolve) => {
     const sent: ClientRequest = request(base, { ...options, agent: false }, (response) => read(response, resolve));
     sent.setTimeout(PATIENCE_MS, () => resolve({ error: 'no answer came' }));
@@ -88,7 +95,7 @@ function ask(base: string, { options, body }: Asking): Promise<Told> {
   });
 }
 
-function read(response: IncomingMessage, resolve: (told: Told) => void): void {
+function read(response: IncomingMessage, resolve: (outcome: Outcome) => void): void {
   const pieces: Buffer[] = [];
   const { statusCode: status = 0, rawHeaders } = response;
   response.on('data', (piece: Buffer) => pieces.push(piece));
@@ -125,27 +132,30 @@ describe('a hostile upstream', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** @returns what is wrong with a probe's answer; undefined: nothing. */
+  /** Checks the answer to a probe. @returns its fault; undefined: none. */
   const probe = async (asking: (id: string) => Asking, seed: number): Promise<string | undefined> => {
-    const told = await ask(url, asking(`probe-${seed}-`));
+    const outcome = await ask(url, asking(`probe-${seed}-`));
     const isRight =
-      typeof told === 'object' && 'text' in told && told.status === 200 && told.text === probeAnswer(`${seed}`);
-    return isRight ? undefined : `the probe behind it gets ${JSON.stringify(told)}`;
+      typeof outcome === 'object' &&
+      'text' in outcome &&
+      outcome.status === 200 &&
+      outcome.text === probeAnswer(`${seed}`);
+    return isRight ? undefined : `the next probe gets ${JSON.stringify(outcome)}`;
   };
   const goodChat = (id: string): Asking => {
     const { options, body = '' } = chat(id, false);
     return { options, body: body.replace('"m"', '"good"') };
   };
 
-  /** Lets the upstream answer once, then asks as ever. @returns what is wrong; undefined: nothing. */
+  /** Gets a hostile answer, then sends a probe. @returns the fault; undefined: none. */
   const round = async (seed: number): Promise<string | undefined> => {
     const [name, asking, sameConnections] = ways[seed % ways.length] ?? ways[0] ?? [];
     if (name === undefined || asking === undefined || sameConnections === undefined) return 'no way';
-    const told = await ask(url, asking(`hostile-${seed}-`));
+    const outcome = await ask(url, asking(`hostile-${seed}-`));
     const { writes } = hostileAnswer(seed);
     const isOneRead = writes.length === 1 && (writes[0]?.length ?? 0) <= ONE_READ_BYTES;
     const wrong =
-      (typeof told === 'object' && 'error' in told ? `the client gets ${told.error}` : undefined) ??
+      (typeof outcome === 'object' && 'error' in outcome ? `the client gets ${outcome.error}` : undefined) ??
       (isOneRead ? await probe(sameConnections, seed) : undefined) ??
       (await probe(goodChat, seed));
     const sent = Buffer.concat(writes).toString('latin1').slice(0, 300);

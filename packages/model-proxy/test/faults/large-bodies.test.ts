@@ -1,4 +1,4 @@
-/** Large bodies lie in memory that is used again and again: whose bytes are still to be sent must not become another's. */
+/** Large bodies share pooled memory: a body that is still being sent must not be overwritten. */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-len
 const chat = (model: string, letter: string, length: number) =>
   Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', content: letter.repeat(length) }] }));
 
-/** An upstream that reads the beginning of a request, and the rest when it is told to. */
+/** An upstream that reads the beginning of a request, and the rest on demand. */
 class Reluctant {
   readonly server: Server;
   #socket: Socket | undefined;
@@ -42,7 +42,7 @@ class Reluctant {
     this.#socket?.write(ANSWER);
   }
 
-  /** Reads on. @param length how much there may be. @returns the body, once there is no more of it. */
+  /** Reads the rest. @param length expected size. @returns the whole body. */
   async read(length: number): Promise<Buffer> {
     const socket = this.#socket;
     socket?.resume();
@@ -53,7 +53,7 @@ class Reluctant {
     return this.#body;
   }
 
-  /** The next request shall come on another connection. */
+  /** Closes the connection, so that the next request uses another one. */
   leave(): void {
     this.#socket?.destroy();
     this.#pieces = [];
@@ -89,19 +89,19 @@ describe('the memory of a large body', () => {
     for (const server of Object.values(servers)) server.close();
   });
 
-  /** Others, which take what memory is free. */
+  /** Sends other requests, which use the free memory. */
   const passOthers = async () => {
     const answers = await Promise.all([1, 2].map(() => call(url, { body: chat('quick', 'b', 2 * MEGABYTE) })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   };
 
-  it('is used by the next one once the first was sent', async () => {
+  it('is reused by the next body after the first was sent', async () => {
     await call(url, { body: chat('quick', 'x', 10 * MEGABYTE) });
     const [next] = new BodyBlocks().copy(Buffer.from('y'));
     expect(Buffer.from(next?.buffer ?? new ArrayBuffer()).toString('latin1', 0, 8)).toBe('yxxxxxxx');
   });
 
-  it('is used by no other while the upstream has not read it', async () => {
+  it('is not reused while the upstream has not read it', async () => {
     const expected = chat('theirs', 'a', 12 * MEGABYTE);
     const answer = call(url, { body: chat('reluctant', 'a', 12 * MEGABYTE) });
     await reluctant.begun();

@@ -1,4 +1,7 @@
-/** A recording of hundreds of megabytes through the command itself: what it may not do is stay in its memory. */
+/**
+ * Sends a recording of hundreds of megabytes through the command, which must not store it in
+ * memory.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
@@ -66,13 +69,14 @@ describe('a form of 300 MB', () => {
       let text = '';
       for await (const piece of response) text += piece.toString();
       expect(text).toBe(`{"text":"${length} bytes"}`);
-      // What it holds at a time is a few pieces; what the collector leaves lying for a while is not the recording.
+      // The proxy stores a few chunks at a time. The limit leaves room for memory that is not
+      // collected yet.
       expect(peakMegabytes(proxy) - before).toBeLessThan(100);
     },
   );
 });
 
-/** The most memory that a process has had. */
+/** Returns the maximum memory of a process. */
 function peakMegabytes({ pid }: ProxyProcess): number {
   const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid ?? 0}/status`, 'utf8')) ?? [];
   return Number(kilobytes) / 1024;

@@ -1,4 +1,7 @@
-/** Upstreams that send long heads: clients must be able to read the answer, and the metrics show what it lacks. */
+/**
+ * Upstreams that send long heads: clients must be able to read the answer, and the metrics count
+ * dropped headers.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { call } from '../harness/call.js';
 import { startTestProxy } from '../harness/proxy.js';
@@ -10,7 +13,10 @@ import { messages } from './fixture.js';
 const closing = closingAfterEach();
 const MAX_HEAD_BYTES = 4096;
 
-/** Sends a request to a proxy whose upstream answers with these header lines. A request is counted after its answer was written. */
+/**
+ * Sends a request to a proxy whose upstream answers with these header lines. The proxy counts a
+ * request after its answer.
+ */
 async function ask(lines: readonly string[], { status = '200 OK', body = '{}', path = '/v1/chat/completions' } = {}) {
   const head = [`HTTP/1.1 ${status}`, ...lines, `content-length: ${body.length}`].join('\r\n');
   const server = closing(await ScriptedServer.start(answering(() => `${head}\r\n\r\n${body}`)));
@@ -50,7 +56,7 @@ describe('a head of 60 KB', () => {
     expect([status, headBytes(headers) < MAX_HEAD_BYTES + 2048, dropped > 800]).toEqual([429, true, true]);
   });
 
-  it('made by its content type leaves that out', async () => {
+  it('with a long content type loses it', async () => {
     const { status, headers, dropped } = await ask([`${json}; x=${'x'.repeat(60_000)}`]);
     expect([status, headers['content-type'], dropped]).toEqual([200, 'application/json', 1]);
   });

@@ -1,15 +1,15 @@
-/** Bodies that are no requests: each kind a function of chance. */
+/** Makes random invalid bodies of several kinds. */
 import { gzipSync } from 'node:zlib';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
 import type { Random } from '../../../daemon/test/support/random.js';
 
-/** The proxy of the suite takes no more. */
+/** The limit of the suite's proxy. */
 export const MAX_BODY_BYTES = 2 ** 20;
 
-/** A well-formed request with a bit of everything in it. */
+/** A valid request with all kinds of values. */
 export const WHOLE = `{"model": "${PUBLIC_MODEL}", "messages": [{"role": "user", "content": "a \\"b\\" \\\\ \\u00e9 é 😀 {[]}"}], "temperature": -1.5e-3, "n": 1, "stream": false, "stop": null, "logit_bias": {"50256": -100, "x": [true, [], {}]}}`;
 
-/** Bodies by kind; each is JSON to nobody, or not a request. */
+/** Bodies by kind. Each is invalid JSON, or not a request. */
 export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer>> = {
   'cut off anywhere': (random) => bytes(WHOLE).subarray(0, random.integer(Buffer.byteLength(WHOLE))),
   'a structural character put in anywhere': (random) =>
@@ -124,7 +124,7 @@ export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer
   'bytes that are no UTF-8': (random) =>
     Buffer.concat([
       bytes(`{"model": "${PUBLIC_MODEL}", "messages": [{"content": "`),
-      // Alone, overlong, surrogate, beyond Unicode, cut off.
+      // Lone, overlong, surrogate, beyond Unicode, incomplete.
       Buffer.from(
         random.pick([
           'ff',
@@ -176,7 +176,7 @@ function bytes(text: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** Tries until nobody can read it. */
+/** Repeats until the body is invalid. */
 function broken(make: () => string | Buffer): Buffer {
   for (;;) {
     const made = make();

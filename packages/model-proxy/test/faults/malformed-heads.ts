@@ -1,17 +1,20 @@
-/** Requests whose HTTP is broken or ambiguous, as bytes: each kind a function of chance. */
+/** Makes random requests with invalid or ambiguous HTTP, as bytes. */
 import { PUBLIC_MODEL } from '../harness/proxy.js';
 import { MAX_BODY_BYTES, WHOLE } from './malformed-bodies.js';
 import type { Random } from '../../../daemon/test/support/random.js';
 
 export interface Malformed {
   readonly bytes: Buffer;
-  /** The client says that it has nothing more to say, although it should have. */
+  /** The client sends FIN although its request is incomplete. */
   readonly unfinished: boolean;
-  /** The client goes as soon as it has its answer: the proxy still waits for the rest of what it was promised. */
+  /**
+   * The client closes as soon as it has its answer. The proxy still waits for the rest of the
+   * request.
+   */
   readonly leaves?: boolean;
 }
 
-/** Never to be seen by an upstream: stands in what is smuggled. */
+/** A mark in smuggled requests. No upstream may see it. */
 export const CANARY = 'canary-0815';
 
 const LINE = 'POST /v1/chat/completions HTTP/1.1';
@@ -20,7 +23,10 @@ const TYPE = 'Content-Type: application/json';
 const LENGTH = `Content-Length: ${Buffer.byteLength(WHOLE)}`;
 const CLOSE = 'Connection: close';
 const smuggledBody = JSON.stringify({ model: PUBLIC_MODEL, messages: [{ role: 'user', content: CANARY }] });
-/** A whole request of its own: whoever disagrees with the proxy about where the first one ends would serve it. */
+/**
+ * A complete second request. A server that disagrees with the proxy about the end of the first
+ * would serve it.
+ */
 const SMUGGLED = `POST /v1/chat/completions HTTP/1.1\r\nHost: proxy.test\r\nContent-Type: application/json\r\nContent-Length: ${smuggledBody.length}\r\nX-Canary: ${CANARY}\r\n\r\n${smuggledBody}`;
 
 const text = (lines: readonly string[], body = ''): Buffer =>
@@ -34,10 +40,10 @@ const unfinished = (lines: readonly string[], body: string): Malformed => ({
   bytes: text(lines, body),
   unfinished: true,
 });
-/** With a body in chunks of which something is wrong. */
+/** Makes a request with an invalid chunked body. */
 const chunked = (body: string): Malformed => unfinished([LINE, HOST, TYPE, 'Transfer-Encoding: chunked', CLOSE], body);
 
-/** HTTP is in order, and so is the body: something else is wrong. Answered, always. */
+/** Requests with valid HTTP and another fault. The proxy always answers. */
 export const refusedRequests: Readonly<Record<string, (random: Random) => Malformed>> = {
   'a body larger than allowed': () => {
     const body = `{"model":"${PUBLIC_MODEL}","messages":[],"x":"${'x'.repeat(MAX_BODY_BYTES)}"}`;
@@ -81,7 +87,7 @@ export const refusedRequests: Readonly<Record<string, (random: Random) => Malfor
   'no Host': () => complete([LINE, TYPE, LENGTH, CLOSE]),
 };
 
-/** HTTP itself is broken: answered with 4xx, or the connection is closed. */
+/** Requests with invalid HTTP: the proxy answers 4xx or closes the connection. */
 export const brokenRequests: Readonly<Record<string, (random: Random) => Malformed>> = {
   'a header that is none': (random) =>
     unfinished(
@@ -214,7 +220,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
   },
   'a broken body and a request behind it': (random) => {
     const body = `{"model": "${PUBLIC_MODEL}", "messages": [${'['.repeat(random.integer(100))}`;
-    // Refused: whether what comes next on that connection is served is another matter, but it is one request of its own.
+    // The first request is rejected. The proxy may serve the second, which is a separate request.
     return unfinished([LINE, HOST, TYPE, `Content-Length: ${body.length}`, CLOSE], body + SMUGGLED);
   },
   'two hosts': () => unfinished([LINE, HOST, 'Host: other.test', TYPE, LENGTH, CLOSE], whole),

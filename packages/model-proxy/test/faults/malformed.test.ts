@@ -1,4 +1,7 @@
-/** A thousand requests that are none: each is refused in OpenAI's shape, none reaches the upstream, nothing breaks. */
+/**
+ * A thousand invalid requests: the proxy rejects each in OpenAI's shape, and none reaches the
+ * upstream.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { exchangeBytes } from '../harness/call.js';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
@@ -9,21 +12,21 @@ import { seededRandom, type Random } from '../../../daemon/test/support/random.j
 
 /** RACKLESS_SEED repeats a failure. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_260_301);
-/** Of each kind; with the kinds that there are, more than a thousand. */
+/** Requests of each kind; more than a thousand in total. */
 const EACH = 24;
 const AT_ONCE = 16;
 
 interface Sent extends Malformed {
-  /** HTTP itself is broken: the connection may just be closed. */
+  /** The HTTP is invalid: the proxy may close the connection without an answer. */
   readonly mayClose: boolean;
 }
 
-/** What is wrong with what came back; undefined: nothing. */
+/** Checks an answer. @returns its fault; undefined: none. */
 function fault(sent: Sent, answer: string): string | undefined {
   if (answer === '') return sent.mayClose ? undefined : 'the connection was closed without an answer';
   const end = answer.indexOf('\r\n\r\n');
   const head = answer.slice(0, end);
-  // A method that nobody knows is 501 (RFC 9110 §15.6.2), which is how noise begins.
+  // An unknown method is 501 (RFC 9110 §15.6.2). Random bytes begin with an unknown method.
   if (!/^HTTP\/1\.1 4\d\d /.test(head) && !(sent.mayClose && head.startsWith('HTTP/1.1 501 ')))
     return `not a 4xx: ${head}`;
   if (!/^content-type: application\/json/im.test(head)) return `no JSON: ${head}`;
@@ -59,7 +62,7 @@ describe('malformed requests', () => {
     expect(kinds.length * EACH).toBeGreaterThan(1000);
   });
 
-  it.each(kinds)('%s: refused, and the upstream never hears of it', async (kind, make) => {
+  it.each(kinds)('%s: rejected, and the upstream gets no request', async (kind, make) => {
     const random = seededRandom(SEED + kind.length);
     const requests = Array.from({ length: EACH }, () => make(random));
     const faults: string[] = [];
@@ -86,7 +89,7 @@ describe('malformed requests', () => {
 describe('malformed requests among others', () => {
   const fixture = useProxy();
 
-  it('on one connection spoil no other: each is answered, in its turn', async () => {
+  it('on the same connection do not affect them: each gets its answer in order', async () => {
     const request = (body: string, last = false) =>
       [
         'POST /v1/chat/completions HTTP/1.1',
@@ -110,13 +113,13 @@ describe('malformed requests among others', () => {
   });
 });
 
-/** One answer, to its last byte. */
+/** Reads a complete answer. */
 function wholeAnswer(text: string): boolean {
   const [head = '', ...body] = text.split('\r\n\r\n');
   return body.join('\r\n\r\n').length >= Number(/^content-length: (\d+)$/im.exec(head)?.[1]);
 }
 
-/** The body in an HTTP request that is in order, with its length or in chunks cut anywhere. */
+/** Makes a valid HTTP request with this body, with a length or in random chunks. */
 function requestWith(body: Buffer, random: Random): Buffer {
   const head =
     'POST /v1/chat/completions HTTP/1.1\r\nHost: proxy.test\r\nContent-Type: application/json\r\nConnection: close\r\n';
@@ -135,6 +138,6 @@ async function expectUnharmed({ upstream, proxy, works }: Fixture): Promise<void
   expect([upstream.received, upstream.malformed]).toEqual([[], []]);
   await works();
   expect(upstream.received.map(({ body }) => body?.includes(CANARY))).toEqual([false]);
-  // Whatever a client sends is no error of ours.
+  // An invalid request is no error of the proxy.
   expect(proxy.logged().filter((line) => / error /i.test(line))).toEqual([]);
 }

@@ -1,4 +1,4 @@
-/** A new configuration while the proxy is at work: no request notices. */
+/** Reloads under load: no request fails. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,10 @@ describe('a reload under load', () => {
     await other.close();
   });
 
-  /** Streams and plain requests that end only when the upstream's gate opens, and streams that flow meanwhile. */
+  /**
+   * Starts streams and plain requests that wait for the upstream's gate, and streams that run
+   * meanwhile.
+   */
   const load = async (url: string, gate: string) => {
     const chat = `${url}/v1/chat/completions`;
     const events = Array.from({ length: EVENTS }, (_, index): Step => event(chunk(String(index))));
@@ -59,7 +62,7 @@ describe('a reload under load', () => {
       () => `only ${upstream.received.length} requests came`,
     );
     return {
-      /** Waits for all of them. @returns what is not as it should be. */
+      /** Waits for all of them. @returns their faults. */
       async faults(): Promise<readonly string[]> {
         const wrong = [];
         for (const stream of streams) {
@@ -78,7 +81,7 @@ describe('a reload under load', () => {
     };
   };
 
-  describe('within the process', () => {
+  describe('in the process', () => {
     let proxy: TestProxy;
     beforeEach(async () => {
       proxy = await startTestProxy(sampleConfig(upstream));
@@ -97,7 +100,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('to another upstream lets the old requests end at the old one, and sends new ones to the new', async () => {
+    it('to another upstream lets old requests end at the old one, and sends new requests to the new one', async () => {
       const under = await load(proxy.url, 'other');
       proxy.configure(sampleConfig(other));
       proxy.reload();
@@ -107,7 +110,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('that takes the model away lets its requests end, and refuses new ones', async () => {
+    it('that removes the model lets its requests end, and rejects new ones', async () => {
       const under = await load(proxy.url, 'away');
       proxy.configure(sampleConfig(upstream).replace(PUBLIC_MODEL, 'another-model'));
       proxy.reload();
@@ -119,7 +122,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('of a broken file changes nothing and says what is broken', async () => {
+    it('of an invalid file changes nothing, and logs the fault', async () => {
       const under = await load(proxy.url, 'broken');
       for (const broken of [
         'model_list: [',
@@ -139,7 +142,7 @@ describe('a reload under load', () => {
     });
   });
 
-  it('by SIGHUP, and by a changed file, of the command itself loses none either', async () => {
+  it('of the command by SIGHUP or by a changed file loses no request', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(file, sampleConfig(upstream));

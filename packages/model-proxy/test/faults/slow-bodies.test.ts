@@ -1,4 +1,4 @@
-/** Clients that send as slowly as they can: they hold a connection, never the proxy and never an upstream. */
+/** Clients that send slowly: they must not block the proxy or an upstream. */
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
@@ -27,7 +27,7 @@ describe('slow bodies', () => {
   const body = JSON.stringify({ model: PUBLIC_MODEL, messages });
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
 
-  it('that come byte by byte are served when they are whole', async () => {
+  it('that arrive byte by byte are served when they are complete', async () => {
     const socket = await dial();
     socket.setNoDelay(true);
     let text = '';
@@ -41,7 +41,7 @@ describe('slow bodies', () => {
     expect(text).toContain('You said: Hello');
   });
 
-  it(`of ${CROWD} clients at once keep nobody else waiting, and no upstream hears of them`, async () => {
+  it(`of ${CROWD} clients at once delay no other client, and no upstream gets a request`, async () => {
     const { upstream, works } = fixture();
     const crowd = await Promise.all(Array.from({ length: CROWD }, dial));
     for (const socket of crowd) socket.write(head + body.slice(0, 10));
@@ -51,9 +51,9 @@ describe('slow bodies', () => {
     expect(upstream.received).toHaveLength(2);
   });
 
-  it('of clients that go away in their middle are forgotten with them', async () => {
+  it('of clients that close their connection are freed', async () => {
     setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void; // what the flag makes
+    const collect = runInNewContext('gc') as () => void; // from the flag --expose-gc
     const heldMb = () => {
       collect();
       return process.memoryUsage().arrayBuffers / MB;
@@ -66,7 +66,7 @@ describe('slow bodies', () => {
       await new Promise((resolve) => socket.write(piece, resolve));
       socket.destroy();
     }
-    // All that they sent was 50; a part of it may still be in buffers of the system.
+    // They sent 50 in total. Kernel buffers may still contain a part of it.
     await waitFor(
       () => (heldMb() - before < 25 ? true : undefined),
       () => `five bodies that never came whole are kept: ${heldMb() - before} MB`,

@@ -1,6 +1,7 @@
 /**
- * The command itself for a long while: what it holds after many requests is what it held after a few. RACKLESS_SOAK says how many
- * requests, of which streams are a tenth; without it, as many as a suite has time for.
+ * Runs the command for a long time: its memory after many requests must be the same as after a few.
+ * RACKLESS_SOAK sets the number of requests; a tenth of them are streams. The default fits a test
+ * run.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -14,7 +15,7 @@ import { messages } from './fixture.js';
 
 const REQUESTS = Number(process.env['RACKLESS_SOAK'] ?? 20_000);
 const STREAMS = REQUESTS / 10;
-/** After so many everything that is loaded, compiled and pooled once has been. */
+/** After this number of requests, all code is loaded and compiled, and all pools are full. */
 const WARM_UP = 5000;
 const CONNECTIONS = 32;
 
@@ -24,7 +25,7 @@ describe('the proxy', () => {
   let proxy: ProxyProcess;
   let url: string;
   beforeAll(async () => {
-    // Plain HTTP: TLS is tested elsewhere, and its cost would be the suite's.
+    // Plain HTTP, because TLS would make the suite slow.
     upstream = await TestUpstream.start({ secure: false });
     folder = mkdtempSync(join(tmpdir(), 'rackless-soak-'));
     writeFileSync(join(folder, 'config.yaml'), sampleConfig(upstream));
@@ -47,10 +48,10 @@ describe('the proxy', () => {
     const [, json = ''] = await proxy.said(new RegExp(`(?:heap [^]*){${probes - 1}}heap (\\{.*\\})\n`));
     return (JSON.parse(json) as { heapUsed: number }).heapUsed; // heap-probe.js
   };
-  /** What is held, not what is just being let go of: the least of some looks. */
+  /** Returns the minimum of several measurements, without memory that is about to be freed. */
   const heapUsed = async (): Promise<number> => Math.min(await probe(), await probe(), await probe());
 
-  /** Sends so many over kept connections. @returns how many were not answered as they should be. */
+  /** Sends requests over reused connections. @returns the number of wrong answers. */
   const send = async (count: number, streamed: boolean, agent: Agent): Promise<number> => {
     const body = JSON.stringify({ model: PUBLIC_MODEL, messages, stream: streamed });
     const last = streamed ? 'data: [DONE]\n\n' : '}';
@@ -60,7 +61,7 @@ describe('the proxy', () => {
         left -= 1;
         const text = await ask(body, agent).catch(() => '');
         if (!text.includes('Hello') || !text.endsWith(last)) lost += 1;
-        // What the harness remembers is not to be what grows.
+        // The records of the harness must not grow.
         if (upstream.received.length > 1000) upstream.forget();
       }
     };

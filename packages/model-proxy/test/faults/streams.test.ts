@@ -1,4 +1,4 @@
-/** Streams that an upstream cuts, delays or spoils. */
+/** Streams with faults of the upstream. */
 import { request, type IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
@@ -18,7 +18,7 @@ describe('a stream', () => {
   stopTime();
   const fixture = useProxy({ params: ['stream_timeout: 1', 'idle_timeout: 1'] });
 
-  it('that is cut into single bytes arrives event by event as it was', async () => {
+  it('in chunks of single bytes arrives unchanged, event by event', async () => {
     const text = `: ping\n\ndata: ${chunk('grüße 😀')}\r\n\r\nevent: x\nid: 7\nretry: 10\ndata:${chunk('b')}\n\ndata: [DONE]\n\n`;
     const bytes = [...Buffer.from(text)].map((byte): Step => ({ base64: Buffer.from([byte]).toString('base64') }));
     const answer = await fixture().stream(...bytes, end);
@@ -26,7 +26,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(text.replaceAll(`"${SAMPLE_MODEL}"`, `"${ANSWERED_MODEL}"`));
   });
 
-  it('is passed on event by event as it arrives, not at its end', async () => {
+  it('is forwarded event by event, not at its end', async () => {
     const { upstream, stream } = fixture();
     const answer = await stream(event(chunk('a')), { gate: 'second' }, event(chunk('b')), { gate: 'third' }, done, end);
     const arrived = (count: number) =>
@@ -42,7 +42,7 @@ describe('a stream', () => {
   });
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that breaks off (${cut}) between events ends with an error event, after everything that came`, async () => {
+    it(`that breaks off (${cut}) between events ends with an error event after all received events`, async () => {
       const answer = await fixture().stream(event(chunk('a')), event(chunk('b')), { cut });
       await answer.ended;
       const data = eventData(answer.text);
@@ -53,7 +53,7 @@ describe('a stream', () => {
       await fixture().works();
     });
 
-    it(`that breaks off (${cut}) within an event never passes half an event for a whole one`, async () => {
+    it(`that breaks off (${cut}) inside an event does not forward the incomplete event`, async () => {
       const answer = await fixture().stream(event(chunk('a')), { write: `data: ${chunk('b').slice(0, -9)}` }, { cut });
       await answer.ended;
       const data = eventData(answer.text);
@@ -70,14 +70,14 @@ describe('a stream', () => {
     });
   }
 
-  it('that ends without [DONE] ends so for the client where it has told why it finished: nothing is made up', async () => {
+  it('that ends with a finish_reason but without [DONE] is forwarded unchanged', async () => {
     const last = chunk('a').replace('}]}', ',"finish_reason":"stop"}]}');
     const answer = await fixture().stream(event(last), end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${last.replace(SAMPLE_MODEL, ANSWERED_MODEL)}\n\n`);
   });
 
-  it('that ends in good order in the middle of an answer is not taken for a whole one', async () => {
+  it('that ends in order in the middle of an answer is reported as incomplete', async () => {
     const answer = await fixture().stream(event(chunk('a')), end);
     expect(await answer.ended).toBe('whole');
     const [first, error = ''] = eventData(answer.text);
@@ -90,7 +90,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(`data: ${answered('a')}\n\ndata: [DONE]`);
   });
 
-  it('that goes silent ends with a time-out as an error event, and the upstream is left', async () => {
+  it('that goes silent ends with a timeout as an error event, and the upstream request ends', async () => {
     const { upstream, stream } = fixture();
     const answer = await stream(event(chunk('a')), { hang: true });
     await waitFor(
@@ -105,7 +105,7 @@ describe('a stream', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('that never starts is a 408 in JSON, and the upstream is left', async () => {
+  it('that never starts is a 408 in JSON, and the upstream request ends', async () => {
     const { upstream, stream } = fixture();
     const answering = stream({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -116,7 +116,7 @@ describe('a stream', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('that is slow, each event within the bound, lives longer than the bound', async () => {
+  it('may last longer than the timeout if each event is in time', async () => {
     const { upstream, stream } = fixture();
     const texts = ['0', '1', '2', '3'];
     const answer = await stream(...texts.flatMap((text) => [event(chunk(text)), { gate: text }]), done, end);
@@ -132,7 +132,7 @@ describe('a stream', () => {
     expect(eventData(answer.text)).toEqual([...texts.map(answered), '[DONE]']);
   });
 
-  it('of events that are no JSON passes as it is', async () => {
+  it('of events that are not JSON is forwarded unchanged', async () => {
     const garbage =
       'data: {"model": "x\n\ndata: <html>\n\nnonsense without a colon\n\ndata: \n\n\n\n:\n\ndata: [DONE]\n\n';
     const answer = await fixture().stream({ write: garbage }, end);
@@ -140,7 +140,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(garbage);
   });
 
-  it('of bytes that are no text passes as it is', async () => {
+  it('of binary bytes is forwarded unchanged', async () => {
     const bytes = Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0a, 0x0a]);
     const answer = await fixture().stream({ base64: bytes.toString('base64') }, event(chunk('a')), done, end);
     expect(await answer.ended).toBe('whole');
@@ -148,22 +148,22 @@ describe('a stream', () => {
     expect(Buffer.concat(answer.pieces).equals(Buffer.concat([bytes, rest]))).toBe(true);
   });
 
-  it('with one event of megabytes arrives whole', async () => {
+  it('with an event of megabytes arrives complete', async () => {
     const answer = await fixture().stream(event(chunk('x'.repeat(5_000_000))), done, end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${answered('x'.repeat(5_000_000))}\n\ndata: [DONE]\n\n`);
   });
 
-  it('with an error among its events passes the error on', async () => {
+  it('with an error among its events forwards the error', async () => {
     const error = '{"error":{"message":"out of memory","type":"server_error","param":null,"code":"oom"}}';
     const answer = await fixture().stream(event(chunk('a')), event(error), end);
     expect(await answer.ended).toBe('whole');
     expect(eventData(answer.text)).toEqual([answered('a'), error]);
   });
 
-  it('is held up by a client that does not read, and no proxy takes it all', async () => {
+  it('pauses while the client does not read, and the proxy does not store it', async () => {
     const { upstream, proxy, works } = fixture();
-    // More than the systems' buffers of two connections hold: 37 MB each where they are large.
+    // More than the kernel buffers of two connections can store, which is up to 37 MB each.
     const piece = { write: `data: ${chunk('y'.repeat(100_000))}\n\n`, times: 1500 };
     const script: readonly Step[] = [piece, done, end];
     const sent = request(`${proxy.url}/v1/chat/completions`, {
@@ -177,7 +177,7 @@ describe('a stream', () => {
     });
     const written = () => upstream.last.sent.reduce((sum, bytes) => sum + bytes.length, 0);
     expect(await settled(written, () => 'the upstream goes on writing')).toBeLessThan(130_000_000);
-    // Longer than an upstream may be silent: it is not its silence.
+    // Longer than the idle timeout: the pause is not the upstream's fault.
     await passTime(2000);
     let length = 0;
     for await (const bytes of response as AsyncIterable<Buffer>) length += bytes.length;

@@ -1,4 +1,6 @@
-/** Certificates that are wrong, missing, or changed while the proxy is at work; plain and streamed calls alike. */
+/**
+ * Certificates that are invalid, missing or changed at run time, for plain and streamed requests.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -31,7 +33,7 @@ describe('TLS to an upstream', () => {
     proxies.push(proxy);
     return proxy;
   };
-  /** Statuses of a plain and of a streamed call, and the message of the error of either. */
+  /** Sends a plain and a streamed request. @returns both statuses and error messages. */
   const ask = async (proxy: TestProxy): Promise<readonly (readonly [number, string])[]> =>
     Promise.all(
       [false, true].map(async (stream) => {
@@ -49,7 +51,7 @@ describe('TLS to an upstream', () => {
     [500, expect.stringMatching(message)],
   ];
 
-  it("of a deployment's own CA bundle holds for it alone, over the general one", async () => {
+  it("with a deployment's CA bundle ignores the general bundle, only for this deployment", async () => {
     const other = await serve();
     expect(await ask(await start(sampleConfig(other).replace(other.caFile, good.caFile)))).toEqual(
       refused(/certificate/),
@@ -61,13 +63,13 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(own))).toEqual(served);
   });
 
-  it('is not looked at where ssl_verify is false', async () => {
+  it('is not verified with ssl_verify: false', async () => {
     const old = await serve({ certificate: (_folder, authority) => authority.issue('old', { expired: true }) });
     expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: false'] })))).toEqual(served);
     expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: "False"'] })))).toEqual(served);
   });
 
-  it('shows a client certificate to who wants one, and says so where it has none', async () => {
+  it('sends a client certificate if required, and the error asks for it if there is none', async () => {
     const strict = await serve({ clientCertificates: true });
     const { certFile, keyFile } = await strict.authority.issue('client', { hosts: ['proxy.test'] });
     const shown = [`ssl_certificate: ${certFile}`, `ssl_certificate_key: ${keyFile}`];
@@ -78,7 +80,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(sampleConfig(strict)))).toEqual(refused(/certificate|Connection error/));
   });
 
-  it('to a port that speaks plain HTTP is a 500, as is HTTP to one that speaks TLS', async () => {
+  it('to a plain HTTP port is a 500, and so is HTTP to a TLS port', async () => {
     const plain = await serve({ secure: false });
     const encrypted = sampleConfig(plain).replace('http://', 'https://');
     expect(await ask(await start(encrypted))).toEqual(refused(/Connection error/));
@@ -94,18 +96,18 @@ describe('TLS to an upstream', () => {
     writeFileSync(bundle, readFileSync(other.caFile));
     const proxy = await start(sampleConfig(good).replace(good.caFile, bundle));
     expect(await ask(proxy)).toEqual(refused(/bundle\.pem/));
-    // Both authorities in one file, as bundles are.
+    // A bundle with both authorities.
     writeFileSync(bundle, readFileSync(other.caFile, 'utf8') + readFileSync(good.caFile, 'utf8'));
     proxy.reload();
     expect(await ask(proxy)).toEqual(served);
   });
 
-  it('is agreed on once for many requests, one after the other', async () => {
+  it('needs a single handshake for many consecutive requests', async () => {
     const upstream = await serve();
     const proxy = await start(sampleConfig(upstream));
     for (let round = 0; round < 20; round++) await ask(proxy);
     expect(upstream.received).toHaveLength(40);
-    // A plain and a streamed call at a time.
+    // A plain and a streamed request at the same time.
     expect(upstream.connections).toBeLessThanOrEqual(2);
   });
 });

@@ -1,4 +1,4 @@
-/** Upstreams that refuse, break, spoil their answers or are not there. */
+/** Upstreams that reject requests, break off, send invalid answers, or are down. */
 import { describe, expect, it } from '@jest/globals';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import type { Step } from '../harness/script.js';
@@ -46,7 +46,7 @@ describe('an upstream', () => {
     [503, '{"error":{"message":null}}'],
     [529, '['],
   ] as const) {
-    it(`that answers ${status} with ${JSON.stringify(body)} is told in OpenAI's shape with that status`, async () => {
+    it(`that answers ${status} with ${JSON.stringify(body)} becomes an error in OpenAI's shape with that status`, async () => {
       const answer = await fixture().ask(
         { head: status, headers: JSON_TYPE },
         ...(body === '' ? [] : [{ write: body }]),
@@ -65,7 +65,7 @@ describe('an upstream', () => {
       await works();
     });
 
-    it(`that breaks off (${cut}) within its answer is never taken for a whole one`, async () => {
+    it(`that breaks off (${cut}) inside its answer is reported as incomplete`, async () => {
       const { ask, works } = fixture();
       const half = `{"model":"${SAMPLE_MODEL}","choices":[`;
       const answered = await ask(
@@ -76,13 +76,13 @@ describe('an upstream', () => {
         ({ status, text }) => [status, errorOf(text).code],
         (error: unknown) => (error as Error).message,
       );
-      // It was not streamed, so that nothing of it has gone to the client yet; were it, the connection must break.
+      // The answer is no stream, so the client has no byte of it yet.
       expect(answered).toEqual([500, '500']);
       await works();
     });
   }
 
-  it('that speaks no HTTP is a 500', async () => {
+  it('that does not speak HTTP is a 500', async () => {
     const { ask, works } = fixture();
     for (const raw of [
       'SSH-2.0-OpenSSH\r\n',
@@ -96,21 +96,21 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('whose chunked encoding is broken is a 500', async () => {
+  it('whose chunked encoding is invalid is a 500', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
     const { status, text } = await fixture().ask({ raw: `${head}5\r\n{"mod\r\nzz\r\n` }, { cut: 'close' });
     expect([status, errorOf(text).code]).toEqual([500, '500']);
   });
 
-  it('that answers more than it said does not spoil the next answer', async () => {
+  it('that sends more than it announced does not affect the next answer', async () => {
     const { ask, works } = fixture();
     const surplus =
       'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen';
-    await ask({ raw: surplus }, { hang: true }).catch(() => undefined); // either way is right for this one
+    await ask({ raw: surplus }, { hang: true }).catch(() => undefined); // both results are valid for this request
     for (let round = 0; round < 5; round++) await works();
   });
 
-  it('whose answer is JSON of another shape passes as it is', async () => {
+  it('whose answer is JSON of another shape is forwarded unchanged', async () => {
     for (const text of ['[1,2]', '{"model": 5}', '{"a":{"model":"b"}}', 'null', '"text"', ' {} ']) {
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, { write: text }, end);
       expect([answer.status, answer.text]).toEqual([200, text]);
@@ -125,7 +125,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('that takes too long is a 408 that names the bound, and is left', async () => {
+  it('that takes too long is a 408 that names the timeout, and its request ends', async () => {
     const { ask, upstream, works } = fixture();
     const asked = ask({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -140,7 +140,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('that stops within its answer is a 408 or a broken connection, never half an answer', async () => {
+  it('that stops inside its answer is a 408 or a closed connection, never an incomplete answer', async () => {
     const { ask, upstream } = fixture();
     const asked = ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
       ({ status, text }) => [status, errorOf(text).code],
@@ -153,7 +153,7 @@ describe('an upstream', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('with interim answers before its answer is answered once', async () => {
+  it('may send interim answers before its answer', async () => {
     const raw =
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
     const { status, text } = await fixture().ask({ raw }, { hang: true });
@@ -161,25 +161,25 @@ describe('an upstream', () => {
   });
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that ends (${cut}) a connection which it seemed to keep loses no request that came just then`, async () => {
+    it(`that ends (${cut}) an idle connection loses no request that comes at the same time`, async () => {
       const { ask, works } = fixture();
       const raw = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
       for (let round = 0; round < 40; round++) {
-        // Before, while and after the next request is on its way.
+        // Before, during and after the next request.
         expect((await ask({ raw }, ...(round % 4 === 0 ? [] : [{ waitMs: round % 4 }]), { cut })).text).toBe('{}');
         await works();
       }
     });
   }
 
-  it('that redirects is not followed: its key goes to nobody else', async () => {
+  it('that redirects is not followed, so that no other server gets its key', async () => {
     const { ask, upstream } = fixture();
     const { status } = await ask({ head: 307, headers: { location: `${upstream.apiBase}/chat/completions` } }, end);
     expect(status).toBeGreaterThanOrEqual(300);
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('that is down is a 500 that names it, and serves again once it is back', async () => {
+  it('that is down is a 500 that names it, and serves again after its restart', async () => {
     const { ask, stream, upstream, works } = fixture();
     await works();
     await upstream.stop();
@@ -192,7 +192,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('that restarts under load fails only what it had begun', async () => {
+  it('that restarts under load fails only requests in flight', async () => {
     const { ask, upstream, works } = fixture();
     await Promise.all(Array.from({ length: 20 }, works));
     const hanging = Array.from({ length: 20 }, () => ask({ hang: true }));
