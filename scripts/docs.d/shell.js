@@ -134,7 +134,8 @@ export class Service {
   async interrupt() {
     if (!this.#ended) {
       const exit = once(this.#process, 'exit');
-      process.kill(-this.#process.pid, 'SIGINT');
+      // Number, because the lint does not always infer the type of an id.
+      process.kill(-Number(this.#process.pid), 'SIGINT');
       await exit;
     }
     return this.#process.exitCode ?? this.#process.signalCode;

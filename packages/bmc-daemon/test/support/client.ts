@@ -33,6 +33,8 @@ export async function serve(
 ): Promise<Client> {
   // As in server/listener.ts: the app says so itself.
   const server = createServer({ requireHostHeader: false }, listener);
+  // A loaded machine may reuse a connection at the moment at which the server closes it as idle.
+  server.keepAliveTimeout = 0;
   prepare(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
