@@ -1,4 +1,4 @@
-/** A raw upstream and a proxy before it, for the suites of this folder. */
+/** Starts a raw upstream and a proxy for the suites of this folder. */
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { startTestProxy, type TestProxy, type TestProxyOptions } from '../harness/proxy.js';
 import { RAW_KEY, RawUpstream, type RawUpstreamOptions } from './raw-upstream.js';
@@ -8,12 +8,12 @@ export interface RawFixture {
   readonly proxy: TestProxy;
 }
 
-/** One entry of `model_list`, open for raw pass-through. */
+/** Returns an entry of `model_list` with use_in_pass_through. */
 export function entry(name: string, model: string, upstream: RawUpstream, more: readonly string[] = []): string {
   return closedEntry(name, model, upstream, ['use_in_pass_through: true', ...more]);
 }
 
-/** One entry of `model_list` that says nothing about raw pass-through. */
+/** Returns an entry of `model_list` without use_in_pass_through. */
 export function closedEntry(name: string, model: string, upstream: RawUpstream, more: readonly string[] = []): string {
   return [
     `  - model_name: ${name}`,
@@ -47,7 +47,7 @@ export function bothProviders(
   );
 }
 
-/** Starts both for the suite that calls it, and ends them. */
+/** Starts both before a suite, and closes them after it. */
 export function useRawProxy(options: RawFixtureOptions = {}): () => RawFixture {
   let fixture: RawFixture;
   beforeAll(async () => {

@@ -1,6 +1,7 @@
 /**
- * WebSockets whose sides send anything once the handshake is over. The proxy passes bytes on as they are: each side gets all of the
- * other's bytes and none of another connection's, and no byte ends the process. RACKLESS_SEED says where the seeds begin.
+ * WebSockets whose sides send anything once the handshake is over. The proxy passes bytes on as
+ * they are: each side gets all of the other's bytes and none of another connection's, and no byte
+ * ends the process. RACKLESS_SEED says where the seeds begin.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -44,7 +45,7 @@ function frame(random: Random, first: number, length: number): Buffer {
   return Buffer.concat([Buffer.from([...head, ...mask]), Buffer.alloc(length, random.integer(256))]);
 }
 
-/** What a side sends, in the pieces that it writes. */
+/** The chunks that a side sends. */
 function piecesOf(seed: number): readonly Buffer[] {
   const random = seededRandom(seed);
   const bytes = Buffer.concat(Array.from({ length: 1 + random.integer(12) }, () => random.pick(frames)(random)));
@@ -64,7 +65,7 @@ async function send(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
   }
 }
 
-/** What has come to one side, behind its head. */
+/** The bytes that a side received after the head. */
 class Received {
   #bytes = Buffer.alloc(0);
 
@@ -85,7 +86,7 @@ class Received {
 }
 
 describe('after the handshake of a WebSocket', () => {
-  /** The upstream's ends, by the number in their URL. */
+  /** The upstream's sockets, by the number in their URL. */
   const upstreams = new Map<number, Received>();
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
@@ -106,7 +107,8 @@ describe('after the handshake of a WebSocket', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo; // it listens at TCP
     const params = `{model: openai/m, api_base: 'http://127.0.0.1:${port}/v1', api_key: k}`;
-    // Seconds that connections have when the proxy leaves: some of these stand in a frame that never ends.
+    // Seconds that connections have when the proxy leaves: some of these stand in a frame that
+    // never ends.
     const environment = { DRAIN_TIMEOUT: '1' };
     proxy = await startTestProxy(`model_list: [{model_name: m, litellm_params: ${params}}]\n`, { environment });
   });
@@ -115,7 +117,7 @@ describe('after the handshake of a WebSocket', () => {
     server.close();
   });
 
-  /** Opens a connection and sends. @returns what its client has received. */
+  /** Opens a connection and sends bytes. @returns the bytes that the client received. */
   const open = async (number: number): Promise<Received> => {
     const socket = connect(proxy.port, '127.0.0.1');
     sockets.add(socket);
@@ -131,7 +133,7 @@ describe('after the handshake of a WebSocket', () => {
     return received;
   };
 
-  /** Waits until a side has as many bytes as it is to get. @returns whether they are the right ones. */
+  /** Waits until a side has the expected number of bytes. @returns whether they are correct. */
   const isSame = async (number: number, side: Received | undefined, sent: readonly Buffer[]): Promise<boolean> => {
     const expected = Buffer.concat(sent);
     const behind = await waitFor(
@@ -152,7 +154,7 @@ describe('after the handshake of a WebSocket', () => {
         if (!(await isSame(number, client, piecesOf(2 * number)))) wrong.push(`RACKLESS_SEED=${number}: the client`);
         if (!(await isSame(number, upstreams.get(number), piecesOf(2 * number + 1))))
           wrong.push(`RACKLESS_SEED=${number}: the upstream`);
-        // Most go away as well as they can; some are left in the middle.
+        // Most connections close in order; some break off.
         if (number % 3 === 0) client.socket.resetAndDestroy();
         else if (number % 3 === 1) client.socket.end();
         else upstreams.get(number)?.socket.destroy();
@@ -164,7 +166,7 @@ describe('after the handshake of a WebSocket', () => {
     expect(proxy.logged().filter((line) => /answering a request failed|nobody expected/.test(line))).toEqual([]);
   }, 300_000);
 
-  it('a proxy that leaves ends them wherever they stand', async () => {
+  it('a shutdown of the proxy ends them in any state', async () => {
     const ends = await Promise.all(
       Array.from({ length: AT_ONCE }, async (_, index) => {
         const number = SEED + CONNECTIONS + index;

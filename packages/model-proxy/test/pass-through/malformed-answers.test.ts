@@ -1,4 +1,7 @@
-/** Answers to raw requests and WebSocket handshakes that Node's client accepts and that no client can be sent. */
+/**
+ * Answers to raw requests and WebSocket handshakes that Node's client accepts, but that the proxy
+ * must not forward.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { errorOf } from '../faults/fixture.js';
 import { call, exchangeBytes } from '../harness/call.js';
@@ -9,7 +12,10 @@ import { HEAD_END, ScriptedServer } from '../upstream/scripted-server.js';
 const closing = closingAfterEach();
 const KEY = 'sk-upstream-0123456789';
 
-/** A proxy whose upstream answers every request with these bytes and closes the connection, but `/good` as it should. */
+/**
+ * Starts a proxy whose upstream answers all requests with these bytes and closes the connection,
+ * except `/good`.
+ */
 async function proxyBefore(bytes: string) {
   const server = closing(
     await ScriptedServer.start(({ socket, text }) => {
@@ -59,7 +65,7 @@ describe('an upstream of raw requests', () => {
     ['an answer', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n'],
     ['an error', 'HTTP/1.1 401 No\r\ncontent-length: 2\r\n'],
     ['a handshake', 'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\n'],
-  ])('that repeats its key in the headers of %s does not tell it to the client', async (what, head) => {
+  ])('that repeats its key in the headers of %s does not reveal it to the client', async (what, head) => {
     const { proxy, get } = await proxyBefore(`${head}x-echo: Bearer ${KEY}\r\nlocation: /?key=${KEY}\r\n\r\nok`);
     const headers =
       what === 'a handshake'
@@ -95,14 +101,14 @@ describe('an upstream of WebSockets', () => {
     expect(await works()).toBe('good');
   });
 
-  it('may refuse with a long body, which the client gets whole', async () => {
+  it('may reject with a long body, which the client gets completely', async () => {
     const page = 'x'.repeat(1_000_000);
     const { proxy } = await proxyBefore(`HTTP/1.1 403 No\r\ncontent-length: ${page.length}\r\n\r\n${page}`);
     const answer = await exchangeBytes(proxy.port, handshake);
     expect([answer.slice(0, 13), answer.endsWith(page)]).toEqual(['HTTP/1.1 403 ', true]);
   });
 
-  it('may name headers as JavaScript names members of every object', async () => {
+  it('may use header names such as __proto__', async () => {
     const head =
       'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\n__proto__: a\r\nconstructor: b\r\n\r\n';
     const { proxy } = await proxyBefore(head);

@@ -20,7 +20,7 @@ const closing = closingAfterEach();
 
 const get = (path: string) => call(fixture().proxy.url + path, { method: 'GET' });
 
-/** A proxy of its own with one model of OpenAI. */
+/** Starts a proxy with an OpenAI model. */
 async function proxyWith(params: readonly string[], options: TestProxyOptions = {}, apiBase?: string) {
   const { upstream } = fixture();
   const model = entry('gpt', 'openai/x', upstream, params);
@@ -32,7 +32,7 @@ async function proxyWith(params: readonly string[], options: TestProxyOptions = 
 const messageOf = ({ text }: { text: string }) => errorOf(text).message;
 
 describe('an upstream of raw requests', () => {
-  it('that can not be reached is a 500 that says why', async () => {
+  it('that cannot be reached is a 500 with the reason', async () => {
     const listening = createTcpServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const { port } = listening.address() as AddressInfo; // it listens at TCP
@@ -50,7 +50,7 @@ describe('an upstream of raw requests', () => {
     ]);
   });
 
-  it('is checked against the CA bundle of its deployment, by which the error goes', async () => {
+  it('is verified with the CA bundle of its deployment, which the error names', async () => {
     const { get: trusting } = await proxyWith(['ssl_verify: true']);
     const answer = await trusting();
     expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringContaining('the built-in authorities')]);
@@ -60,7 +60,7 @@ describe('an upstream of raw requests', () => {
     expect((await byVariable.get()).status).toBe(200);
   });
 
-  it('is shown the client certificate of its deployment', async () => {
+  it('gets the client certificate of its deployment', async () => {
     const strict = closing(await RawUpstream.start({ clientCertificates: true }));
     const { certFile, keyFile } = await strict.authority.issue('client');
     const withIt = entry('gpt', 'openai/x', strict, [
@@ -73,7 +73,7 @@ describe('an upstream of raw requests', () => {
     expect(messageOf(await call(`${without.url}/openai/v1/x`, { method: 'GET' }))).toContain('client certificate');
   });
 
-  it('may have another certificate after a reload, and connections with the former one are not used', async () => {
+  it('may have another certificate after a reload, and connections with the old one are not reused', async () => {
     const { upstream } = fixture();
     const bundle = join(upstream.folder, 'changing.pem');
     copyFileSync(upstream.caFile, bundle);
@@ -107,7 +107,7 @@ describe('an upstream of raw requests', () => {
     );
   });
 
-  it('that answered while this process was held up has answered in time', async () => {
+  it('that answered while this process was blocked has answered in time', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { get: ask } = await proxyWith(['first_byte_timeout: 0.2', 'idle_timeout: 0.2'], {}, server.apiBase);
     const asked = ask();
@@ -140,7 +140,7 @@ describe('an upstream of raw requests', () => {
     expect(upstream.last.headers[name]).toBeUndefined();
   });
 
-  it('is not asked where the client bounds it by no number', async () => {
+  it("gets no request if the client's timeout is not a number", async () => {
     const { proxy, upstream } = fixture();
     const answer = await call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { 'x-litellm-timeout': 'soon' } });
     expect([answer.status, messageOf(answer)]).toEqual([
@@ -169,7 +169,7 @@ describe('an upstream of raw requests', () => {
     silent.close();
   });
 
-  it('that falls silent in the middle of its answer is cut off after idle_timeout', async () => {
+  it('that goes silent in the middle of its answer is closed after idle_timeout', async () => {
     const { upstream } = fixture();
     upstream.intercept = (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/plain' }).write('half');
@@ -187,7 +187,7 @@ describe('an upstream of raw requests', () => {
     );
   });
 
-  it.each(['breaks off', 'is reset'])('whose answer %s is cut off at the client, not ended', async (how) => {
+  it.each(['breaks off', 'is reset'])('whose answer %s is incomplete at the client, too', async (how) => {
     const { upstream, proxy } = fixture();
     for (const headers of [{ 'content-length': '100' }, {}]) {
       upstream.intercept = (_request, response) => response.writeHead(200, headers).write('half');
@@ -217,7 +217,7 @@ describe('an upstream of raw requests', () => {
     server.close();
   });
 
-  it('is reached by way of a forward proxy: a tunnel for https, whole URLs for http, each with its account', async () => {
+  it('is reached through a forward proxy: a tunnel for https, absolute URLs for http, each with its account', async () => {
     const asked: string[] = [];
     const forward = createServer((request, response) => {
       asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
@@ -259,7 +259,7 @@ describe('an upstream of raw requests', () => {
 });
 
 describe('a client of raw requests', () => {
-  it.each(['before the answer', 'in its middle'])('that goes %s ends the request upstream', async (when) => {
+  it.each(['before the answer', 'in its middle'])('that closes %s ends the request upstream', async (when) => {
     const { proxy, upstream } = fixture();
     upstream.intercept = (_request, response) => {
       if (when === 'in its middle')
@@ -280,7 +280,7 @@ describe('a client of raw requests', () => {
     );
   });
 
-  it('that goes in the middle of its upload ends it upstream', async () => {
+  it('that closes in the middle of its upload ends it upstream', async () => {
     const { proxy, upstream } = fixture();
     const socket = connect(proxy.port, '127.0.0.1');
     const body = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nhalf';
@@ -299,7 +299,7 @@ describe('a client of raw requests', () => {
     expect(seen.body).toBeUndefined();
   });
 
-  it('hears the answer of an upstream that does not want the rest of an upload', async () => {
+  it('gets the answer of an upstream that rejects an upload early', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = (request, response) => {
       response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });
@@ -314,7 +314,7 @@ describe('a client of raw requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*too large/i);
   });
 
-  it('that waits for leave gets it once it is clear that it may send, and not otherwise', async () => {
+  it('that waits for 100 Continue gets it only after its request was accepted', async () => {
     const { proxy, upstream } = fixture();
     const wait = (path: string, method: string) =>
       exchangeBytes(
@@ -329,7 +329,7 @@ describe('a client of raw requests', () => {
     expect(upstream.seen.every(({ headers }) => headers.expect === undefined)).toBe(true);
   });
 
-  it('that reads slowly holds its upstream up', async () => {
+  it('that reads slowly pauses its upstream', async () => {
     const { proxy, upstream } = fixture();
     let written = 0;
     const size = 64 * 1024 * 1024;
@@ -364,8 +364,8 @@ describe('a client of raw requests', () => {
   });
 });
 
-describe('OpenAI by the environment', () => {
-  it('serves /openai/… where no model of it is configured', async () => {
+describe('OpenAI of the environment', () => {
+  it('serves /openai/… without a configured OpenAI model', async () => {
     const plain = closing(await RawUpstream.start({ secure: false, apiKey: 'sk-of-environment' }));
     const { upstream } = fixture();
     const environment = { OPENAI_API_KEY: 'sk-of-environment', OPENAI_API_BASE: plain.apiBase };

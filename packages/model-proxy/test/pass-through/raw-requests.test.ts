@@ -45,7 +45,7 @@ describe('a raw request', () => {
     ['/openai/v1/x?api-key=client&api_key=client&a=1', '/v1/x?a=1'],
     ['/vllm/pooling?model=oss', '/pooling?model=org%2Foss-upstream'],
     ['/vllm/pooling?model=closed', '/pooling?model=closed'],
-  ])('%s comes as %s', async (path, expected) => {
+  ])('%s arrives as %s', async (path, expected) => {
     const answer = await ask(path);
     expect([answer.status, answer.json()]).toEqual([200, { method: 'GET', url: expected, length: 0 }]);
   });
@@ -56,7 +56,7 @@ describe('a raw request', () => {
     expect(answer.text === '').toBe(method === 'HEAD');
   });
 
-  it("carries the deployment's key and headers and nothing of the client's", async () => {
+  it("has the deployment's key and headers, and none of the client's", async () => {
     const answer = await ask('/openai/v1/x', {
       headers: { 'api-key': 'client', cookie: 'a=client', 'OpenAI-Beta': 'assistants=v2', 'x-request-id': 'mine-1' },
     });
@@ -74,7 +74,7 @@ describe('a raw request', () => {
     expect(JSON.stringify(upstream.last.rawHeaders)).not.toMatch(/client|sk-master/);
   });
 
-  it('is answered with the headers of both, each under its own name', async () => {
+  it('gets the headers of both, each under its own name', async () => {
     const answer = await ask('/openai/v1/x', { headers: { 'x-litellm-call-id': 'call-1', origin: 'https://page' } });
     const {
       date,
@@ -109,7 +109,7 @@ describe('a raw request', () => {
     });
   });
 
-  it('keeps its body byte for byte, JSON or not', async () => {
+  it('has an unchanged body, JSON or not', async () => {
     const body = '{ "model" : "gpt", "n": 1.0, "n": 2 } ';
     await ask('/openai/v1/chat/completions/x', { method: 'POST', body });
     expect(fixture().upstream.last.body?.text).toBe(body);
@@ -117,7 +117,7 @@ describe('a raw request', () => {
     expect(Buffer.from(fixture().upstream.last.body?.text ?? '', 'latin1')).toEqual(Buffer.from([0, 255, 13, 10]));
   });
 
-  it('for vLLM has a public name in its JSON replaced, and every other name left', async () => {
+  it('for vLLM has a public name in its JSON replaced, and other names unchanged', async () => {
     const sent = async (body: string) => {
       const answer = await ask('/vllm/score', {
         method: 'POST',
@@ -136,7 +136,7 @@ describe('a raw request', () => {
     expect(fixture().upstream.last.headers['content-length']).toBe('5');
   });
 
-  it('for vLLM is refused where two readers could see two models, or where it is too large to keep', async () => {
+  it('for vLLM is rejected if its model is ambiguous, or if it is too large', async () => {
     const json = { 'content-type': 'application/json' };
     const twice = await ask('/vllm/score', { method: 'POST', body: '{"model":"oss","model":"x"}', headers: json });
     expect([twice.status, errorOf(twice.text).param]).toEqual([400, 'model']);
@@ -145,7 +145,7 @@ describe('a raw request', () => {
     expect(fixture().upstream.seen).toEqual([]);
   });
 
-  it('needs the key of this proxy, without which nothing goes upstream', async () => {
+  it('needs the key of the proxy; without it, nothing goes upstream', async () => {
     const url = `${fixture().proxy.url}/openai/v1/models`;
     expect((await call(url, { method: 'GET' })).status).toBe(401);
     const wrong = await call(url, { method: 'GET', headers: { authorization: `Bearer ${RAW_KEY}` } });
@@ -153,7 +153,7 @@ describe('a raw request', () => {
     expect(fixture().upstream.seen).toEqual([]);
   });
 
-  it('of an unheard-of method is 405, and OPTIONS is answered here', async () => {
+  it('with an unknown method is 405, and the proxy answers OPTIONS', async () => {
     const refused = await ask('/openai/v1/x', { method: 'PROPFIND' });
     expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD, POST, PUT, PATCH, DELETE']);
     const options = await ask('/v1/files', { method: 'OPTIONS' });
@@ -172,7 +172,7 @@ describe('a raw request', () => {
     '/openai/a\\..\\admin',
     '/v1/files/../../admin',
     '//evil.example/openai',
-  ])('%s leads nowhere', async (path) => {
+  ])('%s is rejected', async (path) => {
     const { proxy, upstream } = fixture();
     const bytes = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\n\r\n`;
     const answer = await exchangeBytes(proxy.port, Buffer.from(bytes));
@@ -180,7 +180,7 @@ describe('a raw request', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('that names another host goes where the configuration says', async () => {
+  it('with another host goes to the configured host', async () => {
     const { proxy, upstream } = fixture();
     const bytes = `GET http://evil.example/openai//v1/x HTTP/1.1\r\nhost: evil.example\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\n\r\n`;
     const answer = await exchangeBytes(proxy.port, Buffer.from(bytes));
@@ -212,7 +212,7 @@ describe('a raw request', () => {
     expect(statuses).toContain(429);
   });
 
-  it('gives back errors and redirects of the upstream as they are', async () => {
+  it('gets errors and redirects of the upstream unchanged', async () => {
     const { upstream } = fixture();
     const missing = await ask('/openai/v1/files/none');
     expect([missing.status, missing.json()]).toEqual([
@@ -230,7 +230,7 @@ describe('a raw request', () => {
     expect([moved.headers['set-cookie'], moved.headers['www-authenticate']]).toEqual([undefined, undefined]);
   });
 
-  it('streams its answer as it comes, compressed or not', async () => {
+  it('streams its answer while it arrives, compressed or not', async () => {
     const { upstream } = fixture();
     upstream.intercept = (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'x-own' });
@@ -245,7 +245,7 @@ describe('a raw request', () => {
     ]);
   });
 
-  it('is in the log and in the metrics as what it is', async () => {
+  it('is in the log and in the metrics', async () => {
     const { proxy } = fixture();
     await ask('/openai/v1/log-me');
     // A client may have all bytes of an answer before the proxy has seen its end.
@@ -260,13 +260,13 @@ describe('a raw request', () => {
     expect(metrics.text).toMatch(/litellm_proxy_total_requests_metric_total\{[^}]*route="pass-through"[^}]*\} \d+/);
   });
 
-  it('keeps its connections upstream, and repeats what met one that had just been closed', async () => {
+  it('reuses connections, and is repeated if the upstream has just closed one', async () => {
     const { upstream } = fixture();
     await ask('/openai/v1/x');
     const before = upstream.connections;
     for (let round = 0; round < 5; round += 1) await ask('/openai/v1/x');
     expect(upstream.connections).toBe(before);
-    // The next request on that connection meets its end.
+    // The next request uses the closed connection.
     let met = 0;
     upstream.intercept = (request) => {
       met += 1;

@@ -1,4 +1,7 @@
-/** An upstream for what is passed through raw: HTTPS with a private authority, OpenAI's files and batches, an echo, WebSockets. */
+/**
+ * An upstream for what is passed through raw: HTTPS with a private authority, OpenAI's files and
+ * batches, an echo, WebSockets.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,7 +31,10 @@ export interface Seen {
   outcome: 'open' | 'answered' | 'aborted';
 }
 
-/** Answers in place of what the upstream would; the body has not been read yet. @returns whether it does. */
+/**
+ * Answers in place of what the upstream would; the body has not been read yet.
+ * @returns whether it does.
+ */
 export type Intercept = (request: IncomingMessage, response: ServerResponse, seen: Seen) => boolean;
 
 export interface RawUpstreamOptions {

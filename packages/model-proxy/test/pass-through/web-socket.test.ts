@@ -418,7 +418,10 @@ describe('a WebSocket', () => {
 
   describe('when the proxy ends', () => {
     const leaving = { code: 1001, reason: 'the proxy is shutting down' };
-    /** A proxy that tells WebSockets a second after it is told to end, and cuts them a second later: both when a test says so. */
+    /**
+     * A proxy that tells WebSockets a second after it is told to end, and cuts them a second later:
+     * both when a test says so.
+     */
     const shortLived = () => {
       const { upstream } = fixture();
       return startTestProxy(configOf(upstream, [entry('gpt', 'openai/x', upstream)]), {
