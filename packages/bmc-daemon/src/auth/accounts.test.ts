@@ -61,7 +61,7 @@ async function logIn(user: string, password: string): Promise<string> {
 }
 
 describe('accounts', () => {
-  it('are the users of the file, administrators as long as nothing else is known of them (S2)', () => {
+  it('are the users of the file, administrators as long as nothing else is known of them', () => {
     const [admin, eve] = accounts().list();
     expect(admin).toEqual({
       user: 'admin',
@@ -83,7 +83,7 @@ describe('accounts', () => {
     expect(accounts().find('__proto__')).toBeUndefined();
   });
 
-  it('are created, changed and removed, and everything else in the file stays, its mode included (S2)', async () => {
+  it('are created, changed and removed, and everything else in the file stays, its mode included', async () => {
     chmodSync(file, 0o640);
     await accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
@@ -99,7 +99,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('say why they can not be created or changed, and change nothing then (S2)', async () => {
+  it('say why they can not be created or changed, and change nothing then', async () => {
     const before = readFileSync(file, 'utf8');
     await expect(accounts().create({ ...newAccount, user: 'eve', roleId: 'ReadOnly' })).rejects.toEqual(
       fault('exists'),
@@ -116,7 +116,7 @@ describe('accounts', () => {
     expect([readFileSync(file, 'utf8'), state.state]).toEqual([before, initialAccessState]);
   });
 
-  it('name the file that can not be written, and keep nothing of a change that was not made (S2)', async () => {
+  it('name the file that can not be written, and keep nothing of a change that was not made', async () => {
     rmSync(folder, { recursive: true });
     const created = accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     await expect(created).rejects.toBeInstanceOf(PasswordFileWriteError);
@@ -124,7 +124,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('always leave an enabled administrator, also where two are asked for at once (S2)', async () => {
+  it('always leave an enabled administrator, also where two are asked for at once', async () => {
     await accounts().change('eve', { enabled: false });
     const refusal = fault('lastAdministrator');
     await expect(accounts().remove('admin')).rejects.toEqual(refusal);
@@ -140,7 +140,7 @@ describe('accounts', () => {
     ).toEqual(['eve']);
   });
 
-  it('follow htpasswd, and remember the role of who comes back (S2)', async () => {
+  it('follow htpasswd, and remember the role of who comes back', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
     execFileSync('htpasswd', ['-bB', file, 'carl', 'carrot'], { stdio: 'pipe' });
@@ -159,7 +159,7 @@ describe('accounts', () => {
     expect(accounts().find('eve')?.roleId).toBe('ReadOnly');
   });
 
-  it('that are disabled keep everybody out at once, whatever is remembered, and end their sessions (S2)', async () => {
+  it('that are disabled keep everybody out at once, whatever is remembered, and end their sessions', async () => {
     expect([await logIn('eve', 'apple'), await logIn('eve', 'apple')]).toEqual(['in', 'in']);
     expect(access.sessions.list()).toHaveLength(2);
     await accounts().change('eve', { enabled: false });
@@ -169,7 +169,7 @@ describe('accounts', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('whose password has to be changed may do nothing else, and not change it to what it was (S2)', async () => {
+  it('whose password has to be changed may do nothing else, and not change it to what it was', async () => {
     await accounts().change('eve', { passwordChangeRequired: true });
     expect(accounts().find('eve')?.who).toEqual({
       user: 'eve',
@@ -194,7 +194,7 @@ describe('locking accounts out', () => {
   const lockAfterThree = (settings: Partial<AccessSettings> = {}) =>
     access.changeSettings({ lockoutThreshold: 3, lockoutSeconds: 60, lockoutResetSeconds: 30, ...settings });
 
-  it('takes as many wrong passwords in a row as the threshold says, and lasts as long as it says (S2)', async () => {
+  it('takes as many wrong passwords in a row as the threshold says, and lasts as long as it says', async () => {
     lockAfterThree();
     expect(await logIn('eve', 'apple')).toBe('in');
     await wrong(2);
@@ -212,7 +212,7 @@ describe('locking accounts out', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('forgets wrong passwords after a while (S2)', async () => {
+  it('forgets wrong passwords after a while', async () => {
     lockAfterThree();
     await wrong(2);
     time += 30_001;
@@ -223,7 +223,7 @@ describe('locking accounts out', () => {
     expect(accounts().find('eve')?.locked).toBe(true);
   });
 
-  it('survives a restart, is ended by hand, and has no end of its own where it shall not reset (S2)', async () => {
+  it('survives a restart, is ended by hand, and has no end of its own where it shall not reset', async () => {
     lockAfterThree({ lockoutResets: false });
     await wrong(3);
     access = opened();
@@ -267,13 +267,13 @@ describe('locking accounts out', () => {
   it.each([
     ['the threshold is 0', { lockoutThreshold: 0 }],
     ['the duration is 0', { lockoutSeconds: 0, lockoutResetSeconds: 0 }],
-  ])('does not happen where %s (S2)', async (_, settings) => {
+  ])('does not happen where %s', async (_, settings) => {
     lockAfterThree(settings);
     await wrong(4);
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('does not count for users that there are not (S2)', async () => {
+  it('does not count for users that there are not', async () => {
     lockAfterThree();
     for (let attempt = 0; attempt < 4; attempt += 1) expect(await logIn('bob', 'x')).toBe('unknown user');
     expect(state.state.accounts).toEqual([]);
@@ -281,7 +281,7 @@ describe('locking accounts out', () => {
 });
 
 describe('roles', () => {
-  it('are the three of Redfish, and what administrators add (S2)', () => {
+  it('are the three of Redfish, and what administrators add', () => {
     access.roles.create('Nurse', ['Login']);
     expect(access.roles.list()).toEqual([
       {
@@ -297,7 +297,7 @@ describe('roles', () => {
     expect(() => access.roles.create('administrator', [])).toThrow('there is a role Administrator already');
   });
 
-  it('change what their accounts may do at once, and are removed when nobody has them (S2)', async () => {
+  it('change what their accounts may do at once, and are removed when nobody has them', async () => {
     access.roles.create('Nurse', ['Login']);
     await accounts().change('eve', { roleId: 'Nurse' });
     expect(accounts().find('eve')?.who.privileges).toEqual(new Set(['Login']));
@@ -314,7 +314,7 @@ describe('roles', () => {
     expect(accounts().find('eve')?.who.privileges).toEqual(new Set());
   });
 
-  it('that somebody took out of the state file give nothing (S2)', () => {
+  it('that somebody took out of the state file give nothing', () => {
     state.update((old) => ({
       ...old,
       accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],

@@ -43,7 +43,7 @@ export const featureSets = ['full', 'vmedia', 'minimum'] as const;
 const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 const logFormats = ['auto', 'json', 'text'] as const;
 
-/** The table, in the order of the documentation: first the nine settings of the specification. */
+/** The table, in the order of the documentation: first the nine settings of the contract. */
 export const settingsTable = {
   listenIp: text({
     name: 'EMULATOR_LISTEN_IP',

@@ -1,4 +1,4 @@
-/** Reset actions beyond the rows of the specification. */
+/** Reset actions beyond the rows of the contract. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 

@@ -19,7 +19,7 @@ const specification = {
 };
 
 describe('the example configurations', () => {
-  it('gives the nine settings of the specification without a fault', () => {
+  it('gives the nine settings of the contract without a fault', () => {
     const loaded = example('bmc-daemon.conf');
     expect(loaded.faults).toEqual([]);
     expect(loaded.warnings).toEqual([]);

@@ -1,4 +1,4 @@
-/** Sections 1, 5 and 8 of the specification: the configuration file, one test per row, and authentication. */
+/** Contract, configuration, authentication and limits: one test per row. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';

@@ -1,4 +1,4 @@
-/** Sections 4 and 9 of the specification: endpoints and versioning, one test per row. */
+/** Contract, endpoints, errors and versioning: one test per row. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from './spec-daemon.js';
 

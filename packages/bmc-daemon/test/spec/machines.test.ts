@@ -1,4 +1,4 @@
-/** Section 1 of the specification: every machine of the host is a server and a controller. */
+/** Contract, machines: every machine of the host is a system and a manager. */
 import { describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';

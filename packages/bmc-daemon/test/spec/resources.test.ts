@@ -1,4 +1,4 @@
-/** Section 2 of the specification: the resources and their fields, one test per row. */
+/** Contract, resources and their properties: one test per row. */
 import { expect, it } from '@jest/globals';
 import { version } from '../../src/version.js';
 import { describeSpec, type Body } from './spec-daemon.js';

@@ -83,12 +83,12 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
 /** Of a manager, with the chassis of its machine. */
 function linksOf(path: string, { Links: links }: Body): Body {
   const chassis = { '@odata.id': path.replace('Managers', 'Chassis') };
-  return { ...(links as Body), ManagerForChassis: [chassis], 'ManagerForChassis@odata.count': 1 }; // Required by the specification.
+  return { ...(links as Body), ManagerForChassis: [chassis], 'ManagerForChassis@odata.count': 1 }; // Required by the contract.
 }
 
 /** The body as DMTF's validators want it: without what is deprecated and no profile asks for. */
 function withoutDeprecated({ '@odata.type': type, ...body }: Body): Body {
-  const without = (object: unknown, name: string): Body => ({ ...(object as Body), [name]: undefined }); // Objects of the specification.
+  const without = (object: unknown, name: string): Body => ({ ...(object as Body), [name]: undefined }); // Objects of the contract.
   const rest: Body = { '@odata.type': type, ...body };
   switch (String(type).split('.')[0]) {
     case '#ComputerSystem':

@@ -1,4 +1,4 @@
-/** Section 3 of the specification: states and transitions, one test per row. */
+/** Contract, states and transitions: one test per row. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from './spec-daemon.js';
 

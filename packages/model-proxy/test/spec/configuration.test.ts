@@ -1,4 +1,4 @@
-/** Section 1 of the specification: the configuration file row by row, how the proxy starts, and whom it trusts. */
+/** Contract, configuration: one test per row, the start, and trust in certificates. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Sections 4, 5, 8 and 9 of the specification: what requests may say, where they go, and with whose key. */
+/** Contract, requests: their fields, routes, keys, errors, limits and versioning. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { call, type Answer } from '../harness/call.js';
@@ -8,7 +8,7 @@ import { API_KEY, TestUpstream } from '../harness/upstream.js';
 const completion = { model: PUBLIC_MODEL, prompt: 'Tell me a story', max_tokens: 32, temperature: 0 };
 const chat = { model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'Tell me a story' }] };
 
-describe('the endpoints of the specification', () => {
+describe('the endpoints of the contract', () => {
   let upstream: TestUpstream;
   let proxy: TestProxy;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('the endpoints of the specification', () => {
   const post = (path: string, body: object | string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
     call(`${proxy.url}${path}`, { body, headers: { 'content-type': 'application/json', ...headers } });
   const content = (answer: Answer): unknown => {
-    const { choices } = answer.json() as { choices: readonly { message?: { content: unknown }; text?: unknown }[] }; // section 2
+    const { choices } = answer.json() as { choices: readonly { message?: { content: unknown }; text?: unknown }[] }; // a completion
     return choices[0]?.message?.content ?? choices[0]?.text;
   };
 

@@ -64,7 +64,7 @@ describe('the model of an answer', () => {
     expect(modelOf(first)).toBe(expected);
   });
 
-  it('has company of every nullable field of the specification with fill_null_fields, and of none without', async () => {
+  it('has every nullable field of the contract with fill_null_fields, and unchanged fields without', async () => {
     const chat =
       '{"id":"chatcmpl-1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}';
     const text =

@@ -1,5 +1,5 @@
 /**
- * The two objects of section 2 as an upstream may write them: every field of the tables, and spelled so that nobody who reads and
+ * The two objects of the contract as an upstream may write them: every field of the tables, and spelled so that nobody who reads and
  * writes JSON gives them back like this.
  */
 

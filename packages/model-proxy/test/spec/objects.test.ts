@@ -1,4 +1,4 @@
-/** Section 2 of the specification: a test for each field of both objects, plain and through the stream, through real HTTPS. */
+/** Contract, objects: a test for each field of both objects, plain and streamed, over real HTTPS. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { done, event } from '../harness/script.js';
 import { call, eventData, type Answer } from '../harness/call.js';
@@ -24,7 +24,7 @@ interface Answered {
   readonly sample: Readonly<Record<string, unknown>>;
 }
 
-describe('the objects of the specification', () => {
+describe('the objects of the contract', () => {
   let upstream: TestUpstream;
   let proxy: TestProxy;
   let chat: Answered;
