@@ -20,6 +20,12 @@ export interface Exchange {
   readonly query: string | undefined;
   /** The only properties that this PATCH may change; null: all. */
   readonly patchable: ReadonlySet<string> | null;
+  /**
+   * Returns the exchange with the current rights of the client. A body can arrive minutes after its
+   * head, and an administrator may have deleted the account in between.
+   * @throws {RedfishError} 401, 403, 503.
+   */
+  readonly reauthorize: () => Promise<Exchange>;
 }
 
 /** A POST, PATCH or DELETE that was carried out; an action is a change of its resource. */

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
-import { LoginRefused, stranger, type Authenticate } from './authenticate.js';
+import { LoginRefused, stranger, type Authenticate, type Authenticated } from './authenticate.js';
 import { createBodyReader } from './body.js';
 import { preconditionsOf, unconditional } from './conditions.js';
 import { createDocuments } from './documents.js';
@@ -136,9 +136,19 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       if ('refused' in who) throw new LoginRefused(who);
       user = who.user;
       if (user === null && who !== stranger) checkOpenOrigin(request);
-      const requester = new RequestRequester(who, requestId, request, response);
       const preconditions = preconditionsOf(request);
-      const exchange = { request, path, preconditions, query, requester, who, scope, patchable: null };
+      const isWhole = request.complete;
+      const exchangeOf = (client: Authenticated): Exchange => {
+        const requester = new RequestRequester(client, requestId, request, response);
+        return { request, path, preconditions, query, requester, who: client, scope, patchable: null, reauthorize };
+      };
+      const reauthorize = async (): Promise<Exchange> => {
+        const current = isWhole || who === stranger ? who : await authenticate(request);
+        if ('refused' in current) throw new LoginRefused(current);
+        const renewed = exchangeOf(current);
+        return match === undefined ? renewed : admit(match, renewed, request.method ?? '');
+      };
+      const exchange = exchangeOf(who);
       answer = await operate(match, reading, exchange);
     } catch (error) {
       failure = toRedfishError(error, { path });

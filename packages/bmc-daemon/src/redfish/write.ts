@@ -71,9 +71,10 @@ function patchOperation<Services>(
   };
   // Of two that come with the same ETag, the second has to see what the first one did.
   const turns = new OperationQueue();
-  return async (exchange, params) => {
+  return async (incoming, params) => {
+    const received = await receive(options.readBody(incoming.request));
+    const exchange = await incoming.reauthorize();
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
-    const received = await receive(options.readBody(exchange.request));
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
     const first = !turns.isBusy(self);
@@ -90,11 +91,12 @@ function postOperation<Services>(
   owner: BodyOwner,
   options: EndpointOptions<Services>,
 ): Operation {
-  return async (exchange, params) => {
+  return async (incoming, params) => {
+    const limit = post.open === true ? freeBodyBytes : undefined;
+    const received = await receive(options.readBody(incoming.request, limit));
+    const exchange = await incoming.reauthorize();
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
-    const limit = post.open === true ? freeBodyBytes : undefined;
-    const received = await receive(options.readBody(exchange.request, limit));
     const entity = await resource.load(request);
     // The target of an action has no ETag, and the ETag of a collection does not describe the new member. gofish sends the ETag
     // of the object that it read last. DSP0266 uses If-Match to protect an update (PATCH, PUT) only.
