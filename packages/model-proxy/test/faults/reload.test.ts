@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { call, eventData, open } from '../harness/call.js';
 import { ProxyProcess } from '../harness/process.js';
-import { PUBLIC_MODEL, sampleConfig, startTestProxy, type TestProxy } from '../harness/proxy.js';
+import {
+  PUBLIC_MODEL,
+  sampleConfig,
+  type SampleConfigOptions,
+  startTestProxy,
+  type TestProxy,
+} from '../harness/proxy.js';
 import { done, event, type Step } from '../harness/script.js';
 import { TestUpstream } from '../harness/upstream.js';
 import { waitFor } from '../harness/wait.js';
@@ -18,6 +24,10 @@ const EVENTS = 20;
 
 const chunk = (content: string) =>
   `{"model":"${SAMPLE_MODEL}","choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
+
+/** No time limit for connections: a loaded machine needs over 10 s for 150 TLS handshakes. */
+const unhurried = (upstream: TestUpstream, { params = [], ...rest }: SampleConfigOptions = {}) =>
+  sampleConfig(upstream, { ...rest, params: ['connect_timeout: 0', ...params] });
 
 describe('a reload under load', () => {
   let upstream: TestUpstream;
@@ -84,7 +94,7 @@ describe('a reload under load', () => {
   describe('in the process', () => {
     let proxy: TestProxy;
     beforeEach(async () => {
-      proxy = await startTestProxy(sampleConfig(upstream));
+      proxy = await startTestProxy(unhurried(upstream));
     });
     afterEach(() => proxy.close());
 
@@ -92,7 +102,7 @@ describe('a reload under load', () => {
       const under = await load(proxy.url, 'same');
       for (let round = 0; round < 10; round++) {
         proxy.configure(
-          sampleConfig(upstream, { params: [`weight: ${round + 1}`], settings: [`drop_params: ${round % 2 === 0}`] }),
+          unhurried(upstream, { params: [`weight: ${round + 1}`], settings: [`drop_params: ${round % 2 === 0}`] }),
         );
         proxy.reload();
       }
@@ -102,7 +112,7 @@ describe('a reload under load', () => {
 
     it('to another upstream lets old requests end at the old one, and sends new requests to the new one', async () => {
       const under = await load(proxy.url, 'other');
-      proxy.configure(sampleConfig(other));
+      proxy.configure(unhurried(other));
       proxy.reload();
       const { status } = await call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages } });
       expect([status, other.received.length]).toEqual([200, 1]);
@@ -112,7 +122,7 @@ describe('a reload under load', () => {
 
     it('that removes the model lets its requests end, and rejects new ones', async () => {
       const under = await load(proxy.url, 'away');
-      proxy.configure(sampleConfig(upstream).replace(PUBLIC_MODEL, 'another-model'));
+      proxy.configure(unhurried(upstream).replace(PUBLIC_MODEL, 'another-model'));
       proxy.reload();
       const { status, text } = await call(`${proxy.url}/v1/chat/completions`, {
         body: { model: PUBLIC_MODEL, messages },
@@ -128,7 +138,7 @@ describe('a reload under load', () => {
         'model_list: [',
         'model_list: 5',
         '',
-        sampleConfig(upstream).replace(upstream.caFile, '/nowhere/ca.pem'),
+        unhurried(upstream).replace(upstream.caFile, '/nowhere/ca.pem'),
       ]) {
         proxy.configure(broken);
         proxy.reload();
@@ -145,14 +155,14 @@ describe('a reload under load', () => {
   it('of the command by SIGHUP or by a changed file loses no request', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-'));
     const file = join(folder, 'config.yaml');
-    writeFileSync(file, sampleConfig(upstream));
+    writeFileSync(file, unhurried(upstream));
     const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
     try {
       const url = await proxy.address();
       const under = await load(url, 'signal');
       proxy.signal('SIGHUP');
       await proxy.said(/configuration reloaded/);
-      writeFileSync(file, `${sampleConfig(upstream)}# changed\n`);
+      writeFileSync(file, `${unhurried(upstream)}# changed\n`);
       await proxy.said(/configuration reloaded[^]*configuration reloaded/);
       upstream.gates.open('signal');
       expect(await under.faults()).toEqual([]);
@@ -165,7 +175,7 @@ describe('a reload under load', () => {
   it('SIGTERM lets streams end, takes no new connections, and ends with 0', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-drain-'));
     const file = join(folder, 'config.yaml');
-    writeFileSync(file, sampleConfig(upstream));
+    writeFileSync(file, unhurried(upstream));
     const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
     try {
       const url = await proxy.address();
