@@ -10,7 +10,6 @@ export const imageGenerations = defineEndpoint({
 /** Edits a picture. The request is a form. */
 export const imageEdits = defineEndpoint({ path: 'images/edits', mode: 'image_edit', requestBody: 'multipart' });
 /** Makes variations of a picture. The request is a form. */
-/** Makes variations of a picture. The request is a form. */
 export const imageVariations = defineEndpoint({
   path: 'images/variations',
   mode: 'image_edit',

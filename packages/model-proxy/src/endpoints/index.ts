@@ -12,7 +12,6 @@ import { responses } from './responses.js';
 import { classify, detokenize, pooling, score, tokenize } from './vllm.js';
 
 /** All endpoints, without those that `general_settings.forwarded_paths` adds. */
-/** All endpoints, without those that `general_settings.forwarded_paths` adds. */
 export const endpoints: readonly Endpoint[] = [
   chatCompletions,
   completions,

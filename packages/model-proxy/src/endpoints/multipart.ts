@@ -16,7 +16,6 @@ export interface FormField {
 }
 
 /** A complete form. */
-/** A complete form. */
 export interface Form {
   readonly fields: readonly FormField[];
   /** Offset of the first part's delimiter. Another part can be inserted here. */
@@ -43,7 +42,6 @@ export function boundaryOf(contentType: string): string | undefined {
   return match?.[1] ?? match?.[2];
 }
 
-/** Reads a form in chunks. */
 /** Reads a form in chunks. */
 export class MultipartScanner {
   readonly #delimiter: Buffer;

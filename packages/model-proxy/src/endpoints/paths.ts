@@ -15,7 +15,6 @@ export interface Target {
 }
 
 /** Finds endpoints by path. */
-/** Finds endpoints by path. */
 export interface Paths {
   /** Finds the usual spellings with a single table look-up. @param url as received. */
   exact(url: string): Target | undefined;
@@ -23,7 +22,6 @@ export interface Paths {
   match(path: string): Target | undefined;
 }
 
-/** Makes the look-up for a list of endpoints. */
 /** Makes the look-up for a list of endpoints. */
 export function createPaths(endpoints: readonly Endpoint[]): Paths {
   const table = new Map<string, Target>();

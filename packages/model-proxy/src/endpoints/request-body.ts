@@ -5,7 +5,6 @@ import type { BodyStream } from '../upstream/body-stream.js';
 import type { Endpoint } from './endpoint.js';
 
 /** The body of a model request. */
-/** The body of a model request. */
 export interface RequestBody {
   /**
    * Reads the next chunk. The body may store the chunk: the caller must not change it.
@@ -29,7 +28,6 @@ export interface RequestBody {
   model(endpoint: Endpoint): string | undefined;
   /** Whether the client asks for events. False if the body has not said so yet. */
   readonly streams: boolean;
-  /** Returns whether the body has a parameter. */
   /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;
   /**

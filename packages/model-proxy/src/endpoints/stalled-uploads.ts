@@ -21,7 +21,6 @@ export interface Upload extends Tracked {
 const CHECK_INTERVAL_MS = 30_000;
 
 /** The uploads that are watched. */
-/** The uploads that are watched. */
 export interface Uploads {
   add(upload: Upload): void;
   remove(upload: Upload): void;

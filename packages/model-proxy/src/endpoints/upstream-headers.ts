@@ -17,7 +17,6 @@ interface Fixed {
 const fixedOf = new WeakMap<Deployment, Fixed>();
 
 /** Options of {@link upstreamHeaders}. */
-/** Options of {@link upstreamHeaders}. */
 export interface UpstreamHeadersOptions {
   readonly deployment: Deployment;
   readonly version: string;

@@ -10,7 +10,6 @@ import { boundsOf, type RequestBounds } from './request-bounds.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
 /** Options of {@link upstreamRequest}. */
-/** Options of {@link upstreamRequest}. */
 export interface UpstreamRequestOptions {
   readonly serving: Pick<Serving, 'settings' | 'version'>;
   readonly selection: Selection;

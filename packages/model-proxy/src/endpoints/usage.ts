@@ -3,7 +3,6 @@
  */
 
 /** Tokens of a request and its answer. */
-/** Tokens of a request and its answer. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
