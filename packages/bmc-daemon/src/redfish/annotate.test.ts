@@ -13,11 +13,11 @@ const both = { ...status, HealthRollUp: 'OK' };
 const copyright = expect.stringContaining('DMTF') as unknown;
 
 describe('annotate', () => {
-  it('sends what was rendered in strict mode', () => {
+  it('sends the rendered body in strict mode', () => {
     expect(annotate(resource, 'Manager', { strict: true })).toBe(resource);
   });
 
-  it('leaves out what is deprecated in strict mode, and no more', () => {
+  it('removes deprecated properties in strict mode, and nothing else', () => {
     const members = { IndicatorLED: 'Lit', LocationIndicatorActive: true, Name: 'x' };
     const drive = { ...members, '@Redfish.WriteableProperties': ['IndicatorLED', 'LocationIndicatorActive'] };
     expect(annotate(drive, 'Drive', { strict: true })).toEqual({
@@ -38,7 +38,7 @@ describe('annotate', () => {
     });
   });
 
-  it('links to what has taken the place of a deprecated address in strict mode, and leaves a resource at the old one as it is', () => {
+  it('replaces links to deprecated URIs in strict mode, but not the @odata.id of a resource at such a URI', () => {
     const currentUri = (uri: string): string => uri.replace('/old', '/new');
     const at = (uri: string) => ({ '@odata.id': uri });
     const linking = (uri: string) => ({
@@ -56,7 +56,7 @@ describe('annotate', () => {
     });
   });
 
-  it('adds Copyright and HealthRollUp in every Status otherwise', () => {
+  it('adds Copyright, and HealthRollUp in every Status, without strict mode', () => {
     expect(annotate(resource, 'ComputerSystem', { strict: false })).toEqual({
       ...resource,
       Status: both,
@@ -66,7 +66,7 @@ describe('annotate', () => {
     });
   });
 
-  it("makes a Manager's ServiceEntryPointUUID null otherwise", () => {
+  it("sets a Manager's ServiceEntryPointUUID to null without strict mode", () => {
     expect(annotate(resource, 'Manager', { strict: false })['ServiceEntryPointUUID']).toBeNull();
     expect(annotate({ Name: 'x' }, 'Chassis', { strict: false })).toEqual({
       Name: 'x',
@@ -74,7 +74,7 @@ describe('annotate', () => {
     });
   });
 
-  it('gives the messages of a registry a Severity, too, otherwise', () => {
+  it('adds Severity to the messages of a registry without strict mode', () => {
     const registry = { Language: 'en', Messages: { Success: { Message: 'Done.', MessageSeverity: 'OK' } } };
     expect(annotate(registry, 'MessageRegistryFile', { strict: false })).toEqual({
       Language: 'en',

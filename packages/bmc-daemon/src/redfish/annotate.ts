@@ -1,22 +1,27 @@
 /**
- * The one place for EMULATOR_DMTF_STRICT. Off, the service is as its specification has it, on, as DMTF's validators want it;
- * resources render the DMTF form and know nothing of the switch.
+ * Adds or removes the properties that depend on EMULATOR_DMTF_STRICT. Resources render the DMTF
+ * form; no other module reads the switch.
+ * - Strict: the body that DMTF's validators accept.
+ * - Not strict (default): the body plus the properties that the emulator's specification adds.
  */
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
-/** How all resources are finished. */
+/** Options that apply to every resource. */
 export interface AnnotateOptions {
   /** EMULATOR_DMTF_STRICT. */
   readonly strict: boolean;
-  /** The address that has taken the place of a deprecated one, or the same. Default: there are none. */
+  /**
+   * Returns the URI that replaces a deprecated one, or the same URI. Default: no URI is replaced.
+   */
   readonly currentUri?: ((uri: string) => string) | undefined;
 }
 
 const copyright = 'Copyright DMTF. The policy of the schemas: https://www.dmtf.org/about/policies/copyright';
 
 /**
- * What the specification or clients of its time want and DMTF calls deprecated, by entity; below an object after a dot. What
- * a profile asks for is not among it: Power and Thermal of a chassis (OCP), IndicatorLED of a system (Ironic).
+ * Properties that DMTF has deprecated, by entity; a dot separates nested names. Properties that a
+ * DMTF profile requires stay: Power and Thermal of a chassis (OCP), IndicatorLED of a system
+ * (Ironic).
  */
 const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
   ['Chassis', ['IndicatorLED']],
@@ -24,7 +29,10 @@ const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
   ['Drive', ['IndicatorLED']],
 ]);
 
-/** What is sent for a rendered resource: in strict mode without what is deprecated, otherwise with what the specification adds. */
+/**
+ * Returns the body to send: without deprecated properties in strict mode, otherwise with the
+ * additions of the emulator's specification.
+ */
 export function annotate(resource: JsonObject, entity: string, options: AnnotateOptions): JsonObject {
   const { strict, currentUri } = options;
   if (strict) {
@@ -43,8 +51,8 @@ export function annotate(resource: JsonObject, entity: string, options: Annotate
 }
 
 /**
- * Links to the address that has taken the place of a deprecated one. The resource's own `@odata.id` stays: a client that asks at
- * the old address is answered there.
+ * Replaces links to deprecated URIs. The resource's own `@odata.id` stays, because the service
+ * still answers at that URI.
  */
 function relinked(resource: JsonObject, currentUri: (uri: string) => string): JsonObject {
   const linksOf = (object: JsonObject): JsonObject =>
@@ -56,7 +64,10 @@ function relinked(resource: JsonObject, currentUri: (uri: string) => string): Js
 
 const writeable = '@Redfish.WriteableProperties';
 
-/** Without a property, and without its name among those that can be written. The same object where it has no such property. */
+/**
+ * Removes a property and its name in `@Redfish.WriteableProperties`. Returns the same object if the
+ * property is absent.
+ */
 function without(resource: JsonObject, path: string): JsonObject {
   const [name = '', ...below] = path.split('.');
   const value = resource[name];
@@ -68,8 +79,8 @@ function without(resource: JsonObject, path: string): JsonObject {
 }
 
 /**
- * Of a manager: the specification has null where DMTF's protocol validator needs the service root's UUID, and an empty list although
- * the chassis says who manages it.
+ * Returns a manager's properties as the specification has them: a null UUID, although DMTF's
+ * protocol validator wants the service root's UUID, and an empty list of chassis.
  */
 function asSpecified({ Links: links }: JsonObject): JsonObject {
   return {
@@ -78,7 +89,10 @@ function asSpecified({ Links: links }: JsonObject): JsonObject {
   };
 }
 
-/** `Severity`, which DMTF calls deprecated, in each message of a registry: sushy 4 warns of every message that is without. */
+/**
+ * Adds `Severity` to each message of a registry. DMTF has deprecated it, but sushy 4 logs a warning
+ * for each message without it.
+ */
 function withSeverity({ Messages: messages }: JsonObject): JsonObject {
   if (!isObject(messages)) return {};
   const both = Object.entries(messages).map(([key, entry]): [string, Json | undefined] => [
@@ -88,7 +102,9 @@ function withSeverity({ Messages: messages }: JsonObject): JsonObject {
   return { Messages: Object.fromEntries(both) };
 }
 
-/** `HealthRollUp`, the specification's spelling, beside DMTF's `HealthRollup` in every Status. */
+/**
+ * Adds `HealthRollUp`, the specification's spelling, next to DMTF's `HealthRollup` in every Status.
+ */
 function withHealthRollUp(object: JsonObject): JsonObject {
   const inside = withMembers(object, (_name, value) => below(value, withHealthRollUp));
   if (!('HealthRollup' in inside)) return inside;
@@ -101,8 +117,8 @@ function withHealthRollUp(object: JsonObject): JsonObject {
 }
 
 /**
- * The object with other members, or the same object where `change` changes none: every render passes here, and most objects stay
- * as they are.
+ * Changes the members of an object. Returns the same object if `change` changes none: every render
+ * calls this function, and most objects do not change.
  */
 function withMembers(object: JsonObject, change: (name: string, value: Json) => Json): JsonObject {
   let copy: Record<string, Json | undefined> | undefined;
@@ -115,7 +131,10 @@ function withMembers(object: JsonObject, change: (name: string, value: Json) => 
   return copy ?? object;
 }
 
-/** Applies `change` to an object, and to the objects of an array at any depth. Everything else stays. */
+/**
+ * Applies `change` to an object, or to the objects of an array at any depth. Returns any other
+ * value unchanged.
+ */
 function below(value: Json, change: (object: JsonObject) => JsonObject): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (!isArray(value)) return change(value);

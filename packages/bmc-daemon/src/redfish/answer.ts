@@ -1,39 +1,48 @@
-/** What a stage answers, and how it goes out. */
+/** HTTP answers: how the service builds them and sends them. */
 import type { ServerResponse } from 'node:http';
 import { renderError, type RedfishError } from './errors.js';
 import type { JsonObject } from './json.js';
 import type { StreamSource } from './stream.js';
 
-/** By name, as they are sent. */
+/** Header values by header name. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** A finished answer. Immutable, so that one can be kept and sent again. */
+/** A complete HTTP answer. It is immutable, so the service can cache it and send it again. */
 export interface Answer {
   readonly status: number;
-  /** Name, value, name, value: what `writeHead` takes without looking at each. Content-Length included where there is a body. */
+  /**
+   * Name, value, name, value: the form that `writeHead` takes without a check of each header.
+   * Contains Content-Length if there is a body.
+   */
   readonly headers: readonly string[];
   readonly body: string | undefined;
-  /** In place of a body: writes to the open answer for as long as the client stays. */
+  /** Replaces the body: writes to the open response until the client disconnects. */
   readonly stream?: StreamSource;
 }
 
-/** On every answer: the protocol version, and that nobody may answer in our place (DSP0266, response headers). */
+/**
+ * Headers of every answer: the protocol version, and no caching by proxies (DSP0266, response
+ * headers).
+ */
 const always = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 
 const json = 'application/json; charset=utf-8';
 
-/** A body above this many characters must be read within this time. Smaller bodies fit into the buffers of a socket. */
+/**
+ * A client must read a body above this many characters within `stalledMs`. A smaller body fits into
+ * the socket's buffers.
+ */
 const largeBody = 64 * 1024;
 const stalledMs = 30_000;
 
 const flatten = (headers: Headers): readonly string[] => Object.entries(headers).flat();
 
-/** An answer with a JSON text. */
+/** Returns an answer with a JSON text. */
 export function jsonAnswer(status: number, text: string, headers: Headers = {}): Answer {
   return textAnswer(status, text, json, headers);
 }
 
-/** An answer with any text. */
+/** Returns an answer with a text of any type. */
 export function textAnswer(status: number, text: string, contentType: string, headers: Headers = {}): Answer {
   const length = String(Buffer.byteLength(text));
   return {
@@ -43,7 +52,7 @@ export function textAnswer(status: number, text: string, contentType: string, he
   };
 }
 
-/** An answer that goes on. */
+/** Returns a streaming answer, which has no Content-Length. */
 export function streamAnswer(stream: StreamSource, contentType: string, headers: Headers = {}): Answer {
   return {
     status: 200,
@@ -53,7 +62,7 @@ export function streamAnswer(stream: StreamSource, contentType: string, headers:
   };
 }
 
-/** An answer with bytes as they are. */
+/** Returns an answer with bytes, sent unchanged. */
 export function bytesAnswer(bytes: Buffer, contentType: string, headers: Headers = {}): Answer {
   return {
     status: 200,
@@ -63,37 +72,37 @@ export function bytesAnswer(bytes: Buffer, contentType: string, headers: Headers
   };
 }
 
-/** An answer without a body: 204, 304. */
+/** Returns an answer without a body, such as 204 or 304. */
 export function emptyAnswer(status: number, headers: Headers = {}): Answer {
   return { status, headers: [...always, ...flatten(headers)], body: undefined };
 }
 
-/** The answer that an error asks for. */
+/** Returns the answer for an error: its status, headers and Redfish error body. */
 export function errorAnswer(error: RedfishError): Answer {
   return jsonAnswer(error.status, stringify(renderError(error.messages)), error.headers);
 }
 
-/** JSON as it is sent. Indentation would double the bytes. */
+/** Returns the JSON text to send. It has no indentation, which would double the size. */
 export function stringify(value: JsonObject): string {
   return JSON.stringify(value);
 }
 
 /**
- * Sends it. A HEAD request gets the same headers and no body; so does whoever asks for what is sent without one.
- * @param requestId echoed in X-Request-Id.
+ * Sends an answer. A HEAD request receives the same headers and no body.
+ * @param requestId the value of X-Request-Id.
  */
 export function send(response: ServerResponse, answer: Answer, requestId: string): void {
   response.writeHead(answer.status, [...answer.headers, 'X-Request-Id', requestId]);
   if (answer.stream !== undefined) {
-    // The client is to know that it is heard before the first event comes.
+    // The client must see that the stream is open before the first event.
     response.flushHeaders();
     answer.stream(response);
     return;
   }
-  // A client that reads nothing of a large body holds it in memory.
+  // A client that does not read a large body keeps it in the daemon's memory.
   if (answer.body !== undefined && answer.body.length > largeBody) {
     response.setTimeout(stalledMs, () => response.destroy());
   }
-  // Node leaves the body of an answer to HEAD out by itself.
+  // Node does not send a body in answer to HEAD.
   response.end(answer.body);
 }

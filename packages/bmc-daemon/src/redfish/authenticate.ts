@@ -1,42 +1,44 @@
-/** What is asked of auth/: who sent this request. And the one answer to nobody we know. */
+/** The interface to auth/: who sent a request, and the error for a client that could not log in. */
 import type { IncomingMessage } from 'node:http';
 import { privilegeNames, type Privilege } from '../auth/privileges.js';
 import { RedfishError } from './errors.js';
 import { message, withDetail } from './messages.js';
 import type { Awaitable } from './resource.js';
 
-/** Who sends a request, and what he may do. */
+/** The client of a request and its privileges. */
 export interface Authenticated {
-  /** The account's name; null where no AUTH_FILE is set and everybody may come in. */
+  /** The account's name; null if no AUTH_FILE is set, so that no login is needed. */
   readonly user: string | null;
-  /** Of the account's role, `Administrator`. */
+  /** The account's role: `Administrator`. */
   readonly roleId: string;
-  /** `ConfigureSelf` alone until a password that must be changed is changed. */
+  /** Only `ConfigureSelf` while the account must change its password. */
   readonly privileges: ReadonlySet<Privilege>;
-  /** Id of the session that the request belongs to; null for a user and password. */
+  /** Id of the request's session; null for HTTP Basic credentials. */
   readonly session: string | null;
   readonly passwordChangeRequired: boolean;
 }
 
-/** The request is answered with 401, or with 503 if the credentials were not verified. */
+/** A failed login. The service answers 401, or 503 if it could not verify the credentials. */
 export interface Refusal {
-  /** For the log, never for the client: `no credentials`, `wrong password`. Without the credentials themselves. */
+  /**
+   * The reason, for the log only: `no credentials`, `wrong password`. Never contains credentials.
+   */
   readonly refused: string;
-  /** Name that was tried, for the log. */
+  /** The user name that the client sent, for the log. */
   readonly attemptedUser?: string;
-  /** The credentials were not verified: the client may send them again after so long. */
+  /** Set if the service did not verify the credentials: the client may retry after this time. */
   readonly retryAfterSeconds?: number;
-  /** User and password are not to be offered as a way in (HTTPBasicAuth). */
+  /** Whether the 401 must not offer HTTP Basic (the AccountService property HTTPBasicAuth). */
   readonly hidesBasic?: boolean;
 }
 
 /**
- * Decides who sends a request, from its headers and its peer's address; the body is not read. Answering without a promise
- * (a remembered password) saves the request a turn of the event loop.
+ * Identifies the client from the request's headers and the peer's address, without reading the
+ * body. A result without a promise (a cached password) saves a turn of the event loop.
  */
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
-/** Who comes in where no AUTH_FILE is set: may do everything. */
+/** The client of a service without AUTH_FILE: it has all privileges. */
 export const anybody: Authenticated = {
   user: null,
   roleId: 'Administrator',
@@ -48,22 +50,24 @@ export const anybody: Authenticated = {
 /** The `authenticate` of a service without an AUTH_FILE and without sessions. */
 export const openToAll: Authenticate = () => anybody;
 
-/** Who has not said who it is: may do what needs no credentials. */
+/** A client without credentials: it may use only what is open to everyone. */
 export const stranger: Authenticated = { ...anybody, roleId: '', privileges: new Set() };
 
 /**
- * The answer to a {@link Refusal}. A 401 never says what was wrong, only how to do it right (RFC 9110 §11.6.1); the reason is in
- * `refused`, for the log. Credentials that were not verified are a 503: clients take a 401 for a wrong password and give up.
+ * The error for a {@link Refusal}. A 401 names the accepted schemes and never the reason (RFC 9110
+ * §11.6.1); `refused` has the reason for the log. Credentials that the service did not verify are a
+ * 503, because clients take a 401 for a wrong password and do not retry.
  */
 export class LoginRefused extends RedfishError {
-  /** As {@link describeRefusal}. */
+  /** The text of {@link describeRefusal}. */
   readonly refused: string;
 
   constructor(refusal: Refusal) {
     const { retryAfterSeconds, hidesBasic = false } = refusal;
     if (retryAfterSeconds === undefined)
       super(401, [message('AccessUnauthorized')], {
-        // RFC 9110 §15.5.2: a 401 needs a challenge. Session is no registered scheme on purpose: no client tries it.
+        // RFC 9110 §15.5.2: a 401 needs a challenge. `Session` is not a registered scheme, so
+        // clients ignore it.
         'WWW-Authenticate': hidesBasic ? 'Session realm="Rackless"' : 'Basic realm="Rackless", charset="UTF-8"',
       });
     else {
@@ -78,7 +82,7 @@ export class LoginRefused extends RedfishError {
   }
 }
 
-/** What was wrong, for the log. */
+/** Returns the reason and the user name, for the log. */
 export function describeRefusal({ refused, attemptedUser }: Refusal): string {
   return attemptedUser === undefined ? refused : `${refused}, user ${attemptedUser}`;
 }

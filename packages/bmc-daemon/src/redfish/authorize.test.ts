@@ -12,7 +12,7 @@ const another = () => false;
 const refusal = expect.objectContaining({ status: 403, message: expect.stringContaining('not allowed') as unknown });
 
 describe('the guard of a resource', () => {
-  it('lets pass who has one of the privileges, and refuses everybody else with 403', () => {
+  it('allows a client with one of the privileges, and rejects others with 403', () => {
     expect(system(having('Login'), 'GET', another)).toBeNull();
     expect(system(having('ConfigureComponents'), 'POST', another)).toBeNull();
     expect(() => system(having('Login', 'ConfigureSelf'), 'PATCH', mine)).toThrow(refusal);
@@ -21,20 +21,20 @@ describe('the guard of a resource', () => {
     expect(() => system(anybody, 'BREW', mine)).toThrow(refusal);
   });
 
-  it('takes ConfigureSelf for what is the own account’s alone', () => {
+  it('accepts ConfigureSelf only for the client’s own account', () => {
     const self = having('Login', 'ConfigureSelf');
     expect(session(self, 'DELETE', mine)).toBeNull();
     expect(() => session(self, 'DELETE', another)).toThrow(refusal);
     expect(session(having('ConfigureManager'), 'DELETE', another)).toBeNull();
   });
 
-  it('names the properties that may be changed where that is not all of them', () => {
+  it('names the properties that a client may change if it may not change all', () => {
     expect(account(having('ConfigureUsers'), 'PATCH', another)).toBeNull();
     expect(account(having('ConfigureSelf'), 'PATCH', mine)).toEqual(new Set(['Password']));
     expect(() => account(having('ConfigureSelf'), 'PATCH', another)).toThrow(refusal);
   });
 
-  it('says where the password is to be changed as long as it has to be', () => {
+  it('names the account URI while its password must be changed', () => {
     const who = { ...having('ConfigureSelf'), passwordChangeRequired: true };
     expect(account(who, 'GET', mine)).toBeNull();
     expect(() => system(who, 'GET', mine)).toThrow(

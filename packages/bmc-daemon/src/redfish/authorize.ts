@@ -1,4 +1,4 @@
-/** Whether who asks may do what is asked for: the stage between the match and the resource. */
+/** Checks the privileges of a client before the resource runs. */
 import { requirementOf, type Alternatives, type Privilege, type Requirement } from '../auth/privileges.js';
 import type { Authenticated } from './authenticate.js';
 import { RedfishError } from './errors.js';
@@ -6,9 +6,10 @@ import { message } from './messages.js';
 import { encodeSegment } from './rendering.js';
 
 /**
- * Lets pass or refuses.
- * @param isOwn whether it is about the account that asks (its own account, session, subscription); asked where it matters.
- * @returns null; or the only properties that a PATCH of this account may change.
+ * Checks whether a client may use a method of a resource.
+ * @param isOwn whether the resource is the client's own account, session or subscription; called
+ *   only if the result depends on it.
+ * @returns null; or the only properties that this client's PATCH may change.
  * @throws {RedfishError} 403.
  */
 export type Guard = (who: Authenticated, method: string, isOwn: () => boolean) => ReadonlySet<string> | null;
@@ -16,8 +17,9 @@ export type Guard = (who: Authenticated, method: string, isOwn: () => boolean) =
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'];
 
 /**
- * What guards a resource, worked out once.
- * @param entity of the privilege registry; one that it does not have is refused to everybody.
+ * Returns the guard of a resource.
+ * @param entity a name of the privilege registry; the guard rejects every client for an unknown
+ *   name.
  * @param uri the resource's template.
  */
 export function guardOf(entity: string, uri: string): Guard {
@@ -47,13 +49,13 @@ function holds(any: Alternatives, privileges: ReadonlySet<Privilege>, isOwn: () 
   return false;
 }
 
-/** 403: for want of a privilege, or until the password is changed. */
+/** Returns the 403 for a missing privilege, or for a password that must be changed first. */
 export function forbidden({ user, passwordChangeRequired }: Authenticated): RedfishError {
   if (!passwordChangeRequired || user === null) return new RedfishError(403, [message('InsufficientPrivilege')]);
   return new RedfishError(403, [message('PasswordChangeRequired', accountUri(user))]);
 }
 
-/** `@odata.id` of an account. */
+/** Returns the `@odata.id` of an account. */
 export function accountUri(user: string): string {
   return `/redfish/v1/AccountService/Accounts/${encodeSegment(user)}`;
 }

@@ -1,9 +1,14 @@
 /**
- * The messages of the Base registry that we send, in our own words: a table and nothing else. Keys, argument types and
- * severities are the registry's (a test compares them); the HTTP status is what the message usually travels with.
+ * The messages of the Base registry that the service sends, with our own texts. A test compares
+ * keys, argument types and severities with DMTF's registry. The status is the HTTP status that
+ * usually goes with the message.
  * @see https://redfish.dmtf.org/registries/Base.1.22.1.json
  */
-/** `MessageId` is `<registry>.<key>`; the errata version is not part of it (DSP0266, MessageId format). */
+
+/**
+ * The first part of each `MessageId`, `<registry>.<key>`, without the errata version (DSP0266,
+ * MessageId format).
+ */
 export const baseRegistry = 'Base.1.22';
 
 export type Severity = 'OK' | 'Warning' | 'Critical';
@@ -42,8 +47,8 @@ const s2 = ['string', 'string'] as const;
 const s3 = ['string', 'string', 'string'] as const;
 const sn = ['string', 'number'] as const;
 
-/** Every message we send, by its key in the Base registry. */
-// One row each: a table is read by its columns.
+/** All messages that the service sends, by registry key. */
+// One row per message, so that the columns line up.
 // prettier-ignore
 export const messageTable = {
   Success: template(200, 'OK', [], 'Done.', none),

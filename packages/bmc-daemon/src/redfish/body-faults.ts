@@ -1,16 +1,19 @@
-/** What is wrong with a body, in Redfish's words: every fault that zod finds becomes one message of the Base registry. */
+/** Translates each fault that zod finds in a body into a message of the Base registry. */
 import type { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { atMost } from './errors.js';
+import { limitFaults } from './errors.js';
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 import { about, message, withDetail, type Message } from './messages.js';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** Whose body it is. */
+/** What a body is sent to. */
 export type BodyOwner =
-  /** A PATCH or a POST on a collection. `shown` is the resource as GET sends it: what it shows and does not take is read-only. */
+  /**
+   * A PATCH, or a POST to a collection. `shown` returns the resource as GET sends it: a property in
+   * it that the schema does not accept is read-only.
+   */
   | {
       readonly kind: 'resource';
       readonly shown: () => JsonObject | undefined;
@@ -21,21 +24,22 @@ export type BodyOwner =
   | { readonly kind: 'action'; readonly action: string };
 
 /**
- * All faults of a body, each with the JSON pointer of its place. A refinement says what it wants with
- * `params: { message: message('…') }`; without, its own text becomes the detail of PropertyValueError.
+ * Returns all faults of a body, each with a JSON pointer. A refinement selects its message with
+ * `params: { message: message('…') }`; without `params`, its text becomes the detail of
+ * PropertyValueError.
  */
 export function bodyFaults(issues: readonly Issue[], body: JsonObject, owner: BodyOwner): readonly Message[] {
-  return atMost(describeAll(issues, [], body, renderedOnce(owner)));
+  return limitFaults(describeAll(issues, [], body, renderedOnce(owner)));
 }
 
-/** Rendering a resource is the most expensive part of a fault. */
+/** Renders the resource at most once, because this is the most expensive part of a fault. */
 function renderedOnce(owner: BodyOwner): BodyOwner {
   if (owner.kind === 'action') return owner;
   let rendered: { readonly shown: JsonObject | undefined } | undefined;
   return { ...owner, shown: () => (rendered ??= { shown: owner.shown() }).shown };
 }
 
-/** One after the other, so that those which are not listed cost nothing. */
+/** Yields the messages lazily, so that messages beyond the limit cost nothing. */
 function* describeAll(
   issues: readonly Issue[],
   prefix: Path,
@@ -45,7 +49,8 @@ function* describeAll(
   for (const issue of issues) {
     const path = [...prefix, ...issue.path];
     const branch = issue.code === 'invalid_union' ? likeliestBranch(issue.errors) : undefined;
-    // zod measures everything that has a length, an object of the wrong type as well: its type is the fault.
+    // zod also checks the length of an object where it expects a string; the wrong type is already
+    // reported.
     if ((issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'unknown') continue;
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield unknown([...path, key], owner);
     else if (branch !== undefined) yield* describeAll(branch, path, body, owner);
@@ -63,7 +68,10 @@ function describe(issue: Issue, path: Path, body: JsonObject, owner: BodyOwner):
   );
 }
 
-/** Of a union's branches, the one that got furthest into the value: the client meant that one. */
+/**
+ * Returns the branch of a union that matches most of the value: the client probably meant this
+ * branch.
+ */
 function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   return branches.find((issues) => issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'));
 }
@@ -125,7 +133,7 @@ function wrong(issue: Issue, path: Path, value: Json, owner: BodyOwner): Message
   }
 }
 
-/** Strings and arrays have messages of their own for their length. */
+/** Returns the message for a wrong length, which differs for strings and arrays. */
 function size(
   origin: string,
   [ofString, ofArray]: readonly [
@@ -146,7 +154,7 @@ function custom(issue: z.core.$ZodIssueCustom, name: string, owner: BodyOwner): 
   return withDetail(valueError(name, owner), `${issue.message}.`);
 }
 
-/** `params` is open to anything; what has a key of the table is a message, as only `message()` makes them. */
+/** Zod accepts any `params`. Only `message()` makes objects with these keys. */
 function isMessage(given: unknown): given is Message {
   return typeof given === 'object' && given !== null && 'key' in given && 'args' in given && 'related' in given;
 }
@@ -157,12 +165,12 @@ function valueError(name: string, owner: BodyOwner): Message {
     : message('PropertyValueError', name);
 }
 
-/** The values that would do, where they can be listed. */
+/** Lists the accepted values, if the schema is a list. */
 function acceptable(issue: Issue): string | undefined {
   return issue.code === 'invalid_value' ? `Accepted: ${issue.values.map(String).join(', ')}.` : undefined;
 }
 
-/** The property's own name, with the index behind it for a member of an array. */
+/** Returns the property's name; for a member of an array, followed by its index. */
 function nameOf(path: Path): string {
   const last = path.at(-1);
   if (typeof last === 'number') return `${nameOf(path.slice(0, -1))}/${last}`;
@@ -185,7 +193,7 @@ function valueAt(body: Json | undefined, path: Path): Json | undefined {
 
 const longestQuote = 200;
 
-/** The value as a message may show it: passwords not at all, URLs without their secrets. */
+/** Returns the value for a message. Hides passwords and the secrets in URLs. */
 function quote(name: string, value: Json): string {
   if (/password|token|secret/i.test(name)) return '******';
   if (isObject(value)) return '{…}';

@@ -1,17 +1,22 @@
 /**
- * Limits of a body's structure. Everything that works on a body later (the parser, the schema, the messages) costs a multiple of
- * its bytes, so one pass over the bytes refuses what no resource needs.
+ * Limits of a body's structure. The parser, the schema and the messages cost a multiple of the
+ * body's bytes. So one pass over the bytes rejects bodies that no resource needs.
  */
 import { RedfishError } from './errors.js';
 import { about, message, withDetail } from './messages.js';
 
-/** The deepest body of a resource (a metric report) has 4 levels. */
+/** The deepest accepted body (a metric report) has 4 levels. */
 const DEEPEST = 16;
-/** Members of objects, items of arrays and containers together. The largest body, 1,000 test values of metrics, has 8,000. */
+/**
+ * Members, array items and containers together. The largest accepted body, 1,000 test values of
+ * metrics, has 8,000.
+ */
 const MOST_VALUES = 10_000;
-/** Members of one object, items of one array. */
+/** Members of one object, or items of one array. */
 const MOST_MEMBERS = 1_000;
-/** Bytes as sent. The longest string is a PEM text of 64 KiB whose line breaks are escaped. */
+/**
+ * Bytes as sent. The longest accepted string is a PEM text of 64 KiB whose line breaks are escaped.
+ */
 const LONGEST_STRING = 131_072;
 
 const QUOTE = 0x22;
@@ -24,11 +29,13 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Checks a JSON text before it is parsed. Text that is no JSON may pass: the parser refuses it.
- * @throws {RedfishError} 413 PayloadTooLarge, 400 StringValueTooLong, 400 ArraySizeTooLong; each with the place.
+ * Checks a JSON text before it is parsed. Text that is not JSON may pass; the parser rejects it.
+ * @throws {RedfishError} 413 PayloadTooLarge, 400 StringValueTooLong or 400 ArraySizeTooLong, each
+ *   with a JSON pointer.
  */
 export function checkStructure(bytes: Buffer): void {
-  // For each open container: the offset of the name whose value is read, 0 before a name; -1 - index in an array.
+  // For each open container: in an object, the offset of the name of the current value, 0 before a
+  // name; in an array, -1 - index.
   const places = new Int32Array(DEEPEST + 1);
   const members = new Int32Array(DEEPEST + 1);
   let depth = 0;
@@ -81,7 +88,7 @@ function nextPlace(place: number): number {
   return place < 0 ? place - 1 : 0;
 }
 
-/** Offset of the closing quote; past the end where there is none. */
+/** Returns the offset of the closing quote, or an offset past the end if it is missing. */
 function endOfString(bytes: Buffer, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
@@ -97,12 +104,12 @@ function tooMany(pointer: string): RedfishError {
   return new RedfishError(400, [about(message('ArraySizeTooLong', name, MOST_MEMBERS), pointer)]);
 }
 
-/** The string itself may be a private key. */
+/** Returns an error without the string, which may be a private key. */
 function tooLong(pointer: string): RedfishError {
   return new RedfishError(400, [about(message('StringValueTooLong', '…', LONGEST_STRING), pointer)]);
 }
 
-/** JSON pointer to the value that is being read in the container at this depth. */
+/** Returns the JSON pointer to the current value of the container at this depth. */
 function pointerTo(bytes: Buffer, places: Int32Array, depth: number): string {
   const parts = [...places.subarray(1, Math.max(1, depth + 1))]
     .filter((place) => place !== 0)
@@ -110,10 +117,10 @@ function pointerTo(bytes: Buffer, places: Int32Array, depth: number): string {
   return `#${parts.map((part) => `/${part}`).join('')}`;
 }
 
-/** Names longer than this are cut: a pointer is for people, and names are a client's own text. */
+/** Longer names are cut, because clients choose them and people read the pointer. */
 const LONGEST_NAME = 100;
 
-/** The name whose opening quote is here, as it was sent. */
+/** Returns the name that starts at this quote, as it was sent, escaped for a JSON pointer. */
 function nameAt(bytes: Buffer, start: number): string {
   const end = Math.min(endOfString(bytes, start), start + 1 + LONGEST_NAME);
   return bytes

@@ -5,7 +5,10 @@ import { createBodyReader, freeBodyBytes, maximumBodyBytes, type ReadBody } from
 import { RedfishError } from './errors.js';
 import { messageId } from './messages.js';
 
-/** All that readBody takes of a request: its headers and its bytes. The pipeline's tests send real ones. */
+/**
+ * The parts of a request that readBody uses: headers and bytes. The pipeline's tests send real
+ * requests.
+ */
 const request = (body: string | Buffer, headers: Record<string, string> = { 'content-type': 'application/json' }) => {
   const stream = Object.assign(new PassThrough(), { headers });
   stream.end(body);
@@ -31,18 +34,18 @@ describe('readBody', () => {
     },
   );
 
-  it('rejects the body of a client that went away before', async () => {
+  it('rejects the body of a client that has already disconnected', async () => {
     const incoming = request('{}');
     incoming.destroy();
     expect(await refusal(incoming)).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
   });
 
-  it('leaves out @odata members at any depth', async () => {
+  it('removes @odata members at any depth', async () => {
     const body = '{"@odata.id":"/x","a":[{"b@odata.count":1,"c":2}]}';
     expect(await readBody(request(body))).toEqual({ a: [{ c: 2 }] });
   });
 
-  it('keeps a link, which is nothing but its @odata.id', async () => {
+  it('keeps a link, an object with only an @odata.id', async () => {
     const body = '{"@odata.id":"/x","a":[{"@odata.id":"/y"},{"@odata.id":"/z","c":2}]}';
     expect(await readBody(request(body))).toEqual({ a: [{ '@odata.id': '/y' }, { c: 2 }] });
   });
@@ -55,7 +58,7 @@ describe('readBody', () => {
   );
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'application/json; charset=utf-16'])(
-    'refuses %s with 415',
+    'rejects %s with 415',
     async (type) => {
       expect(await refusal(request('{}', { 'content-type': type }))).toEqual([
         415,
@@ -66,17 +69,17 @@ describe('readBody', () => {
   );
 
   it.each(['{', '{"a":1,}', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])])(
-    'refuses %j as malformed',
+    'rejects %j as malformed',
     async (body) => {
       expect(await refusal(request(body))).toEqual([400, 'Base.1.22.MalformedJSON', {}]);
     },
   );
 
-  it.each(['[]', '"x"', '1', 'null'])('refuses %s, which is no object', async (body) => {
+  it.each(['[]', '"x"', '1', 'null'])('rejects %s, which is not an object', async (body) => {
     expect(await refusal(request(body))).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
   });
 
-  it('takes a body of exactly 1 MiB, not one byte more, declared or not', async () => {
+  it('accepts a body of 1 MiB and rejects one byte more, with or without Content-Length', async () => {
     const filled = (size: number) => `{"a":1}${' '.repeat(size - 7)}`;
     expect(await readBody(request(filled(maximumBodyBytes)))).toEqual({ a: 1 });
     const tooLarge = [413, 'Base.1.22.PayloadTooLarge', {}];
@@ -85,7 +88,7 @@ describe('readBody', () => {
   });
 
   const deep = (levels: number) => `{"a/b":[{"c":${'['.repeat(levels - 3)}${']'.repeat(levels - 3)}}]}`;
-  /** Arrays of 100 items, which count for 101 values each. */
+  /** Arrays of 100 items; each counts as 101 values. */
   const many = (arrays: number) =>
     `{"a":1,"b":[${Array.from({ length: arrays }, () => `[${'1,'.repeat(99)}1]`).join(',')}]}`;
   const items = (count: number) => `{"a":1,"b":[[],[${'1,'.repeat(count - 1)}1]]}`;
@@ -110,13 +113,13 @@ describe('readBody', () => {
     ['with a string above 128 KiB', long(131_073), 400, '#/a/1/b'],
     ['with a string without an end', `{"a":"${'\\"'.repeat(200_000)}`, 400, '#/a'],
     ['with a name above 128 KiB', `{"${'x'.repeat(200_000)}":1}`, 400, '#'],
-  ])('refuses a body %s and names the place', async (_what, body, status, place) => {
+  ])('rejects a body %s and names the place', async (_what, body, status, place) => {
     const error = await refused(readBody(request(body)));
     expect([error.status, error.messages.map(({ related }) => related)]).toEqual([status, [[place]]]);
     expect(JSON.stringify(error.messages).length).toBeLessThan(1000);
   });
 
-  it('gives objects that always have a primitive value, and inherit nothing', async () => {
+  it('returns objects that inherit nothing and always convert to a primitive value', async () => {
     const body = await readBody(
       request('{"a":{"toString":1,"valueOf":1,"__proto__":2},"b":{"@odata.id":{"toString":1}}}'),
     );
@@ -135,7 +138,7 @@ describe('readBody', () => {
     expect([status, headers, stream.isPaused()]).toEqual([413, { Connection: 'close' }, true]);
   });
 
-  it('holds 64 MiB of large bodies that are being sent, and refuses one more until one has ended', async () => {
+  it('holds 64 MiB of large bodies, and rejects the next one until one has ended', async () => {
     const shared = createBodyReader();
     const send = () => {
       const stream = Object.assign(new PassThrough(), { headers: {} });
@@ -143,7 +146,7 @@ describe('readBody', () => {
       stream.write(' '.repeat(maximumBodyBytes));
       return { stream, reading: shared(incoming).catch((error: unknown) => error) };
     };
-    // Each may hold a part without asking, so 65 fit and the 66th does not.
+    // Each body has a free part, so 65 fit and the 66th does not.
     const held = Array.from({ length: 65 }, send);
     const refusedOne = await send().reading;
     expect(refusedOne).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
@@ -155,7 +158,7 @@ describe('readBody', () => {
     expect(await reading).toMatchObject({ status: 400 });
   });
 
-  it('takes no more than the given limit of 16 KiB', async () => {
+  it('rejects a body above the given limit of 16 KiB', async () => {
     const filled = (size: number) => request(`{"a":1}${' '.repeat(size - 7)}`);
     expect(await readBody(filled(freeBodyBytes), freeBodyBytes)).toEqual({ a: 1 });
     expect((await refused(readBody(filled(freeBodyBytes + 1), freeBodyBytes))).status).toBe(413);

@@ -1,36 +1,40 @@
-/** A request's body, from bytes to a JSON object. */
+/** Reads a request's body: from bytes to a JSON object. */
 import type { IncomingMessage } from 'node:http';
 import { checkStructure } from './body-limits.js';
 import { RedfishError, refuse } from './errors.js';
 import { message } from './messages.js';
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
-/** 1 MiB: a hundred times the largest body that any resource takes. */
+/** 1 MiB: a hundred times the largest body that a resource needs. */
 export const maximumBodyBytes = 1024 * 1024;
 /**
- * 16 KiB, for a client that has not logged in. It is also what every request may hold in memory without asking: 10,000 clients that
- * send slowly hold 160 MiB.
+ * 16 KiB: the limit for a client that has not logged in. Every request may use this much memory
+ * without the shared budget: 10,000 slow clients hold 160 MiB.
  */
 export const freeBodyBytes = 16 * 1024;
-/** All bodies that are being read, as far as each is above {@link freeBodyBytes}. */
+/**
+ * The budget for all bodies in progress. It counts the bytes of each above {@link freeBodyBytes}.
+ */
 const sharedBytes = 64 * maximumBodyBytes;
 /**
- * Pieces in which a body may arrive. Each costs a call, even if it is one byte: 1 MiB of chunks of one byte took seconds. An honest
- * client of a slow network sends 1 MiB in 2,000 pieces (536 bytes of payload in a TCP segment).
+ * The largest number of chunks of a body. Each chunk costs a call: 1 MiB in chunks of one byte took
+ * seconds. A slow network sends 1 MiB in 2,000 chunks (536 bytes of payload in a TCP segment).
  */
 const mostPieces = 4096;
 const retryAfterSeconds = 1;
 
 /**
- * Reads a body. Its `@odata.*` members are left out: they say nothing that the service acts on (DSP0266, PATCH), but for links.
+ * Reads a body. Removes `@odata.*` members, which do not change what the service does (DSP0266,
+ * PATCH); links stay.
  * @param limit in bytes, {@link maximumBodyBytes} at most.
- * @returns undefined for an empty one, whatever its content type.
- * @throws {RedfishError} 413 PayloadTooLarge, 415 for anything but JSON, 400 MalformedJSON, 400 UnrecognizedRequestBody for
- * JSON that is no object, 400 StringValueTooLong, 503 while other clients send more large bodies than the service holds.
+ * @returns undefined for an empty body, whatever its content type.
+ * @throws {RedfishError} 413 PayloadTooLarge, 415 for a content type other than JSON, 400
+ *   MalformedJSON, 400 UnrecognizedRequestBody for JSON that is not an object, 400
+ *   StringValueTooLong, 503 while the bodies of other clients use the whole budget.
  */
 export type ReadBody = (request: IncomingMessage, limit?: number) => Promise<JsonObject | undefined>;
 
-/** The reader of one service, whose bodies share memory. */
+/** Returns a reader. All bodies that it reads share one memory budget. */
 export function createBodyReader(): ReadBody {
   const memory = { left: sharedBytes };
   return async (request, limit = maximumBodyBytes) => {
@@ -51,7 +55,10 @@ export function createBodyReader(): ReadBody {
   };
 }
 
-/** The bytes of a body in one buffer that grows: a buffer for each piece would cost a hundred times a piece of one byte. */
+/**
+ * A body in one growing buffer. One buffer for each chunk would cost a hundred times the size of a
+ * one-byte chunk.
+ */
 class Collector {
   readonly #memory: { left: number };
   readonly #limit: number;
@@ -69,7 +76,7 @@ class Collector {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Adds a piece, or returns why the body is refused. */
+  /** Adds a chunk. Returns an error if the body must be rejected. */
   add(piece: Buffer): RedfishError | undefined {
     const length = this.#length + piece.length;
     this.#pieces += 1;
@@ -84,7 +91,7 @@ class Collector {
     return undefined;
   }
 
-  /** Gives the memory back. What is added later is thrown away. */
+  /** Returns the memory to the budget. Later chunks are dropped. */
   release(): void {
     this.#memory.left += this.#borrowed;
     this.#borrowed = 0;
@@ -92,7 +99,7 @@ class Collector {
     this.#length = 0;
   }
 
-  /** Returns whether there is memory left for it. */
+  /** Reserves memory. Returns false if the budget is used up. */
   #grow(capacity: number): boolean {
     const borrowed = Math.max(0, capacity - freeBodyBytes);
     const more = borrowed - this.#borrowed;
@@ -112,8 +119,8 @@ function collect(request: IncomingMessage, collector: Collector): Promise<Buffer
       const refusal = collector.add(piece);
       if (refusal === undefined) return;
       request.off('data', add);
-      // The rest is read and thrown away: a client whose connection is closed while it sends loses the answer. The exception is a
-      // client that would go on with single bytes.
+      // Read and drop the rest: a client loses the answer if its connection closes while it sends.
+      // The exception is a client that sends single bytes, which could go on for long.
       if (refusal.headers['Connection'] === 'close') request.pause();
       else request.resume();
       reject(refusal);
@@ -124,12 +131,12 @@ function collect(request: IncomingMessage, collector: Collector): Promise<Buffer
     request.on('data', add);
     request.on('end', () => resolve(collector.bytes));
     request.on('error', fail);
-    // The client went away while its log-in was verified: no further event comes, and nothing would ever be logged or released.
+    // The client disconnected during the login: no further event comes, so report the error here.
     if (request.destroyed) fail(request.errored);
   });
 }
 
-/** A body without a type is taken for JSON, as nothing else can be meant. */
+/** Rejects a content type that is not JSON. A body without a type counts as JSON. */
 function requireJson(contentType: string | undefined): void {
   const [type = '', ...parameters] = (contentType ?? 'application/json').toLowerCase().split(';');
   const charset = parameters
@@ -151,8 +158,9 @@ function parse(bytes: Buffer): Json {
 }
 
 /**
- * Prototype of every object in a body: nothing is inherited from `Object`, and a client cannot take the conversion to a primitive
- * value away. `{"length": {"toString": 1}}` where a string is expected made zod's check of the length throw.
+ * Prototype of every object in a body. It inherits nothing from `Object`, and a client cannot
+ * replace the conversion to a primitive value. `{"length": {"toString": 1}}` in place of a string
+ * made zod's length check throw.
  */
 const bodyPrototype: object = Object.freeze(
   Object.create(null, { [Symbol.toPrimitive]: { value: () => '{…}' } }) as object,
@@ -174,7 +182,7 @@ function strip(value: Json): Json {
   return isLink(value) ? bodyObject(Object.entries(value)) : withoutAnnotations(value);
 }
 
-/** `{"@odata.id": uri}` below the top says which resource a property names. */
+/** Whether the object is a link, `{"@odata.id": uri}`, which names a resource. */
 function isLink(value: JsonObject): boolean {
   const names = Object.keys(value);
   return names.length === 1 && names[0] === '@odata.id';

@@ -1,8 +1,8 @@
-/** ETags: how a body gets one, and what If-Match and If-None-Match say about it (RFC 9110 §13.1). */
+/** ETags, and the conditions If-Match and If-None-Match (RFC 9110 §13.1). */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** Conditions of a request for the ETag of its resource. */
+/** The conditions that a request sets for the ETag of its resource. */
 export interface Preconditions {
   /** Value of If-Match. */
   readonly ifMatch?: string | undefined;
@@ -10,37 +10,40 @@ export interface Preconditions {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** For a resource that an answer shows: the preconditions of the request are about another one. */
+/** No conditions: for another resource than the request's, which an answer only shows. */
 export const unconditional: Preconditions = {};
 
-/** The preconditions in the headers of a request. */
+/** Returns the conditions in the headers of a request. */
 export function preconditionsOf({ headers }: Pick<IncomingMessage, 'headers'>): Preconditions {
   return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] };
 }
 
-/** A strong, quoted entity tag of this text. */
+/** Returns a strong, quoted entity tag of this text. */
 export function entityTag(text: string): string {
   return tagOfDigest(createHash('sha256').update(text).digest('base64url'));
 }
 
-/** The entity tag of a text whose SHA-256 this is, in base64url. 128 bits are enough: no two bodies have one tag. */
+/**
+ * Returns the entity tag for a SHA-256 digest in base64url. It uses 128 bits, enough to make each
+ * body's tag unique.
+ */
 export function tagOfDigest(digest: string): string {
   return `"${digest.slice(0, 22)}"`;
 }
 
-/** Whether a write may go on: the tag is among those of If-Match, by strong comparison, or the header is `*`. */
+/** Whether If-Match allows a write: the header is `*`, or contains the tag (strong comparison). */
 export function ifMatchHolds(header: string, etag: string): boolean {
   return header.trim() === '*' || tags(header).includes(etag);
 }
 
-/** Whether the client has this body already (304): weak comparison, so `W/"x"` counts as `"x"`. */
+/** Whether the client already has this body (304). Weak comparison: `W/"x"` equals `"x"`. */
 export function ifNoneMatchHolds(header: string, etag: string): boolean {
-  // Nearly every client sends back the one tag that it was given.
+  // Fast path: nearly every client sends a single tag.
   if (header === etag) return true;
   return header.trim() === '*' || tags(header).some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** The header's tags; none where it is not a list of tags at all, such as `"x"foobar`. */
+/** Returns the tags of a header; none if the header is malformed, such as `"x"foobar`. */
 function tags(header: string): readonly string[] {
   if (!/^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/.test(header)) return [];
   return header.match(/(W\/)?"[^"]*"/g) ?? [];

@@ -10,11 +10,11 @@ const documents = createDocuments([
 const body = (path: string) => documents.find((document) => document.path === path)?.answer.body ?? '';
 
 describe('createDocuments', () => {
-  it('names the one version', () => {
+  it('names the only version', () => {
     expect(JSON.parse(body('/redfish'))).toEqual({ v1: '/redfish/v1/' });
   });
 
-  it('lists the service root and what stands below it in the service document', () => {
+  it('lists the service root and the resources below it in the service document', () => {
     expect(JSON.parse(body('/redfish/v1/odata'))).toEqual({
       '@odata.context': '/redfish/v1/$metadata',
       value: [
@@ -25,7 +25,7 @@ describe('createDocuments', () => {
     });
   });
 
-  it('refers to the schema of each type that is served, once', () => {
+  it('refers once to the schema of each served type', () => {
     const metadata = body('/redfish/v1/$metadata');
     const uris = [...metadata.matchAll(/<edmx:Reference Uri="([^"]*)">/g)].map((match) => match[1]);
     expect(uris).toEqual(
@@ -47,12 +47,12 @@ describe('createDocuments', () => {
     ]);
   });
 
-  it('has the entity container in the first Schema, as OData wants it', () => {
+  it('has the entity container in the first Schema, as OData requires', () => {
     const [, firstSchema = ''] = body('/redfish/v1/$metadata').split(/<Schema [^>]*>/);
     expect(firstSchema).toContain('<EntityContainer Name="Service" Extends="ServiceRoot.v1_0_0.ServiceContainer"/>');
   });
 
-  it('describes each path with its methods, its parameters and the schema of its type, in the JSON that is YAML, too', () => {
+  it('describes the methods, parameters and schema of each path in JSON, which is also YAML', () => {
     const [openApi] = createDocuments([
       { uri: '/redfish/v1/Systems', odataType: '#ComputerSystemCollection.ComputerSystemCollection', post: {} },
       {

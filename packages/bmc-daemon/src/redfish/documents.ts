@@ -1,8 +1,11 @@
-/** The documents that are no resources: versions, OData's service document and metadata, OpenAPI's document (DSP0266). */
+/**
+ * Documents that are not resources: the versions, OData's service document and metadata, and the
+ * OpenAPI document (DSP0266).
+ */
 import { jsonAnswer, stringify, textAnswer, type Answer } from './answer.js';
 import { openApiDocument, type DeclaredPath } from './openapi.js';
 
-/** A document of the protocol that is no resource: `$metadata`, `odata`, the OpenAPI document. */
+/** A document of the protocol with its constant answer. */
 export interface Document {
   readonly path: string;
   readonly answer: Answer;
@@ -10,10 +13,10 @@ export interface Document {
 
 const allow = { Allow: 'GET, HEAD' };
 
-/** The four, from the resources that are served. */
+/** Creates the four documents from the resources that the service has. */
 export function createDocuments(resources: readonly DeclaredPath[]): readonly Document[] {
   return [
-    // Exactly this, slash included (DSP0266, protocol version).
+    // DSP0266, protocol version: exactly this value, with the slash.
     { path: '/redfish', answer: jsonAnswer(200, stringify({ v1: '/redfish/v1/' }), allow) },
     { path: '/redfish/v1/odata', answer: jsonAnswer(200, stringify(serviceDocument(resources)), allow) },
     {
@@ -27,7 +30,7 @@ export function createDocuments(resources: readonly DeclaredPath[]): readonly Do
   ];
 }
 
-/** The service root and what it links to, each as a singleton. */
+/** Lists the service root and the resources directly below it, each as a singleton. */
 function serviceDocument(resources: readonly DeclaredPath[]) {
   const top = resources.flatMap(({ uri }) => {
     const name = /^\/redfish\/v1\/(\w+)$/.exec(uri)?.[1];
@@ -39,7 +42,10 @@ function serviceDocument(resources: readonly DeclaredPath[]) {
   };
 }
 
-/** References to the schemas of the types that are served, and the container, which OData wants in the first Schema. */
+/**
+ * Returns the metadata: references to the schemas of all served types, and the entity container.
+ * OData requires the container in the first Schema.
+ */
 function metadata(resources: readonly DeclaredPath[]): string {
   const namespaces = new Map<string, Set<string>>();
   for (const { odataType } of resources) {
@@ -48,7 +54,7 @@ function metadata(resources: readonly DeclaredPath[]): string {
     if (version.length > 0) ofName.add([name, ...version].join('.'));
     namespaces.set(name, ofName);
   }
-  // The container that ours extends is declared in this version.
+  // Our container extends the one that this version declares.
   namespaces.set(
     'ServiceRoot',
     new Set(['ServiceRoot', 'ServiceRoot.v1_0_0', ...(namespaces.get('ServiceRoot') ?? [])]),

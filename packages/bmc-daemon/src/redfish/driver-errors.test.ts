@@ -66,7 +66,7 @@ describe('toRedfishError', () => {
     });
   });
 
-  it('names the property and value that the hypervisor refuses', () => {
+  it('names the property and value that the hypervisor rejects', () => {
     const common = { args: [[property, 'Pxe']], related: [[`#/${property}`]], headers: {} };
     expect(answer('invalid', boot, 'bootTarget')).toEqual({
       status: 400,
@@ -94,7 +94,7 @@ describe('toRedfishError', () => {
     },
   );
 
-  it('calls an image what the resource calls it, and hides what its URL may hold there, too', () => {
+  it("uses the resource's name for an image property, and hides secrets in its URL", () => {
     const uri = 'Boot/HttpBootUri';
     const context = { path, body: { Boot: { HttpBootUri: insert.body.Image } }, properties: { image: uri } };
     const args = ['https://images/a.iso?******'];
@@ -104,7 +104,7 @@ describe('toRedfishError', () => {
     ]);
   });
 
-  it('names no property where the resource has none for what was refused', () => {
+  it('names no property if the resource has none for the rejected field', () => {
     expect(answer('unsupported', boot, 'secureBoot')).toEqual({
       status: 501,
       ids: ['Base.1.22.GeneralError'],
@@ -114,14 +114,14 @@ describe('toRedfishError', () => {
     });
   });
 
-  it('answers 501 where the machine can not do it and no property is at fault', () => {
+  it('answers 501 if the machine lacks the feature and no property is at fault', () => {
     expect([answer('unsupported', boot).status, answer('unsupported', boot).ids]).toEqual([
       501,
       ['Base.1.22.GeneralError'],
     ]);
   });
 
-  it("adds the driver's sentence to the message", () => {
+  it("adds the driver's text to the message", () => {
     const [only] = toRedfishError(
       new DriverError('mediaInUse', 'inserting a.iso into cd of vm1: b.iso is inserted'),
       insert,
@@ -148,7 +148,7 @@ describe('toRedfishError', () => {
     expect(error.cause).toBe(fault);
   });
 
-  it('leaves a RedfishError as it is', () => {
+  it('returns a RedfishError unchanged', () => {
     const error = refuse('InsufficientPrivilege');
     expect(toRedfishError(error, { path })).toBe(error);
   });

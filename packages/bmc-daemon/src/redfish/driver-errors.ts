@@ -1,38 +1,50 @@
-/** What a client reads when a hypervisor or a download says no: the one place where {@link DriverError} becomes Redfish. */
+/**
+ * Translates errors of drivers, downloads and storage into Redfish errors. No other module
+ * translates a {@link DriverError}.
+ */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { DriverError, type DriverErrorField } from '../drivers/driver.js';
 import { RedfishError } from './errors.js';
 import { isOutOfRoom, StorageError } from '../storage-error.js';
 import { about, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
-/** What a driver's word for a part of a change is called in a body: `Boot/BootOrder`, from the body's root on. */
+/**
+ * Property names of a resource by the driver's field name. The names start at the body's root:
+ * `Boot/BootOrder`.
+ */
 export type PropertyNames = Readonly<Partial<Record<DriverErrorField, string>>>;
 
-/** The parts of an image, where a resource does not call them otherwise. */
+/** Property names of an image, unless the resource has other names for them. */
 const imageProperties: Readonly<Record<'image' | 'transferMethod', string>> = {
   image: 'Image',
   transferMethod: 'TransferMethod',
 };
 
-/** What was being done, so that the messages can name it. */
+/** The request that failed, for the texts of the messages. */
 export interface ErrorContext {
   /** The action without its `#`: `VirtualMedia.InsertMedia`. Absent for GET, PATCH and DELETE. */
   readonly action?: string;
   /** The request's body, for the value that a message quotes. */
   readonly body?: unknown;
-  /** The resource's own, beside those of an image. Default: none. */
+  /** Names in addition to {@link imageProperties}. Default: none. */
   readonly properties?: PropertyNames | undefined;
-  /** The URI that was asked for, for a machine that is gone. */
+  /** The requested URI, for a machine that no longer exists. */
   readonly path: string;
 }
 
-/** How long a client should leave a host alone that does not answer: the driver has tried to reconnect a few times by then. */
+/**
+ * When a client may retry after the host did not answer. The driver has tried to reconnect a few
+ * times in this time.
+ */
 const retryAfterSeconds = 5;
 
 /**
- * Any error as the answer to the request: a {@link RedfishError} as it is, a {@link DriverError} as its message, a
- * {@link StorageError} as 507 InsufficientStorage or 500 OperationFailed with the name of the file, everything else
- * (and the kind `internal`) as 500 InternalError, whose cause is for the log and never shown.
+ * Translates any error into the answer:
+ * - a {@link RedfishError}: unchanged.
+ * - a {@link DriverError}: the message for its kind.
+ * - a {@link StorageError}: 507 InsufficientStorage or 500 OperationFailed, with the name of the
+ *   file.
+ * - everything else, and the kind `internal`: 500 InternalError; the cause goes to the log only.
  */
 export function toRedfishError(error: unknown, context: ErrorContext): RedfishError {
   if (error instanceof RedfishError) return error;
@@ -41,13 +53,16 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
     return new RedfishError(500, [message('InternalError')], {}, error);
   }
   const answer = describe(error, context);
-  // The driver's own sentence is written for clients; it says which host, image or device it was.
+  // The driver's text is written for clients: it names the host, image or device.
   const subject = withDetail(answer, `${error.message}.`);
   const headers = error.kind === 'unavailable' ? { 'Retry-After': String(retryAfterSeconds) } : {};
   return new RedfishError(status(error, answer), [subject], headers, error);
 }
 
-/** Names the file: a client that may change something may know where it is stored, and would not find the fault otherwise. */
+/**
+ * Returns the error for a file that could not be written. It names the file, because the client may
+ * know the storage and needs the name to find the fault.
+ */
 function notStored(error: StorageError): RedfishError {
   const detail = sentence(error.message);
   if (isOutOfRoom(error)) return new RedfishError(507, [withDetail(message('InsufficientStorage'), detail)], {}, error);
@@ -55,11 +70,12 @@ function notStored(error: StorageError): RedfishError {
 }
 
 function status(error: DriverError, answer: Message): number {
-  // GeneralError's own status is 500, but "this machine can not do that" is no failure of the service.
+  // GeneralError has status 500, but a machine that lacks a feature is not a failure of the
+  // service.
   if (answer.key === 'GeneralError') return 501;
-  // 404 would say that the drive is not there; it is the image.
+  // 404 would mean that the drive does not exist; the missing resource is the image.
   if (error.kind === 'mediaNotFound') return 400;
-  // 502 is repeated by many clients on their own account, and the repeated power-on would boot the empty drive.
+  // Many clients retry after a 502. The repeated power-on would boot the empty drive.
   if (error.kind === 'insertFailed') return 409;
   return messageStatus(answer);
 }
@@ -119,12 +135,15 @@ function invalid(property: string | undefined, { action, body }: ErrorContext): 
   return aboutProperty(message('PropertyValueIncorrect', property, quoted(body, property)), property);
 }
 
-/** @param property as in {@link PropertyNames}. */
+/** @param property a path as in {@link PropertyNames}. */
 function aboutProperty(subject: Message, property: string): Message {
   return about(subject, `#/${property}`);
 }
 
-/** A value as a message may have it: tasks show messages to others, and what is in an image's URL may be a password or a key. */
+/**
+ * Returns a value of the body for a message, without the secrets of a URL: other users can read the
+ * messages of tasks.
+ */
 function quoted(body: unknown, property: string): string {
   const value = valueAt(body, property) ?? '';
   return value.includes('://') ? maskUrl(value) : value;

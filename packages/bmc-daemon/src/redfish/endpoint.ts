@@ -1,4 +1,4 @@
-/** What a path does for each method, worked out from the resource, document or stream that declares it. */
+/** Derives what a path does for each method from a resource, document or stream. */
 import type { AnnotateOptions } from './annotate.js';
 import { bytesAnswer, emptyAnswer, streamAnswer, type Answer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
@@ -14,54 +14,54 @@ import type { Awaitable, Params, Resource, ResourceRequest } from './resource.js
 import { accepts, type StreamDefinition } from './stream.js';
 import { actionOperation, writeOperations } from './write.js';
 
-/** What one method does at one path. */
+/** Handles one method at one path. */
 export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;
 
-/** A resource as an object, for queries to work on. */
+/** A resource as an object, the input of queries. */
 export interface Shown {
   readonly body: JsonObject;
-  /** Asked for where the answer has the resource's own ETag. */
+  /** Called if the answer carries the resource's own ETag. */
   readonly etag: () => string;
-  /** Headers of the resource: Allow, Link. */
+  /** The resource's headers: Allow, Link. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** One path with its methods. */
 export interface Endpoint {
-  /** The template, for metrics. */
+  /** The URI template, for metrics. */
   readonly route: string;
-  /** Methods that need no credentials. */
+  /** Methods that need no login. */
   readonly open: ReadonlySet<string>;
-  /** Absent: a document, for everybody. */
+  /** Absent for a document, which everyone may read. */
   readonly guard?: Guard;
-  /** Whether it is the requester's own, for the guard. */
+  /** Whether the resource is the client's own, for the guard. */
   readonly isOwn: (exchange: Exchange, params: Params) => boolean;
   /** Value of the Allow header. */
   readonly allow: string;
-  /** By method. HEAD is GET; send() leaves the body out. */
+  /** Operations by method. HEAD runs the GET operation; `send()` drops the body. */
   readonly operations: ReadonlyMap<string, Operation>;
-  /** What queries work on; absent where there is nothing to query: documents, actions, monitors. */
+  /** Loads the input of queries. Absent if queries do not apply: documents, actions, monitors. */
   readonly show?: (exchange: Exchange, params: Params) => Awaitable<Shown>;
   readonly isCollection: boolean;
-  /** Members that one answer shows at most; what is left is behind a link. */
+  /** The largest number of members in one answer; a link leads to the rest. */
   readonly pageSize?: number;
-  /** Parameters of the protocol that the operations read by themselves. */
+  /** Protocol parameters that the operations read themselves. */
   readonly ownQuery?: readonly string[];
 }
 
 export interface EndpointOptions<Services> extends AnnotateOptions {
-  /** What a request sees. */
+  /** Returns the part of the service that a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;
-  /** The answer to a GET of another resource without preconditions, for the body of a 200, 201 or 202. */
+  /** Answers a GET of another resource without conditions, for the body of a 200, 201 or 202. */
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
   readonly readBody: ReadBody;
-  /** Told of every write that was carried out. */
+  /** Called after every successful write. */
   readonly onChange?: ChangeListener;
-  /** Whether there is a resource at a path. */
+  /** Whether a path has a resource. */
   readonly isServed: (path: string) => boolean;
 }
 
-/** A path and what it does. */
+/** A path template and its endpoint. */
 export interface Served {
   readonly template: string;
   readonly target: Endpoint;
@@ -70,7 +70,7 @@ export interface Served {
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const nothing: ReadonlySet<string> = new Set();
 
-/** The paths of one resource: its own, its aliases', and one for each action under each of them. */
+/** Returns the paths of a resource: its own, its aliases, and the actions below each of them. */
 export function resourceEndpoints<Services>(
   resource: Resource<Services>,
   options: EndpointOptions<Services>,
@@ -89,7 +89,7 @@ export function resourceEndpoints<Services>(
     isOwn,
     allow,
     operations: new Map([['GET', get], ['HEAD', get], ...writeOperations(resource, renderer, options)]),
-    // A resource that chooses its status (a monitor) is no plain resource to select from.
+    // A resource that chooses its status (a task monitor) does not support queries.
     ...(resource.status === undefined ? { show: showOperation(resource, renderer, options) } : {}),
     isCollection: resource.odataType.endsWith('Collection'),
     ...(resource.pageSize === undefined ? {} : { pageSize: resource.pageSize }),
@@ -111,7 +111,7 @@ export function resourceEndpoints<Services>(
     ...(resource.attachment === undefined
       ? []
       : [{ template: `${template}/attachment`, target: attachmentEndpoint(resource, own, options) }]),
-    // DSP0266, POST (create): the Members of a collection take what the collection takes.
+    // DSP0266, POST (create): a POST to `Members` of a collection also creates a member.
     ...(resource.post === undefined ? [] : [{ template: `${template}/Members`, target: postAlone(own) }]),
     ...actions.map(({ name, target }) => ({ template: actionUri(template, name), target })),
   ]);
@@ -123,7 +123,9 @@ function postAlone({ route, open, guard, isOwn, operations }: Endpoint): Endpoin
   return guard === undefined ? target : { ...target, guard };
 }
 
-/** The path of what is attached to a resource: for whoever may read the resource. */
+/**
+ * Returns the endpoint of a resource's attachment; it needs the same privileges as the resource.
+ */
 function attachmentEndpoint<Services>(
   resource: Resource<Services>,
   { guard, isOwn }: Endpoint,
@@ -137,7 +139,7 @@ function attachmentEndpoint<Services>(
     const { bytes, contentType, fileName } = attachment;
     return bytesAnswer(bytes, contentType, {
       Allow: allow,
-      // Whoever made it may have meant a browser to take it for a page of ours.
+      // The file's author may want a browser to show it as a page of this service.
       'Content-Disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
       'X-Content-Type-Options': 'nosniff',
     });
@@ -156,7 +158,7 @@ function attachmentEndpoint<Services>(
   };
 }
 
-/** The methods that change it, in the order of Allow. */
+/** Returns the methods that change a resource, in the order of Allow. */
 function writesOf<Services>(resource: Resource<Services>): readonly string[] {
   return [
     ...(resource.post === undefined ? [] : ['POST']),
@@ -165,7 +167,7 @@ function writesOf<Services>(resource: Resource<Services>): readonly string[] {
   ];
 }
 
-/** The path of a document: always the same answer, to anybody. */
+/** Returns the endpoint of a document: a constant answer for everyone. */
 export function documentEndpoint({ path, answer }: Document): Served {
   const get: Operation = () => answer;
   return {
@@ -184,7 +186,7 @@ export function documentEndpoint({ path, answer }: Document): Served {
   };
 }
 
-/** The path of a stream. */
+/** Returns the endpoint of a stream. */
 export function streamEndpoint<Services>(
   stream: StreamDefinition<Services>,
   { viewOf }: Pick<EndpointOptions<Services>, 'viewOf'>,
@@ -255,7 +257,7 @@ function showOperation<Services>(
   };
 }
 
-/** 405 with the methods that would do (RFC 9110 §15.5.6). */
+/** Returns a 405 with the supported methods (RFC 9110 §15.5.6). */
 export function methodNotAllowed({ allow }: Pick<Endpoint, 'allow'>): RedfishError {
   return new RedfishError(405, [message('OperationNotAllowed')], { Allow: allow });
 }

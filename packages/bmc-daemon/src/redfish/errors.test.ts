@@ -3,7 +3,7 @@ import { RedfishError, refuse, renderError } from './errors.js';
 import { message, renderMessage } from './messages.js';
 
 describe('RedfishError', () => {
-  it('takes status and text from the message', () => {
+  it('has the status and the text of its message', () => {
     const error = refuse('ResourceNotFound', 'ComputerSystem', 'x');
     expect([error.status, error.message, error.headers]).toEqual([404, "There is no ComputerSystem named 'x'.", {}]);
   });
@@ -15,7 +15,7 @@ describe('RedfishError', () => {
 });
 
 describe('renderError', () => {
-  it('names the message itself when there is one', () => {
+  it('uses the id and the text of a single message', () => {
     const only = message('PropertyUnknown', 'Foo');
     expect(renderError([only])).toEqual({
       error: {
@@ -26,14 +26,14 @@ describe('renderError', () => {
     });
   });
 
-  it('lists 50 faults, then that there are more', () => {
+  it('lists 50 faults and says that there are more', () => {
     const faults = Array.from({ length: 60 }, (_, index) => message('QueryParameterUnsupported', `$${index}`));
     const listed = new RedfishError(501, faults).messages;
     expect([listed.length, listed[50]]).toEqual([51, message('MaximumErrorsExceeded')]);
     expect(new RedfishError(501, listed).messages).toEqual(listed);
   });
 
-  it('says GeneralError when there are several, and lists them all', () => {
+  it('uses GeneralError for several messages, and lists them all', () => {
     const several = [message('PropertyUnknown', 'Foo'), message('PropertyMissing', 'Bar')];
     expect(renderError(several)).toEqual({
       error: {

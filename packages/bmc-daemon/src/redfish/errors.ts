@@ -1,4 +1,7 @@
-/** The one error that resources and stages throw to answer with a Redfish error body, and the body itself (DSP0266, error responses). */
+/**
+ * The error that resources and stages throw to send a Redfish error, and its body (DSP0266, error
+ * responses).
+ */
 import { baseRegistry, messageTable } from './base-registry.js';
 import {
   message,
@@ -14,11 +17,17 @@ import type { JsonObject } from './json.js';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Faults beyond this many are only counted: a megabyte of unknown names is answered with a page, not with ten megabytes. */
+/**
+ * Most faults that an error lists. A megabyte of unknown names must not cause an answer of ten
+ * megabytes.
+ */
 const mostFaults = 50;
 
-/** The faults as an error may list them. Asks for one more than it lists at most. */
-export function atMost(faults: Iterable<Message>): readonly Message[] {
+/**
+ * Returns the first 50 faults, followed by MaximumErrorsExceeded if there are more. Reads at most
+ * 51 faults.
+ */
+export function limitFaults(faults: Iterable<Message>): readonly Message[] {
   const listed: Message[] = [];
   for (const fault of faults) {
     if (listed.length === mostFaults) return [...listed, message('MaximumErrorsExceeded')];
@@ -28,11 +37,12 @@ export function atMost(faults: Iterable<Message>): readonly Message[] {
 }
 
 /**
- * An answer that is an error. Every fault of a request travels in one of these.
+ * An error answer with all faults of a request.
  * @param status 4xx or 5xx.
- * @param faults at least one, of which 50 are listed; a single one gives the body's `code` and `message`, several are under GeneralError.
- * @param headers sent beside the usual ones: `Allow`, `Retry-After`, `WWW-Authenticate`.
- * @param cause goes to the log, never to the client.
+ * @param faults at least one; the body lists 50. A single fault gives the body's `code` and
+ *   `message`; several are listed under GeneralError.
+ * @param headers additional headers: `Allow`, `Retry-After`, `WWW-Authenticate`.
+ * @param cause for the log, never for the client.
  */
 export class RedfishError extends Error {
   override readonly name = 'RedfishError';
@@ -41,7 +51,7 @@ export class RedfishError extends Error {
   readonly headers: Headers;
 
   constructor(status: number, faults: readonly Message[], headers: Headers = {}, cause?: unknown) {
-    const messages = atMost(faults);
+    const messages = limitFaults(faults);
     super(messages.map(messageText).join(' '), cause === undefined ? undefined : { cause });
     this.status = status;
     this.messages = messages;
@@ -49,13 +59,16 @@ export class RedfishError extends Error {
   }
 }
 
-/** A refusal with one message, with the status that the message's table entry names: `refuse('ResourceNotFound', 'ComputerSystem', id)`. */
+/**
+ * Returns an error with one message and the status of the message's table entry:
+ * `refuse('ResourceNotFound', 'ComputerSystem', id)`.
+ */
 export function refuse<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): RedfishError {
   const only = message(key, ...args);
   return new RedfishError(messageStatus(only), [only]);
 }
 
-/** The body of an error: `{error: {code, message, @Message.ExtendedInfo}}`. */
+/** Returns the body of an error: `{error: {code, message, @Message.ExtendedInfo}}`. */
 export function renderError(messages: readonly Message[]): JsonObject {
   const [only, ...others] = messages;
   const single = only !== undefined && others.length === 0;

@@ -1,4 +1,7 @@
-/** A row of the registries whose messages are events. Unlike those of Base they are never an answer, so they have no HTTP status. */
+/**
+ * Messages of the event registries. Unlike Base messages they have no HTTP status, because they are
+ * never an answer.
+ */
 import type { Severity } from './base-registry.js';
 
 /** A message of a registry of events. */
@@ -11,7 +14,7 @@ export interface EventTemplate {
   readonly resolution: string;
 }
 
-/** One row. */
+/** Returns one message. */
 export function eventMessage(
   severity: Severity,
   args: EventTemplate['args'],
@@ -21,5 +24,5 @@ export function eventMessage(
   return { severity, args, text, resolution };
 }
 
-/** The resolution of what is no trouble. */
+/** The resolution of an event that needs no action. */
 export const none = 'No action is needed.';

@@ -33,7 +33,7 @@ describe.each(tables)('the messages of %s', (file, prefix, table) => {
     }
   });
 
-  it('name each of their arguments in the text, and no other', () => {
+  it('name exactly their arguments in the text', () => {
     for (const [key, { args, text }] of Object.entries(table)) {
       expect([key, text.match(/%\d/g) ?? []]).toEqual([key, args.map((_type, index) => `%${index + 1}`)]);
     }

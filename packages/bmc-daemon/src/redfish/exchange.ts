@@ -8,17 +8,20 @@ import type { Requester } from './resource.js';
 /** One request on its way through the pipeline. */
 export interface Exchange {
   readonly request: IncomingMessage;
-  /** Without the query, as sent. */
+  /** The path as sent, without the query. */
   readonly path: string;
   readonly requester: Requester;
   readonly who: Authenticated;
-  /** UUID of the machine by whose own name or address the request came, which sees that machine alone; null: all are seen. */
+  /**
+   * UUID of the machine whose own name or address received the request; the request sees this
+   * machine only. null: all machines are visible.
+   */
   readonly scope: string | null;
-  /** Evaluated once, against the ETag of `path`; see {@link unconditional}. */
+  /** Conditions for the ETag of `path`; evaluated once, see {@link unconditional}. */
   readonly preconditions: Preconditions;
-  /** Behind the `?`. */
+  /** The text after the `?`. */
   readonly query: string | undefined;
-  /** The only properties that this PATCH may change; null: all. */
+  /** The only properties that this PATCH may change; null: no restriction. */
   readonly patchable: ReadonlySet<string> | null;
   /**
    * Returns the exchange with the current rights of the client. A body can arrive minutes after its
@@ -28,19 +31,22 @@ export interface Exchange {
   readonly reauthorize: () => Promise<Exchange>;
 }
 
-/** A POST, PATCH or DELETE that was carried out; an action is a change of its resource. */
+/** A successful POST, PATCH or DELETE. An action counts as a change of its resource. */
 export interface Change {
   readonly kind: 'created' | 'changed' | 'removed';
   /** Canonical URI of the resource. */
   readonly uri: string;
   readonly requester: Requester;
-  /** Of a PATCH the names of the properties, `Boot.BootSourceOverrideTarget Cd`, with values only where the resource says so; of an action its name and summary. */
+  /**
+   * For a PATCH: the property names, with values only for the properties in `loggedValues`:
+   * `Boot.BootSourceOverrideTarget Cd`. For an action: its name and summary.
+   */
   readonly detail?: string;
 }
-/** Told of every write that was carried out; it must not throw. */
+/** Called after every successful write; it must not throw. */
 export type ChangeListener = (change: Change) => void;
 
-/** Who asks, with a signal that costs nothing until somebody wants it. */
+/** The client of a request. The signal is created on first use, because most requests need none. */
 export class RequestRequester implements Requester {
   readonly user: string | null;
   readonly session: string | null;
@@ -54,7 +60,7 @@ export class RequestRequester implements Requester {
     this.user = who.user;
     this.session = who.session;
     this.privileges = who.privileges;
-    // Undefined once the socket is destroyed; the answer goes nowhere then.
+    // Undefined after the socket is destroyed; nobody reads the answer then.
     this.address = request.socket.remoteAddress ?? '';
     this.requestId = requestId;
     this.#response = response;
@@ -65,7 +71,7 @@ export class RequestRequester implements Requester {
       const controller = new AbortController();
       this.#controller = controller;
       if (this.#response.destroyed) controller.abort();
-      // `close` comes after a complete answer, too, when nobody listens to the signal any more.
+      // `close` also follows a complete answer; nothing listens to the signal then.
       this.#response.once('close', () => controller.abort());
     }
     return this.#controller.signal;

@@ -1,6 +1,6 @@
-/** JSON as a type. */
+/** Types for JSON values. */
 
-/** What JSON can say. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 /** A member that is `undefined` is not sent. */
 export interface JsonObject {
@@ -12,7 +12,7 @@ export function isArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Whether it is an object, and no array. */
+/** Whether the value is an object and not an array. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !isArray(value);
 }

@@ -31,7 +31,7 @@ const deferred = () => {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('runLongOperation', () => {
-  it('answers like a plain operation when it is done in time', async () => {
+  it('answers like a plain operation if it ends in time', async () => {
     const settings = options(60_000);
     expect(
       await runLongOperation(
@@ -56,7 +56,7 @@ describe('runLongOperation', () => {
     expect(settings.tasks.list()).toEqual([]);
   });
 
-  it('becomes a task when it takes longer, and the work goes on', async () => {
+  it('becomes a task if it takes longer, and continues', async () => {
     const settings = options(1);
     const work = deferred();
     let progress: (percent: number) => void = () => undefined;
@@ -81,7 +81,7 @@ describe('runLongOperation', () => {
     expect(settings.tasks.get(id)).toMatchObject({ state: 'Completed', percent: 100 });
   });
 
-  it('keeps and reports the failure of a task', async () => {
+  it('stores and reports the failure of a task', async () => {
     const settings = options(1);
     const work = deferred();
     await runLongOperation(
@@ -96,7 +96,7 @@ describe('runLongOperation', () => {
     ]);
   });
 
-  it('ends as cancelled where the work heeds its signal, and as done where that came too late', async () => {
+  it('ends as cancelled if it reacts to the signal, and as completed if the signal comes too late', async () => {
     const settings = options(1);
     const requester = { user: 'admin', address: '192.0.2.7' };
     const heeding = {
@@ -131,7 +131,7 @@ describe('runLongOperation', () => {
     expect(settings.failed).toEqual([]);
   });
 
-  it('that fails of itself while it is being cancelled has failed', async () => {
+  it('ends as failed if it fails by itself during a cancellation', async () => {
     const settings = options(1);
     const work = deferred();
     await runLongOperation({ ...operation(() => work.promise), cancellable: true }, settings);

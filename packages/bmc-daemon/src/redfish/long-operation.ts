@@ -1,4 +1,7 @@
-/** Work that may outlast a client's patience: done in time it is a plain answer, otherwise it becomes a task. */
+/**
+ * Operations that may take longer than a client waits: fast ones give a plain answer, slow ones
+ * become a task.
+ */
 import { toRedfishError, type ErrorContext } from './driver-errors.js';
 import type { RedfishError } from './errors.js';
 import type { JsonObject } from './json.js';
@@ -6,46 +9,52 @@ import type { Message } from './messages.js';
 import type { Requester, WriteResult } from './resource.js';
 import { taskMonitorUri, taskUri, type TaskMethod, type TaskStore } from './task-store.js';
 
-/** What the work is given. */
+/** The controls that a running operation receives. */
 export interface OperationControl {
-  /** Takes 0 to 100. */
+  /** Reports progress, 0 to 100. */
   readonly progress: (percent: number) => void;
   /** Aborted when a client cancels the task. */
   readonly signal: AbortSignal;
 }
 
-/** What is to be said when it is done: messages, or what was asked for. */
+/** The result of an operation: messages, or the response that the client asked for. */
 export type OperationResult = readonly Message[] | { readonly response: JsonObject };
 
-/** What is to be done, and how it is told of. */
+/** An operation and its description. */
 export interface LongOperation {
-  /** For people, in the Task: `Insert a.iso into Cd of web1`. */
+  /** The Task's name, for people: `Insert a.iso into Cd of web1`. */
   readonly name: string;
-  /** What was asked for it with. Default: POST for an action, else PATCH. */
+  /** The HTTP method of the request. Default: POST for an action, else PATCH. */
   readonly method?: TaskMethod;
-  /** Who asks; the task's events and its machine's log say so. */
+  /** The client, for the task's events and the machine's log. */
   readonly requester?: Pick<Requester, 'user' | 'address'>;
-  /** What the task's failure is translated with; its `path` is the task's target. */
+  /** Context for the translation of a failure; `path` is the task's target. */
   readonly context: ErrorContext;
-  /** Whether the work heeds its signal. One that does not can not be cancelled. Default false. */
+  /** Whether the operation reacts to `signal`, so that a client can cancel it. Default: false. */
   readonly cancellable?: boolean;
-  /** The work. It goes on when the client has been told to ask again, so it must not follow the request's signal. */
+  /**
+   * Runs the operation. It continues after the client received 202, so it must not use the
+   * request's signal.
+   */
   run(control: OperationControl): Promise<OperationResult | undefined>;
 }
 
-/** What holds for all of them. */
+/** Options of all operations. */
 export interface LongOperationOptions {
   readonly tasks: TaskStore;
-  /** How long the request waits before it is answered with 202, in milliseconds. Ansible gives up at 10 s, so 8000. */
+  /**
+   * How long the request waits for the result before the service answers 202, in milliseconds. The
+   * default, 8000, is below Ansible's timeout of 10 s.
+   */
   readonly waitMs: number;
-  /** Told when a task has failed, as nobody is waiting for it any more. */
+  /** Called when a task fails, because no request waits for it. */
   readonly onTaskFailed: (failure: RedfishError, name: string) => void;
 }
 
 /**
- * Runs an operation for an action.
- * @returns undefined (204) or its result when it is done in time, else the task that it has become.
- * @throws what the operation throws, in time; later it is the task's failure.
+ * Runs an operation.
+ * @returns the result if it comes in time (undefined: 204), otherwise the task.
+ * @throws the operation's error, if it comes in time; a later error becomes the task's failure.
  */
 export async function runLongOperation(
   operation: LongOperation,
@@ -81,7 +90,7 @@ export async function runLongOperation(
   report = (now) => tasks.progress(id, now);
   if (percent !== undefined) report(percent);
   work.then(
-    // A cancellation may come too late: what is done is done, and the task says so.
+    // The operation may finish in spite of a cancellation; the task is then complete.
     (done = []) => {
       if ('response' in done) tasks.complete(id, [], done.response);
       else tasks.complete(id, done);
@@ -99,7 +108,7 @@ export async function runLongOperation(
   return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
 }
 
-/** Why the work stopped. */
+/** The reason of the abort signal when a client cancels a task. */
 class Cancelled extends Error {
   override readonly name = 'Cancelled';
 

@@ -14,7 +14,7 @@ interface RegistryMessage {
 const schemas = process.env['RACKLESS_REDFISH_SCHEMAS'];
 
 describe('messages', () => {
-  it('renders id, text, arguments, severity, resolution and the place in the body', () => {
+  it('renders id, text, arguments, severity, resolution and the pointer into the body', () => {
     expect(renderMessage(about(message('PropertyValueNotInList', 'Floppy', 'Target'), '#/Boot/Target'))).toEqual({
       '@odata.type': '#Message.v1_3_0.Message',
       MessageId: 'Base.1.22.PropertyValueNotInList',
@@ -26,20 +26,20 @@ describe('messages', () => {
     });
   });
 
-  it('does not send a megabyte back: long arguments, places and details are cut', () => {
+  it('cuts long arguments, pointers and details', () => {
     const long = 'x'.repeat(2 ** 20);
     const rendered = renderMessage(withDetail(about(message('PropertyUnknown', long), `#/${long}`), long));
     expect(rendered['MessageArgs']).toEqual([`${'x'.repeat(500)}…`]);
     expect(JSON.stringify(rendered).length).toBeLessThan(5000);
   });
 
-  it('adds a detail as a sentence of its own and keeps the arguments strings', () => {
+  it('adds a detail as a separate sentence and renders the arguments as strings', () => {
     const subject = withDetail(message('StringValueTooLong', 'abc', 2), 'Two is plenty.');
     expect(messageText(subject)).toBe("The string 'abc' is longer than 2 characters. Two is plenty.");
     expect(renderMessage(subject)['MessageArgs']).toEqual(['abc', '2']);
   });
 
-  it('does not expand placeholders that come with an argument', () => {
+  it('does not expand placeholders inside an argument', () => {
     expect(messageText(message('PropertyValueFormatError', '%2$&', 'UUID'))).toBe(
       "The value '%2$&' has the wrong format for the property UUID.",
     );
@@ -54,8 +54,8 @@ describe('messages', () => {
     it.skip('agrees with the Base registry: RACKLESS_REDFISH_SCHEMAS is not set', () => undefined);
     return;
   }
-  it('agrees with the Base registry in keys, arguments and severity, not in wording', () => {
-    // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
+  it('has the keys, arguments and severities of the Base registry', () => {
+    // If RACKLESS_REQUIRE_ALL is set, a missing path fails here instead of skipping the test.
     const text = readFileSync(join(schemas ?? '', 'registries/Base.1.22.1.json'), 'utf8');
     const registry = JSON.parse(text) as { readonly Messages: Readonly<Record<string, RegistryMessage>> };
     for (const [key, entry] of Object.entries(messageTable)) {

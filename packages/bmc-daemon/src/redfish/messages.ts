@@ -1,66 +1,81 @@
-/** A message that a client reads, and how it looks in JSON. */
+/** Redfish messages and their JSON. */
 import { baseRegistry, messageTable, type Arguments, type Severity } from './base-registry.js';
 import type { JsonObject } from './json.js';
 
-/** A key of the Base registry, `PropertyUnknown`. */
+/** A key of the Base registry: `PropertyUnknown`. */
 export type MessageKey = keyof typeof messageTable;
-/** The arguments of one message, in the registry's order. */
+/** The arguments of a message, in the registry's order. */
 export type MessageArguments<Key extends MessageKey> = Arguments<(typeof messageTable)[Key]['args']>;
 
-/** One message, with its arguments. A value: attach pointers or a detail with {@link about} and {@link withDetail}. */
+/**
+ * A message with its arguments. It is immutable: {@link about} and {@link withDetail} return
+ * copies.
+ */
 export interface Message {
   readonly key: MessageKey;
   readonly args: readonly (string | number)[];
   /** JSON pointers into the request's body: `#/Boot/BootSourceOverrideTarget`. */
   readonly related: readonly string[];
-  /** A sentence after the message's own text, without secrets. */
+  /** A sentence that follows the message's own text, without secrets. */
   readonly detail?: string;
 }
 
-/** A message of the table: `message('PropertyUnknown', 'Foo')`. */
+/** Creates a message: `message('PropertyUnknown', 'Foo')`. */
 export function message<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): Message {
   return { key, args: args.map((arg) => (typeof arg === 'string' ? cut(arg) : arg)), related: [] };
 }
 
-/** A client may send a name or a URL of a megabyte, and would be sent it back four times over: nobody reads that far. */
+/**
+ * Longer parts are cut. A client may send a name or URL of a megabyte, which the answer would
+ * repeat up to four times.
+ */
 const longestPart = 500;
 
 function cut(text: string): string {
   return text.length > longestPart ? `${text.slice(0, longestPart)}…` : text;
 }
 
-/** The same message, about these places of the request's body (`#/Boot/BootSourceOverrideTarget`). */
+/**
+ * Returns a copy of the message that points to these places of the body
+ * (`#/Boot/BootSourceOverrideTarget`).
+ */
 export function about(subject: Message, ...pointers: readonly string[]): Message {
   return { ...subject, related: pointers.map(cut) };
 }
 
-/** The same message with one more sentence, which the client sees: never put a secret or a library's raw text into it. */
+/**
+ * Returns a copy with one more sentence. The client sees it: no secrets, and no raw text of a
+ * library.
+ */
 export function withDetail(subject: Message, detail: string): Message {
   return { ...subject, detail: cut(detail) };
 }
 
-/** The HTTP status that this message usually travels with. */
+/** Returns the usual HTTP status of a message. */
 export function messageStatus(subject: Message): number {
   return messageTable[subject.key].status;
 }
 
-/** How bad it is. */
+/** Returns the severity of a message. */
 export function messageSeverity(subject: Message): Severity {
   return messageTable[subject.key].severity;
 }
 
-/** `Base.1.22.PropertyUnknown`. */
+/** Returns the message id: `Base.1.22.PropertyUnknown`. */
 export function messageId(subject: Message): string {
   return `${baseRegistry}.${subject.key}`;
 }
 
-/** The sentence that people read. */
+/** Returns the text that people read. */
 export function messageText(subject: Message): string {
   const text = messageTable[subject.key].text.replace(/%(\d)/g, (_, index) => String(subject.args[Number(index) - 1]));
   return subject.detail === undefined ? text : `${text} ${subject.detail}`;
 }
 
-/** One member of `@Message.ExtendedInfo`. The deprecated `Severity` is left out: validators warn about it. */
+/**
+ * Returns one member of `@Message.ExtendedInfo`. It has no `Severity`, which is deprecated:
+ * validators warn about it.
+ */
 export function renderMessage(subject: Message): JsonObject {
   const { severity, resolution } = messageTable[subject.key];
   return {
@@ -74,7 +89,7 @@ export function renderMessage(subject: Message): JsonObject {
   };
 }
 
-/** A reason as a sentence of a detail: `the file …` becomes `The file ….` */
+/** Turns a reason into a sentence: `the file …` becomes `The file ….` */
 export function sentence(reason: string): string {
   return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
 }

@@ -1,16 +1,16 @@
 /**
- * The OpenAPI document of this service (DSP0266, OpenAPI schema): its paths and methods; what goes and comes is described by
- * DMTF's published schemas, which it refers to.
+ * The OpenAPI document of this service (DSP0266, OpenAPI schema): its paths and methods. It refers
+ * to DMTF's published schemas for the bodies.
  */
 import type { JsonObject } from './json.js';
 
-/** What of a resource the documents speak about. */
+/** The parts of a resource that the documents describe. */
 export interface DeclaredPath {
-  /** Template. */
+  /** The URI template. */
   readonly uri: string;
-  /** `#ComputerSystem.v1_27_0.ComputerSystem`. */
+  /** For example `#ComputerSystem.v1_27_0.ComputerSystem`. */
   readonly odataType: string;
-  /** What it takes besides GET; here only whether it does. */
+  /** Present if the resource supports the method. */
   readonly post?: unknown;
   readonly patch?: unknown;
   readonly delete?: unknown;
@@ -20,7 +20,7 @@ export interface DeclaredPath {
 
 const errorSchema = 'http://redfish.dmtf.org/schemas/v1/redfish-error.v1_0_2.yaml#/components/schemas/RedfishError';
 
-/** The whole document: in JSON, which is YAML, too (YAML 1.2). */
+/** Returns the document as JSON, which is valid YAML 1.2. */
 export function openApiDocument(resources: readonly DeclaredPath[]): string {
   return JSON.stringify(
     {
@@ -86,7 +86,10 @@ function parametersOf(uri: string): JsonObject {
   return { parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })) };
 }
 
-/** As DMTF publishes them: one file for each version, with its type under a name without dots. */
+/**
+ * Returns the URI of a DMTF schema: one file for each version; the type's name has underscores in
+ * place of dots.
+ */
 function schemaUri(odataType: string): string {
   const parts = odataType.slice(1).split('.');
   return `http://redfish.dmtf.org/schemas/v1/${parts.slice(0, -1).join('.')}.yaml#/components/schemas/${parts.join('_')}`;

@@ -32,7 +32,7 @@ describe('a write by a web page', () => {
   });
 });
 
-describe('a write by a web page where no client has to log in', () => {
+describe('a write by a web page to a service without login', () => {
   it.each([
     'http://evil.example:8000',
     `http://${hostname()}x`,

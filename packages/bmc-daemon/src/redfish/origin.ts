@@ -1,7 +1,7 @@
 /**
- * Writes that a web page sends from the browser of an operator. A browser adds the user and password that it remembers for this
- * service, whichever page asks (cross-site request forgery). It also sends a body without a Content-Type without asking this service
- * first. So the check of Content-Type alone does not stop such a page.
+ * Rejects writes that a web page sends from an operator's browser (cross-site request forgery). The
+ * browser adds stored credentials for this service to a request of any page. It also sends a body
+ * without a Content-Type and without a preflight, so a check of Content-Type is not enough.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -18,7 +18,8 @@ const reading: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTION
  */
 export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
   const { origin, host, 'x-forwarded-host': forwarded, 'sec-fetch-site': relation } = headers;
-  // A page can set neither of the last two. A proxy may have replaced Host; the browser compares with the host that it knows.
+  // A page cannot set X-Forwarded-Host or Sec-Fetch-Site. A proxy may replace Host; the browser
+  // compares with the original host.
   if (origin === undefined || reading.has(method) || relation === 'same-origin') return;
   const site = siteOf(origin);
   if ([host, forwarded].some((name) => String(name).toLowerCase() === site)) return;
@@ -27,9 +28,10 @@ export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' 
 }
 
 /**
- * Where no client has to log in, rejects a write by a page under a name that is not this host's: a page can make its own name an
- * address of this service (DNS rebinding), and is of the same site then. The host's name counts only exactly as the system has it:
- * anyone can register a domain that begins with it.
+ * For a service without login: rejects a write by a page whose host name is not a name of this
+ * host. A page can point its own name to this service (DNS rebinding), and the browser then sees
+ * one site. The host's name must match exactly, because anyone can register a longer domain that
+ * begins with it.
  * @throws {RedfishError} 403.
  */
 export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
@@ -43,7 +45,7 @@ export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'meth
   );
 }
 
-/** `www.example.org:8080`; null: no site of the web. */
+/** Returns the host, `www.example.org:8080`; null if the origin is not a web site. */
 function siteOf(origin: string): string | null {
   return /^https?:\/\/(.*)$/i.exec(origin)?.[1]?.toLowerCase() ?? null;
 }

@@ -89,7 +89,7 @@ const system = defineResource({
       }),
     properties: { bootOrder: 'AssetTag' },
     apply: async (machine, { AssetTag, Name }, { services }) => {
-      // A hypervisor takes its time: the others have come by then.
+      // The hypervisor answers after the other requests have arrived.
       if (AssetTag?.startsWith('slow') === true) await until(() => services.loaded >= 3);
       if (Name === 'kept') return { messages: [message('PropertyNotUpdated', 'Name')] };
       if (AssetTag === 'taken') throw new DriverError('invalid', 'tagging a: taken', { field: 'bootOrder' });
@@ -223,7 +223,7 @@ const bodyOfA = {
 };
 
 describe('reading', () => {
-  it('sends the resource with everything that the protocol wants', async () => {
+  it('sends the resource with all headers and annotations of the protocol', async () => {
     const { status, headers, json } = await get('/redfish/v1/Systems/a');
     expect([status, json]).toEqual([200, bodyOfA]);
     expect(headers).toEqual({
@@ -255,7 +255,7 @@ describe('reading', () => {
     expect([head.status, head.text, { ...head.headers, date: '' }]).toEqual([200, '', { ...full.headers, date: '' }]);
   });
 
-  it('says GET, HEAD, POST in Allow of a collection that creates', async () => {
+  it('has GET, HEAD, POST in Allow of a collection with creation', async () => {
     expect((await get('/redfish/v1/Systems')).headers.allow).toBe('GET, HEAD, POST');
   });
 
@@ -264,11 +264,11 @@ describe('reading', () => {
     expect([status, headers.allow, text]).toEqual([204, 'POST', '']);
   });
 
-  it('ignores a body of a GET', async () => {
+  it('ignores the body of a GET', async () => {
     expect((await send('GET', '/redfish/v1/Systems/a', 'nonsense')).status).toBe(200);
   });
 
-  it('renders an entity once, until it is another object', async () => {
+  it('renders an entity once, until the entity is replaced', async () => {
     await get('/redfish/v1/Systems/a');
     const before = services.rendered;
     await get('/redfish/v1/Systems/a');
@@ -279,7 +279,7 @@ describe('reading', () => {
     expect(services.rendered).toBe(before + 1);
   });
 
-  it('lets a resource answer 202 and 204', async () => {
+  it('answers 202 and 204 if the resource says so', async () => {
     const running = await get('/redfish/v1/Monitor/Running');
     expect([running.status, running.headers.location, (running.json as { TaskState: string }).TaskState]).toEqual([
       202,
@@ -292,7 +292,7 @@ describe('reading', () => {
 });
 
 describe('ETags', () => {
-  it('answer 304 to a client that has the resource', async () => {
+  it('give 304 to a client that has the current resource', async () => {
     const { headers } = await get('/redfish/v1/Systems/a');
     const again = await get('/redfish/v1/Systems/a', { 'If-None-Match': headers.etag });
     expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
@@ -300,7 +300,7 @@ describe('ETags', () => {
     expect((await get('/redfish/v1/Systems/a', { 'If-None-Match': headers.etag })).status).toBe(200);
   });
 
-  it('leave volatile properties out, which are still sent anew', async () => {
+  it('ignore volatile properties, whose new values are still sent', async () => {
     const [first, second] = [await get('/redfish/v1/Managers/a'), await get('/redfish/v1/Managers/a')];
     expect(first.headers.etag).toBe(second.headers.etag);
     expect(first.json).not.toEqual(second.json);
@@ -313,7 +313,7 @@ describe('ETags', () => {
     expect([answer.status, ids(answer.json), services.machines.get('a')]).toEqual([412, ['PreconditionFailed'], a]);
   });
 
-  it('let a PATCH with the present one through, and the answer carries the new one', async () => {
+  it('allow a PATCH with the current ETag, whose answer has the new one', async () => {
     const { headers } = await get('/redfish/v1/Systems/a');
     const patched = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'x' }, { 'If-Match': headers.etag });
     expect([patched.status, patched.json]).toEqual([200, { ...bodyOfA, AssetTag: 'x' }]);
@@ -322,7 +322,7 @@ describe('ETags', () => {
     expect((await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'y' }, { 'If-Match': '*' })).status).toBe(200);
   });
 
-  it('are compared when the body is there: one that went stale while it was sent is 412', async () => {
+  it('are compared after the body arrives: an ETag that went stale during it gives 412', async () => {
     const { headers } = await get('/redfish/v1/Systems/a');
     const body = JSON.stringify({ AssetTag: 'late' });
     const socket = connect(client.port, '127.0.0.1');
@@ -339,7 +339,7 @@ describe('ETags', () => {
     socket.destroy();
   });
 
-  it('let one of several PATCHes through that come with the same one at once', async () => {
+  it('allow only one of several concurrent PATCHes with the same ETag', async () => {
     const { headers } = await get('/redfish/v1/Systems/a');
     services.loaded = 0;
     const answers = await Promise.all(
@@ -355,7 +355,7 @@ describe('ETags', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
   });
 
-  it('stop a read in If-Match and a write in If-None-Match as well', async () => {
+  it('also stop a read with If-Match and a write with If-None-Match', async () => {
     const { etag = '' } = (await get('/redfish/v1/Systems/a')).headers;
     const read = async (header: string) => (await get('/redfish/v1/Systems/a', { 'If-Match': header })).status;
     expect([await read('"stale"'), await read(etag), await read('*')]).toEqual([412, 200, 200]);
@@ -364,7 +364,7 @@ describe('ETags', () => {
     expect([await write('*'), await write(etag), await write('"stale"')]).toEqual([412, 412, 200]);
   });
 
-  it('are not compared with what the answer to a write shows', async () => {
+  it('are not compared with the resource that the answer to a write shows', async () => {
     const tagOf = async (path: string) => ({ 'If-Match': (await get(path)).headers.etag });
     const created = await send('POST', '/redfish/v1/Systems', { Name: 'new one' }, await tagOf('/redfish/v1/Systems'));
     expect([created.status, services.machines.has('new')]).toEqual([201, true]);
@@ -383,7 +383,7 @@ describe('ETags', () => {
     ]);
   });
 
-  it('are not compared with If-Match of a POST, whose URI has none', async () => {
+  it('are not compared with If-Match of a POST, whose URI has no ETag', async () => {
     const reset = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
     const other = { 'If-Match': (await get('/redfish/v1')).headers.etag };
     expect((await send('POST', reset, { ResetType: 'On' }, other)).status).toBe(204);
@@ -392,13 +392,13 @@ describe('ETags', () => {
     expect((await send('POST', '/redfish/v1/Systems', { Name: 'new' }, { 'If-None-Match': '*' })).status).toBe(412);
   });
 
-  it('come before the body: a stale one with a bad body is 412', async () => {
+  it('are checked before the body: a stale ETag with a bad body gives 412', async () => {
     expect((await send('PATCH', '/redfish/v1/Systems/a', '{', { 'If-Match': '"stale"' })).status).toBe(412);
   });
 });
 
 describe('writing', () => {
-  it('answers a PATCH with messages beside the resource', async () => {
+  it('answers a PATCH with the resource and messages', async () => {
     const { status, json, headers } = await send('PATCH', '/redfish/v1/Systems/a', { Name: 'kept' });
     expect([status, json]).toEqual([
       200,
@@ -418,12 +418,12 @@ describe('writing', () => {
     expect((json as { error: { code: string } }).error.code).toBe('Base.1.22.GeneralError');
   });
 
-  it('tells what this machine does not accept beside every other fault', async () => {
+  it('reports values that this machine does not accept together with all other faults', async () => {
     const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'a', Name: 'b', Foo: 1 });
     expect([status, ids(json)]).toEqual([400, ['PropertyValueError', 'PropertyValueNotInList', 'PropertyUnknown']]);
   });
 
-  it('names the property that the driver refuses', async () => {
+  it('names the property that the driver rejects', async () => {
     const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'taken' });
     expect([status, ids(json)]).toEqual([400, ['PropertyValueIncorrect']]);
   });
@@ -433,7 +433,7 @@ describe('writing', () => {
     ['bad JSON', '{', { 'Content-Type': 'application/json' }, 400, 'MalformedJSON'],
     ['another content type', '{}', { 'Content-Type': 'text/plain' }, 415, 'HeaderInvalid'],
     ['more than 1 MiB', 'x'.repeat(2 ** 20 + 1), { 'Content-Type': 'application/json' }, 413, 'PayloadTooLarge'],
-  ])('refuses a PATCH with %s', async (_what, body, headers, status, key) => {
+  ])('rejects a PATCH with %s', async (_what, body, headers, status, key) => {
     const answer = await send('PATCH', '/redfish/v1/Systems/a', body, headers);
     expect([answer.status, ids(answer.json)]).toEqual([status, [key]]);
   });
@@ -445,7 +445,7 @@ describe('writing', () => {
     expect([status, text, headers['content-length'], services.done]).toEqual([204, '', undefined, ['a On admin']]);
   });
 
-  it('answers an action with messages with 200', async () => {
+  it('answers 200 to an action that returns messages', async () => {
     const { status, json } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', {
       ResetType: 'Loud',
     });
@@ -455,7 +455,7 @@ describe('writing', () => {
     ]);
   });
 
-  it('answers a task with 202, its monitor and the task', async () => {
+  it('answers 202 with the monitor and the task', async () => {
     const { status, headers, json } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', {
       ResetType: 'Slow',
     });
@@ -468,7 +468,7 @@ describe('writing', () => {
   });
 
   it.each([undefined, {}, { ResetType: 'Bogus' }])(
-    'refuses an action with %j and names the allowed values',
+    'rejects an action with %j and names the allowed values',
     async (body) => {
       const { status, json, text } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', body);
       const key =
@@ -488,30 +488,30 @@ describe('writing', () => {
     expect([status, services.done]).toEqual([204, ['a eject']]);
   });
 
-  it('wants a body where it is not, even if nothing need be in it', async () => {
+  it('requires a body unless it is optional, even if it may be empty', async () => {
     const path = '/redfish/v1/Systems/a/Actions/ComputerSystem.Strict';
     expect([(await send('POST', path)).status, (await send('POST', path, {})).status]).toEqual([400, 204]);
   });
 
-  it('serves no action that it does not advertise', async () => {
+  it('answers 404 at an action that the resource does not show', async () => {
     expect((await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Never', {})).status).toBe(404);
   });
 
-  it('does nothing for a web page of another site, with a body that needs no preflight and credentials', async () => {
+  it('rejects a write by a web page of another site, even with credentials and without a preflight', async () => {
     const path = '/redfish/v1/Systems/a/Actions/ComputerSystem.Eject';
     const headers = { Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' };
     const answer = await send('POST', path, undefined, headers);
     expect([answer.status, ids(answer.json), services.done]).toEqual([403, ['HeaderInvalid'], []]);
   });
 
-  it('takes a creation at the Members of a collection, which can not be read', async () => {
+  it('creates a member with a POST to Members, which has no GET', async () => {
     const { status, headers } = await send('POST', '/redfish/v1/Systems/Members', { Name: 'new one' });
     expect([status, headers.location]).toEqual([201, '/redfish/v1/Systems/new']);
-    // For other methods it is the URI of a member with that name.
+    // For other methods it is the URI of a member named Members.
     expect((await get('/redfish/v1/Systems/Members')).status).toBe(404);
   });
 
-  it('tells of what was carried out, once, and of nothing else', async () => {
+  it('reports each successful write once, and nothing else', async () => {
     const patched = await send('PATCH', '/redfish/v1/Systems/web%201', { AssetTag: 'x' });
     await send('POST', '/redfish/v1/Systems', { Name: 'new one' });
     await send('DELETE', '/redfish/v1/Systems/a');
@@ -527,7 +527,7 @@ describe('writing', () => {
     ]);
   });
 
-  it('answers a creation with messages beside the resource', async () => {
+  it('answers a creation with the resource and messages', async () => {
     const { status, json } = await send('POST', '/redfish/v1/Systems', { Name: 'loud' });
     expect([status, (json as { Name: string }).Name, extended(json)]).toEqual([201, 'loud', ['Success']]);
   });
@@ -547,7 +547,7 @@ describe('writing', () => {
   });
 });
 
-describe('refusing', () => {
+describe('rejecting', () => {
   it('answers 401 without credentials, before 404 and 405', async () => {
     for (const [method, path] of [
       ['GET', '/redfish/v1/Systems/a'],
@@ -587,17 +587,17 @@ describe('refusing', () => {
     const { status, headers, json } = await client.get('/redfish/v1/Systems', { Authorization: 'Basic slow' });
     expect([status, headers['retry-after'], headers['www-authenticate']]).toEqual([503, '2', undefined]);
     expect(JSON.stringify(json)).toContain('The user name and the password were not verified');
-    // The log has it as a refusal: nothing went wrong here.
+    // The log shows a failed login, not an error of the service.
     expect(outcomes).toEqual([
       { route: '/redfish/v1/Systems', status: 503, user: null, refused: 'not verified, user eve' },
     ]);
   });
 
-  it('answers what authentication itself throws', async () => {
+  it('answers an error of the authentication itself', async () => {
     expect((await client.get('/redfish/v1/Systems', { Authorization: 'Basic odd' })).status).toBe(503);
   });
 
-  it('wants OData-Version 4.0, before anything else', async () => {
+  it('checks for OData-Version 4.0 before anything else', async () => {
     const { status, json } = await client.get('/redfish/v1/nothing', { 'OData-Version': '4.1' });
     expect([status, ids(json)]).toEqual([412, ['HeaderInvalid']]);
     expect((await get('/redfish/v1', { 'OData-Version': '4.0' })).status).toBe(200);
@@ -633,7 +633,7 @@ describe('refusing', () => {
     expect([status, headers.allow, ids(json)]).toEqual([405, allow, ['OperationNotAllowed']]);
   });
 
-  it('answers 501 to a query parameter of the protocol that is not there', async () => {
+  it('answers 501 to an unsupported query parameter of the protocol', async () => {
     const { status, json } = await get('/redfish/v1/Systems?$fake=1&x=2&$other');
     expect([status, ids(json)]).toEqual([501, ['QueryParameterUnsupported', 'QueryParameterUnsupported']]);
     expect(outcomes).toEqual([{ route: '/redfish/v1/Systems', status: 501, user: 'admin' }]);
@@ -645,7 +645,7 @@ describe('refusing', () => {
     expect([status, headers['retry-after'], ids(json)]).toEqual([503, '5', ['ServiceTemporarilyUnavailable']]);
   });
 
-  it('answers 500 to what nobody foresaw, and shows its cause to the log alone', async () => {
+  it('answers 500 to an unexpected error, and shows its cause in the log only', async () => {
     services.fault = new Error('virDomainGetXMLDesc: secret path');
     const { status, json, text } = await get('/redfish/v1/Systems/a');
     expect([status, ids(json), text.includes('secret')]).toEqual([500, ['InternalError'], false]);
@@ -659,7 +659,7 @@ describe('refusing', () => {
 });
 
 describe('connections', () => {
-  it('tell the resource when the client goes away', async () => {
+  it('tell the resource that the client has disconnected', async () => {
     services.machines.set('a', { ...a, tag: 'patient' });
     const socket = connect(client.port, '127.0.0.1');
     socket.write(
@@ -670,7 +670,7 @@ describe('connections', () => {
     await until(() => services.done.includes('gone: 127.0.0.1'));
   });
 
-  it('go on after a body that was too large, whose rest is thrown away', async () => {
+  it('stay open after a body that was too large, whose rest is dropped', async () => {
     const chunk = `${(65_536).toString(16)}\r\n${'x'.repeat(65_536)}\r\n`;
     const head = 'Host: x\r\nAuthorization: Basic ok\r\n';
     const answers = await client.raw(
@@ -681,7 +681,7 @@ describe('connections', () => {
   });
 });
 
-describe('what the parser gives up on', () => {
+describe('a request that the HTTP parser rejects', () => {
   const head = (answer: string) => answer.split('\r\n')[0];
   const body = (answer: string) => ids(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)));
 

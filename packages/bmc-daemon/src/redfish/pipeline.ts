@@ -1,7 +1,8 @@
 /**
- * A request's way through the Redfish service, once for all resources: OData-Version 412 → authenticate 401 → match 404/405 →
- * privilege 403 → query 400/501 → then the operation: load 404, If-Match 412, body 400, the resource; and the answer back.
- * docs/internals/architecture.md.
+ * The steps of every request, the same for all resources: OData-Version 412 → authenticate 401 →
+ * match 404/405 → privilege 403 → query 400/501. Then the operation: load 404, If-Match 412, body
+ * 400, the resource's own work, and the answer.
+ * See docs/internals/architecture.md.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';
@@ -16,7 +17,7 @@ import { RedfishError, refuse } from './errors.js';
 import { RequestRequester, type ChangeListener, type Exchange } from './exchange.js';
 import type { JsonObject } from './json.js';
 import { message } from './messages.js';
-import { answerQuery, checkQueried, nothingAsked, pageOf } from './query/answer.js';
+import { answerQuery, checkQueried, emptyQuery, pageOf } from './query/answer.js';
 import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.js';
 import { parseQuery } from './query/parse.js';
 import type { View } from './rendering.js';
@@ -25,26 +26,29 @@ import { checkOpenOrigin, checkOrigin } from './origin.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
 
-/** What is known of a request once it is answered; for the log and the metrics. */
+/** The outcome of a request, for the log and the metrics. */
 export interface Outcome {
-  /** The template that matched, `/redfish/v1/Systems/{systemId}`; `unmatched` for a path that is nobody's. */
+  /**
+   * The matched template, `/redfish/v1/Systems/{systemId}`; `unmatched` if no resource has the
+   * path.
+   */
   readonly route: string;
   readonly status: number;
   readonly user: string | null;
-  /** Why and whose credentials were refused. */
+  /** Why the login failed, with the user name. */
   readonly refused?: string;
-  /** What went wrong on our side of the request, for the log alone. */
+  /** The failure of the service, for the log only. */
   readonly error?: unknown;
 }
 
-/** What is served, to whom. */
+/** Options of the pipeline. */
 export interface PipelineOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];
   readonly services: Services;
   readonly authenticate: Authenticate;
-  /** Told of every write that was carried out. */
+  /** Called after every successful write. */
   readonly onChange?: ChangeListener;
   /** Default: every request sees everything. */
   readonly scoping?: Scoping<Services>;
@@ -52,25 +56,28 @@ export interface PipelineOptions<Services> extends AnnotateOptions {
   readonly expansion?: Partial<ExpansionLimits>;
 }
 
-/** That some requests see one machine, as if this were its own service: decided once, for all resources. */
+/** Restricts some requests to one machine, as if this machine were its own service. */
 export interface Scoping<Services> {
-  /** UUID of that machine; null: everything is seen. */
+  /** Returns the UUID of the only visible machine; null: everything is visible. */
   readonly scopeOf: (request: IncomingMessage) => string | null;
-  /** What resources work with then; the same object for the same machine. */
+  /** Returns the services for one machine; always the same object for a machine. */
   readonly servicesOf: (scope: string) => Services;
 }
 
-/** How a query reads what else it needs. */
+/** How a query reads other resources. */
 interface Reading {
   readonly get: (uri: string, exchange: Exchange) => Promise<Answer>;
   readonly show: (uri: string, exchange: Exchange) => Promise<JsonObject | undefined>;
   readonly budget: ExpansionBudget;
 }
 
-/** Answers one request; resolves when the answer is with the socket. Never rejects, whatever a resource throws. */
+/** Answers one request. Resolves when the socket has the answer. Never rejects. */
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
 
-/** @throws {Error} if two resources claim one path. */
+/**
+ * Creates the pipeline of a service.
+ * @throws {Error} if two resources have the same path.
+ */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
   const { resources, streams = [], services, authenticate, strict, currentUri, onChange, scoping, expansion } = options;
   const whole: View<Services> = { services, scope: null };
@@ -83,12 +90,12 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       throw new Error(`reading ${uri} for an answer: there is no such resource`);
     return operation(exchange, match.params);
   };
-  // The write is done by then, and its preconditions were about the resource that it changed.
+  // The write has finished, and its conditions applied to the changed resource only.
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
     get(uri, { ...exchange, preconditions: unconditional });
   const isServed = (path: string): boolean => router.match(path, serves('GET'))?.target.operations.has('GET') === true;
   const reading: Reading = {
-    // Under the same guard as a request of its own.
+    // With the same privilege check as a separate request.
     get: async (uri, exchange) => {
       const match = router.match(uri, serves('GET'));
       return get(uri, match === undefined ? exchange : admit(match, exchange, 'GET'));
@@ -97,7 +104,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       const match = router.match(uri, serves('GET'));
       if (match?.target.show === undefined) return undefined;
       const { body } = await match.target.show(admit(match, exchange, 'GET'), match.params);
-      return pageOf(body, nothingAsked, match.target.pageSize);
+      return pageOf(body, emptyQuery, match.target.pageSize);
     },
     budget: new ExpansionBudget(expansion),
   };
@@ -127,10 +134,11 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     try {
       checkODataVersion(request);
       checkOrigin(request);
-      // A client that goes away meanwhile takes the address along by which it came.
+      // Read the scope first: the socket loses its address if the client disconnects during the
+      // login.
       const scope = scoping === undefined ? null : scoping.scopeOf(request);
       const isOpen = match?.target.open.has(request.method ?? '') === true;
-      // A query may read more than what is open to everybody.
+      // A query may read resources that need a login.
       const known = isOpen && query === undefined ? stranger : await authenticate(request);
       const who = isOpen && 'refused' in known && isAnonymous(request) ? stranger : known;
       if ('refused' in who) throw new LoginRefused(who);
@@ -165,13 +173,16 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   };
 }
 
-/** By its method, as one path may lead to two endpoints. */
+/** Selects an endpoint by method, because a path may match two endpoints. */
 const serves =
   (method: string) =>
   ({ operations }: Endpoint): boolean =>
     operations.has(method);
 
-/** 501 says that the client asked for something that does not exist here: nothing went wrong. */
+/**
+ * Whether a status reports a failure of the service. 501 does not: the client asked for a feature
+ * that the service lacks.
+ */
 function isTrouble(status: number): boolean {
   return status >= 500 && status !== 501;
 }
@@ -185,14 +196,17 @@ function isAnonymous({ headers }: IncomingMessage): boolean {
   return headers.authorization === undefined && headers['x-auth-token'] === undefined;
 }
 
-/** A client that wants another version of the protocol must not take our answers for it (DSP0266, request headers). */
+/**
+ * Rejects another protocol version: such a client must not misread the answer (DSP0266, request
+ * headers).
+ */
 function checkODataVersion({ headers }: IncomingMessage): void {
   const version = headers['odata-version'];
   if (version !== undefined && version !== '4.0')
     throw new RedfishError(412, [message('HeaderInvalid', 'OData-Version')]);
 }
 
-/** What the path and the method ask for. */
+/** Runs the operation for the path and the method. */
 function operate(match: Match<Endpoint> | undefined, reading: Reading, exchange: Exchange): Awaitable<Answer> {
   if (match === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
   const { target, params } = match;
@@ -205,10 +219,10 @@ function operate(match: Match<Endpoint> | undefined, reading: Reading, exchange:
   const admitted = admit(match, exchange, method);
   const query = exchange.query === undefined ? undefined : parseQuery(exchange.query, target.ownQuery);
   if (query !== undefined) checkQueried(target, query, method);
-  // A collection with pages is one with a query that asks for nothing.
+  // A paged collection goes through the query code, even without a query.
   else if (target.pageSize === undefined || operation !== target.operations.get('GET'))
     return operation(admitted, params);
-  return answerQuery(target, params, query ?? nothingAsked, admitted, {
+  return answerQuery(target, params, query ?? emptyQuery, admitted, {
     read: (uri) => reading.show(uri, exchange),
     get: (uri) => reading.get(uri, exchange),
     budget: reading.budget,
@@ -216,7 +230,7 @@ function operate(match: Match<Endpoint> | undefined, reading: Reading, exchange:
 }
 
 /**
- * Lets pass who may do this: a request, and every further resource that it reads to answer a query.
+ * Checks the privileges for a request, and for every resource that its query reads.
  * @throws {RedfishError} 403.
  */
 function admit({ target, params }: Match<Endpoint>, exchange: Exchange, method: string): Exchange {

@@ -1,15 +1,18 @@
-/** Requests that Node's parser gives up on never reach a handler; they get a Redfish error all the same. */
+/**
+ * Answers requests that Node's HTTP parser rejects. They never reach a handler, but still receive a
+ * Redfish error.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorAnswer } from './answer.js';
 import { RedfishError } from './errors.js';
 import { message, withDetail } from './messages.js';
 
-/** What Node's parser says, and what the client hears. Everything that is not here is 400. */
+/** Answers by the error code of Node's parser. Any other code is a 400. */
 const statusOf: Readonly<
   Record<string, { readonly status: number; readonly reason: string; readonly about: RedfishError }>
 > = {
-  // A method that nobody has heard of: 501 (RFC 9110 §9.1), where Node by itself says 400.
+  // RFC 9110 §9.1: 501 for an unknown method, for which Node itself answers 400.
   HPE_INVALID_METHOD: raw(501, 'Not Implemented', 'OperationNotAllowed', 'No resource knows the method.'),
   HPE_HEADER_OVERFLOW: raw(
     431,
@@ -21,7 +24,10 @@ const statusOf: Readonly<
 };
 const badRequest = raw(400, 'Bad Request', 'UnrecognizedRequestBody', 'The request is not HTTP as RFC 9112 has it.');
 
-/** The registry has no messages for what is below HTTP: the nearest one, with a sentence that says what is meant. */
+/**
+ * Returns an answer with the closest message and a detail, because the registry has no messages for
+ * HTTP errors.
+ */
 function raw(
   status: number,
   reason: string,
@@ -32,8 +38,8 @@ function raw(
 }
 
 /**
- * Answers and closes the connection, as nothing after the fault can be understood.
- * @returns the status; undefined where nobody is there any more to be told.
+ * Answers and closes the connection, because the rest of its data cannot be parsed.
+ * @returns the status; undefined if the client has already disconnected.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): number | undefined {
   if (!socket.writable || answering(socket) || error.code === 'ECONNRESET') {
@@ -47,9 +53,10 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   return status;
 }
 
-/** Whether an answer to an earlier request is going out on the connection; ours would end up in the middle of it. */
+/** Whether an earlier answer is in progress on the connection; another answer would corrupt it. */
 function answering(socket: Duplex): boolean {
-  // Node keeps the response in hand on the socket, and its own handler of this event looks at the same two names.
+  // Node stores the current response on the socket. Its own `clientError` handler reads the same
+  // two properties.
   const { _httpMessage: response } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null };
   return response?.headersSent === true;
 }

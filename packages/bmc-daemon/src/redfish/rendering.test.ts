@@ -10,7 +10,7 @@ interface Machine {
   readonly hasTag: boolean;
 }
 
-/** A resource whose PATCH depends on the entity, and how often its schema was made. */
+/** A resource whose PATCH depends on the entity, with a counter of schema creations. */
 function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
   const made = { schemas: 0 };
   const resource = resourceDefiner<object>()({
@@ -35,7 +35,7 @@ function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
 }
 
 describe('rendering', () => {
-  it('renders an entity once for all GETs and queries of it, and its volatile properties each time', () => {
+  it('renders an entity once for all GETs and queries, and volatile properties every time', () => {
     const times = { rendered: 0, read: 0 };
     const resource = resourceDefiner<object>()({
       entity: 'Manager',
@@ -58,7 +58,7 @@ describe('rendering', () => {
     expect(renderer.body({}, params, view)['Id']).toBe('3');
   });
 
-  it('makes the schema of a PATCH once for each shape of the resource', () => {
+  it('creates the schema of a PATCH once for each shape of the resource', () => {
     const { made, render } = patchable({ shape: ({ hasTag }) => String(hasTag) });
     const target = { Target: 'Cd', '@Redfish.WriteableProperties': ['Target'] };
     for (let times = 0; times < 3; times += 1) {
@@ -69,7 +69,7 @@ describe('rendering', () => {
     expect(made.schemas).toBe(2);
   });
 
-  it('makes the schema each time where the resource names no shape', () => {
+  it('creates the schema every time if the resource has no shape', () => {
     const { made, render } = patchable({});
     expect(render(true)).toHaveProperty(['@Redfish.WriteableProperties'], ['AssetTag']);
     expect(render(false)).not.toHaveProperty(['@Redfish.WriteableProperties']);

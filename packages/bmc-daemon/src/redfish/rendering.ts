@@ -1,4 +1,7 @@
-/** A loaded entity as the answer to a GET. What an entity once became is kept for as long as the entity itself. */
+/**
+ * Renders a loaded entity as the answer to a GET, and caches the result as long as the entity
+ * exists.
+ */
 import { annotate, type AnnotateOptions } from './annotate.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { entityTag } from './conditions.js';
@@ -7,34 +10,38 @@ import type { Params, Resource } from './resource.js';
 import { shapeOf, wordsOf } from './schema-shape.js';
 import { withWriteableProperties, writeableOf, type Writeable } from './writeable.js';
 
-/** What a request sees of the service: everything, or one machine. */
+/** The part of the service that a request sees: everything, or one machine. */
 export interface View<Services> {
   readonly services: Services;
   /** The machine's UUID; null: everything. */
   readonly scope: string | null;
 }
 
-/** One resource with everything that depends on its declaration alone worked out. */
+/** A resource, prepared for rendering. */
 export interface Renderer<Services> {
-  /** Of every answer that shows it: Allow, Link. */
+  /** Headers of every answer with this resource: Allow, Link. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `@odata.id`. */
+  /** Returns the `@odata.id`. */
   self(entity: object, params: Params): string;
-  /** The body as an object: what a PATCH adds its messages to and looks read-only properties up in. */
+  /**
+   * Returns the body as an object. A PATCH adds its messages to it and uses it to detect read-only
+   * properties.
+   */
   body(entity: object, params: Params, view: View<Services>): JsonObject;
   etag(entity: object, params: Params, view: View<Services>): string;
-  /** The answer to GET and HEAD. */
+  /** Returns the answer to GET and HEAD. */
   answer(entity: object, params: Params, view: View<Services>): Answer;
 }
 
 /**
- * The cached results of an entity, by `@odata.id` and view: one entity (a machine's snapshot) is shown at several. They go with the
- * entity, which a driver replaces when anything of the machine changes.
+ * Cached results of an entity, by `@odata.id` and view: several URIs may show one entity (a
+ * machine's snapshot). The cache ends with the entity; the driver replaces it when the machine
+ * changes.
  */
-interface Kept {
+interface CacheEntry {
   etag?: string;
   answer?: Answer;
-  /** For queries, which build new objects from it and never change it. */
+  /** For queries, which never change it. */
   body?: JsonObject;
 }
 
@@ -44,7 +51,7 @@ export interface RendererOptions extends AnnotateOptions {
   readonly isServed: (path: string) => boolean;
 }
 
-/** Works a resource out. */
+/** Prepares a resource for rendering. */
 export function createRenderer<Services>(
   resource: Resource<Services>,
   { allow, isServed, ...annotateOptions }: RendererOptions,
@@ -60,7 +67,7 @@ export function createRenderer<Services>(
     allowable: allowableValues(action.body),
   }));
   const writeable = writeableReader(resource.patch);
-  const kept = new WeakMap<object, Map<string, Kept>>();
+  const cache = new WeakMap<object, Map<string, CacheEntry>>();
 
   const canonical = (entity: object, params: Params): Params => resource.canonicalParams?.(entity, params) ?? params;
 
@@ -76,7 +83,7 @@ export function createRenderer<Services>(
     return annotate(withWriteableProperties(rendered, writeable(entity)), entityName, annotateOptions);
   };
 
-  // What is advertised is what is served: both come from the literal.
+  // The advertised actions and the served actions come from the same literal.
   const actionsBlock = (entity: object, self: string): JsonObject =>
     Object.fromEntries(
       actions
@@ -87,22 +94,22 @@ export function createRenderer<Services>(
         ]),
     );
 
-  const keptOf = (entity: object, self: string, scope: string | null): Kept => {
-    const ofEntity = kept.get(entity) ?? new Map<string, Kept>();
-    if (ofEntity.size === 0) kept.set(entity, ofEntity);
-    // No path has a space.
+  const cacheEntryOf = (entity: object, self: string, scope: string | null): CacheEntry => {
+    const ofEntity = cache.get(entity) ?? new Map<string, CacheEntry>();
+    if (ofEntity.size === 0) cache.set(entity, ofEntity);
+    // A space separates the parts, because no path contains a space.
     const key = scope === null ? self : `${self} ${scope}`;
     const known = ofEntity.get(key);
     if (known !== undefined) return known;
-    const fresh: Kept = {};
+    const fresh: CacheEntry = {};
     ofEntity.set(key, fresh);
     return fresh;
   };
 
-  /** The body of an entity, rendered once; its volatile properties are of this moment. */
-  const bodyOf = (entity: object, params: Params, self: string, services: Services, keep: Kept): JsonObject => {
-    keep.body ??= bodyAt(entity, params, self, services);
-    return resource.volatile === undefined ? keep.body : { ...keep.body, ...resource.volatile(services) };
+  /** Returns the cached body of an entity, with new values of its volatile properties. */
+  const bodyOf = (entity: object, params: Params, self: string, services: Services, cached: CacheEntry): JsonObject => {
+    cached.body ??= bodyAt(entity, params, self, services);
+    return resource.volatile === undefined ? cached.body : { ...cached.body, ...resource.volatile(services) };
   };
 
   const etagOf = (body: JsonObject, services: Services): string => {
@@ -111,9 +118,9 @@ export function createRenderer<Services>(
     return entityTag(stringify({ ...body, ...Object.fromEntries(volatile.map((name) => [name, undefined])) }));
   };
 
-  const fresh = (entity: object, params: Params, self: string, services: Services, keep: Kept): Answer => {
-    const body = bodyOf(entity, params, self, services, keep);
-    const headers = { ...fixed, ETag: (keep.etag ??= etagOf(body, services)) };
+  const fresh = (entity: object, params: Params, self: string, services: Services, cached: CacheEntry): Answer => {
+    const body = bodyOf(entity, params, self, services, cached);
+    const headers = { ...fixed, ETag: (cached.etag ??= etagOf(body, services)) };
     const special = resource.status?.(entity);
     if (special?.status === 204) return emptyAnswer(204, { ...headers, ...special.headers });
     return jsonAnswer(special?.status ?? 200, stringify(special?.body ?? body), { ...headers, ...special?.headers });
@@ -125,25 +132,28 @@ export function createRenderer<Services>(
     body(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      return bodyOf(entity, own, self, services, keptOf(entity, self, scope));
+      return bodyOf(entity, own, self, services, cacheEntryOf(entity, self, scope));
     },
     etag(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      const keep = keptOf(entity, self, scope);
-      return (keep.etag ??= etagOf(bodyOf(entity, own, self, services, keep), services));
+      const cached = cacheEntryOf(entity, self, scope);
+      return (cached.etag ??= etagOf(bodyOf(entity, own, self, services, cached), services));
     },
     answer(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      const keep = keptOf(entity, self, scope);
-      if (resource.volatile !== undefined) return fresh(entity, own, self, services, keep);
-      return (keep.answer ??= fresh(entity, own, self, services, keep));
+      const cached = cacheEntryOf(entity, self, scope);
+      if (resource.volatile !== undefined) return fresh(entity, own, self, services, cached);
+      return (cached.answer ??= fresh(entity, own, self, services, cached));
     },
   };
 }
 
-/** Gives what a PATCH of an entity takes; a schema is read once for each shape of it. */
+/**
+ * Returns a function that lists what a PATCH of an entity accepts. It reads the schema once for
+ * each shape.
+ */
 function writeableReader<Services>(patch: Resource<Services>['patch']): (entity: object) => Writeable | undefined {
   if (typeof patch?.body !== 'function') {
     const always = writeableOf(patch?.body);
@@ -162,35 +172,38 @@ function writeableReader<Services>(patch: Resource<Services>['patch']): (entity:
   };
 }
 
-/** A list for every parameter, as DMTF's interop profiles want it: empty where the values can not be listed. */
+/**
+ * Returns a list for every parameter, as DMTF's interop profiles require; empty if the schema has
+ * no list of values.
+ */
 function allowableValues(schema: unknown): JsonObject {
   const parameters = Object.entries(shapeOf(schema) ?? {});
   return Object.fromEntries(parameters.map(([name, value]) => [`${name}@Redfish.AllowableValues`, wordsOf(value)]));
 }
 
-/** `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. */
+/** Returns `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. */
 export function actionUri(resourceUri: string, name: string): string {
   return `${resourceUri}/Actions/${name.slice(1)}`;
 }
 
-/** `ComputerSystem.ComputerSystem` of `#ComputerSystem.v1_27_0.ComputerSystem`. */
+/** Returns `ComputerSystem.ComputerSystem` for `#ComputerSystem.v1_27_0.ComputerSystem`. */
 function contextOf(odataType: string): string {
   const parts = odataType.slice(1).split('.');
   return `${parts[0] ?? ''}.${parts.at(-1) ?? ''}`;
 }
 
-/** `ComputerSystem.v1_27_0`, which is also the name of its schema's file. */
+/** Returns `ComputerSystem.v1_27_0`, which is also the name of the schema file. */
 function schemaOf(odataType: string): string {
   return odataType.slice(1).split('.').slice(0, -1).join('.');
 }
 
-/** A function that puts parameters into a template. */
+/** Returns a function that fills in the parameters of a template. */
 function compileTemplate(template: string): (params: Params) => string {
   const parts = template.split(/\{(\w+)\}/);
   return (params) => parts.map((part, index) => (index % 2 === 0 ? part : encodeSegment(params[part] ?? ''))).join('');
 }
 
-/** Percent-encodes what a path segment can not hold. A MAC address keeps its colons (RFC 3986 §3.3, pchar). */
+/** Percent-encodes a path segment. A MAC address keeps its colons (RFC 3986 §3.3, pchar). */
 export function encodeSegment(value: string): string {
   return encodeURIComponent(value).replace(/%(3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent);
 }

@@ -1,16 +1,16 @@
 /**
- * The messages of the ResourceEvent registry that we send, in our own words: a table and nothing else. Keys, arguments and
- * severities are the registry's (a test compares them).
+ * The messages of the ResourceEvent registry that the service sends, with our own texts. A test
+ * compares keys, arguments and severities with DMTF's registry.
  * @see https://redfish.dmtf.org/registries/ResourceEvent.1.4.3.json
  */
 import { eventMessage, none } from './event-message.js';
 
-/** `MessageId` is `<registry>.<key>`. */
+/** The first part of each `MessageId`: `<registry>.<key>`. */
 export const resourceEventRegistry = 'ResourceEvent.1.4';
 
 const critical = 'Find out from the machine itself or the host what is the matter.';
 
-/** Every message we send, by its key in the registry. */
+/** All messages that the service sends, by registry key. */
 // prettier-ignore
 export const resourceEventTable = {
   ResourceCreated: eventMessage('OK', [], 'A resource was created.', none),

@@ -20,7 +20,7 @@ const request = {
 };
 
 describe('defineResource', () => {
-  // What this test really proves is checked by the compiler: params, entity and bodies are inferred from the literal.
+  // The compiler checks the main point: it infers params, entity and bodies from the literal.
   const written: string[] = [];
   const system = defineResource({
     entity: 'ComputerSystem',
@@ -49,7 +49,7 @@ describe('defineResource', () => {
     },
   });
 
-  it('gives a resource of the uniform type that behaves as the literal says', async () => {
+  it('returns a resource of the common type that behaves like the literal', async () => {
     const entity = await system.load(request);
     expect(
       system.render(entity, { self: '/x', params: request.params, services: request.services, isServed: () => true }),
@@ -69,7 +69,7 @@ describe('defineResource', () => {
     expect(written).toEqual(['a rack 1', 'a On']);
   });
 
-  it('refuses a parameter that the URI template does not have', () => {
+  it('rejects a parameter that the URI template lacks', () => {
     const resource = defineResource({
       entity: 'Chassis',
       odataType: '#Chassis.v1_28_0.Chassis',

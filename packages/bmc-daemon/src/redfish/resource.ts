@@ -1,7 +1,8 @@
 /**
- * How a resource is declared. A resource is one literal, `defineResource({...})` in `resources/<dmtf-noun>.ts`; the pipeline in
- * this folder performs the protocol once for all of them (HEAD, 405 + Allow, ETag, If-Match, describedby, annotations, the
- * Actions block, body faults) from what the literal says.
+ * The types for declaring a resource. A resource is one literal, `defineResource({...})` in
+ * `resources/<dmtf-noun>.ts`. The pipeline implements the protocol for all resources: HEAD, 405
+ * with Allow, ETag, If-Match, describedby, annotations, the Actions block, and the faults of
+ * bodies.
  */
 import type { ZodType } from 'zod';
 import type { Privilege } from '../auth/privileges.js';
@@ -11,28 +12,28 @@ import type { Message } from './messages.js';
 
 export type { Json, JsonObject } from './json.js';
 
-/** A value, or a promise of it: what is known at once need not wait. */
+/** A value, or a promise of it. A plain value saves a turn of the event loop. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** The `{name}` parts of a URI template, as a type. */
+/** The parameters of a URI template, as a type. */
 export type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infer Rest}`
   ? Readonly<Record<Name, string>> & UriParams<Rest>
   : unknown;
 
-/** Who asks. `user` is null where no AUTH_FILE is set. */
+/** The client of a request. `user` is null if no AUTH_FILE is set. */
 export interface Requester {
   readonly user: string | null;
-  /** Id of the session that the request belongs to; null for a user and password. */
+  /** Id of the request's session; null for HTTP Basic credentials. */
   readonly session: string | null;
   readonly privileges: ReadonlySet<Privilege>;
   /** The peer's IP address. */
   readonly address: string;
   readonly requestId: string;
-  /** Aborted when the client goes away before it was answered. */
+  /** Aborted if the client disconnects before it has the answer. */
   readonly signal: AbortSignal;
 }
 
-/** Who asks for what, with what resources work with. */
+/** A request as a resource receives it. */
 export interface ResourceRequest<Services, Params> {
   readonly params: Params;
   readonly services: Services;
@@ -40,11 +41,15 @@ export interface ResourceRequest<Services, Params> {
 }
 
 /**
- * What a write answers. Nothing: 204, or for a PATCH 200 with the resource read again. `messages` go into
- * `@Message.ExtendedInfo` of that resource (after a POST or DELETE: 200 with them as the body). `created`: 201 + Location with
- * the resource there, and the messages, as the body. `changed`: of an action that changes another resource than its own, or of a
- * PATCH that gives the resource another URI, 200 + Location with that one as the body; it is what logs and subscribers are told of. `response`: 200 with what an action is asked
- * for. `task`: 202 + Location of the monitor, with the Task resource as the body.
+ * The result of a write. Without a result, a PATCH answers 200 with the changed resource, and any
+ * other method 204.
+ * - `messages`: go into `@Message.ExtendedInfo` of the resource; after a POST or DELETE they are
+ *   the body of a 200.
+ * - `created`: 201 with Location; the body is the new resource with the messages.
+ * - `changed`: for an action that changes another resource, or a PATCH that changes the resource's
+ *   URI. 200 with Location and that resource as the body; logs and subscribers see this URI.
+ * - `response`: 200 with the result of an action.
+ * - `task`: 202 with the monitor as Location and the Task resource as the body.
  */
 export interface WriteResult {
   readonly messages?: readonly Message[];
@@ -54,11 +59,11 @@ export interface WriteResult {
   readonly task?: { readonly monitor: string; readonly task: string };
 }
 
-/** A GET that is not 200: a task monitor is 202 while the task runs and 204 when it is done. A 204 has no body. */
+/** The status of a GET: a task monitor answers 202 while the task runs, then 204 without a body. */
 export interface GetStatus {
   readonly status: 200 | 202 | 204;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In place of what is rendered, with nothing added. */
+  /** Replaces the rendered body, without any additions. */
   readonly body?: JsonObject;
 }
 
@@ -67,120 +72,150 @@ export interface Attachment {
   readonly bytes: Buffer;
   /** `text/plain; charset=utf-8`. */
   readonly contentType: string;
-  /** What a browser calls it when it is saved. */
+  /** The name under which a browser saves the file. */
   readonly fileName: string;
 }
 
-/** What rendering may look at beside the entity. */
+/** Values that rendering may use in addition to the entity. */
 export interface RenderContext<Services, Params> {
-  /** The canonical URI, which is `@odata.id`. */
+  /** The canonical URI: `@odata.id`. */
   readonly self: string;
-  /** As in `self`. */
+  /** The parameters in `self`. */
   readonly params: Params;
   readonly services: Services;
-  /** Whether there is a resource at a path of this service. */
+  /** Whether a path of this service has a resource. */
   readonly isServed: (path: string) => boolean;
 }
 
-/** What a PATCH may say and does. */
+/** The PATCH of a resource. */
 export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
-   * `z.strictObject`: a property that it does not name is a fault (PropertyNotWritable where the resource shows it,
-   * PropertyUnknown otherwise). `@odata.*` members never reach it. A function where what is accepted depends on the entity:
-   * judged in `apply`, such a value would be told only when all the others are right.
+   * A `z.strictObject`: an unknown property is a fault (PropertyNotWritable if GET shows it,
+   * otherwise PropertyUnknown). `@odata.*` members are removed before. Use a function if the entity
+   * decides which values are valid: the service then reports such a fault together with all others,
+   * which `apply` cannot do.
    */
   readonly body: ZodType<Body> | ((entity: Entity) => ZodType<Body>);
   /**
-   * Names the set of properties that `body` accepts, where `body` is a function: entities of one shape accept the same names at
-   * every depth, whatever values those may have. `@Redfish.WriteableProperties` is derived once for each shape. There are few.
+   * Returns a name for the set of properties that `body` accepts, if `body` is a function. Entities
+   * with the same name must accept the same properties at every depth.
+   * `@Redfish.WriteableProperties` is computed once for each name, so there should be few.
    */
   shape?(entity: Entity): string;
   /**
-   * Properties, `Boot.BootSourceOverrideTarget`, whose new values logs and subscribers are told beside their names: no secrets,
-   * and nothing that may hold one (a URL). Default: none.
+   * Properties whose new values appear in logs and events (`Boot.BootSourceOverrideTarget`); other
+   * properties appear by name only. List no property that may hold a secret, such as a URL.
+   * Default: none.
    */
-  readonly tells?: readonly string[];
-  /** Why properties that GET shows cannot be set, by name. A client reads it beside PropertyNotWritable. Default: no reason. */
+  readonly loggedValues?: readonly string[];
+  /**
+   * Why a client cannot set a property, by property name; added to the PropertyNotWritable message.
+   * Default: no reason.
+   */
   readonly readOnly?: ReadonlyMap<string, string>;
-  /** What its properties are to a driver, for the errors of `apply`. Default: none; the error is about no property then. */
+  /**
+   * Property names for the driver's fields, for the errors of `apply`. Default: none, so the error
+   * names no property.
+   */
   readonly properties?: PropertyNames;
   apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 
-/** What a POST may say and does. */
+/** An action, or the POST of a collection. */
 export interface ActionDefinition<Services, Params, Entity, Body> {
   readonly body: ZodType<Body>;
-  /** No body, `{}` and an empty body with a JSON content type are the same as `{}`. Default false: 400 without a body. */
+  /**
+   * Whether a request may omit the body, which then counts as `{}`. Default false: 400 without a
+   * body.
+   */
   readonly bodyOptional?: boolean;
-  /** The POST needs no credentials. Default false; for no action but the creation of a session. */
+  /** Whether the POST needs no login. Default: false. Only the creation of a session sets it. */
   readonly open?: boolean;
   /**
-   * Annotations beside `target`, in place of those that are made of `body`: `ResetType@Redfish.AllowableValues` for each
-   * parameter, with the words of an enum, empty for everything else.
+   * Returns annotations next to `target`. They replace those derived from `body`:
+   * `ResetType@Redfish.AllowableValues` for each parameter, with an enum's values, otherwise empty.
    */
   parameters?(entity: Entity): JsonObject;
-  /** Where not every machine can do it: false leaves the action out and answers its URI with 404. */
+  /**
+   * Whether this entity supports the action. If false, the body omits the action and its URI is a
+   * 404.
+   */
   available?(entity: Entity): boolean;
   /**
-   * Of an action: what logs and subscribers are told beside its name, `ForceOff`; no secrets. null: it changes nothing, so nobody
-   * is told. Default: its name alone.
+   * For an action: returns a summary for logs and events, `ForceOff`, without secrets. null: the
+   * action changes nothing, so it causes no event. Default: an empty summary.
    */
   summary?(body: Body): string | null;
   run(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 
-/** The parts of a resource that have no body of their own; see {@link ResourceDefinition}. */
+/**
+ * The parts of a resource whose types do not depend on a request body; see {@link
+ * ResourceDefinition}.
+ */
 interface ResourceHead<Services, Uri extends string, Params, Entity> {
   /** Entity of the PrivilegeRegistry: `ComputerSystem`, `ComputerSystemCollection`. */
   readonly entity: string;
   /** `#ComputerSystem.v1_27_0.ComputerSystem`. */
   readonly odataType: string;
-  /** Canonical template, literal and greppable: `/redfish/v1/Systems/{systemId}`. */
+  /** The canonical template, as a literal for searching: `/redfish/v1/Systems/{systemId}`. */
   readonly uri: Uri;
-  /** Other spellings that answer the same, with the same parameters. */
+  /** Other templates with the same parameters and answers. */
   readonly aliases?: readonly string[];
-  /** GET and HEAD need no credentials. */
+  /** Whether GET and HEAD need no login. */
   readonly open?: boolean;
-  /** A file in JSON, such as a registry: it has a type, but neither `@odata.id` nor `@odata.context`, and nothing links to it. */
+  /**
+   * Whether it is a JSON file, such as a registry: it has a type, but no `@odata.id` and no
+   * `@odata.context`.
+   */
   readonly isFile?: boolean;
   /**
-   * Whether it is the requester's own account, session or subscription: what the privilege ConfigureSelf is about. Asked
-   * before `load`, and only of who has no other privilege that would do. Default: nobody's.
+   * Whether the resource is the client's own account, session or subscription, for the privilege
+   * ConfigureSelf. Called before `load`, and only for a client without another sufficient
+   * privilege. Default: false.
    */
   isOwn?(request: ResourceRequest<Services, Params>): boolean;
   /**
-   * Reads what the resource is about, once a request (twice for a PATCH: before, and for the answer; once more where it had to wait for another). The result is also
-   * the key of the rendering's cache: the same object again means that nothing changed, so never a mutated one.
+   * Reads the entity. A request calls it once; a PATCH calls it again for the answer, and once more
+   * if it waited for another PATCH. The entity is also the cache key of the rendered body: return
+   * the same object if nothing changed, and never mutate it.
    * @throws RedfishError 404 for an unknown id.
    */
   load(request: ResourceRequest<Services, Params>): Awaitable<Entity>;
-  /** Parameters as `@odata.id` spells them (a UUID where the request gave a name). Default: as requested. */
+  /**
+   * Returns the parameters for `@odata.id` (a UUID for a requested name). Default: as requested.
+   */
   canonicalParams?(entity: Entity, params: Params): Params;
   /**
-   * Everything but `@odata.id/type/context`, the annotations of annotate.ts, `Actions` and the volatile properties, which the
-   * pipeline adds. A function of the entity and constants only: it is not called again for the same entity object.
+   * Returns the properties of the resource. The pipeline adds `@odata.id`, `@odata.type`,
+   * `@odata.context`, the annotations of annotate.ts, `Actions` and the volatile properties. The
+   * result depends only on the entity and constants, because it is cached for the entity.
    */
   render(entity: Entity, context: RenderContext<Services, Params>): JsonObject;
   /**
-   * Top-level properties that change without the entity: `DateTime`. They are worked out for every request, and an ETag leaves them
-   * out. The names are always the same.
+   * Returns top-level properties that change although the entity does not: `DateTime`. They are
+   * computed for every request, and ETags ignore them. The names never change.
    */
   volatile?(services: Services): Readonly<Record<string, string>>;
-  /** Of a collection: members that one answer shows at most, with a link to the next ones. Default: all. */
+  /**
+   * For a collection: the largest number of members in one answer; a link leads to the rest.
+   * Default: all.
+   */
   readonly pageSize?: number;
-  /** Default: 200. */
+  /** Returns the status of a GET. Default: 200. */
   status?(entity: Entity): GetStatus;
   /**
-   * What `AdditionalDataURI` leads to: served at `<uri>/attachment`, under the resource's own privileges.
-   * @throws {RedfishError} 404 where this one has none.
+   * Returns the file of `AdditionalDataURI`, which the service offers at `<uri>/attachment` under
+   * the resource's privileges.
+   * @throws {RedfishError} 404 if the entity has no file.
    */
   attachment?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<Attachment>;
   delete?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 
 /**
- * One resource, as its file declares it. `PatchBody`, `PostBody` and `ActionBodies` are inferred from the zod schemas, the
- * entity from what `load` returns (so `load` stands before everything that takes the entity).
+ * A resource, as its file declares it. TypeScript infers the bodies from the zod schemas and the
+ * entity from the result of `load`, so `load` comes before all members that take the entity.
  */
 export interface ResourceDefinition<
   Services,
@@ -191,21 +226,27 @@ export interface ResourceDefinition<
   ActionBodies extends Readonly<Record<ActionName, unknown>>,
 > extends ResourceHead<Services, Uri, UriParams<Uri>, Entity> {
   readonly patch?: PatchDefinition<Services, UriParams<Uri>, Entity, PatchBody>;
-  /** POST on the resource itself (a collection's create). */
+  /** POST to the resource itself (create, for a collection). */
   readonly post?: ActionDefinition<Services, UriParams<Uri>, Entity, PostBody>;
-  /** Keyed as in the Actions block: `#ComputerSystem.Reset`; served at `<uri>/Actions/ComputerSystem.Reset`. */
+  /**
+   * Actions by their key in the Actions block: `#ComputerSystem.Reset` has the URI
+   * `<uri>/Actions/ComputerSystem.Reset`.
+   */
   readonly actions?: {
     readonly [K in keyof ActionBodies]: ActionDefinition<Services, UriParams<Uri>, Entity, ActionBodies[K]>;
   };
 }
 
-/** `#ComputerSystem.Reset`. */
+/** The key of an action in the Actions block: `#ComputerSystem.Reset`. */
 export type ActionName = `#${string}.${string}`;
 
-/** Path parameters by name, when the template is not known to the type system. */
+/** Path parameters by name, if the type system does not know the template. */
 export type Params = Readonly<Record<string, string>>;
 
-/** A resource as the pipeline sees it: any entity, any body. Made by {@link resourceDefiner}, never by hand. */
+/**
+ * A resource with any entity and any bodies, as the pipeline uses it. Only {@link resourceDefiner}
+ * makes it.
+ */
 export interface Resource<Services> extends ResourceHead<Services, string, Params, object> {
   readonly patch?: PatchDefinition<Services, Params, object, unknown>;
   readonly post?: ActionDefinition<Services, Params, object, unknown>;
@@ -213,8 +254,9 @@ export interface Resource<Services> extends ResourceHead<Services, string, Param
 }
 
 /**
- * Gives `defineResource` for one type of services: `export const defineResource = resourceDefiner<Services>()`, once. What it
- * returns has the types of the literal erased, so that a list of resources is an array of one type.
+ * Returns `defineResource` for one type of services: `export const defineResource =
+ * resourceDefiner<Services>()`. Its result hides the literal's types, so that an array can hold all
+ * resources.
  */
 export function resourceDefiner<Services>() {
   return function defineResource<
@@ -224,7 +266,8 @@ export function resourceDefiner<Services>() {
     PostBody,
     ActionBodies extends Readonly<Record<ActionName, unknown>>,
   >(definition: ResourceDefinition<Services, Uri, Entity, PatchBody, PostBody, ActionBodies>): Resource<Services> {
-    // The router fills in exactly the parameters that the template names, which the type system can not see through `Uri`.
+    // The router provides exactly the template's parameters, which the type system cannot see
+    // through `Uri`.
     return definition as unknown as Resource<Services>;
   };
 }

@@ -16,7 +16,7 @@ const found = (path: string) => {
 };
 
 describe('createRouter', () => {
-  it('finds the target that suits, where a path leads to several', () => {
+  it('finds the suitable target if a path has several', () => {
     const members = createRouter([
       { template: '/Accounts/Members', target: 'creates' },
       { template: '/Accounts/{id}', target: 'account' },
@@ -66,19 +66,19 @@ describe('createRouter', () => {
     expect(found(path)).toBeUndefined();
   });
 
-  it('refuses two routes for one path', () => {
+  it('rejects two routes for one path', () => {
     const routes = ['/a/{x}', '/a/{y}'].map((template) => ({ template, target: template }));
     expect(() => createRouter(routes)).toThrow('declaring /a/{y}: /a/{x} is the same path');
   });
 
-  it('does not keep long paths, which anybody may send', () => {
+  it('does not cache long paths, which any client may send', () => {
     const long = `/redfish/v1/Systems/${'x'.repeat(300)}`;
     expect(found(long)).toEqual(['system', { systemId: 'x'.repeat(300) }]);
     expect(router.match(long)).not.toBe(router.match(long));
     expect(router.match('/redfish/v1/Systems/x')).toBe(router.match('/redfish/v1/Systems/x'));
   });
 
-  it('answers the same after more paths than it remembers', () => {
+  it('gives the same results after more paths than the cache holds', () => {
     for (let index = 0; index < 5000; index += 1) router.match(`/redfish/v1/Systems/${index}`);
     expect(found('/redfish/v1/Systems/7')).toEqual(['system', { systemId: '7' }]);
   });

@@ -1,7 +1,7 @@
-/** Finds what a path names, among URI templates that are compiled once. */
+/** Matches paths against URI templates, which are compiled once. */
 import type { Params } from './resource.js';
 
-/** A path's template and what is there. */
+/** A template and its target. */
 export interface Route<Target> {
   /** `/redfish/v1/Systems/{systemId}`. */
   readonly template: string;
@@ -10,16 +10,17 @@ export interface Route<Target> {
 
 /** A route with the parameters of a path. */
 export interface Match<Target> extends Route<Target> {
-  /** Decoded. */
+  /** Decoded values. */
   readonly params: Params;
 }
 
-/** Finds what a path leads to. */
+/** Finds the route of a path. */
 export interface Router<Target> {
   /**
+   * Returns the route of a path; undefined if there is none.
    * @param path without its query; with or without a trailing slash, percent-encoded or not.
-   * @param suits what the target has to be, if there are several: `Accounts/Members` is the place to create accounts, and an
-   *   account with that name. If none suits, the first one is returned.
+   * @param suits selects among several targets: `Accounts/Members` is the place to create accounts,
+   *   and an account with this name. If none suits, the first route is returned.
    */
   match(path: string, suits?: (target: Target) => boolean): Match<Target> | undefined;
 }
@@ -31,28 +32,34 @@ interface Node<Target> {
 }
 
 /**
- * Clients ask for the same few paths again and again; this many are remembered with their parameters. Beyond that they are
- * forgotten all at once, so that guessed paths can not fill the memory.
+ * Clients request the same few paths again and again. The cache holds this many paths; when it is
+ * full, it is cleared, so that guessed paths cannot fill the memory.
  */
-const rememberedPaths = 4096;
-/** Longer ones are nobody's habit, and a path may have 16 KiB: not even a known user's, for it is matched before the log-in. */
-const longestRemembered = 256;
+const cachedPaths = 4096;
+/**
+ * Longer paths are not cached. A path may have 16 KiB, and any client may send it, because the
+ * match comes before the login.
+ */
+const longestCachedPath = 256;
 
-/** @throws {Error} if two routes have the same template: a fault in the list of resources. */
+/**
+ * Creates a router.
+ * @throws {Error} if two routes have the same template, which is a fault in the list of resources.
+ */
 export function createRouter<Target>(routes: readonly Route<Target>[]): Router<Target> {
   const root = createNode<Target>();
   for (const route of routes) insert(root, route);
 
-  const remembered = new Map<string, Match<Target>>();
+  const cache = new Map<string, Match<Target>>();
   const remember = (path: string, found: Match<Target> | undefined): Match<Target> | undefined => {
-    if (found === undefined || path.length > longestRemembered) return found;
-    if (remembered.size >= rememberedPaths) remembered.clear();
-    remembered.set(path, found);
+    if (found === undefined || path.length > longestCachedPath) return found;
+    if (cache.size >= cachedPaths) cache.clear();
+    cache.set(path, found);
     return found;
   };
   return {
     match(path, suits = () => true) {
-      const first = remembered.get(path) ?? remember(path, search(root, path));
+      const first = cache.get(path) ?? remember(path, search(root, path));
       if (first === undefined || suits(first.target)) return first;
       return search(root, path, suits) ?? first;
     },
@@ -82,7 +89,7 @@ function insert<Target>(root: Node<Target>, route: Route<Target>): void {
   node.leaf = { route, names };
 }
 
-/** One trailing slash is no segment. */
+/** Splits a path into segments. A trailing slash adds no segment. */
 function segments(path: string): readonly string[] {
   const parts = path.split('/').slice(1);
   return parts.length > 1 && parts.at(-1) === '' ? parts.slice(0, -1) : parts;
@@ -96,7 +103,7 @@ function search<Target>(
   const parts: string[] = [];
   for (const segment of segments(path)) {
     const part = decode(segment);
-    // An empty segment is nobody's id.
+    // No id is empty.
     if (part === undefined || part === '') return undefined;
     parts.push(part);
   }
@@ -106,18 +113,21 @@ function search<Target>(
   return { ...leaf.route, params: Object.fromEntries(leaf.names.map((name, index) => [name, values[index] ?? ''])) };
 }
 
-/** Segments are decoded one by one, so that an encoded slash stays inside of its segment. */
+/** Decodes one segment. An encoded slash stays inside its segment. */
 function decode(segment: string): string | undefined {
   if (!segment.includes('%')) return segment;
   try {
     return decodeURIComponent(segment);
   } catch {
-    // `%zz` encodes nothing; there is no such path.
+    // `%zz` is not a valid encoding, so no resource has this path.
     return undefined;
   }
 }
 
-/** A literal segment wins over a parameter; if it leads nowhere, or to a target that does not suit, the parameter is tried. */
+/**
+ * Prefers a literal segment to a parameter. Tries the parameter if the literal leads to no target
+ * that suits.
+ */
 function descend<Target>(
   node: Node<Target>,
   parts: readonly string[],

@@ -5,7 +5,7 @@ import { resourceDefiner } from './resource.js';
 import { wordsOf } from './schema-shape.js';
 
 describe('the words of a schema', () => {
-  it('are those of an enum, through what is wrapped around it, and none for what can not be listed', () => {
+  it('are the values of an enum inside any wrappers, and empty for other schemas', () => {
     expect(wordsOf(z.enum(['On', 'Off']))).toEqual(['On', 'Off']);
     expect(wordsOf(z.enum(['On']).nullable().optional())).toEqual(['On']);
     expect(wordsOf(z.enum(['On']).default('On'))).toEqual(['On']);
@@ -16,7 +16,7 @@ describe('the words of a schema', () => {
     }
   });
 
-  it('are advertised for every parameter of an action, unless the resource knows better', () => {
+  it('are listed for every parameter of an action, unless the resource gives its own list', () => {
     const body = z.strictObject({
       ResetType: z.enum(['On', 'ForceOff']),
       Image: z.string(),

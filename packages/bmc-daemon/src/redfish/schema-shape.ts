@@ -1,13 +1,16 @@
-/** What a zod schema says of itself, so that what is advertised is what is taken. */
+/** Reads zod schemas, so that the service advertises exactly what it accepts. */
 import { z } from 'zod';
 
-/** The properties of an object's schema, through whatever is wrapped around it; undefined for what is no object. */
+/**
+ * Returns the properties of an object schema inside any wrappers (optional, nullable, default,
+ * pipe); undefined for another schema.
+ */
 export function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
   const inner = unwrap(schema);
   return inner instanceof z.ZodObject ? inner.shape : undefined;
 }
 
-/** The words that are accepted, where they can be listed: an enum's. */
+/** Returns the accepted strings of an enum or a literal; empty for any other schema. */
 export function wordsOf(schema: unknown): readonly string[] {
   const inner = unwrap(schema);
   if (!(inner instanceof z.ZodEnum) && !(inner instanceof z.ZodLiteral)) return [];
@@ -15,12 +18,12 @@ export function wordsOf(schema: unknown): readonly string[] {
   return words.filter((word) => typeof word === 'string');
 }
 
-/** Whether the property has to be there. */
+/** Whether the property is required. */
 export function isRequired(schema: unknown): boolean {
   return schema instanceof z.ZodType && !schema.safeParse(undefined).success;
 }
 
-/** DMTF's word for the kind of value that is accepted (ActionInfo, ParameterTypes). */
+/** Returns the DMTF data type of a schema (ActionInfo, ParameterTypes). */
 export function dataTypeOf(schema: unknown): 'Boolean' | 'Number' | 'Object' | 'String' | 'StringArray' {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodBoolean) return 'Boolean';
@@ -36,7 +39,7 @@ function unwrap(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return unwrap(schema.unwrap());
   }
-  // What is sent is what goes in, unless that is a function that takes anything.
+  // Clients send a pipe's input, unless the input is a function that accepts anything.
   if (schema instanceof z.ZodPipe) return unwrap(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   return schema;
 }

@@ -36,7 +36,7 @@ const system = defineResource({
     if (found === undefined) throw refuse('ResourceNotFound', 'ComputerSystem', params.systemId);
     return found;
   },
-  // The very object is seen from everywhere: what is kept of it must not be.
+  // Every scope sees the same object, but must not share its cached body.
   render: ({ tag }, { services }) => ({ AssetTag: tag, Name: services.owner }),
   patch: {
     body: z.strictObject({ AssetTag: z.string() }),
@@ -71,7 +71,7 @@ describe('a request that comes by the name of one machine', () => {
       resources: [collection, system],
       services: { owner: 'all', machines },
       authenticate: (request) => {
-        // As the address of a connection whose client goes away while a password is compared.
+        // Like the address of a socket whose client disconnects during the password check.
         if (request.headers.authorization !== undefined) delete request.headers.host;
         return openToAll(request);
       },
@@ -88,7 +88,7 @@ describe('a request that comes by the name of one machine', () => {
   });
   afterEach(() => client.close());
 
-  it('sees that machine and no other, and every other request sees all', async () => {
+  it('sees only that machine, and any other request sees all machines', async () => {
     const members = (ids: readonly string[]) => ids.map((id) => ({ '@odata.id': `/redfish/v1/Systems/${id}` }));
     await expect(by('a.example', '/redfish/v1/Systems')).resolves.toMatchObject({ Name: 'a', Members: members(['a']) });
     await expect(by('b.example', '/redfish/v1/Systems')).resolves.toMatchObject({
@@ -103,12 +103,12 @@ describe('a request that comes by the name of one machine', () => {
     await expect(statuses('b.example')).resolves.toEqual([200, 200]);
   });
 
-  it('is known before anybody waits for its password', async () => {
+  it('has its scope before the password check', async () => {
     const { json } = await client.get('/redfish/v1/Systems', { host: 'a.example', authorization: 'Basic x' });
     expect(json).toMatchObject({ Name: 'a' });
   });
 
-  it('never gets what was rendered for another', async () => {
+  it('never receives a body that was rendered for another scope', async () => {
     const path = '/redfish/v1/Systems/a';
     for (const [host, name] of [
       ['b.example', 'all'],
@@ -122,7 +122,7 @@ describe('a request that comes by the name of one machine', () => {
     }
   });
 
-  it('sees it alone in a query, and in whatever it changes', async () => {
+  it('sees only that machine in a query and in a write', async () => {
     const headers = { host: 'a.example' };
     await expect(by('a.example', '/redfish/v1/Systems?$expand=.')).resolves.toMatchObject({
       Members: [{ Name: 'a' }],

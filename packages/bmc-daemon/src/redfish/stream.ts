@@ -1,45 +1,54 @@
 /**
- * A path that answers with a stream in place of a resource: Server-Sent Events. The pipeline does for it what it does for all
- * (authentication, privileges, 405, Accept) and then hands the open answer over.
+ * Paths that answer with a stream, such as Server-Sent Events. The pipeline checks the login,
+ * privileges, method and Accept, then passes the open response.
  */
 import type { Writable } from 'node:stream';
 import type { Awaitable, Requester } from './resource.js';
 
-/** A request for a stream, as far as it concerns who opens it. */
+/** The request that opens a stream. */
 export interface StreamRequest<Services> {
   readonly services: Services;
   readonly requester: Requester;
-  /** `192.0.2.1:40112`. */
+  /** The client's address and port: `192.0.2.1:40112`. */
   readonly peer: string;
-  /** Lower-case names, as Node has them: `last-event-id`. */
+  /** Header names in lower case: `last-event-id`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The query's parameters; `$…` ones only if `query` names them. */
+  /** The query's parameters; those with `$` only if `query` lists them. */
   readonly query: URLSearchParams;
 }
 
-/** Writes to the client for as long as it stays; it ends or errors when the client goes away. */
+/** Writes to the client. The output ends or fails when the client disconnects. */
 export type StreamSource = (output: Writable) => void;
 
-/** A stream as a literal, as resources are. */
+/** A stream, declared as a literal like a resource. */
 export interface StreamDefinition<Services> {
   /** Entity of the PrivilegeRegistry: `EventService`. */
   readonly entity: string;
-  /** Without parameters: `/redfish/v1/EventService/SSE`. */
+  /** The path, without parameters: `/redfish/v1/EventService/SSE`. */
   readonly uri: string;
-  /** `text/event-stream`; whoever does not accept it gets 406. */
+  /**
+   * The content type, `text/event-stream`; the service answers 406 to a client that does not accept
+   * it.
+   */
   readonly contentType: string;
-  /** Parameters of the protocol that it reads itself (`$filter`); all other `$…` are 501. */
+  /** Protocol parameters that the stream reads itself (`$filter`); any other `$…` is a 501. */
   readonly query?: readonly string[];
-  /** Called before anything is sent, so that it can refuse. @throws {RedfishError} */
+  /**
+   * Opens the stream before anything is sent, so that it can still reject the request.
+   * @throws {RedfishError}
+   */
   open(request: StreamRequest<Services>): Awaitable<StreamSource>;
 }
 
-/** Gives `defineStream` for one type of services, as `resourceDefiner` does for resources. */
+/** Returns `defineStream` for one type of services, like `resourceDefiner` for resources. */
 export function streamDefiner<Services>() {
   return (definition: StreamDefinition<Services>): StreamDefinition<Services> => definition;
 }
 
-/** Whether an Accept header lets this type through (RFC 9110 §12.5.1); without the header everything goes. */
+/**
+ * Whether an Accept header allows this type (RFC 9110 §12.5.1). A request without the header
+ * accepts any type.
+ */
 export function accepts(header: string | undefined, contentType: string): boolean {
   if (header === undefined) return true;
   const [major = ''] = contentType.split('/');

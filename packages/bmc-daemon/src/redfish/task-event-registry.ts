@@ -1,14 +1,14 @@
 /**
- * The messages of the TaskEvent registry that we send, in our own words: a table and nothing else. Keys, arguments and severities
- * are the registry's (a test compares them).
+ * The messages of the TaskEvent registry that the service sends, with our own texts. A test
+ * compares keys, arguments and severities with DMTF's registry.
  * @see https://redfish.dmtf.org/registries/TaskEvent.1.0.5.json
  */
 import { eventMessage, none } from './event-message.js';
 
-/** `MessageId` is `<registry>.<key>`. */
+/** The first part of each `MessageId`: `<registry>.<key>`. */
 export const taskEventRegistry = 'TaskEvent.1.0';
 
-/** Every message we send, by its key in the registry. */
+/** All messages that the service sends, by registry key. */
 // prettier-ignore
 export const taskEventTable = {
   TaskStarted: eventMessage('OK', ['string'], 'The task %1 has begun.', none),

@@ -40,7 +40,7 @@ describe('createTaskStore', () => {
     expect(store.get(id)).toMatchObject({ state: 'Completed', percent: 100, failure: null });
   });
 
-  it('keeps what a failed task would have been answered with', () => {
+  it('stores the error that the request of a failed task would have received', () => {
     const store = createTaskStore({ limit: 5, now: clock() });
     const { id } = store.create({ name: 'Insert', targetUri: '/t' });
     const failure = refuse('InsufficientStorage');
@@ -48,7 +48,7 @@ describe('createTaskStore', () => {
     expect(store.get(id)).toMatchObject({ state: 'Exception', failure, messages: failure.messages, percent: null });
   });
 
-  it('forgets the oldest finished task beyond its limit, never a running one', () => {
+  it('removes the oldest finished task above the limit, never a running one', () => {
     const store = createTaskStore({ limit: 2, now: clock() });
     const first = store.create({ name: 'first', targetUri: '/' });
     const second = store.create({ name: 'second', targetUri: '/' });
@@ -61,7 +61,7 @@ describe('createTaskStore', () => {
     expect(names(store)).toEqual(['third', 'fourth']);
   });
 
-  it('removes a finished task on request, not a running one', () => {
+  it('removes a finished task on request, but not a running one', () => {
     const store = createTaskStore({ limit: 2, now: clock() });
     const { id } = store.create({ name: 'first', targetUri: '/' });
     expect(store.remove(id)).toBe(false);
@@ -69,7 +69,7 @@ describe('createTaskStore', () => {
     expect([store.remove(id), store.remove(id), store.list()]).toEqual([true, false, []]);
   });
 
-  it('lists the same array until something changes, and a record is never changed in place', () => {
+  it('returns the same array until a task changes, and never mutates a record', () => {
     const store = createTaskStore({ limit: 2, now: clock() });
     const record = store.create({ name: 'first', targetUri: '/' });
     const before = store.list();
@@ -79,7 +79,7 @@ describe('createTaskStore', () => {
     expect(record.percent).toBeNull();
   });
 
-  it('forgets a finished task when its time is over, and tells of every change', () => {
+  it('removes a finished task after its time, and reports every change', () => {
     let minutes = 0;
     // The clock of the host is set forward and back meanwhile, which is no reason to forget anything.
     const now = () => new Date(minutes % 2 === 0 ? 0 : 4e12);
@@ -103,7 +103,7 @@ describe('createTaskStore', () => {
     expect(told).toEqual(['- > Running', '- > Running', 'Running > Completed', 'Completed > -', 'Running > Running']);
   });
 
-  it('asks the work to stop once, and only work that can', async () => {
+  it('asks work to stop once, and only if it can stop', async () => {
     const store = createTaskStore({ limit: 5, now: clock() });
     let asked = 0;
     const nobody = { user: null, address: '' };

@@ -1,50 +1,50 @@
-/** Tasks that run or ran in this process. They are not kept over a restart: what they did is in the machines. */
+/** The tasks of this process. A restart forgets them; their effects remain in the machines. */
 import { randomUUID } from 'node:crypto';
 import type { RedfishError } from './errors.js';
 import type { JsonObject } from './json.js';
 import type { Message } from './messages.js';
 
-/** DMTF's TaskState, as far as our tasks go: each is running when it becomes a task. */
+/** The values of DMTF's TaskState that the service uses. A task starts as Running. */
 export type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | 'Cancelled';
 
-/** What was sent to the task's target. */
+/** The HTTP method of the task's request. */
 export type TaskMethod = 'POST' | 'PATCH' | 'DELETE';
 
-/** Who asked for a task, or for its end: the event bus's Actor. */
+/** The client that started or cancelled a task: the event bus's Actor. */
 interface TaskOwner {
   readonly user: string | null;
   readonly address: string;
 }
 
-/** One task at one moment; a change makes a new record. */
+/** The state of a task at one moment. A change creates a new record. */
 export interface TaskRecord {
-  /** A UUID, so that a client never mistakes a task of before a restart for one of after it. */
+  /** A UUID, so that ids never repeat after a restart. */
   readonly id: string;
-  /** For people: `Insert a.iso into Cd of web1`. */
+  /** The name, for people: `Insert a.iso into Cd of web1`. */
   readonly name: string;
-  /** URI of what was asked for: the action's target. */
+  /** The URI of the request: the action's target. */
   readonly targetUri: string;
   readonly method: TaskMethod;
-  /** UUIDs of the machines that it is about, where the target does not say so. */
+  /** UUIDs of the task's machines, if `targetUri` does not name them. */
   readonly machines?: readonly string[];
-  /** Null where nobody asked. */
+  /** Null if the service itself started the task. */
   readonly owner: TaskOwner | null;
-  /** Who had it cancelled; null where nobody has. */
+  /** The client that cancelled the task; null if none did. */
   readonly cancelledBy: TaskOwner | null;
   readonly state: TaskState;
   readonly startTime: Date;
-  /** null while it runs. */
+  /** null while the task runs. */
   readonly endTime: Date | null;
-  /** 0 to 100, whole; null when nobody knows. */
+  /** Progress from 0 to 100, an integer; null if unknown. */
   readonly percent: number | null;
   readonly messages: readonly Message[];
-  /** What was asked for, where that is more than that it be done; absent while it runs. */
+  /** The result that the client asked for, if any; absent while the task runs. */
   readonly response?: JsonObject;
-  /** What the request would have been answered with, had it waited; null unless the state is Exception. */
+  /** The error that the request would have received; null unless the state is Exception. */
   readonly failure: RedfishError | null;
 }
 
-/** What a task begins with. */
+/** The values of a new task. */
 export interface NewTask {
   readonly name: string;
   readonly targetUri: string;
@@ -53,56 +53,65 @@ export interface NewTask {
   /** @see TaskRecord.machines */
   readonly machines?: readonly string[];
   readonly owner?: TaskOwner | undefined;
-  /** Breaks the work off, which says how it ended then; absent where nothing can. */
+  /** Asks the work to stop; absent if it cannot stop. */
   readonly cancel?: (() => void) | undefined;
 }
 
-/** Told of every change: the record as it was, null for a new one, and as it is, null for one that is forgotten. */
+/** Called for every change. `before` is null for a new task, `after` is null for a removed one. */
 export type TaskListener = (change: { readonly before: TaskRecord | null; readonly after: TaskRecord | null }) => void;
 
-/** Bounded: the oldest finished tasks make room; running ones stay. */
+/**
+ * The tasks, limited in number: a new task displaces the oldest finished one. Running tasks always
+ * stay.
+ */
 export interface TaskStore {
   create(task: NewTask): TaskRecord;
   progress(id: string, percent: number): void;
   complete(id: string, messages: readonly Message[], response?: JsonObject): void;
   fail(id: string, failure: RedfishError): void;
-  /** Asks the work to stop. What becomes of the task is for the work to say. @returns false where nothing can stop it. */
+  /**
+   * Asks the work to stop. The work itself reports how it ended.
+   * @returns false if the work cannot be stopped.
+   */
   cancel(id: string, by: TaskOwner): boolean;
-  /** Resolves when the work has ended, at once where it has or there is none. */
+  /** Resolves when the work has ended, or at once for an unknown or finished task. */
   ended(id: string): Promise<void>;
-  /** The work has stopped because it was asked to. */
+  /** Marks a task as cancelled. */
   cancelled(id: string): void;
-  /** Oldest first; the same array until something changes. */
+  /** Lists the tasks, oldest first. Returns the same array until a task changes. */
   list(): readonly TaskRecord[];
   get(id: string): TaskRecord | undefined;
-  /** Forgets a finished task. @returns false if there is none, or it still runs. */
+  /**
+   * Removes a finished task.
+   * @returns false if the task is unknown or still runs.
+   */
   remove(id: string): boolean;
   onChange(listener: TaskListener): void;
-  /** How long a finished task is remembered, in minutes. Default: a day. */
+  /** How long a finished task stays, in minutes. Default: a day. */
   readonly keepMinutes: number;
   setKeepMinutes(minutes: number): void;
 }
 
-/** Of a task by its id. */
+/** Returns the URI of a task. */
 export const taskUri = (id: string): string => `/redfish/v1/TaskService/Tasks/${id}`;
-/** Of a task's monitor by the task's id. */
+/** Returns the URI of a task's monitor. */
 export const taskMonitorUri = (id: string): string => `/redfish/v1/TaskService/TaskMonitors/${id}`;
 
-/** Whether the work still goes on. */
+/** Whether the work still runs. */
 export function isRunning({ state }: TaskRecord): boolean {
   return state === 'Running' || state === 'Cancelling';
 }
 
-/** How much is remembered. */
+/** Options of a task store. */
 export interface TaskStoreOptions {
-  /** How many tasks are remembered. */
+  /** The largest number of tasks. */
   readonly limit: number;
   readonly now: () => Date;
   /** Milliseconds of a steady clock. Default: performance.now. */
   readonly clock?: () => number;
 }
 
-/** Makes an empty store. */
+/** Creates an empty store. */
 export function createTaskStore({ limit, now, clock = () => performance.now() }: TaskStoreOptions): TaskStore {
   const records = new Map<string, TaskRecord>();
   /** By the steady clock: a host that sets its clock must not make clients lose the result of a task. */
@@ -113,16 +122,16 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
   let keepMinutes = 24 * 60;
   let listed: readonly TaskRecord[] | undefined;
 
-  const tell: TaskListener = (change) => {
+  const notify: TaskListener = (change) => {
     listed = undefined;
     for (const listener of listeners) listener(change);
   };
   const forget = (record: TaskRecord): void => {
     records.delete(record.id);
     endedAt.delete(record.id);
-    tell({ before: record, after: null });
+    notify({ before: record, after: null });
   };
-  /** Looked at with every access, so that no timer is needed. */
+  /** Removes expired tasks. It runs on every access, so it needs no timer. */
   const forgetOld = (): void => {
     if (endedAt.size === 0) return;
     const oldest = clock() - keepMinutes * 60_000;
@@ -130,7 +139,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
   };
   const put = (record: TaskRecord): void => {
     const before = records.get(record.id) ?? null;
-    // A Map keeps the place of a key that it has: the order stays that of creation.
+    // A Map keeps the position of an existing key, so the order of creation remains.
     records.set(record.id, record);
     if (!isRunning(record)) {
       endedAt.set(record.id, clock());
@@ -138,7 +147,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
       for (const resolve of waiting.get(record.id) ?? []) resolve();
       waiting.delete(record.id);
     }
-    tell({ before, after: record });
+    notify({ before, after: record });
     for (const other of [...records.values()]) {
       if (records.size <= limit) break;
       if (!isRunning(other)) forget(other);
@@ -146,7 +155,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
   };
   const change = (id: string, changed: Partial<TaskRecord>): void => {
     const record = records.get(id);
-    // Progress that comes after the end, or after a client has deleted the task, is nobody's concern.
+    // Ignore progress after the end of the task, or after a client removed it.
     if (record !== undefined && isRunning(record)) put({ ...record, ...changed });
   };
 
@@ -187,7 +196,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
     cancel(id, { user, address }) {
       const cancel = cancels.get(id);
       if (cancel === undefined) return false;
-      // Once is enough.
+      // Ask only once.
       if (records.get(id)?.state === 'Running') {
         change(id, { state: 'Cancelling', cancelledBy: { user, address } });
         cancel();

@@ -1,4 +1,7 @@
-/** What POST, PATCH and DELETE do: preconditions, the body and its faults, the resource's own work, and the answer to it. */
+/**
+ * Implements POST, PATCH and DELETE: conditions, the body and its faults, the resource's own work,
+ * and the answer.
+ */
 import { OperationQueue } from '../drivers/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
@@ -14,7 +17,7 @@ import { renderMessage, type Message } from './messages.js';
 import type { Renderer } from './rendering.js';
 import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from './resource.js';
 
-/** The writing methods of a resource, by method. */
+/** Returns the POST, PATCH and DELETE operations of a resource, by method. */
 export function writeOperations<Services>(
   resource: Resource<Services>,
   renderer: Renderer<Services>,
@@ -57,8 +60,9 @@ function patchOperation<Services>(
         request,
       );
       if (result?.task !== undefined) return writeAnswer(result, exchange, options);
-      // Before the answer is made: that may fail, and the change has happened all the same.
-      const detail = changesOf(body, patch.tells ?? []).join(', ');
+      // Report the change before the answer is built: building may fail, and the change has still
+      // happened.
+      const detail = changesOf(body, patch.loggedValues ?? []).join(', ');
       const uri = result?.changed?.location ?? renderer.self(entity, params);
       onChange?.({ kind: 'changed', uri, requester: exchange.requester, detail });
       if (result?.changed !== undefined) return writeAnswer(result, exchange, options);
@@ -69,16 +73,17 @@ function patchOperation<Services>(
       return jsonAnswer(200, withMessages(renderer.body(changed, params, view), result.messages), { ETag: etag });
     });
   };
-  // Of two that come with the same ETag, the second has to see what the first one did.
-  const turns = new OperationQueue();
+  // One queue per resource: of two requests with the same ETag, the second must see the change of
+  // the first.
+  const queue = new OperationQueue();
   return async (incoming, params) => {
     const received = await receive(options.readBody(incoming.request));
     const exchange = await incoming.reauthorize();
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
-    const first = !turns.isBusy(self);
-    return turns.run(self, async () =>
+    const first = !queue.isBusy(self);
+    return queue.run(self, async () =>
       change(first ? entity : await resource.load(request), exchange, params, received),
     );
   };
@@ -108,7 +113,7 @@ function postOperation<Services>(
     return translating(exchange, context, async () => {
       const valid = validate(post.body, body, owner);
       const result = await post.run(entity, valid, request);
-      // What becomes a task is told of by the task.
+      // A task reports its change itself.
       if (owner.kind === 'action' && result?.task === undefined) {
         const summary = post.summary === undefined ? '' : post.summary(valid);
         const uri = result?.changed?.location ?? renderer.self(entity, params);
@@ -120,7 +125,10 @@ function postOperation<Services>(
   };
 }
 
-/** POST to an action's target. @param name as in the Actions block, `#ComputerSystem.Reset`. */
+/**
+ * Returns the POST operation of an action.
+ * @param name the key in the Actions block, `#ComputerSystem.Reset`.
+ */
 export function actionOperation<Services>(
   resource: Resource<Services>,
   renderer: Renderer<Services>,
@@ -143,23 +151,26 @@ function deleteOperation<Services>(
     checkPreconditions(exchange.preconditions, () => renderer.etag(entity, params, view));
     const uri = renderer.self(entity, params);
     const result = await resource.delete?.(entity, request);
-    // A task that deletes has not done so yet.
+    // A task has not deleted the resource yet.
     if (result?.task === undefined) options.onChange?.({ kind: 'removed', uri, requester: exchange.requester });
     return writeAnswer(result, exchange, options);
   };
 }
 
-/** @throws {RedfishError} 403 where the account may change some of the properties, and this is another. */
+/**
+ * Checks that the account may change all properties of a body.
+ * @throws {RedfishError} 403.
+ */
 function checkPatchable(body: JsonObject, { patchable, who }: Exchange): void {
   if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbidden(who);
 }
 
-/** Gives the body, or throws what is wrong with it. */
+/** Returns the body, or throws its fault. */
 type Received = () => JsonObject | undefined;
 
 /**
- * Reads the body before anything is loaded: it may take its time, and what was loaded would be old by then. Its faults are told
- * later, for a precondition that does not hold comes before them.
+ * Reads the body before the entity is loaded, because a slow body would make the entity stale. Its
+ * faults are thrown later, because a failed condition comes first.
  */
 async function receive(reading: ReturnType<ReadBody>): Promise<Received> {
   try {
@@ -172,20 +183,26 @@ async function receive(reading: ReturnType<ReadBody>): Promise<Received> {
   }
 }
 
-/** @throws {RedfishError} 412 (RFC 9110 §13.2.2). */
+/**
+ * Checks the conditions of a request.
+ * @throws {RedfishError} 412 (RFC 9110 §13.2.2).
+ */
 function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, etag: () => string): void {
   if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag())) throw refuse('PreconditionFailed');
   if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag())) throw refuse('PreconditionFailed');
 }
 
-/** The body of a POST. Without one, an empty object: its faults say which parameters are missing. */
+/**
+ * Returns the body of a POST. A missing body counts as an empty object, whose faults name the
+ * missing parameters.
+ */
 function requiredBody(
   { bodyOptional = false, body: schema }: ActionDefinition<never, Params, object, unknown>,
   received: Received,
 ): JsonObject {
   const body = received();
   if (body !== undefined) return body;
-  // Nothing is missing in `{}`, but a body is: say so rather than run on nothing.
+  // The schema accepts `{}`, but the action requires a body.
   if (!bodyOptional && schema.safeParse({}).success) throw refuse('MalformedJSON');
   return {};
 }
@@ -195,13 +212,17 @@ function validate<Body>(
   body: JsonObject,
   owner: BodyOwner,
 ): Body {
-  // The messages are ours: putting thousands of issues into zod's words costs more than finding them.
+  // The service uses its own messages. Formatting thousands of issues in zod costs more than
+  // finding them.
   const parsed = schema.safeParse(body, { error: () => 'invalid' });
   if (parsed.success) return parsed.data;
   throw new RedfishError(400, bodyFaults(parsed.error.issues, body, owner));
 }
 
-/** Runs the write; what the driver throws is told with the action's or the property's name and value. */
+/**
+ * Runs the write. Translates a driver's error with the name of the action or the property and its
+ * value.
+ */
 async function translating(
   { path }: Exchange,
   context: Pick<ErrorContext, 'action' | 'body' | 'properties'>,
@@ -214,12 +235,15 @@ async function translating(
   }
 }
 
-/** `Boot.BootSourceOverrideTarget Cd, AssetTag`: what a body names, with the values that are no secrets. */
-function changesOf(body: JsonObject, told: readonly string[], above = ''): readonly string[] {
+/**
+ * Returns the properties that a body changes, with the values that may be logged:
+ * `Boot.BootSourceOverrideTarget Cd`.
+ */
+function changesOf(body: JsonObject, logged: readonly string[], above = ''): readonly string[] {
   return Object.entries(body).flatMap(([name, value]) => {
     const path = `${above}${name}`;
-    if (isObject(value)) return changesOf(value, told, `${path}.`);
-    return typeof value !== 'object' && told.includes(path) ? [`${path} ${String(value)}`] : [path];
+    if (isObject(value)) return changesOf(value, logged, `${path}.`);
+    return typeof value !== 'object' && logged.includes(path) ? [`${path} ${String(value)}`] : [path];
   });
 }
 
@@ -237,7 +261,7 @@ async function writeAnswer<Services>(
   }
   if (result?.task !== undefined) {
     const { body = '' } = await read(result.task.task, exchange);
-    // Retry-After: one second is what task monitors are polled at.
+    // Clients should poll the task monitor every second.
     return jsonAnswer(202, body, { Location: result.task.monitor, 'Retry-After': '1' });
   }
   if (result?.changed !== undefined) {
@@ -250,7 +274,7 @@ async function writeAnswer<Services>(
   return jsonAnswer(200, withMessages({}, result.messages));
 }
 
-/** What we have just written ourselves, as an object again. */
+/** Parses a body that this service has just rendered. */
 function parsed(body: string): JsonObject {
   return JSON.parse(body) as JsonObject;
 }

@@ -10,7 +10,7 @@ const boot = z.strictObject({ Target: z.enum(['Pxe']).optional(), Order: z.array
 const shown = { Id: '1', AssetTag: null, Boot: { Target: 'Pxe', Path: 'x' }, Attributes: { A: 1 }, List: [{ A: 1 }] };
 
 describe('@Redfish.WriteableProperties', () => {
-  it('stands in each object that a PATCH may change a property of', () => {
+  it('is in each object with a property that a PATCH may change', () => {
     const schema = z.strictObject({
       AssetTag: z.string().nullable().optional(),
       Password: z.string().optional(),
@@ -25,7 +25,7 @@ describe('@Redfish.WriteableProperties', () => {
     });
   });
 
-  it('is found through refinements, transformations and null, and is not there where nothing is', () => {
+  it('is derived through refinements, transformations and null, and absent if a PATCH may change nothing', () => {
     const wrapped = boot
       .refine(() => true)
       .transform((body) => Object.keys(body))
@@ -52,7 +52,7 @@ describe('@Redfish.WriteableProperties', () => {
     });
   });
 
-  it('stands nowhere in the attributes of a BIOS, and names no annotations of requests', () => {
+  it('is absent from BIOS attributes, and names no annotation of a request', () => {
     const schema = z.strictObject({
       Attributes: z.strictObject({ A: z.number().optional() }).optional(),
       '@Redfish.SettingsApplyTime': z.strictObject({ ApplyTime: z.string() }).optional(),
@@ -63,7 +63,7 @@ describe('@Redfish.WriteableProperties', () => {
     });
   });
 
-  it('names an object that is not shown as a whole', () => {
+  it('names an object property that GET does not show', () => {
     expect(annotated({ Id: '1' }, z.strictObject({ Boot: boot }))).toEqual({
       Id: '1',
       '@Redfish.WriteableProperties': ['Boot'],

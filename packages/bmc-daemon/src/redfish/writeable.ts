@@ -1,17 +1,24 @@
-/** `@Redfish.WriteableProperties`: names what a PATCH takes, in the object that it stands in. The PATCH's schema says it. */
+/**
+ * Adds `@Redfish.WriteableProperties`, which names the properties that a PATCH accepts in an
+ * object. The names come from the PATCH's schema.
+ */
 import { isObject, type Json, type JsonObject } from './json.js';
 import { shapeOf } from './schema-shape.js';
 
-/** Clients take every member of it for an attribute, so it has no annotation inside. */
+/**
+ * Clients read every member of this object as an attribute, so it must not contain an annotation.
+ */
 const open = 'Attributes';
 
-/** The properties that a schema accepts, worked out once. A property that is an object has those within it. */
+/**
+ * Properties that a schema accepts. The value of an object property lists the properties inside it.
+ */
 export type Writeable = ReadonlyMap<string, Writeable | undefined>;
 
 /**
- * Reads the properties from a schema.
- * @param schema what a PATCH of the object takes.
- * @returns undefined where the schema is not an object's.
+ * Reads the writeable properties from a schema.
+ * @param schema what a PATCH of the object accepts.
+ * @returns undefined if the schema does not describe an object.
  */
 export function writeableOf(schema: unknown): Writeable | undefined {
   const shape = shapeOf(schema);
@@ -22,8 +29,8 @@ export function writeableOf(schema: unknown): Writeable | undefined {
 }
 
 /**
- * Returns the object with the annotation, and each object within it with its own. An object that is not shown gets none; a
- * property that is not shown (a password) is named.
+ * Returns the object with the annotation in it and in each nested object. The annotation also names
+ * properties that GET does not show, such as a password.
  */
 export function withWriteableProperties(object: JsonObject, writeable: Writeable | undefined): JsonObject {
   if (writeable === undefined) return object;

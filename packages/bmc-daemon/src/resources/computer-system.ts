@@ -80,7 +80,7 @@ const computerSystem = defineResource({
   patch: {
     body: patchBody,
     shape: ({ autostart }) => (autostart === undefined ? 'without PowerRestorePolicy' : 'all'),
-    tells: [
+    loggedValues: [
       'AssetTag',
       'Boot.BootSourceOverrideEnabled',
       'Boot.BootSourceOverrideMode',

@@ -75,7 +75,7 @@ const managerInterface = defineResource({
   }),
   patch: {
     body: networkBody,
-    tells: ['HostName', 'FQDN'],
+    loggedValues: ['HostName', 'FQDN'],
     apply: async ({ uuid, network, port }, body, { services }) => {
       const asked = askedNetwork(body, network, port);
       try {

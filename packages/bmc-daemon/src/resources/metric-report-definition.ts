@@ -109,7 +109,7 @@ const metricReportDefinition = defineResource({
       MetricReportDefinitionType: z.enum(['Periodic', 'OnRequest']).optional(),
       Schedule: z.strictObject({ RecurrenceInterval: interval.optional() }).optional(),
     }),
-    tells: ['MetricReportDefinitionEnabled', 'MetricReportDefinitionType', 'Schedule.RecurrenceInterval'],
+    loggedValues: ['MetricReportDefinitionEnabled', 'MetricReportDefinitionType', 'Schedule.RecurrenceInterval'],
     apply: ({ machine }, body, { services }) => {
       const { MetricReportDefinitionEnabled: isEnabled, MetricReportDefinitionType: type, Schedule: schedule } = body;
       const seconds = durationSeconds(schedule?.RecurrenceInterval ?? '');

@@ -77,7 +77,7 @@ export const networkProtocol = defineResource({
         })
         .optional(),
     }),
-    tells: ['SSDP.ProtocolEnabled', 'SSDP.NotifyMulticastIntervalSeconds', 'SSDP.NotifyTTL'],
+    loggedValues: ['SSDP.ProtocolEnabled', 'SSDP.NotifyMulticastIntervalSeconds', 'SSDP.NotifyTTL'],
     async apply(_entity, { SSDP: ssdp = {} }, { services }) {
       const { ProtocolEnabled: on, NotifyMulticastIntervalSeconds: interval, NotifyTTL: ttl } = ssdp;
       try {

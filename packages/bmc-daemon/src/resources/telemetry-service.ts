@@ -57,7 +57,7 @@ const telemetryService = defineResource({
   }),
   patch: {
     body: z.strictObject({ ServiceEnabled: z.boolean().optional() }),
-    tells: ['ServiceEnabled'],
+    loggedValues: ['ServiceEnabled'],
     apply: (_entity, { ServiceEnabled: wanted }, { services }) => {
       if (wanted !== undefined) telemetryOf(services).setEnabled(wanted);
       return undefined;

@@ -29,7 +29,7 @@ const services: Services = {
 const defineResource = resourceDefiner<Services>();
 const link = (uri: string) => ({ '@odata.id': uri });
 
-/** Ids 1 to count, odd ones on. */
+/** Machines with the ids 1 to count; those with odd ids are on. */
 const systems = defineResource({
   entity: 'ComputerSystemCollection',
   odataType: '#ComputerSystemCollection.ComputerSystemCollection',
@@ -74,7 +74,7 @@ const logs = defineResource({
   odataType: '#LogServiceCollection.LogServiceCollection',
   uri: '/redfish/v1/Systems/{systemId}/LogServices',
   load: () => ({ count: 5 }),
-  // Members in place, as a log has them; two a page.
+  // Contains its members, like a log; two on a page.
   render: (_entity, { self }) => ({
     'Members@odata.count': 5,
     Members: Array.from({ length: 5 }, (_, index) => ({ ...link(`${self}/${index}`), Id: String(index) })),
@@ -90,7 +90,7 @@ const chassis = defineResource({
   render: ({ id }) => ({ Id: id, Links: { ComputerSystems: [link(`/redfish/v1/Systems/${id}`)] } }),
 });
 
-/** Nobody but ConfigureManager reads it. */
+/** Only ConfigureManager may read it. */
 const certificates = defineResource({
   entity: 'CertificateCollection',
   odataType: '#CertificateCollection.CertificateCollection',
@@ -168,7 +168,7 @@ const chassisOf = (id: string) => ({
 });
 
 describe('$select', () => {
-  it('leaves what was asked for and what says whose it is', async () => {
+  it('returns the selected properties and those that identify the resource', async () => {
     expect(await bodyOf(`${path}/1?$select=Id,Status/Health,Foo`)).toEqual({
       ...systemHead('1'),
       Id: '1',
@@ -177,7 +177,7 @@ describe('$select', () => {
     expect(await bodyOf(`${path}/1?$select=*`)).toEqual(await bodyOf(`${path}/1`));
   });
 
-  it('has the ETag and the headers of the resource, and 304 for who has it', async () => {
+  it('has the ETag and the headers of the resource, and 304 for a matching ETag', async () => {
     const [part, whole] = [await get(`${path}/1?$select=Id`), await get(`${path}/1`)];
     for (const name of ['etag', 'allow', 'link', 'odata-version', 'cache-control']) {
       expect([name, part.headers[name]]).toEqual([name, whole.headers[name]]);
@@ -201,14 +201,14 @@ describe('$select', () => {
 });
 
 describe('$filter, $skip and $top', () => {
-  it('give the members that pass, and their number as the number of all', async () => {
+  it('return the matching members and their number', async () => {
     services.count = 20;
     const body = await bodyOf(`${path}?$filter=PowerState eq 'On' and not (Id eq '5')`);
     expect([body['Members@odata.count'], idsOf(body)]).toEqual([9, ['1', '3', '7', '9', '11', '13', '15', '17', '19']]);
     expect(services.mostAtOnce).toBeLessThanOrEqual(8);
   });
 
-  it('give a part, the number of all, and a link that leads through all the rest', async () => {
+  it('return a part, the number of all members, and a link to the next part', async () => {
     services.count = 5;
     const seen = [];
     let uri: string | undefined = `${path}?$top=2&$skip=1&x=1`;
@@ -225,7 +225,7 @@ describe('$filter, $skip and $top', () => {
     ]);
   });
 
-  it('keep what else was asked for in the link', async () => {
+  it('keep the other parameters in the link', async () => {
     services.count = 5;
     const body = await bodyOf(`${path}?$filter=PowerState eq 'On'&$top=1&$select=Members`);
     expect(idsOf(body)).toEqual(['1']);
@@ -237,7 +237,7 @@ describe('$filter, $skip and $top', () => {
     ]);
   });
 
-  it('end: behind the last member and with nothing asked for there is no link', async () => {
+  it('give no link after the last member and for $top=0', async () => {
     for (const query of ['$top=3', '$top=99', '$skip=3', '$skip=99', '$top=0', '$skip=1']) {
       const body = await bodyOf(`${path}?${query}`);
       expect([query, body['Members@odata.nextLink'], body['Members@odata.count']]).toEqual([query, undefined, 3]);
@@ -246,7 +246,7 @@ describe('$filter, $skip and $top', () => {
     expect(idsOf(await bodyOf(`${path}?$skip=2`))).toEqual(['3']);
   });
 
-  it('page what is long by themselves, without a query, too', async () => {
+  it('also divide a long collection into pages without a query', async () => {
     const log = `${path}/1/LogServices`;
     const pages = [];
     for (let uri: string | undefined = log; uri !== undefined;) {
@@ -261,7 +261,7 @@ describe('$filter, $skip and $top', () => {
     expect(idsOf(await bodyOf(`${log}?$filter=Id gt '2'`))).toEqual(['3', '4']);
   });
 
-  it('leave out a member that went while they read, and end where the host does not answer', async () => {
+  it('skip a member that disappears meanwhile, and fail if the host does not answer', async () => {
     services.gone.add('1');
     expect(idsOf(await bodyOf(`${path}?$filter=PowerState eq 'On'`))).toEqual(['3']);
     services.down.add('2');
@@ -270,9 +270,9 @@ describe('$filter, $skip and $top', () => {
 });
 
 describe('$expand', () => {
-  it('with a dot puts resources in place of links, those in Links excepted', async () => {
+  it('with a dot replaces links outside Links by resources', async () => {
     const body = await bodyOf(`${path}/1?$expand=.`);
-    // The first page of it, as a request of its own would have given.
+    // The first page, as a separate request returns it.
     const log = await bodyOf(`${path}/1/LogServices`);
     expect(body).toEqual({
       ...(await bodyOf(`${path}/1`)),
@@ -281,20 +281,20 @@ describe('$expand', () => {
     });
   });
 
-  it('with a tilde puts resources in place of the links in Links alone', async () => {
+  it('with a tilde replaces only links inside Links', async () => {
     expect(await bodyOf(`${path}/1?$expand=~`)).toEqual({
       ...(await bodyOf(`${path}/1`)),
       Links: { Chassis: [chassisOf('1')] },
     });
   });
 
-  it('with an asterisk does both, and never a resource into itself', async () => {
+  it('with an asterisk replaces both kinds, and never puts a resource into itself', async () => {
     const body = await bodyOf(`${path}/1?$expand=*($levels=6)`);
     expect(body['Links']).toEqual({ Chassis: [chassisOf('1')] });
     expect(body['LogServices']).toHaveProperty('Members');
   });
 
-  it('goes down as many levels as asked for', async () => {
+  it('expands as many levels as requested', async () => {
     services.count = 1;
     const one = await bodyOf(`${path}?$expand=.`);
     expect(one['Members']).toEqual([await bodyOf(`${path}/1`)]);
@@ -302,7 +302,7 @@ describe('$expand', () => {
     expect(two['Members']).toEqual([await bodyOf(`${path}/1?$expand=.`)]);
   });
 
-  it('leaves a link with the reason where the user may not look, or nothing is any more', async () => {
+  it('leaves a link with the reason if the user may not read the resource or it is gone', async () => {
     const uri = '/redfish/v1/Managers/1';
     expect((await get(`${uri}/Certificates`, { Authorization: 'reader' })).status).toBe(403);
     const { body } = await get(`${uri}?$expand=.`, { Authorization: 'reader' });
@@ -330,7 +330,7 @@ describe('$expand', () => {
     });
   });
 
-  it('of what is open to all reads the rest for who may, and shows strangers no more than links', async () => {
+  it('of an open resource expands links for users with the privilege, and shows links to others', async () => {
     const expanded = await bodyOf('/redfish/v1?$expand=.');
     expect(expanded['Managers']).toEqual(await bodyOf('/redfish/v1/Managers/1'));
     const stranger = await client.get('/redfish/v1?$expand=.');
@@ -345,20 +345,20 @@ describe('$expand', () => {
     expect((await client.get('/redfish/v1', { Authorization: 'nobody' })).status).toBe(200);
   });
 
-  it('refuses what would be too large, before it reads it, and serves it in parts', async () => {
+  it('rejects an answer that would be too large before reading it, and returns it in parts', async () => {
     services.count = maximumResources + 1;
     services.mostAtOnce = 0;
     expect(await fault(`${path}?$expand=.`)).toEqual([507, 'InsufficientStorage']);
     expect(services.mostAtOnce).toBe(0);
     expect((await bodyOf(`${path}?$expand=.&$top=10`))['Members']).toHaveLength(10);
-    // Each has a log, with two entries of its own on its first page.
+    // Each machine has a log with two entries on its first page.
     services.count = 2000;
     expect(await fault(`${path}?$expand=.($levels=2)`)).toEqual([507, 'InsufficientStorage']);
     services.count = 1000;
     expect((await bodyOf(`${path}?$expand=.($levels=2)`))['Members']).toHaveLength(1000);
   });
 
-  it('has an ETag of its own', async () => {
+  it('has the ETag of the whole answer', async () => {
     const { headers } = await get(`${path}?$expand=.`);
     expect(headers.etag).not.toBe((await get(path)).headers.etag);
     expect((await get(`${path}?$expand=.`, { 'If-None-Match': headers.etag })).status).toBe(304);
@@ -366,7 +366,7 @@ describe('$expand', () => {
 });
 
 describe('only', () => {
-  it('gives the one member, and the collection where there are more or none', async () => {
+  it('returns the only member, or the collection if it has several members or none', async () => {
     expect(await bodyOf(`${path}?only`)).toEqual(await bodyOf(path));
     services.count = 0;
     expect(await bodyOf(`${path}?only`)).toEqual(await bodyOf(path));
@@ -381,16 +381,16 @@ describe('only', () => {
 });
 
 describe('a query in the wrong place', () => {
-  it.each(['only', '$top=1', '$skip=1', "$filter=Id eq '1'"])('is refused on one resource: %s', async (query) => {
+  it.each(['only', '$top=1', '$skip=1', "$filter=Id eq '1'"])('is rejected on a single resource: %s', async (query) => {
     expect(await fault(`${path}/1?${query}`)).toEqual([400, 'QueryNotSupportedOnResource']);
   });
 
-  it('is refused with a method that does not read', async () => {
+  it('is rejected with a method that does not read', async () => {
     expect(await fault(`${path}?$top=1`, 'POST')).toEqual([400, 'QueryNotSupportedOnOperation']);
     expect(await fault(`${path}?$fake=1`, 'POST')).toEqual([501, 'QueryParameterUnsupported']);
   });
 
-  it('is refused on a document', async () => {
+  it('is rejected on a document', async () => {
     expect(await fault('/redfish/v1/odata?$select=value')).toEqual([400, 'QueryNotSupportedOnResource']);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The answer to a GET with a query, or to one of a collection that is too long for one page. In DSP0266's order: `$filter`,
- * `$skip`, `$top`, pages, `$expand`, `$select`.
+ * Answers a GET with a query, or a GET of a collection that is longer than one page. Applies the
+ * parameters in DSP0266's order: `$filter`, `$skip`, `$top`, pages, `$expand`, `$select`.
  */
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
 import { ifNoneMatchHolds } from '../conditions.js';
@@ -13,20 +13,20 @@ import { expandLinks, LinkReader, type ReadLink } from './expand.js';
 import type { ExpansionBudget } from './expansion-budget.js';
 import type { Filter } from './filter.js';
 import type { Query } from './parse.js';
-import { piecesAnswer } from './pieces-answer.js';
+import { chunkedAnswer } from './chunked-answer.js';
 import { selectFrom } from './select.js';
 import { serialize } from './serialize.js';
 
 export interface QueryReading {
-  /** A resource as an object, for `$filter` and `$expand`. */
+  /** Reads a resource as an object, for `$filter` and `$expand`. */
   readonly read: ReadLink;
-  /** The answer to a GET, for `only`. */
+  /** Answers a GET, for `only`. */
   readonly get: (uri: string) => Promise<Answer>;
   readonly budget: ExpansionBudget;
 }
 
 /**
- * Whether a query can be asked of this at all.
+ * Checks whether an endpoint supports a query.
  * @throws {RedfishError} 400.
  */
 export function checkQueried({ show, isCollection }: Endpoint, query: Query, method: string): void {
@@ -35,7 +35,7 @@ export function checkQueried({ show, isCollection }: Endpoint, query: Query, met
   if (show === undefined || (ofMembers && !isCollection)) throw refuse('QueryNotSupportedOnResource');
 }
 
-/** Answers; the query has passed {@link checkQueried}. */
+/** Answers a GET with a query that has passed {@link checkQueried}. */
 export async function answerQuery(
   { show, pageSize }: Endpoint,
   params: Params,
@@ -57,7 +57,8 @@ export async function answerQuery(
     return notModified(exchange, etag) ?? jsonAnswer(200, text, { ...shown.headers, ETag: etag });
   }
   const { user, address, signal } = exchange.requester;
-  // The user counts, because many users may share an address. The session does not: a user may open many.
+  // Limits apply per user and address: many users may share an address. Sessions do not count,
+  // because a user may open many.
   const client = `${user ?? ''} ${address}`;
   return budget.run(client, signal, async () => {
     const reader = new LinkReader(read, signal, budget.pace);
@@ -66,12 +67,12 @@ export async function answerQuery(
     const whole = { body: page, composite: new Set<Json>() };
     const { body, composite } = query.expand === undefined ? whole : await expandLinks(page, query.expand, reader);
     const text = await serialize(body, query.select, composite, reader);
-    // An answer that holds other resources has an ETag of its own text.
+    // An answer with other resources in it has the ETag of its own text.
     const answer = notModified(exchange, text.etag);
     if (answer !== undefined) return answer;
     const { stallMs } = budget.limits;
     const released = budget.hold(client, text.bytes);
-    return piecesAnswer(text, { ...shown.headers, ETag: text.etag }, { stallMs, released });
+    return chunkedAnswer(text, { ...shown.headers, ETag: text.etag }, { stallMs, released });
   });
 }
 
@@ -86,7 +87,7 @@ function membersOf(body: JsonObject): readonly Json[] {
   return isArray(members) ? members : [];
 }
 
-/** The members that pass, and their number as the number of members (DSP0266, $filter). */
+/** Returns the collection with the matching members and their number (DSP0266, $filter). */
 async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReader): Promise<JsonObject> {
   const members = membersOf(body);
   const links = members.map((member) =>
@@ -98,15 +99,18 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
   for (const [index, member] of members.entries()) {
     const link = links[index];
     const resource = typeof link === 'string' ? read.get(link) : member;
-    // A member that may not be seen or is gone can not pass.
+    // A member that is gone or that the user may not read never matches.
     if (isObject(resource) && !('@Message.ExtendedInfo' in resource) && filter(resource)) passing.push(member);
-    // A filter may have a thousand comparisons.
+    // A filter may contain a thousand comparisons.
     await reader.step();
   }
   return { ...body, 'Members@odata.count': passing.length, Members: passing };
 }
 
-/** The members from `$skip` on, `$top` or a page of them, and the link to those that follow. The count stays that of all. */
+/**
+ * Returns one page: the members after `$skip`, limited by `$top` and the page size, and a link to
+ * the next page. The count is that of all members.
+ */
 export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, pageSize = Infinity): JsonObject {
   const members = membersOf(body);
   const size = Math.min(top ?? Infinity, pageSize);
@@ -114,9 +118,9 @@ export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, p
   const end = Math.min(skip + size, members.length);
   const { '@odata.id': self } = body;
   const page: JsonObject = { ...body, Members: members.slice(skip, end) };
-  // No link where nothing was asked for: who follows it would be led in a circle.
+  // No link if the page is empty on request (`$top=0`): a client that follows it would never end.
   if (end >= members.length || size === 0 || typeof self !== 'string') return page;
-  // A page that ended before $top: what is left of it.
+  // If the page ended before `$top`: the remaining number.
   const left = top === undefined ? [] : [['$top', String(top > size ? top - size : top)] as const];
   const kept = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
   const query = [...kept, ['$skip', String(end)] as const, ...left]
@@ -125,5 +129,5 @@ export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, p
   return { ...page, 'Members@odata.nextLink': `${self}?${query}` };
 }
 
-/** What a plain GET of a long collection asks for. */
-export const nothingAsked: Query = { only: false, parameters: [] };
+/** The empty query of a plain GET. */
+export const emptyQuery: Query = { only: false, parameters: [] };

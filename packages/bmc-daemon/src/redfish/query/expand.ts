@@ -1,4 +1,4 @@
-/** `$expand`: resources in place of the links to them (DSP0266, $expand). */
+/** `$expand`: replaces links by the resources that they name (DSP0266, $expand). */
 import { toRedfishError } from '../driver-errors.js';
 import { refuse, RedfishError } from '../errors.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
@@ -7,19 +7,26 @@ import type { Expand, ExpandScope } from './parse.js';
 import type { Pace } from './pace.js';
 
 /**
- * The resource behind a link, with the privileges of who asks; undefined for what is no resource.
+ * Returns the resource of a link if the client may read it; undefined if the link names no
+ * resource.
  * @throws {RedfishError}
  */
 export type ReadLink = (uri: string) => Promise<JsonObject | undefined>;
 
-/** Resources that one answer holds at most: `$expand=*($levels=6)` would be every resource of the service several times over. */
+/**
+ * The most resources in one answer. `$expand=*($levels=6)` would contain every resource of the
+ * service several times.
+ */
 export const maximumResources = 5000;
-/** Bytes of JSON that one answer holds at most. */
+/** The most bytes of JSON in one answer. */
 export const maximumBytes = 32 * 1024 * 1024;
-/** Read at the same time: enough to keep a host busy, and few enough to leave room for the requests of others. */
+/** Parallel reads: enough to use the host, and few enough to leave room for other requests. */
 const atOnce = 8;
 
-/** Reads links for one answer: each once, only so many at a time, and not all in one turn of the event loop. */
+/**
+ * Reads the links of one answer: each link once, a few in parallel, and with pauses for other work
+ * of the event loop.
+ */
 export class LinkReader {
   readonly #read: ReadLink;
   readonly #signal: AbortSignal;
@@ -27,22 +34,26 @@ export class LinkReader {
   readonly #known = new Map<string, JsonObject | undefined>();
   #count = 0;
 
-  /** @param signal aborted when the client goes away, which ends the reading. */
+  /** @param signal aborted if the client disconnects, which stops the reader. */
   constructor(read: ReadLink, signal: AbortSignal, pace: Pace) {
     this.#read = read;
     this.#signal = signal;
     this.#pace = pace;
   }
 
-  /** @throws {RedfishError} 507 where the answer becomes too large (DSP0266, HTTP status codes); what reading throws. */
+  /**
+   * Reads links in their order.
+   * @throws {RedfishError} 507 if the answer becomes too large (DSP0266, HTTP status codes); errors
+   *   of reading.
+   */
   async readAll(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
-    // An answer that is too large ends here: many of those must not follow each other in one turn either.
+    // Pause first: many rejected answers in a row must not block the event loop either.
     await this.step();
     this.#add(uris.length);
     const found: (JsonObject | undefined)[] = [];
     for (let index = 0; index < uris.length; index += atOnce) {
       const read = await Promise.all(uris.slice(index, index + atOnce).map((uri) => this.#one(uri)));
-      // A log holds its entries itself.
+      // A log contains its entries in full.
       for (const resource of read) this.#add(resource === undefined ? 0 : wholeMembers(resource));
       found.push(...read);
       await this.step();
@@ -50,7 +61,10 @@ export class LinkReader {
     return found;
   }
 
-  /** Lets others come between two steps of the work. @throws {RedfishError} when the client went away. */
+  /**
+   * Lets other work run between two steps.
+   * @throws {RedfishError} if the client has disconnected.
+   */
   async step(): Promise<void> {
     await this.#pace.step();
     if (this.#signal.aborted) throw refuse('OperationFailed');
@@ -61,7 +75,10 @@ export class LinkReader {
     if (this.#count > maximumResources) throw tooLarge(`${maximumResources} resources`);
   }
 
-  /** A resource that this user may not see, or that went away, stays a link that says so. Everything else ends the request. */
+  /**
+   * Reads one link. If the user may not read the resource, or it is gone, returns the link with the
+   * reason. Any other error ends the request.
+   */
   async #one(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
     const resource = await this.#read(uri).catch((error: unknown): JsonObject => {
@@ -75,7 +92,10 @@ export class LinkReader {
   }
 }
 
-/** @throws {RedfishError} 507 where the text of an answer is too large. */
+/**
+ * Checks the size of an answer's text.
+ * @throws {RedfishError} 507.
+ */
 export function checkBytes(bytes: number): void {
   if (bytes > maximumBytes) throw tooLarge(`${maximumBytes / 1024 / 1024} MiB`);
 }
@@ -91,14 +111,17 @@ function wholeMembers({ Members: members }: JsonObject): number {
   return isArray(members) ? members.filter((member) => linkOf(member) === undefined).length : 0;
 }
 
-/** A resource with others in it. */
+/** A resource that contains other resources. */
 export interface Expanded {
   readonly body: JsonObject;
-  /** The objects and arrays in which other resources stand, at any depth. */
+  /** The objects and arrays that contain other resources, at any depth. */
   readonly composite: ReadonlySet<Json>;
 }
 
-/** The resource with what its links lead to in their places. A link to one of the resources that it stands in stays a link. */
+/**
+ * Replaces the links of a resource by the resources that they name. A link to a resource that
+ * contains the link stays a link.
+ */
 export async function expandLinks(body: JsonObject, expand: Expand, reader: LinkReader): Promise<Expanded> {
   const composite = new Set<Json>();
   return { body: await expandWithin(body, expand, { reader, composite, within: [uriOf(body)] }), composite };
@@ -107,7 +130,7 @@ export async function expandLinks(body: JsonObject, expand: Expand, reader: Link
 interface Place {
   readonly reader: LinkReader;
   readonly composite: Set<Json>;
-  /** The resources that this one stands in. */
+  /** The resources that contain this one. */
   readonly within: readonly (string | undefined)[];
 }
 
@@ -123,7 +146,7 @@ async function expandWithin(
     const resource = read[index];
     if (resource === undefined) continue;
     const place = { reader, composite, within: [...within, uri] };
-    // One after the other: each level reads so many at once already.
+    // Not in parallel, because each level already reads several links at once.
     const deeper = levels === 1 ? resource : await expandWithin(resource, { scope, levels: levels - 1 }, place);
     found.set(uri, deeper);
   }
@@ -131,7 +154,10 @@ async function expandWithin(
   return replaceLinks(body, { isWanted: (inLinks) => isWanted(scope, inLinks), found, composite }, false);
 }
 
-/** What is a link and nothing else. One into a resource (`#/Temperatures/0`) is no link to a resource. */
+/**
+ * Returns the URI of an object that is only a link. A link with a fragment (`#/Temperatures/0`)
+ * does not name a resource.
+ */
 function linkOf(value: Json | undefined): string | undefined {
   if (!isObject(value)) return undefined;
   const uri = uriOf(value);
@@ -160,7 +186,7 @@ interface Replacing {
   readonly composite: Set<Json>;
 }
 
-/** The same object where nothing in it is replaced. */
+/** Replaces the links of an object. Returns the same object if none is replaced. */
 function replaceLinks(object: JsonObject, replacing: Replacing, inLinks: boolean): JsonObject {
   let copy: Record<string, Json | undefined> | undefined;
   for (const name of Object.keys(object)) {

@@ -16,7 +16,7 @@ function open(limits: Partial<ExpansionLimits> = {}) {
       return name;
     });
   const end = async (name: string): Promise<void> => {
-    // It begins in a turn of its own, and so does the next one.
+    // Each request starts in a separate turn of the event loop.
     await new Promise(setImmediate);
     ends.get(name)?.();
     await new Promise(setImmediate);
@@ -27,7 +27,7 @@ function open(limits: Partial<ExpansionLimits> = {}) {
 const refused = (status: number) => expect.objectContaining({ status }) as unknown;
 
 describe('the budget of expansions', () => {
-  it('gives each client a turn before one has another, and a client one at a time', async () => {
+  it('gives each client a turn before any client has its second, and one at a time', async () => {
     const { started, run, end } = open({ atOnce: 2 });
     const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => run(name.slice(0, 1), name));
     await new Promise(setImmediate);
@@ -42,7 +42,7 @@ describe('the budget of expansions', () => {
     expect(await Promise.all(all)).toHaveLength(6);
   });
 
-  it('goes on after work that failed', async () => {
+  it('continues after failed work', async () => {
     const { budget, run, end } = open({ atOnce: 1 });
     await expect(budget.run('a', stays, () => Promise.reject(new Error('x')))).rejects.toThrow('x');
     const next = run('a', 'a1');
@@ -51,7 +51,7 @@ describe('the budget of expansions', () => {
     expect(await next).toBe('a1');
   });
 
-  it('rejects with 503 and Retry-After what waits above the limit of a client, or of all', async () => {
+  it('rejects with 503 and Retry-After a request above the limit of its client, or of all clients', async () => {
     const { run, end } = open({ atOnce: 1, waitingPerClient: 1, waiting: 2 });
     const waits = [run('a', 'a1'), run('a', 'a2'), run('b', 'b1')];
     const fault: unknown = await run('a', 'a3').catch((error: unknown) => error);
@@ -62,7 +62,7 @@ describe('the budget of expansions', () => {
     expect(await Promise.all(waits)).toEqual(['a1', 'a2', 'b1']);
   });
 
-  it('rejects with 503 what has waited too long, and gives its place to the next', async () => {
+  it('rejects with 503 a request that waited too long, and frees its place', async () => {
     const { started, run, end } = open({ atOnce: 1, waitMs: 1 });
     const first = run('a', 'a1');
     await expect(run('b', 'b1')).rejects.toEqual(refused(503));
@@ -74,7 +74,7 @@ describe('the budget of expansions', () => {
     expect(started).toEqual(['a1', 'c1']);
   });
 
-  it('forgets a request whose client went away while it waited', async () => {
+  it('forgets a waiting request whose client disconnects', async () => {
     const { started, run, end } = open({ atOnce: 1 });
     const first = run('a', 'a1');
     const gone = new AbortController();
@@ -87,7 +87,7 @@ describe('the budget of expansions', () => {
     expect(started).toEqual(['a1']);
   });
 
-  it('makes no further answer for a client that has not read its last ones, and answers others', async () => {
+  it('delays a client with unread answers, and answers others', async () => {
     const { budget, started, run, end } = open({ unreadBytesPerClient: 100 });
     const read = budget.hold('a', 150);
     const held = run('a', 'a1');
@@ -103,7 +103,7 @@ describe('the budget of expansions', () => {
     expect(await Promise.all([held, other])).toEqual(['a1', 'b1']);
   });
 
-  it('makes no further answer for any client while too much is not read', async () => {
+  it('delays all clients while too many bytes are unread', async () => {
     const { budget, started, run, end } = open({ unreadBytes: 100 });
     const read = budget.hold('a', 100);
     const other = run('b', 'b1');

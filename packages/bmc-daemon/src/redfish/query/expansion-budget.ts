@@ -1,42 +1,45 @@
 /**
- * Limits for all answers to `$expand` and `$filter` together, and for each client. A client is a user at an address: further
- * sessions and connections give no further share.
+ * Limits the answers to `$expand` and `$filter`, in total and for each client. A client is a user
+ * at an address; more sessions or connections do not raise its share.
  */
 import { RedfishError } from '../errors.js';
 import { message, withDetail } from '../messages.js';
 import { Pace } from './pace.js';
 
-/** The limits of a process. */
+/** The limits of one process. */
 export interface ExpansionLimits {
-  /** Answers that are made at a time, of all clients. A client makes one at a time. */
+  /** Answers in progress, of all clients. Each client has one at most. */
   readonly atOnce: number;
-  /** Requests of one client that wait for their turn. */
+  /** Waiting requests of one client. */
   readonly waitingPerClient: number;
-  /** Requests of all clients that wait. */
+  /** Waiting requests of all clients. */
   readonly waiting: number;
-  /** The longest wait for a turn. */
+  /** The longest wait, in milliseconds. */
   readonly waitMs: number;
-  /** Bytes that one client has asked for and not read: no further answer is made for it above this. */
+  /** Unread bytes of one client's answers; above this limit its next request waits. */
   readonly unreadBytesPerClient: number;
-  /** Bytes that all clients have asked for and not read: no further answer is made above this. */
+  /** Unread bytes of all answers; above this limit every request waits. */
   readonly unreadBytes: number;
-  /** How long a client may take for a piece of its answer (64 KiB) before its connection is closed. */
+  /**
+   * How long a client may take for a piece of 64 KiB before the service closes its connection, in
+   * milliseconds.
+   */
   readonly stallMs: number;
 }
 
-/** The limits where nothing else is said. */
+/** The default limits. */
 export const expansionLimits: ExpansionLimits = {
   atOnce: 2,
   waitingPerClient: 128,
   waiting: 512,
-  // Clients give up after 30 to 60 s.
+  // Clients time out after 30 to 60 s.
   waitMs: 10_000,
   unreadBytesPerClient: 16 * 1024 * 1024,
   unreadBytes: 128 * 1024 * 1024,
   stallMs: 30_000,
 };
 
-/** When a rejected client should ask again. */
+/** When a rejected client should retry. */
 const retryAfterSeconds = 5;
 
 interface Waiting {
@@ -50,11 +53,17 @@ interface Client {
   readonly waiting: Set<Waiting>;
 }
 
-/** Gives turns to requests, to each client in turn, and counts what is not read. */
+/**
+ * Schedules expensive answers, one client after another, and counts the bytes that clients have not
+ * read.
+ */
 export class ExpansionBudget {
   readonly pace = new Pace();
   readonly limits: ExpansionLimits;
-  /** Those that are served, wait or have something to read. The first one is next. */
+  /**
+   * Clients with a request in progress, a waiting request or unread bytes. The first client is
+   * next.
+   */
   readonly #clients = new Map<string, Client>();
   #running = 0;
   #waiting = 0;
@@ -65,10 +74,11 @@ export class ExpansionBudget {
   }
 
   /**
-   * Does the work when it is the client's turn.
-   * @param name of the client.
-   * @param signal aborted when the client goes away: it waits no longer then.
-   * @throws {RedfishError} 503 where too many wait, or the turn does not come in time; what `work` throws.
+   * Runs the work when it is the client's turn.
+   * @param name the client.
+   * @param signal aborted if the client disconnects, which ends the wait.
+   * @throws {RedfishError} 503 if too many requests wait, or the wait takes too long; errors of
+   *   `work`.
    */
   async run<Value>(name: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
     await this.#turn(name, signal);
@@ -78,7 +88,7 @@ export class ExpansionBudget {
       this.#running -= 1;
       const client = this.#clientOf(name);
       client.busy = false;
-      // Behind the others: each client has its turn before this one has another.
+      // Move the client to the end, so that every other client has a turn first.
       this.#clients.delete(name);
       this.#clients.set(name, client);
       this.#changed(name);
@@ -86,8 +96,9 @@ export class ExpansionBudget {
   }
 
   /**
-   * Counts bytes that a client has not read.
-   * @returns a function that is called once for each part of them that it has read, or will not read.
+   * Counts the unread bytes of an answer.
+   * @returns a function to call with each number of bytes that the client has read, or will never
+   *   read.
    */
   hold(name: string, bytes: number): (read: number) => void {
     const count = (change: number): void => {

@@ -1,8 +1,8 @@
-/** What of the protocol's options there is: `ProtocolFeaturesSupported` of the service root. */
+/** The optional query features of the protocol: `ProtocolFeaturesSupported` of the service root. */
 import type { JsonObject } from '../json.js';
 import { maximumLevels } from './parse.js';
 
-/** True, and kept so by the tests of this folder. */
+/** The supported features. The tests of this folder check them. */
 export const protocolFeatures: JsonObject = {
   ExpandQuery: { ExpandAll: true, Levels: true, Links: true, NoLinks: true, MaxLevels: maximumLevels },
   FilterQuery: true,

@@ -49,7 +49,7 @@ describe('$filter', () => {
     'not (Count eq 1) and not (Count eq 2)',
     '  (  (Count eq 4)  )  ',
     "(Count eq 4)and(Name eq 'Bob''s')",
-  ])('lets pass %s', (text) => {
+  ])('matches %s', (text) => {
     expect(passes(text)).toBe(true);
   });
 
@@ -70,7 +70,7 @@ describe('$filter', () => {
     'Count eq 1 and (On eq true or Load eq 0.5)',
     '(Load eq 0.5 or Count eq 1) and On eq false',
     'not (Count eq 4)',
-  ])('holds back %s', (text) => {
+  ])('does not match %s', (text) => {
     expect(passes(text)).toBe(false);
   });
 
@@ -95,11 +95,11 @@ describe('$filter', () => {
     'contains(Name, 1)',
     'eq eq eq',
     '; drop',
-  ])('is no filter: %s', (text) => {
+  ])('is not valid: %s', (text) => {
     expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
   });
 
-  it('gives up on brackets that would exhaust the stack, at once', () => {
+  it('rejects brackets so deep that they would exhaust the stack', () => {
     for (const text of ['('.repeat(8000), 'not '.repeat(4000), `${'('.repeat(60)}Count eq 4${')'.repeat(60)}`]) {
       expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
     }

@@ -1,13 +1,14 @@
 /**
- * `$filter`: from its text to a test of a resource (DSP0266, $filter). Grouping, `not`, `gt ge lt le`, `eq ne`, `and`, `or`, in
- * this order of binding; a comparison is between a property and a literal.
+ * `$filter`: compiles an expression into a function (DSP0266, $filter). Operators from the tightest
+ * binding: grouping, `not`, `gt ge lt le`, `eq ne`, `and`, `or`. A comparison has a property on one
+ * side and a literal on the other.
  */
 import { isObject, type Json, type JsonObject } from '../json.js';
 
-/** Whether a member passes. */
+/** Whether a member matches. */
 export type Filter = (member: JsonObject) => boolean;
 
-/** The text is no filter. */
+/** The error for a malformed filter. */
 export class FilterSyntaxError extends Error {
   override readonly name = 'FilterSyntaxError';
 }
@@ -23,11 +24,13 @@ type Token =
   | { readonly kind: 'literal'; readonly value: Literal }
   | { readonly kind: 'path'; readonly names: readonly string[] };
 
-/** Brackets within brackets: the parser's own depth, which a URI of 16 KiB could exhaust. */
+/** The deepest nesting of brackets. A URI of 16 KiB could otherwise exhaust the parser's stack. */
 const deepest = 50;
 
 /**
- * @param names the first names of properties that may be compared. Default: any; what a member does not have is null.
+ * Compiles a filter.
+ * @param names the properties that may be compared. Default: any; a property that a member lacks is
+ *   null.
  * @throws {FilterSyntaxError}
  */
 export function parseFilter(text: string, names?: ReadonlySet<string>): Filter {
@@ -79,7 +82,7 @@ function wordToken(word: string): Token {
   return operator === undefined ? { kind: 'path', names: word.split('/') } : { kind: 'operator', operator };
 }
 
-/** One method for each level of binding, weakest first. */
+/** A recursive-descent parser with one method for each precedence, lowest first. */
 class Parser {
   readonly #tokens: readonly Token[];
   #next = 0;
@@ -106,7 +109,7 @@ class Parser {
     return branches.length === 1 && only !== undefined ? only : (member) => branches.every((branch) => branch(member));
   }
 
-  /** `not` binds closer than a comparison, so what it negates is a group. */
+  /** Parses a negation. `not` binds tighter than a comparison, so its operand is a group. */
   #negation(depth: number): Filter {
     if (depth > deepest) throw new FilterSyntaxError('it is nested too deeply');
     if (this.#take('not')) {
@@ -180,13 +183,16 @@ function test(operator: Operator, literal: Literal): (value: Json) => boolean {
   }
 }
 
-/** Negative, 0 or positive; undefined for what can not be compared: values of two types, arrays, objects. */
+/**
+ * Compares two values: negative, 0 or positive; undefined for values of different types, arrays and
+ * objects.
+ */
 function order(value: Json, literal: Literal): number | undefined {
   if (value === literal) return 0;
   if (typeof value === 'number' && typeof literal === 'number') return value - literal;
   if (typeof value !== 'string' || typeof literal !== 'string') return undefined;
   const [left, right] = [instant(value), instant(literal)];
-  // The same moment has several spellings: Z and +00:00, and with any offset.
+  // One moment has several spellings: `Z`, `+00:00` and other offsets.
   if (left !== undefined && right !== undefined) return left - right;
   return value < literal ? -1 : 1;
 }
@@ -197,7 +203,7 @@ function instant(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** What is not there is null, as in OData. */
+/** Returns the value of a path; null if it is absent, as in OData. */
 function valueAt(member: JsonObject, names: readonly string[]): Json {
   let value: Json = member;
   for (const name of names) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Pace } from './pace.js';
 
 describe('the pace of long answers', () => {
-  it('lets other work of the event loop come between the steps of two answers', async () => {
+  it('lets other work of the event loop run between the steps of two answers', async () => {
     let now = 0;
     const pace = new Pace(() => now);
     let turns = 0;
@@ -13,7 +13,7 @@ describe('the pace of long answers', () => {
     let other = setImmediate(countTurns);
     const answer = async (): Promise<number> => {
       let steps = 0;
-      // Without the pace the loop of promises would leave no room for the turns, and go on to its end.
+      // Without the pace, the promises would run to the end before any other event.
       for (; turns < 3 && steps < 5000; steps += 1) {
         now += 1;
         await pace.step();

@@ -1,28 +1,30 @@
-/** Lets the requests of others come between the steps of long answers. */
+/** Lets other requests run between the steps of long answers. */
 
-/** Work of long answers in one turn of the event loop, all of them together, in milliseconds. */
+/** The time for all long answers together in one turn of the event loop, in milliseconds. */
 const sliceMs = 10;
 
 /**
- * The time that all long answers of a process may use in one turn of the event loop. A long answer asks after each small step
- * whether it goes on in this turn.
+ * Limits the time of all long answers in one turn of the event loop. A long answer calls `step`
+ * after each small step.
  */
 export class Pace {
   readonly #now: () => number;
   #began: number | undefined;
   #nextTurn: Promise<void> | undefined;
 
-  /** @param now milliseconds that only go forward. */
+  /** @param now a monotonic clock in milliseconds. */
   constructor(now = (): number => performance.now()) {
     this.#now = now;
   }
 
-  /** Resolves in this turn while it has time left, otherwise in the next one, when what came in meanwhile has been handled. */
+  /**
+   * Resolves at once while this turn has time left, otherwise in the next turn, after other events.
+   */
   async step(): Promise<void> {
     const now = this.#now();
     if (this.#began === undefined) {
       this.#began = now;
-      // A turn that ends before its time is used up begins anew.
+      // A new turn has the full time again.
       void this.#turn();
     }
     if (now - this.#began >= sliceMs) await this.#turn();

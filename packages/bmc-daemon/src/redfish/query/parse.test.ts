@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { RedfishError } from '../errors.js';
 import { parseQuery } from './parse.js';
 
-/** What is asked for without the filter's function; or the status and the keys of the messages. */
+/** The parsed query without the filter function; or the status and the message keys. */
 const parsed = (query: string, own: readonly string[] = []) => {
   try {
     const asked = Object.entries(parseQuery(query, own) ?? {}).filter(([name]) => name !== 'parameters');
@@ -19,7 +19,7 @@ describe('a query', () => {
     expect(parseQuery(query)).toBeUndefined();
   });
 
-  it('is read as a whole', () => {
+  it('is parsed with all its parameters', () => {
     expect(
       parsed('$expand=.($levels=2)&$select=Name,Status/Health&$top=3&%24skip=1&$filter=Id+eq+%271%27&x=y'),
     ).toEqual({
@@ -41,7 +41,7 @@ describe('a query', () => {
     });
   });
 
-  it('with parameters of the protocol that are not there is 501, whatever else is wrong', () => {
+  it('with an unsupported protocol parameter gives 501, whatever other faults it has', () => {
     expect(parsed('$fake=1&x=2&$other&$top=x&$fake')).toEqual([
       501,
       'QueryParameterUnsupported $fake',
@@ -49,7 +49,7 @@ describe('a query', () => {
     ]);
   });
 
-  it('leaves a resource what it reads by itself', () => {
+  it('ignores parameters that the resource reads itself', () => {
     expect(parsed('$filter=EventFormatType eq Event', ['$filter'])).toEqual({});
     expect(parsed('$sse=1', ['$sse'])).toEqual({});
   });
@@ -73,11 +73,11 @@ describe('a query', () => {
     ['$filter=Name', 'QueryParameterValueFormatError Name $filter'],
     ['$top=1&$top=2', 'QueryCombinationInvalid'],
     ['only&$expand=.', 'QueryCombinationInvalid'],
-  ])('is refused with %s', (query, fault) => {
+  ])('is rejected with %s', (query, fault) => {
     expect(parsed(query)).toEqual([400, fault]);
   });
 
-  it('is told every fault at once', () => {
+  it('has all its faults reported at once', () => {
     expect(parsed('$top=x&$skip=-1&only=1')).toEqual([
       400,
       'QueryCombinationInvalid',

@@ -1,12 +1,12 @@
-/** What may stand behind a `?` (DSP0266, query parameters), from its text to what is wanted. */
+/** Parses the query of a URI (DSP0266, query parameters). */
 import { RedfishError } from '../errors.js';
 import { message, type Message, type MessageArguments, type MessageKey } from '../messages.js';
 import { FilterSyntaxError, parseFilter, type Filter } from './filter.js';
 
-/** Levels that `$expand` goes down at most; advertised in the service root. */
+/** The largest `$levels` of `$expand`; the service root shows it. */
 export const maximumLevels = 6;
 
-/** `.`: what is not in a `Links`; `~`: what is; `*`: both. */
+/** `.`: links outside `Links`; `~`: links inside `Links`; `*`: both. */
 export type ExpandScope = '.' | '~' | '*';
 
 export interface Expand {
@@ -15,31 +15,36 @@ export interface Expand {
   readonly levels: number;
 }
 
-/** A property with the properties below it that are wanted; an empty map: all of it. */
+/**
+ * Selected properties with the selected properties inside each; an empty map selects all of a
+ * property.
+ */
 export type Selection = ReadonlyMap<string, Selection>;
 
-/** What a query asks for; absent members are not asked for. */
+/** A parsed query; absent members were not sent. */
 export interface Query {
-  /** The one member in place of its collection. */
+  /** Whether to answer with the only member instead of its collection. */
   readonly only: boolean;
   readonly filter?: Filter;
   readonly skip?: number;
   readonly top?: number;
   readonly expand?: Expand;
   readonly select?: Selection;
-  /** The protocol's parameters as they were sent, for a link to the next page. */
+  /** The protocol's parameters as sent, for the link to the next page. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
 const known = ['$expand', '$filter', '$select', '$skip', '$top', 'only'];
 
 /**
- * Reads a query. Parameters that begin with `$` are the protocol's: one that is not implemented must not be ignored, as the
- * client would take the whole for the part that it asked for. All others but `only` are ignored.
+ * Parses a query. A parameter that begins with `$` belongs to the protocol. An unsupported one is
+ * an error, because the client would take the whole for the part that it asked for. All other
+ * parameters but `only` are ignored.
  * @param query without its `?`.
- * @param own parameters that the resource reads by itself.
- * @returns undefined where nothing is asked for.
- * @throws {RedfishError} 501 QueryParameterUnsupported, one message for each; 400 with every fault of the others.
+ * @param own parameters that the resource reads itself.
+ * @returns undefined if no parameter applies.
+ * @throws {RedfishError} 501 QueryParameterUnsupported, one message for each; 400 with all other
+ *   faults.
  */
 export function parseQuery(query: string, own: readonly string[] = []): Query | undefined {
   const sent = [...new URLSearchParams(query)];
@@ -56,7 +61,7 @@ export function parseQuery(query: string, own: readonly string[] = []): Query | 
   if (parameters.length === 0) return undefined;
   const names = parameters.map(([name]) => name);
   const faults: Message[] = [];
-  // Twice the same, or the one member and at once a part of many: there is no one meaning.
+  // A repeated parameter, or `only` with another parameter, has no clear meaning.
   const twice = new Set(names).size < names.length;
   if (twice || (names.includes('only') && names.length > 1)) faults.push(message('QueryCombinationInvalid'));
 
@@ -80,14 +85,14 @@ export function parseQuery(query: string, own: readonly string[] = []): Query | 
   };
   const only = read('only', readOnly) ?? false;
   if (faults.length > 0) throw new RedfishError(400, faults);
-  // What is absent is left out, not undefined.
+  // Absent parameters have no key.
   const present = Object.fromEntries(
     Object.entries(asked).filter(([, value]) => value !== undefined),
   ) as Partial<Query>;
   return { ...present, only, parameters };
 }
 
-/** What is wrong with one parameter. */
+/** The fault of one parameter. */
 class QueryFault extends Error {
   readonly fault: Message;
 
@@ -106,7 +111,7 @@ function readOnly(text: string): true {
   return true;
 }
 
-/** Larger ones are no number of members, and would lose digits. */
+/** A larger number is no count of members and would lose digits. */
 const largestCount = 2 ** 31 - 1;
 
 function readCount(name: string, text: string): number {
@@ -128,10 +133,10 @@ function readExpand(text: string): Expand {
   return { scope: scope as ExpandScope, levels }; // One of the three, by the pattern.
 }
 
-/** Deeper than any schema. */
+/** The deepest path of `$select`; no schema is deeper. */
 const deepestPath = 16;
 
-/** A {@link Selection} that is being read. */
+/** A {@link Selection} during parsing. */
 type Selecting = Map<string, Selecting>;
 
 function readSelect(text: string): Selection {
@@ -146,7 +151,7 @@ function readSelect(text: string): Selection {
   return selection;
 }
 
-/** Adds a path: all of a property wins over parts of it. */
+/** Adds a path. Selecting all of a property overrides selecting parts of it. */
 function select(selection: Selecting, [name = '', ...rest]: readonly string[]): void {
   const present = selection.get(name);
   if (present?.size === 0) return;
@@ -154,7 +159,7 @@ function select(selection: Selecting, [name = '', ...rest]: readonly string[]): 
     selection.set(name, new Map());
     return;
   }
-  // A copy for each path would take quadratic time.
+  // Change the map in place, because a copy for each path would take quadratic time.
   const below = present ?? new Map<string, Selecting>();
   select(below, rest);
   selection.set(name, below);

@@ -1,20 +1,23 @@
-/** `$select`: the parts of a resource that are asked for (DSP0266, $select). */
+/** `$select`: reduces a resource to the selected properties (DSP0266, $select). */
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Selection } from './parse.js';
 
-/** Always there: without them a part is not known to be one. */
+/** Properties that are always included: they identify the resource. */
 const identity = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag'];
 
-/** Returns the selection within a member of an object; undefined: all of it. */
+/** Returns the selection inside a member of an object; undefined: all of it. */
 export function selectionBelow(name: string, selection: Selection | undefined): Selection | undefined | 'nothing' {
   if (selection === undefined || selection.has('*') || identity.includes(name)) return undefined;
-  // A part of a list without the link to the rest would be taken for all of it.
+  // Part of a list also needs the link to the rest; otherwise clients take it for the whole list.
   const below = selection.get(name.replace(/@odata\.nextLink$/, ''));
   if (below === undefined) return 'nothing';
   return below.size === 0 ? undefined : below;
 }
 
-/** The object with what is selected of it; what it does not have is not there. Members of arrays are selected from one by one. */
+/**
+ * Returns the object with the selected properties only. The selection applies to each member of an
+ * array.
+ */
 export function selectFrom(object: JsonObject, selection: Selection): JsonObject {
   return Object.fromEntries(
     Object.entries(object).flatMap(([name, value]): [string, Json][] => {
@@ -25,7 +28,7 @@ export function selectFrom(object: JsonObject, selection: Selection): JsonObject
   );
 }
 
-/** The value with what is selected of the objects in it. */
+/** Applies the selection to each object in a value. */
 export function selectWithin(value: Json, selection: Selection): Json {
   if (isArray(value)) return value.map((item) => selectWithin(item, selection));
   return isObject(value) ? selectFrom(value, selection) : value;

@@ -1,4 +1,4 @@
-/** Large answers as text, made piece by piece. */
+/** Serializes large answers in pieces. */
 import { createHash } from 'node:crypto';
 import { tagOfDigest } from '../conditions.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
@@ -16,10 +16,11 @@ export interface Serialized {
 const pieceBytes = 64 * 1024;
 
 /**
- * The text of what is selected of an object.
- * @param composite the objects and arrays in which other resources stand: what is in none of them is small, and is written at once.
- * @param work lets others come between two steps. What it throws ends the work.
- * @throws {RedfishError} 507 where the text is too large.
+ * Serializes the selected parts of an object.
+ * @param composite the objects and arrays that contain other resources. All others are small and
+ *   are serialized at once.
+ * @param work lets other work run between two steps. An error that it throws ends the work.
+ * @throws {RedfishError} 507 if the text is too large.
  */
 export async function serialize(
   body: JsonObject,
@@ -66,7 +67,7 @@ function* parts(value: Json, selection: Selection | undefined, composite: Readon
   if (isObject(value)) yield* members(value, selection, composite);
 }
 
-/** The members with nothing large in them are written together. */
+/** Serializes an object. Writes all small members with one call. */
 function* members(
   object: JsonObject,
   selection: Selection | undefined,

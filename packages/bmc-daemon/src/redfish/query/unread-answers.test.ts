@@ -1,4 +1,4 @@
-/** Large answers to clients that read nothing, or go away. */
+/** Large answers to clients that do not read them, or disconnect. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -9,14 +9,14 @@ import { resourceDefiner } from '../resource.js';
 import type { ExpansionLimits } from './expansion-budget.js';
 
 interface Services {
-  /** Called with each read of a member. */
+  /** Called for each read of a member. */
   onRead: (count: number) => void;
   reads: number;
 }
 const defineResource = resourceDefiner<Services>();
 const path = '/redfish/v1/Systems';
 const memberCount = 1500;
-/** More than the buffers of two sockets hold, with all members. */
+/** With all members, larger than the buffers of two sockets. */
 const padding = 'x'.repeat(10_000);
 
 const systems = defineResource({
@@ -61,7 +61,7 @@ async function open(expansion: Partial<ExpansionLimits>): Promise<Services> {
   return services;
 }
 
-/** Sends requests and reads nothing. */
+/** Sends requests and does not read the answers. */
 async function ask(...paths: readonly string[]): Promise<Socket> {
   const socket = connect(client.port, '127.0.0.1');
   sockets.push(socket);
@@ -73,8 +73,8 @@ async function ask(...paths: readonly string[]): Promise<Socket> {
 
 const expanded = `${path}?$expand=.`;
 
-describe('a client that reads nothing', () => {
-  it('is disconnected after a while, and its room is given back', async () => {
+describe('a client that does not read', () => {
+  it('is disconnected after the stall limit, which frees its memory', async () => {
     const services = await open({ unreadBytesPerClient: 1, stallMs: 50 });
     const first = new Promise<void>((resolve) => (services.onRead = () => resolve()));
     await ask(expanded);
@@ -83,7 +83,7 @@ describe('a client that reads nothing', () => {
     expect(services.reads).toBe(memberCount + 1);
   });
 
-  it('has plain requests answered meanwhile, and others are rejected above the limit', async () => {
+  it('still receives answers to plain requests; above the limit, $expand is rejected', async () => {
     const services = await open({ unreadBytesPerClient: 1, waitingPerClient: 1, waitMs: 1 });
     const first = new Promise<void>((resolve) => (services.onRead = () => resolve()));
     await ask(expanded);
@@ -94,7 +94,7 @@ describe('a client that reads nothing', () => {
     expect((await client.get(`${path}?$top=1`)).status).toBe(200);
   });
 
-  it('has one large answer in memory, however many it asks for in one connection', async () => {
+  it('has one large answer in memory, however many it requests on one connection', async () => {
     const services = await open({ unreadBytesPerClient: 1, waitMs: 1 });
     await ask(...Array.from({ length: 50 }, () => expanded));
     await new Promise<void>((resolve) => (services.onRead = () => resolve()));
@@ -103,8 +103,8 @@ describe('a client that reads nothing', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  it('ends the work that it asked for', async () => {
+describe('a client that disconnects', () => {
+  it('ends its work', async () => {
     const services = await open({});
     const begun = new Promise<void>((resolve) => {
       services.onRead = (count) => {
@@ -114,7 +114,7 @@ describe('a client that goes away', () => {
     const socket = await ask(expanded);
     await begun;
     socket.destroy();
-    // Its turn comes when the work for the first one has ended.
+    // Its turn comes after the first client's work has ended.
     expect((await client.get(`${expanded}&$top=1`)).status).toBe(200);
     expect(services.reads).toBeLessThan(memberCount);
   });

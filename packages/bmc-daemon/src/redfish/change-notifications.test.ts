@@ -20,7 +20,7 @@ const thing = defineResource({
       IndicatorLED: z.string().optional(),
       Boot: z.strictObject({ HttpBootUri: z.string() }).optional(),
     }),
-    tells: ['IndicatorLED'],
+    loggedValues: ['IndicatorLED'],
     apply: (_entity, { AssetTag }) => {
       if (AssetTag === 'bad') throw refuse('ResourceInUse');
       return undefined;
@@ -44,7 +44,7 @@ const thing = defineResource({
   },
 });
 
-describe('writes that were carried out', () => {
+describe('notifications of writes', () => {
   let client: Client;
   let told: string[];
 
@@ -67,7 +67,7 @@ describe('writes that were carried out', () => {
   const send = (method: string, path: string, body?: object) =>
     client.send(method, path, body === undefined ? {} : { body });
 
-  it('are told with the canonical URI, who did it and what was named, with no value that may be a secret', async () => {
+  it('name the canonical URI, the user and the properties, without values that may be secret', async () => {
     await send('PATCH', at, { AssetTag: 'secret', IndicatorLED: 'Lit', Boot: { HttpBootUri: 'http://u:p@h/' } });
     await send('POST', `${at}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
     await send('POST', `${at}/Actions/ComputerSystem.SetDefaultBootOrder`);
@@ -80,7 +80,7 @@ describe('writes that were carried out', () => {
     ]);
   });
 
-  it('are not what is read or refused, what becomes a task, and actions that change nothing', async () => {
+  it('are not sent for reads, rejected requests, tasks and actions that change nothing', async () => {
     const answers = [
       await send('GET', at),
       await send('PATCH', at, { AssetTag: 'bad' }),
