@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -119,6 +120,16 @@ describe('a state file', () => {
     writeFileSync(folder, '');
     chmodSync(folder, 0o400);
     expect(() => file.update(more)).toThrow(/^(reading|writing) .*counter\.json: /);
+    expect(file.state).toEqual({ count: 1 });
+  });
+
+  it('keeps its state if the file is gone and cannot be written again', () => {
+    const file = open();
+    file.update(more);
+    rmSync(folder, { recursive: true });
+    // The file is gone, and the daemon cannot make its folder: the name is a link that leads nowhere.
+    symlinkSync(path.join(parent, 'gone'), folder);
+    expect(() => file.update(more)).toThrow(/^writing .*counter\.json: /);
     expect(file.state).toEqual({ count: 1 });
   });
 });

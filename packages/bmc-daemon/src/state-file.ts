@@ -62,19 +62,22 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
       return state;
     },
     update(change) {
-      if (fingerprint(file) !== seen) {
-        // An administrator's editor, or a second daemon that should have a folder of its own: neither's work is thrown away.
+      const found = fingerprint(file);
+      let present = state;
+      if (found !== seen) {
+        // Another process wrote the file: an administrator's editor, or a second daemon. Keeps its changes.
         log.warn(`${file} was changed by somebody else and is read again`);
-        seen = fingerprint(file);
-        state = read(file, options) ?? initial;
+        present = read(file, options) ?? initial;
       }
-      const next = change(state);
-      if (next === state) return;
-      attempt(`writing ${file}`, () => {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        replaceFile(file, `${JSON.stringify(next, null, 2)}\n`);
-      });
-      seen = fingerprint(file);
+      const next = change(present);
+      if (next !== present) {
+        attempt(`writing ${file}`, () => {
+          mkdirSync(folder, { recursive: true, mode: 0o700 });
+          replaceFile(file, `${JSON.stringify(next, null, 2)}\n`);
+        });
+      }
+      // Only now: after a failed write, the state and the next comparison are those from before.
+      seen = next === present ? found : fingerprint(file);
       state = next;
     },
   };
