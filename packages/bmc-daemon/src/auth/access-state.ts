@@ -9,7 +9,7 @@ import { openStateFile, type StateFile } from '../state-file.js';
 import { privilegeNames } from './privileges.js';
 import { administrator, ROLE_ID } from './roles.js';
 
-/** When a lock ends by itself, milliseconds since 1970; null: when somebody unlocks it. */
+/** When the lock ends, in milliseconds since 1970; null: only an administrator ends it. */
 const lockedUntil = z.number().nullable();
 
 const account = z.object({
@@ -21,13 +21,13 @@ const account = z.object({
 });
 
 const settings = z.object({
-  /** Wrong passwords until an account is locked; 0: never. */
+  /** Wrong passwords that lock an account; 0: accounts are never locked. */
   lockoutThreshold: z.int().min(0),
-  /** 0: accounts are not locked. */
+  /** How long a lock lasts; 0: accounts are never locked. */
   lockoutSeconds: z.int().min(0),
-  /** A wrong password is forgotten after so long without another. */
+  /** The count of wrong passwords starts again after this time without one. */
   lockoutResetSeconds: z.int().min(0),
-  /** False: locked accounts stay locked, and wrong passwords are forgotten only after a right one. */
+  /** False: locks never end by themselves, and only a right password resets the count. */
   lockoutResets: z.boolean(),
   minPasswordLength: z.int().min(1),
   httpBasicAuth: z.enum(['Enabled', 'Unadvertised', 'Disabled']),
@@ -40,9 +40,9 @@ const schema = z.object({
   settings,
 });
 
-/** What is kept of one account. */
+/** The stored state of one account. */
 export type AccountState = Readonly<z.infer<typeof account>>;
-/** Of AccountService and SessionService. */
+/** The settings of AccountService and SessionService. */
 export type AccessSettings = Readonly<z.infer<typeof settings>>;
 export interface AccessState {
   readonly accounts: readonly AccountState[];
@@ -50,12 +50,13 @@ export interface AccessState {
   readonly settings: AccessSettings;
 }
 
-/** Where there is no file yet: every account is an unlocked administrator's. */
+/** The state without a file: every account is an unlocked administrator. */
 export const initialAccessState: AccessState = {
   accounts: [],
   roles: [],
   settings: {
-    // The attempt queue slows guessers down. A lock would let any stranger shut the administrator out.
+    // No lock by default: the attempt queue slows down guessers, and a lock would let any client
+    // lock out the administrator.
     lockoutThreshold: 0,
     lockoutSeconds: 300,
     lockoutResetSeconds: 300,
@@ -66,14 +67,17 @@ export const initialAccessState: AccessState = {
   },
 };
 
-/** An account that nothing is kept of: it was made with `htpasswd`. */
+/** Returns the state of an account that is only in the password file, as `htpasswd` creates it. */
 export function unlisted(user: string): AccountState {
   return { user, roleId: administrator, enabled: true, passwordChangeRequired: false };
 }
 
-/** @throws {StateFileError} where the file can not be read or is damaged. */
+/**
+ * Opens the state file.
+ * @throws {StateFileError} if the file is unreadable or damaged.
+ */
 export function openAccessState(folder: string, log: Pick<Log, 'warn' | 'error'>): StateFile<AccessState> {
-  // The arrays of zod's type are writable, ours are not: a file that is read is nobody's to write to.
+  // The explicit type argument makes the arrays read-only; zod's are not.
   return openStateFile<AccessState>({
     folder,
     name: 'access',

@@ -1,4 +1,4 @@
-/** Who may come in and what they may do, put together: accounts, roles, sessions and their settings. */
+/** Combines accounts, roles, sessions and their settings. */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Authenticate, Refusal } from '../redfish/authenticate.js';
@@ -11,7 +11,7 @@ import { openPasswordFile } from './password-file.js';
 import { createRoles, type Roles } from './role-store.js';
 import { createSessions, type Session, type Sessions, type SessionsOptions, type SessionType } from './sessions.js';
 
-/** What a client has to show for a session. */
+/** The credentials and type of a new session. */
 export interface SessionRequest {
   readonly user: string | null;
   readonly password: string | null;
@@ -21,55 +21,64 @@ export interface SessionRequest {
 
 export interface NewSession {
   readonly session: Session;
-  /** For the client alone. */
+  /** The token, a secret of the client. */
   readonly token: string;
   readonly passwordChangeRequired: boolean;
 }
 
 export interface Access {
-  /** Of every request. */
+  /** Authenticates every request. */
   readonly authenticate: Authenticate;
-  /** Null without a password file: then nobody has an account, and everybody may do everything. */
+  /** Null without a password file: there are no accounts, and every client has all privileges. */
   readonly accounts: Accounts | null;
   readonly roles: Roles;
   readonly sessions: Omit<Sessions, 'create' | 'use'>;
   /**
-   * Tells of every log-in that is refused from now on, whichever way it came. The listener must not throw.
-   * @returns a function that ends it.
+   * Calls the listener for every rejected login, over any protocol. The listener must not throw.
+   * @returns a function that removes the listener.
    */
   onRefusedLogin(listener: (attempt: RefusedAttempt) => void): () => void;
-  /** Logs in, through the same queue as HTTP Basic. */
+  /** Opens a session. Uses the same attempt queue as HTTP Basic. */
   openSession(request: SessionRequest, asker: Asker): Promise<NewSession | Refusal>;
   readonly settings: AccessSettings;
-  /** @throws {StateFileError} where they can not be kept; nothing is changed then. */
+  /**
+   * Changes settings.
+   * @throws {StateFileError} if the file cannot be written; nothing changes then.
+   */
   changeSettings(change: Partial<AccessSettings>): void;
 }
 
 export interface AccessOptions {
-  /** EMULATOR_AUTH_FILE. */
+  /** The path of EMULATOR_AUTH_FILE. */
   readonly authFile: string | null;
-  /** Of {@link openAccessState}. */
+  /** The result of {@link openAccessState}. */
   readonly state: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Milliseconds that only go forward; default: those since the process began. */
+  /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;
-  /** Milliseconds since 1970, as {@link now} steady. Default: the host's at the start, and what has passed since. */
+  /**
+   * Milliseconds since 1970 by a clock as steady as {@link now}. Default: the time at the start plus
+   * the time that has passed since.
+   */
   readonly clock?: () => number;
-  /** Default: those of {@link createLogin}. */
+  /** Default: the values of {@link createLogin}. */
   readonly login?: Pick<LoginOptions, 'after' | 'limits' | 'verify'>;
-  /** Default: 500 of one user, 2000 in all. An Ironic opens one for each of its nodes; ilorest forgets to end them. */
+  /**
+   * Default: 500 per user, 2000 in total. Ironic opens a session for each node; ilorest leaves
+   * sessions open.
+   */
   readonly sessionLimits?: Pick<SessionsOptions, 'perUser' | 'inAll'>;
 }
 
-/** A host that sets its clock must neither end the locks of accounts nor make them last for years. */
+/** Steady, so that setting the host's clock neither ends locks nor makes them last for years. */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
 
-/** How long a look at the password file holds. */
+/** How long the daemon uses the password file without another check. */
 const FILE_CHECK_MS = 1000;
 
 /**
- * Opens what the settings name. Nothing has to be closed.
- * @throws {PasswordFileError} where the password file can not be read or a line of it is at fault.
+ * Opens the access control of the settings. Needs no close.
+ * @throws {PasswordFileError} if the password file is unreadable or has a faulty line.
  */
 export function openAccess(options: AccessOptions): Access {
   const { authFile, state, log, now = () => performance.now(), sessionLimits = SESSION_LIMITS } = options;
@@ -101,7 +110,7 @@ export function openAccess(options: AccessOptions): Access {
       accounts: null,
       roles: createRoles(state, () => false),
       sessions,
-      // Nobody is asked who he is.
+      // Without accounts, no login is rejected.
       onRefusedLogin: () => () => undefined,
       openSession: (request, { address }) => Promise.resolve(begin(sessions, request, address, false)),
     });
@@ -116,7 +125,7 @@ export function openAccess(options: AccessOptions): Access {
   const login = createLogin({ accounts, passwordFile, now, onRefused, ...options.login });
   const hashOf = (user: string | null) => {
     const account = user === null ? undefined : accounts.find(user);
-    // A lock keeps guessers out, not whoever is in.
+    // A lock stops new logins only; open sessions continue.
     return account?.enabled === true ? account.hash : undefined;
   };
   const sessions = createSessions({ now, idleMs, hashOf, ...sessionLimits });
@@ -143,7 +152,7 @@ const SESSION_LIMITS = { perUser: 500, inAll: 2000 };
 
 type Shared = Pick<Access, 'settings' | 'changeSettings'>;
 
-/** A spread would read the settings once and for all. */
+/** Adds the settings without a spread, which would read the getter only once. */
 function withSettings(shared: Shared, rest: Omit<Access, keyof Shared>): Access {
   return Object.assign(shared, rest);
 }

@@ -40,7 +40,7 @@ async function logIn(user: string, password: string): Promise<string> {
 }
 
 describe('an account that is renamed', () => {
-  it('keeps its line but for the name, its password, role, flags and lock', async () => {
+  it('keeps its line except for the name, and its password, role, flags and lock', async () => {
     await accounts().change('eve', { roleId: 'Operator', enabled: true });
     state.update((old) => ({ ...old, accounts: old.accounts.map((kept) => ({ ...kept, lockedUntil: null })) }));
     const before = text();
@@ -54,7 +54,7 @@ describe('an account that is renamed', () => {
     expect([await logIn('mallory', 'apple'), await logIn('eve', 'apple')]).toEqual(['in', 'unknown user']);
   });
 
-  it('is no administrator at any moment that was none before', async () => {
+  it('is never an administrator in between if it was none before', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     // Of a user that the state file says nothing of, everything is allowed.
     const roles: unknown[] = [];
@@ -77,7 +77,7 @@ describe('an account that is renamed', () => {
     expect([await logIn('mallory', 'new apple'), await logIn('mallory', 'apple')]).toEqual(['in', 'wrong password']);
   });
 
-  it('takes no name that another has or that the file has no room for, and stays as it was then', async () => {
+  it('rejects the name of another user or an invalid name, and stays unchanged', async () => {
     const before = text();
     await expect(accounts().change('eve', { user: 'bob' })).rejects.toMatchObject({ kind: 'exists' });
     for (const user of ['', 'a:b', '#eve', '..']) {
@@ -91,8 +91,8 @@ describe('an account that is renamed', () => {
   });
 });
 
-describe('a change where neither file can be written', () => {
-  it('fails with what became of the password file, which comes first for whoever reads it', async () => {
+describe('a change while neither file can be written', () => {
+  it('fails with the error of the password file', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     const kept = state.state;
     // Another process is writing it, and does not come to an end.

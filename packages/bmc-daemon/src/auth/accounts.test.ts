@@ -61,7 +61,7 @@ async function logIn(user: string, password: string): Promise<string> {
 }
 
 describe('accounts', () => {
-  it('are the users of the file, administrators as long as nothing else is known of them', () => {
+  it('are the users of the file, who are administrators by default', () => {
     const [admin, eve] = accounts().list();
     expect(admin).toEqual({
       user: 'admin',
@@ -99,7 +99,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('say why they can not be created or changed, and change nothing then', async () => {
+  it('give the reason if they cannot be created or changed, and change nothing', async () => {
     const before = readFileSync(file, 'utf8');
     await expect(accounts().create({ ...newAccount, user: 'eve', roleId: 'ReadOnly' })).rejects.toEqual(
       fault('exists'),
@@ -116,7 +116,7 @@ describe('accounts', () => {
     expect([readFileSync(file, 'utf8'), state.state]).toEqual([before, initialAccessState]);
   });
 
-  it('name the file that can not be written, and keep nothing of a change that was not made', async () => {
+  it('name the file that cannot be written, and store nothing of a failed change', async () => {
     rmSync(folder, { recursive: true });
     const created = accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     await expect(created).rejects.toBeInstanceOf(PasswordFileWriteError);
@@ -124,7 +124,7 @@ describe('accounts', () => {
     expect(state.state.accounts).toEqual([]);
   });
 
-  it('always leave an enabled administrator, also where two are asked for at once', async () => {
+  it('always include an enabled administrator, also after two concurrent changes', async () => {
     await accounts().change('eve', { enabled: false });
     const refusal = fault('lastAdministrator');
     await expect(accounts().remove('admin')).rejects.toEqual(refusal);
@@ -140,7 +140,7 @@ describe('accounts', () => {
     ).toEqual(['eve']);
   });
 
-  it('follow htpasswd, and remember the role of who comes back', async () => {
+  it('follow htpasswd, and keep the role of a user who returns', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
     execFileSync('htpasswd', ['-bB', file, 'carl', 'carrot'], { stdio: 'pipe' });
@@ -159,7 +159,7 @@ describe('accounts', () => {
     expect(accounts().find('eve')?.roleId).toBe('ReadOnly');
   });
 
-  it('that are disabled keep everybody out at once, whatever is remembered, and end their sessions', async () => {
+  it('that are disabled reject logins at once, even with a cached password, and end their sessions', async () => {
     expect([await logIn('eve', 'apple'), await logIn('eve', 'apple')]).toEqual(['in', 'in']);
     expect(access.sessions.list()).toHaveLength(2);
     await accounts().change('eve', { enabled: false });
@@ -169,7 +169,7 @@ describe('accounts', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('whose password has to be changed may do nothing else, and not change it to what it was', async () => {
+  it('whose password must be changed may do nothing else, and not set the same password', async () => {
     await accounts().change('eve', { passwordChangeRequired: true });
     expect(accounts().find('eve')?.who).toEqual({
       user: 'eve',
@@ -194,7 +194,7 @@ describe('locking accounts out', () => {
   const lockAfterThree = (settings: Partial<AccessSettings> = {}) =>
     access.changeSettings({ lockoutThreshold: 3, lockoutSeconds: 60, lockoutResetSeconds: 30, ...settings });
 
-  it('takes as many wrong passwords in a row as the threshold says, and lasts as long as it says', async () => {
+  it('starts after the threshold of wrong passwords in a row, and lasts the set time', async () => {
     lockAfterThree();
     expect(await logIn('eve', 'apple')).toBe('in');
     await wrong(2);
@@ -223,7 +223,7 @@ describe('locking accounts out', () => {
     expect(accounts().find('eve')?.locked).toBe(true);
   });
 
-  it('survives a restart, is ended by hand, and has no end of its own where it shall not reset', async () => {
+  it('survives a restart, ends on request, and never ends by itself without a reset time', async () => {
     lockAfterThree({ lockoutResets: false });
     await wrong(3);
     access = opened();
@@ -273,7 +273,7 @@ describe('locking accounts out', () => {
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
-  it('does not count for users that there are not', async () => {
+  it('does not count unknown users', async () => {
     lockAfterThree();
     for (let attempt = 0; attempt < 4; attempt += 1) expect(await logIn('bob', 'x')).toBe('unknown user');
     expect(state.state.accounts).toEqual([]);
@@ -281,7 +281,7 @@ describe('locking accounts out', () => {
 });
 
 describe('roles', () => {
-  it('are the three of Redfish, and what administrators add', () => {
+  it('are the three of Redfish and those that administrators add', () => {
     access.roles.create('Nurse', ['Login']);
     expect(access.roles.list()).toEqual([
       {
@@ -297,7 +297,7 @@ describe('roles', () => {
     expect(() => access.roles.create('administrator', [])).toThrow('there is a role Administrator already');
   });
 
-  it('change what their accounts may do at once, and are removed when nobody has them', async () => {
+  it('apply to their accounts at once, and can be removed if no account has them', async () => {
     access.roles.create('Nurse', ['Login']);
     await accounts().change('eve', { roleId: 'Nurse' });
     expect(accounts().find('eve')?.who.privileges).toEqual(new Set(['Login']));
@@ -314,7 +314,7 @@ describe('roles', () => {
     expect(accounts().find('eve')?.who.privileges).toEqual(new Set());
   });
 
-  it('that somebody took out of the state file give nothing', () => {
+  it('that are missing in the state file grant nothing', () => {
     state.update((old) => ({
       ...old,
       accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],

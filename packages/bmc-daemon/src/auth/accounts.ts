@@ -1,6 +1,6 @@
 /**
- * Who may come in and what they may do: the users of the password file, with the roles, locks and flags that the state file
- * keeps of them. Both may change at any time, the one by `htpasswd`, the other through the AccountService.
+ * Accounts: the users of the password file, with the roles, locks and flags of the state file. Both
+ * files may change at any time: `htpasswd` writes the first, the AccountService both.
  */
 import type { Log } from '@rackless/daemon/log.js';
 import { OperationQueue } from '../drivers/operation-queue.js';
@@ -22,16 +22,16 @@ import type { PasswordFile } from './password-file.js';
 import type { Privilege } from './privileges.js';
 import { administrator, predefinedRoles, type Role } from './roles.js';
 
-/** One account as it is now; never mutated. */
+/** The current state of an account; never mutated. */
 export interface Account {
   readonly user: string;
-  /** As the password file has it. Another hash is another password. */
+  /** The hash in the password file. A new hash means a new password. */
   readonly hash: string;
   readonly roleId: string;
   readonly enabled: boolean;
   readonly locked: boolean;
   readonly passwordChangeRequired: boolean;
-  /** What a request of this account is allowed, without a session. */
+  /** The identity of this account's requests, without a session. */
   readonly who: Authenticated;
 }
 
@@ -43,19 +43,25 @@ export interface NewAccount {
   readonly passwordChangeRequired: boolean;
 }
 
-/** What is left out stays. A new password takes `passwordChangeRequired` away unless it is given, too. */
+/**
+ * A change of an account; absent properties stay. A new password resets `passwordChangeRequired`
+ * unless the change sets it.
+ */
 export interface AccountChange {
-  /** Another name; its sessions end, for they belong to the old one. */
+  /** A new name. It ends the account's sessions, which belong to the old name. */
   readonly user?: string;
   readonly password?: string;
   readonly roleId?: string;
   readonly enabled?: boolean;
-  /** Accounts are locked by wrong passwords, never by hand. */
+  /** A client can only unlock; wrong passwords lock an account. */
   readonly locked?: false;
   readonly passwordChangeRequired?: boolean;
 }
 
-/** Why an account or a role is not changed. Wrong names and passwords are a CredentialsError, an unwritable file its own. */
+/**
+ * The error for an account or role that cannot be changed. Invalid names and passwords are a
+ * CredentialsError; unwritable files have their own errors.
+ */
 export class AccountError extends Error {
   override readonly name = 'AccountError';
   readonly kind: 'exists' | 'gone' | 'lastAdministrator' | 'roleUnknown' | 'roleInUse' | 'samePassword';
@@ -67,22 +73,25 @@ export class AccountError extends Error {
 }
 
 export interface Accounts {
-  /** The same array as before where nothing has changed. */
+  /** Lists the accounts. Returns the same array until something changes. */
   list(): readonly Account[];
   find(user: string): Account | undefined;
-  /** @throws {AccountError}, CredentialsError, PasswordFileWriteError, StateFileError. */
+  /**
+   * Creates an account.
+   * @throws {AccountError}, CredentialsError, PasswordFileWriteError, StateFileError.
+   */
   create(account: NewAccount): Promise<void>;
   /** @throws as {@link create}. */
   change(user: string, change: AccountChange): Promise<void>;
   /** @throws as {@link create}. */
   remove(user: string): Promise<void>;
-  /** Counts a wrong password, and locks the account where there are too many. */
+  /** Counts a wrong password, and locks the account at the threshold. */
   passwordWasWrong(user: string): void;
   passwordWasRight(user: string): void;
 }
 
 export interface AccountsOptions {
-  /** Path of the password file. */
+  /** The path of the password file. */
   readonly file: string;
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
@@ -96,23 +105,24 @@ interface Listing {
   readonly state: AccessState;
   readonly byUser: ReadonlyMap<string, Account>;
   readonly list: readonly Account[];
-  /** When the first lock ends by itself; Infinity: none does. */
+  /** When the first lock ends; Infinity: none ends. */
   readonly holdsUntil: number;
 }
 
-const ownAlone: ReadonlySet<Privilege> = new Set(['ConfigureSelf']);
+const selfOnly: ReadonlySet<Privilege> = new Set(['ConfigureSelf']);
 const none: ReadonlySet<Privilege> = new Set();
 
-/** Every role, predefined ones first. */
+/** Returns all roles, predefined ones first. */
 export function rolesOf({ roles }: Pick<AccessState, 'roles'>): readonly Role[] {
   return [...predefinedRoles, ...roles.map((role) => ({ ...role, predefined: false }))];
 }
 
-/** The accounts of a password file. Nothing has to be closed. */
+/** Creates the accounts of a password file. Needs no close. */
 export function createAccounts({ file, passwordFile, state, log, clock }: AccountsOptions): Accounts {
   let current: Listing | undefined;
   const lockout = createLockout(state, { log, clock });
-  // One change at a time: two that take an administrator away must not both find the other one.
+  // One change at a time: two concurrent changes could otherwise remove the last two
+  // administrators.
   const turns = new OperationQueue();
 
   const listing = (): Listing => {
@@ -147,8 +157,9 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
   };
   const setKept = (kept: readonly AccountState[]): void => state.update((old) => ({ ...old, accounts: kept }));
   /**
-   * Changes both files or none. Role and flags come before the password: a crash between the two must not leave an administrator
-   * behind. The password file is prepared first, so a full disk is found out before anything has changed.
+   * Changes both files or none. Writes role and flags before the password, so that a crash in
+   * between never leaves a new administrator. Prepares the password file first, so that a full disk
+   * fails before any change.
    */
   const write = ({ keep, forget, edit }: AccountWrite): void => {
     const before = state.state.accounts;
@@ -167,7 +178,7 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
     }
     passwordFile.refresh();
     if (forget === undefined) return;
-    // The account is gone already: what is left of it gives nothing to anyone.
+    // The account no longer exists, so leftover state grants nothing.
     const others = state.state.accounts.filter(({ user }) => user !== forget);
     tryToKeep(others, forget, 'forgetting a removed account failed');
   };
@@ -193,7 +204,7 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
         };
         check();
         const line = await userLine(user, password);
-        // Nothing waits from here on, and what was right before may not be any more.
+        // Check again: accounts may have changed during the hashing. The rest runs without waiting.
         check();
         write({ keep: account, edit: (text) => withUserLine(text, user, line) });
         log.info('account created', { account: user, role: roleId });
@@ -219,7 +230,7 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
         };
         leaveAdministrator(account, next.enabled && next.roleId === administrator);
         write({ keep: next, ...(name === user ? {} : { forget: user }), ...editOf(user, name, line) });
-        // Taken out of the file at the same moment.
+        // Another process removed the account from the file at the same moment.
         if (name !== user) need(name);
         if (locked === false || name !== user) lockout.forget(user);
         const renamed = name === user ? {} : { before: user };
@@ -240,17 +251,20 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
   };
 }
 
-/** One change of the two files. */
+/** A change of both files. */
 interface AccountWrite {
-  /** What the state file is to keep of an account. */
+  /** The new state of an account. */
   readonly keep?: AccountState;
-  /** The account that the state file has to keep nothing of, afterwards. */
+  /** The account to remove from the state file afterwards. */
   readonly forget?: string;
-  /** Of the text of the password file. */
+  /** Returns the new text of the password file. */
   readonly edit?: (text: string) => string;
 }
 
-/** @param line with a new password. */
+/**
+ * Returns the edit of the password file, if it needs one.
+ * @param line the user's line with a new password.
+ */
 function editOf(user: string, name: string, line: string | undefined): Pick<AccountWrite, 'edit'> {
   if (line !== undefined) return { edit: (text) => withUserLine(text, user, line) };
   return name === user ? {} : { edit: (text) => withRenamedUser(text, user, name) };
@@ -268,8 +282,8 @@ function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessS
     const { roleId, enabled, passwordChangeRequired, lockedUntil } = kept.get(user) ?? unlisted(user);
     const locked = lockedUntil === null || (lockedUntil !== undefined && time < lockedUntil);
     if (locked && lockedUntil !== null) holdsUntil = Math.min(holdsUntil, lockedUntil);
-    // A role that somebody took out of the state file gives nothing.
-    const mayDo = passwordChangeRequired ? ownAlone : (privileges.get(roleId) ?? none);
+    // A role that is missing in the state file grants nothing.
+    const mayDo = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? none);
     const who = { user, roleId, privileges: mayDo, session: null, passwordChangeRequired };
     return { user, hash, roleId, enabled, locked, passwordChangeRequired, who };
   });

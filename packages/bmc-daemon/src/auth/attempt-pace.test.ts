@@ -25,14 +25,14 @@ describe('the pace of attempts', () => {
     expect([pace.isFree, turns(pace, 4)]).toEqual([true, [0, 0, 0, 100]]);
   });
 
-  it('takes back the gap of an attempt that was right, and no other', () => {
+  it('removes the gap of a right attempt, and no other gap', () => {
     const pace = new Pace(limits);
     turns(pace, 4);
     pace.take(300)();
     expect(pace.nextAt).toBe(300);
   });
 
-  it('starts anew when it is cleared', () => {
+  it('starts again when it is cleared', () => {
     const pace = new Pace(limits);
     turns(pace, 6);
     pace.clear();

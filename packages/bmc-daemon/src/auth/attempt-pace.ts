@@ -1,9 +1,15 @@
-/** Slows down a client that tries one password after the other: a gap after each attempt, which doubles up to a limit. */
+/**
+ * Slows down a client that tries many passwords: each attempt must wait for a gap, which doubles up
+ * to a limit.
+ */
 
 export interface PaceLimits {
   /** Attempts without a gap. */
   readonly free: number;
-  /** The gap after the first attempt beyond those, in milliseconds. It doubles with each further attempt. */
+  /**
+   * The gap after the first attempt that is not free, in milliseconds. It doubles with each further
+   * attempt.
+   */
   readonly firstGapMs: number;
   readonly longestGapMs: number;
 }
@@ -30,7 +36,8 @@ export class Pace {
 
   /**
    * Counts an attempt that begins now.
-   * @returns a function that takes the attempt back: it was right. Call it before the next attempt of this key begins.
+   * @returns a function that undoes the count after a right password. Call it before the next
+   *   attempt of this key.
    */
   take(now: number): () => void {
     const { free, firstGapMs, longestGapMs } = this.#limits;

@@ -80,7 +80,7 @@ const otherAddress = (at: number): string => `198.51.${Math.floor(at / 250)}.${a
 const wrongOf = (answers: readonly Answer[], until = Infinity) =>
   answers.filter(({ verdict, at }) => 'right' in verdict && at <= until);
 
-describe('log-ins that wait for their turn', () => {
+describe('logins that wait for verification', () => {
   it.each<[string, (guesser: number, attempt: number) => Omit<Sent, 'address'>, (user: number) => string]>([
     ['guess one name, from the address of the users too', () => ({ user: 'root', exists: false }), () => 'nat'],
     ['guess one account, from the address of the users too', () => ({ user: 'admin' }), () => 'nat'],
@@ -115,7 +115,7 @@ describe('log-ins that wait for their turn', () => {
     await Promise.all(guessers);
   });
 
-  it('let the owner of a guessed account in from an address that is new to it', async () => {
+  it('admit the owner of a guessed account from a new address', async () => {
     const simulation = new Simulation();
     const guessers = Array.from({ length: 1000 }, (_, at) =>
       simulation.guess(40_000, () => ({ address: otherAddress(at), user: 'admin' })),
@@ -204,7 +204,7 @@ describe('log-ins that wait for their turn', () => {
     ]);
   });
 
-  it('of the longest queue give way when there is no room, and a new address always has some', async () => {
+  it('of the longest queue are dropped when the queue is full, and a new address always has a place', async () => {
     const simulation = new Simulation({ waiting: 6, waitingOfAddress: 4 });
     const dropped: string[] = [];
     const send = (address: string, user: string) =>
@@ -226,7 +226,7 @@ describe('log-ins that wait for their turn', () => {
     await simulation.run();
   });
 
-  it('are not verified for clients that are gone', async () => {
+  it('are not verified for clients that have disconnected', async () => {
     const simulation = new Simulation();
     let isGone = false;
     const sent = [
@@ -239,7 +239,7 @@ describe('log-ins that wait for their turn', () => {
     expect(simulation.verified).toHaveLength(1);
   });
 
-  it('reject with what the verification throws, and go on', async () => {
+  it('reject with the error of the verification, and continue', async () => {
     const simulation = new Simulation();
     const attempt = { address: 'a', pair: 'p', account: 'eve', gone: () => false };
     const failing = simulation.queue.ask({ ...attempt, verify: () => Promise.reject(new Error('no thread')) });

@@ -1,25 +1,27 @@
 /**
- * Decides which log-in is verified next. bcrypt takes so long that guessers can always ask for more than the host can do; so the
- * order decides whether anyone else gets in. There are two lanes, each with one thread (docs/guides/accounts.md):
- *
- * - The common lane serves addresses in turn. It does not know which accounts exist, and it alone reports a wrong password. So an
- *   unknown user name waits and costs as much as a wrong password.
- * - The account lane serves existing accounts in turn, so that names which do not exist cannot fill it. It can only end the wait
- *   of a right password. A wrong one stays in the common lane until its turn.
+ * Decides which login is verified next. bcrypt is so slow that guessers can always demand more than
+ * the host can do. So the order decides whether other clients can log in. There are two lanes, each
+ * with one thread (docs/guides/accounts.md):
+ * - The common lane serves addresses in turn. It does not know which accounts exist, and only this
+ *   lane reports a wrong password. So an unknown user name waits and costs as much as a wrong
+ *   password.
+ * - The account lane serves existing accounts in turn, so unknown names cannot fill it. It only
+ *   shortens the wait of a right password. A wrong password stays in the common lane until its
+ *   turn.
  */
 import { Pace, type PaceLimits } from './attempt-pace.js';
 import { RecentMap } from './recent-map.js';
 
 export interface Attempt {
-  /** The client: an IP address, or what {@link networkOf} makes of it. */
+  /** The client: an IP address, or the result of {@link networkOf}. */
   readonly address: string;
   /** Key of the user name and the address. */
   readonly pair: string;
-  /** Name of the account; null if there is none that could come in. */
+  /** The account's name; null if no account exists that could log in. */
   readonly account: string | null;
-  /** Costs a thread; may be called twice. */
+  /** Verifies the password. Occupies a thread; may be called twice. */
   verify(): Promise<boolean>;
-  /** Whether no client waits for the answer any more. */
+  /** Whether no client waits for the answer. */
   gone(): boolean;
 }
 
@@ -31,20 +33,20 @@ export interface AttemptLimits {
   readonly pair: PaceLimits;
   /** All user names from one address. */
   readonly address: PaceLimits;
-  /** How long an attempt waits for its turn, in milliseconds. */
+  /** How long an attempt may wait, in milliseconds. */
   readonly waitMs: number;
-  /** Attempts that wait, in total. */
+  /** Waiting attempts, in total. */
   readonly waiting: number;
-  /** Attempts that wait from one address. */
+  /** Waiting attempts from one address. */
   readonly waitingOfAddress: number;
-  /** Addresses, pairs and accounts to remember, each. */
+  /** The most addresses, pairs and accounts to remember, each. */
   readonly keys: number;
-  /** A key without attempts for so long starts anew. */
+  /** A key without attempts for this time starts again. */
   readonly forgetAfterMs: number;
 }
 
 export const attemptLimits: AttemptLimits = {
-  // Five wrong passwords are free of charge; the sixth attempt is the first to wait.
+  // Five wrong passwords have no delay; the sixth attempt is the first to wait.
   pair: { free: 4, firstGapMs: 500, longestGapMs: 5000 },
   // An address may be a whole site behind one router.
   address: { free: 20, firstGapMs: 100, longestGapMs: 1000 },
@@ -57,9 +59,12 @@ export const attemptLimits: AttemptLimits = {
 
 /** Clocks of a queue. */
 export interface AttemptClock {
-  /** Milliseconds that only go forward. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** Calls once, later, without keeping the process alive. @returns a function that cancels the call. */
+  /**
+   * Calls once after a delay, without keeping the process alive.
+   * @returns a function that cancels the call.
+   */
   readonly after: (ms: number, call: () => void) => () => void;
 }
 
@@ -69,12 +74,12 @@ interface Party {
   readonly pace: Pace;
   /** Pace in the account lane. */
   readonly earlyPace: Pace;
-  /** Attempts that wait. */
+  /** Waiting attempts. */
   waiting: number;
-  /** Place in the round: number of the last turn, or of the arrival if it had no turn yet. */
+  /** Place in the round: the number of its last turn, or of its arrival if it had no turn yet. */
   place: number;
   readonly firstSeen: number;
-  /** Verifications in the account lane that were not right. */
+  /** Verifications in the account lane without success. */
   earlyTries: number;
   usedAt: number;
 }
@@ -85,12 +90,12 @@ interface Waiting {
   readonly pair: Party;
   readonly account: Party | null;
   readonly until: number;
-  /** The account lane has verified it, or is about to. */
+  /** Whether the account lane has verified it or is verifying it. */
   isEarlyDone: boolean;
   readonly settle: (verdict: Verdict | Promise<never>) => void;
 }
 
-/** Result of a search in a lane: the next attempt, or when there may be one. */
+/** The result of a search in a lane: the next attempt, or when there may be one. */
 interface Pick {
   readonly next: Waiting | undefined;
   readonly soonest: number;
@@ -98,14 +103,14 @@ interface Pick {
 
 const RETRY_MS = 1000;
 
-/** Log-ins that wait to be verified. Nothing has to be closed. */
+/** The queue of logins that wait for verification. Needs no close. */
 export class AttemptQueue {
   readonly #limits: AttemptLimits;
   readonly #clock: AttemptClock;
   readonly #addresses: RecentMap<string, Party>;
   readonly #pairs: RecentMap<string, Party>;
   readonly #accounts: RecentMap<string, Party>;
-  /** In the order of arrival, which is the order of their deadlines. */
+  /** In the order of arrival, which is also the order of deadlines. */
   readonly #waiting = new Set<Waiting>();
   readonly #isBusy = { common: false, account: false };
   #order = 0;
@@ -153,7 +158,10 @@ export class AttemptQueue {
     return party;
   }
 
-  /** The longest queue gives way: of the addresses, or of the pairs of an address. */
+  /**
+   * Drops attempts above the limits: from the address with the longest queue, or from the busiest
+   * pair of an address.
+   */
   #makeRoom(arrival: Waiting): void {
     const { waiting, waitingOfAddress } = this.#limits;
     if (arrival.address.waiting > waitingOfAddress)
@@ -161,7 +169,10 @@ export class AttemptQueue {
     if (this.#waiting.size > waiting) this.#dropFrom((other) => other.address, arrival.address);
   }
 
-  /** Drops the newest attempt of the party with most of them. @param own the party of the arrival, which loses a tie. */
+  /**
+   * Drops the newest attempt of the party with the most attempts.
+   * @param own the party of the arrival, which loses a tie.
+   */
   #dropFrom(partyOf: (waiting: Waiting) => Party | undefined, own: Party): void {
     let longest = own;
     for (const other of this.#waiting) {
@@ -172,7 +183,7 @@ export class AttemptQueue {
     if (newest !== undefined) this.#giveUp(newest);
   }
 
-  /** Starts whatever can start now, and sets the alarm for the rest. */
+  /** Starts all attempts that can start now, and sets the alarm for the others. */
   #next(): void {
     const now = this.#clock.now();
     for (const waiting of this.#waiting) {
@@ -241,7 +252,8 @@ export class AttemptQueue {
     waiting.isEarlyDone = true;
     if (account !== null) account.place = this.#order += 1;
     const now = this.#clock.now();
-    // The first attempts of a pair are free for the address, too: many users come from one address.
+    // The first attempts of a pair are also free for the address, because many users may share an
+    // address.
     const takeBack = pair.earlyPace.isFree ? () => undefined : address.earlyPace.take(now);
     pair.earlyPace.take(now);
     pair.earlyTries += 1;
@@ -253,7 +265,7 @@ export class AttemptQueue {
         waiting.settle({ right: true });
       }
     } catch {
-      // The attempt still waits in the common lane, which reports what is wrong.
+      // The attempt still waits in the common lane, which reports the error.
     }
     this.#isBusy.account = false;
     this.#next();
@@ -285,33 +297,36 @@ function count({ address, pair }: Waiting, change: number): void {
   pair.waiting += change;
 }
 
-/** A right password: what the client did before does not count against it. */
+/** Resets the counts of a client after a right password. */
 function welcome({ pair }: Waiting): void {
   pair.pace.clear();
   pair.earlyPace.clear();
   pair.earlyTries = 0;
 }
 
-/** When the common lane may verify an attempt. */
+/** Returns when the common lane may verify an attempt. */
 function readyInTurn({ address, pair }: Waiting): number {
   return Math.max(address.pace.nextAt, pair.pace.nextAt);
 }
 
-/** Addresses in turn, the users of an address in turn, then the order of arrival. */
+/**
+ * Orders the common lane: addresses in turn, then the users of an address in turn, then by arrival.
+ */
 function isBeforeInTurn(left: Waiting, right: Waiting): boolean {
   if (left.address !== right.address) return left.address.place < right.address.place;
   return left.pair !== right.pair && left.pair.place < right.pair.place;
 }
 
-/** When the account lane may verify an attempt. */
+/** Returns when the account lane may verify an attempt. */
 function readyEarly({ account, isEarlyDone, address, pair }: Waiting): number {
   if (account === null || isEarlyDone) return Infinity;
   return pair.earlyPace.isFree ? pair.earlyPace.nextAt : Math.max(pair.earlyPace.nextAt, address.earlyPace.nextAt);
 }
 
 /**
- * Accounts in turn. For one account, the pair with the fewest failures; then the newest, since a guesser that fills the
- * queue has been there for longer than a user who arrives.
+ * Orders the account lane: accounts in turn. For one account, the pair with the fewest failures,
+ * then the newest pair, because a guesser that fills the queue has been there longer than a user
+ * who arrives.
  */
 function isBeforeEarly(left: Waiting, right: Waiting): boolean {
   if (left.account !== null && right.account !== null && left.account !== right.account)

@@ -138,17 +138,17 @@ afterEach(() => {
 });
 
 describe('authentication by password file', () => {
-  it("lets in whom Debian's htpasswd -cB made, and nobody else", async () => {
+  it("accepts a user that Debian's htpasswd -cB created, and no other", async () => {
     await run('htpasswd', ['-cbB', file, 'admin', 'pa:ss wörd']);
     const ask = await serve(authentication());
     expect(await ask()).toEqual({ refused: 'no credentials', promised: false });
-    expect(await ask('admin')).toEqual({ refused: 'credentials of no use', promised: false });
+    expect(await ask('admin')).toEqual({ refused: 'malformed credentials', promised: false });
     expect(await ask('admin:wrong')).toEqual({ refused: 'wrong password', attemptedUser: 'admin', promised: true });
     expect(await ask('Admin:pa:ss wörd')).toEqual({ refused: 'unknown user', attemptedUser: 'Admin', promised: true });
     expect(await ask('admin:pa:ss wörd')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('answers a password that it verified before without a promise, and others by bcrypt again', async () => {
+  it('answers a cached password without a promise, and uses bcrypt for others', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
@@ -157,7 +157,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
   });
 
-  it('asks one question for a client that opens many connections at once', async () => {
+  it('verifies once for a client that opens many connections at once', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask('admin:secret')));
@@ -165,7 +165,7 @@ describe('authentication by password file', () => {
     expect(slept).toEqual([]);
   });
 
-  it('slows guessers of one user down, and lets a right password in without that wait', async () => {
+  it('slows down guessers of one user, but not a right password', async () => {
     await writeUsers({ admin: 'secret', other: 'secret' });
     const ask = await serve(authentication());
     await ask('other:secret');
@@ -181,7 +181,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
   });
 
-  it('answers a wrong password that it knows from the same client at once', async () => {
+  it('answers a cached wrong password of the same client at once', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     const wrong = { refused: 'wrong password', attemptedUser: 'admin' };
@@ -196,7 +196,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:old')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('goes on for one client when another one that asked the same is gone, and stops when all are', async () => {
+  it('continues while one of several clients with the same question waits, and stops when none does', async () => {
     await writeUsers({ admin: 'secret' });
     const wakers: (() => void)[] = [];
     const verified: string[] = [];
@@ -235,7 +235,7 @@ describe('authentication by password file', () => {
     expect(verified).toEqual(['secret']);
   });
 
-  it('says that a password was not verified, and when to try again, if its turn does not come in time', async () => {
+  it('reports that a password was not verified, and when to retry, if the wait is too long', async () => {
     await writeUsers({ admin: 'secret' });
     let arrive = (): void => undefined;
     const arrived = new Promise<void>((resolve) => (arrive = resolve));
@@ -258,20 +258,20 @@ describe('authentication by password file', () => {
     const answers = await Promise.all(Array.from({ length: guesses }, (_, at) => ask(`nobody:guess ${at}`)));
     // After 0, 0, 0, 0, 0, 500, 1500, 3500 and 7500 ms a turn came; 8000 ms is the longest wait.
     const unknown = { refused: 'unknown user', attemptedUser: 'nobody', promised: true };
-    const late = { ...unknown, refused: 'not verified, too many log-ins wait', retryAfterSeconds: 5 };
+    const late = { ...unknown, refused: 'not verified, too many logins wait', retryAfterSeconds: 5 };
     const isLate = (answer: unknown) => JSON.stringify(answer).includes('not verified');
     expect(answers.filter((answer) => !isLate(answer))).toEqual(Array<unknown>(9).fill(unknown));
     expect(answers.filter(isLate)).toEqual(Array<unknown>(3).fill(late));
   });
 
-  it('slows one address that tries many names', async () => {
+  it('slows down an address that tries many names', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     for (let attempt = 0; attempt < 30; attempt += 1) await ask(`name${attempt}:wrong`);
     expect(slept).toEqual([100, 200, 400, 800, 1000, 1000, 1000, 1000, 1000]);
   });
 
-  it('is not verified where the account changes meanwhile: the answer would be about the old password', async () => {
+  it('reports no result if the account changes meanwhile, because it is about the old password', async () => {
     await writeUsers({ admin: 'old' });
     const ask = await serve(
       authenticateWith({
@@ -287,7 +287,7 @@ describe('authentication by password file', () => {
     expect(await ask('admin:new')).toMatchObject({ retryAfterSeconds: 1 });
   });
 
-  it('refuses names and passwords longer than 1 KiB without a look', async () => {
+  it('rejects names and passwords longer than 1 KiB without verification', async () => {
     await writeUsers({ admin: 'secret' });
     const ask = await serve(authentication());
     const refusal = { refused: 'the user name or the password is too long, or has a NUL', promised: false };
@@ -309,7 +309,7 @@ describe('authentication by password file', () => {
 });
 
 describe('a password file that changes', () => {
-  it('is read again: new passwords hold, old ones and remembered ones are out', async () => {
+  it('is read again: new passwords work, old and cached ones do not', async () => {
     await writeUsers({ admin: 'old', other: 'same' });
     const ask = await serve(authentication());
     await ask('admin:old');
@@ -324,7 +324,7 @@ describe('a password file that changes', () => {
     expect(logged).toEqual(['info password file read again']);
   });
 
-  it('is noticed whatever the way it was replaced: in place with the same size and time, or by renaming', async () => {
+  it('is noticed after any kind of replacement: in place with the same size and time, or by renaming', async () => {
     await writeUsers({ admin: 'old1' });
     utimesSync(file, 1000, 1000);
     const ask = await serve(authentication());
@@ -343,7 +343,7 @@ describe('a password file that changes', () => {
     expect(await ask('admin:new3')).toEqual({ user: 'admin', promised: true });
   });
 
-  it('keeps the others in when a line is damaged, and lets nobody in who is not in the file as it is now', async () => {
+  it('ignores a damaged line, accepts the other users, and rejects users that the file no longer has', async () => {
     await writeUsers({ admin: 'secret', gone: 'secret' });
     const ask = await serve(authentication());
     await ask('admin:secret');
@@ -358,7 +358,7 @@ describe('a password file that changes', () => {
     ]);
   });
 
-  it('lets nobody in while it is gone, and the same users when it is back', async () => {
+  it('rejects all users while it is missing, and accepts the same users when it is back', async () => {
     await writeUsers({ admin: 'secret' });
     const kept = path.join(folder, 'kept');
     copyFileSync(file, kept);
@@ -387,7 +387,7 @@ describe('a password file at the start', () => {
     expect(startFaults()).toEqual([`${file}: the password file can not be read: ${reason}`]);
   });
 
-  it('stops it for every line of another kind, naming all of them', async () => {
+  it('stops it for every invalid line, and names all of them', async () => {
     await run('htpasswd', ['-cbm', file, 'md5', 'secret']);
     await run('htpasswd', ['-bs', file, 'sha', 'secret']);
     await run('htpasswd', ['-bB', file, 'good', 'secret']);

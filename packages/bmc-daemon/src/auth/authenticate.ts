@@ -1,4 +1,4 @@
-/** Who sends a request: by the token of a session, or by user and password (HTTP Basic). */
+/** Identifies the client of a request by a session token or by HTTP Basic credentials. */
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { anybody, type Authenticate, type Authenticated, type Refusal } from '../redfish/authenticate.js';
@@ -15,23 +15,29 @@ export interface AuthenticationOptions {
   readonly settings: () => Pick<AccessSettings, 'httpBasicAuth'>;
 }
 
-/** Headers of verified credentials that are known again as they stand; a client sends the same one with each request. */
-const MAX_KNOWN_HEADERS = 1024;
+/**
+ * The most Authorization headers in the cache of verified headers; a client sends the same header
+ * with each request.
+ */
+const MAX_VERIFIED_HEADERS = 1024;
 
-/** The `authenticate` of a service with a password file. */
+/** Returns the `authenticate` function of a service with a password file. */
 export function createAuthentication({ accounts, sessions, login, settings }: AuthenticationOptions): Authenticate {
-  /** By digest of the whole header, which is much cheaper than taking it apart: who it is, and by which hash it was verified. */
-  const knownHeaders = new Map<string, { readonly user: string; readonly hash: string }>();
+  /**
+   * Verified headers by digest, with the user and the hash that verified them. A digest is much
+   * cheaper than parsing.
+   */
+  const verifiedHeaders = new Map<string, { readonly user: string; readonly hash: string }>();
   const headerKey = randomBytes(32).toString('base64');
 
-  /** What was answered for a session, for as long as its account is as it was. */
+  /** The identity of each session, valid while its account is unchanged. */
   const ofSessions = new WeakMap<Session, { readonly account: Account; readonly who: Authenticated }>();
 
   const byToken = (token: string): Authenticated | Refusal => {
     const session = sessions.use(token);
     const user = session?.user ?? null;
     const account = user === null ? undefined : accounts.find(user);
-    // Neither the token nor whose it was: who guesses tokens learns nothing.
+    // Without the token or its user: a client that guesses tokens must learn nothing.
     if (session === undefined || account === undefined) return { refused: 'no such session' };
     const known = ofSessions.get(session);
     if (known?.account === account) return known.who;
@@ -42,26 +48,26 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
 
   const byPassword = (request: IncomingMessage, authorization: string): ReturnType<Authenticate> => {
     const header = hash('sha256', `${headerKey} ${authorization}`, 'base64');
-    const seen = knownHeaders.get(header);
+    const seen = verifiedHeaders.get(header);
     if (seen !== undefined) {
       const account = accounts.find(seen.user);
       if (account?.hash === seen.hash && closedReason(account) === undefined) return account.who;
     }
     const credentials = readBasicCredentials(authorization);
-    if (credentials === undefined) return { refused: 'credentials of no use' };
+    if (credentials === undefined) return { refused: 'malformed credentials' };
     const { socket } = request;
     const answer = login(credentials, { address: socket.remoteAddress ?? '', gone: () => socket.destroyed });
     if (answer instanceof Promise) return answer.then(whoOf);
     if (!('refused' in answer)) {
-      if (knownHeaders.size >= MAX_KNOWN_HEADERS) knownHeaders.clear();
-      knownHeaders.set(header, { user: answer.user, hash: answer.hash });
+      if (verifiedHeaders.size >= MAX_VERIFIED_HEADERS) verifiedHeaders.clear();
+      verifiedHeaders.set(header, { user: answer.user, hash: answer.hash });
     }
     return whoOf(answer);
   };
 
   const ask: Authenticate = (request) => {
     const { authorization, 'x-auth-token': token } = request.headers;
-    // A client that sends both goes by its session: the password is what its library adds to everything.
+    // If a client sends both, the session counts: many libraries add the password to every request.
     if (typeof token === 'string' && token !== '') return byToken(token);
     if (authorization === undefined) return { refused: 'no credentials' };
     if (settings().httpBasicAuth === 'Disabled') return { refused: 'user and password are not accepted here' };
@@ -74,7 +80,10 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
   };
 }
 
-/** Without a password file everybody may do everything; a session is known all the same, so that it does not time out. */
+/**
+ * Returns the `authenticate` function of a service without a password file: every client has all
+ * privileges. Using a session still renews its idle time.
+ */
 export function createOpenDoor(sessions: Pick<Sessions, 'use'>): Authenticate {
   return ({ headers }) => {
     const token = headers['x-auth-token'];
@@ -87,7 +96,10 @@ function whoOf(answer: Account | Refusal): Authenticated | Refusal {
   return 'refused' in answer ? answer : answer.who;
 }
 
-/** HTTPBasicAuth other than Enabled: the answer must not offer it (schema of AccountService). */
+/**
+ * Marks a failed login so that the answer does not offer HTTP Basic, if HTTPBasicAuth is not
+ * Enabled (schema of AccountService).
+ */
 function hideBasic(answer: Authenticated | Refusal): Authenticated | Refusal {
   return 'refused' in answer ? { ...answer, hidesBasic: true } : answer;
 }

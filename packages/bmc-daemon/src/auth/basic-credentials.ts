@@ -1,8 +1,11 @@
-/** User and password of HTTP Basic authentication. @see RFC 7617 */
+/**
+ * Parses the credentials of HTTP Basic authentication.
+ * @see RFC 7617
+ */
 
 export interface BasicCredentials {
   readonly user: string;
-  /** UTF-8, without a NUL. Bytes, because that is what bcrypt hashes. */
+  /** UTF-8 bytes without NUL; bytes, because bcrypt hashes bytes. */
   readonly password: Buffer;
 }
 
@@ -11,8 +14,8 @@ const SCHEME = /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i;
 const CONTROL = /[\x00-\x1f\x7f]/;
 
 /**
- * Reads an Authorization header.
- * @returns undefined where there is none, where it is of another scheme, or where it is not `user:password` in base64.
+ * Parses an Authorization header.
+ * @returns undefined if it is missing, has another scheme, or is not base64 of `user:password`.
  */
 export function readBasicCredentials(authorization: string | undefined): BasicCredentials | undefined {
   const encoded = authorization === undefined ? undefined : SCHEME.exec(authorization)?.[1];
@@ -27,15 +30,15 @@ export function readBasicCredentials(authorization: string | undefined): BasicCr
   return { user, password };
 }
 
-/** python-requests, and with it sushy and Ironic, sends Latin-1 where everybody else sends UTF-8. */
+/** Converts to UTF-8. python-requests, and with it sushy and Ironic, sends Latin-1. */
 function toUtf8(bytes: Buffer): Buffer {
-  // ASCII is both, and the usual case.
+  // ASCII, the usual case, is valid in both encodings.
   if (bytes.every((byte) => byte < 0x80)) return bytes;
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return bytes;
   } catch {
-    // The bytes are no UTF-8: the decoder has no other reason to throw.
+    // The decoder throws only if the bytes are not UTF-8.
     return Buffer.from(bytes.toString('latin1'), 'utf8');
   }
 }

@@ -1,4 +1,7 @@
-/** Compares a password with a bcrypt hash. It costs 50 to 250 ms of one of libuv's four threads: {@link AttemptQueue} limits it. */
+/**
+ * Compares passwords with bcrypt hashes. One comparison occupies one of libuv's four threads for 50
+ * to 250 ms; {@link AttemptQueue} limits them.
+ */
 import { compare } from 'bcrypt';
 
 /** bcrypt ignores every byte after this many, in every implementation. */
@@ -10,9 +13,11 @@ export const MAX_PASSWORD_BYTES = 72;
  * @param hash `$2a$`, `$2b$` or `$2y$`.
  */
 export async function isPassword(password: Buffer, hash: string): Promise<boolean> {
-  // A NUL ends the password in some implementations and not in others, so no password has one.
+  // Some implementations end the password at a NUL and others do not, so passwords with a NUL are
+  // rejected.
   if (password.includes(0)) return false;
-  // $2y$ is crypt_blowfish's name for $2b$; the bcrypt package answers false for it. The cut at 72 is ours because the package
-  // counts the length of a $2a$ password in one byte, as the oldest implementation did.
+  // $2y$ is crypt_blowfish's name for $2b$; the bcrypt package rejects it. We cut at 72 bytes
+  // ourselves, because for $2a$ the package stores the length in one byte, like the oldest
+  // implementation.
   return compare(password.subarray(0, MAX_PASSWORD_BYTES), hash.replace(/^\$2y\$/, '$2b$'));
 }

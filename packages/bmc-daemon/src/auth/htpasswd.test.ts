@@ -53,7 +53,7 @@ describe('htpasswd files', () => {
         { user: 'b', hash: bcryptHash('2b', '10'), cost: 10, line: 2 },
       ],
       faults: [],
-      warnings: ['3: the user stands on line 1 already, and that line holds'],
+      warnings: ['3: the user is already on line 1, and that line is used'],
     });
   });
 });

@@ -1,40 +1,44 @@
 /**
- * The htpasswd format: a line `user:hash` for each user, blank lines and comments between. Only bcrypt hashes are read; whatever
- * else `htpasswd` can write (MD5, SHA-1, crypt, plain text) is a fault that names the line, never the hash.
+ * Parses htpasswd files: one line `user:hash` per user, blank lines and comments. Only bcrypt
+ * hashes are accepted. Any other kind that `htpasswd` writes (MD5, SHA-1, crypt, plain text) is a
+ * fault that names the line, never the hash.
  * @see https://httpd.apache.org/docs/2.4/misc/password_encryptions.html
  */
 
-/** One user. */
+/** One user of the file. */
 export interface HtpasswdEntry {
   readonly user: string;
-  /** As in the file: `$2y$05$…`. */
+  /** The hash in the file: `$2y$05$…`. */
   readonly hash: string;
-  /** bcrypt's cost: log2 of its rounds. */
+  /** bcrypt's cost: log2 of the number of rounds. */
   readonly cost: number;
-  /** Counted from 1. */
+  /** The line number, from 1. */
   readonly line: number;
 }
 
 export interface HtpasswdFault {
   readonly line: number;
-  /** Lower case, without user's hash. */
+  /** Starts in lower case and never contains a hash. */
   readonly message: string;
 }
 
 export interface Htpasswd {
   readonly entries: ReadonlyMap<string, HtpasswdEntry>;
-  /** Lines that name no user that could log in. */
+  /** Lines without a usable user. */
   readonly faults: readonly HtpasswdFault[];
-  /** What works and is probably not meant. */
+  /** Lines that work but are probably a mistake. */
   readonly warnings: readonly HtpasswdFault[];
 }
 
-/** Debian's htpasswd makes at most 17, which takes about ten seconds to verify; beyond, one login would stop all others. */
+/**
+ * The highest cost that Debian's htpasswd creates; it takes about ten seconds to verify. With a
+ * higher cost, one login would block all others.
+ */
 const MAX_COST = 17;
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const ADVICE = 'make a bcrypt hash with: bmc-daemon htpasswd FILE USER';
 
-/** What kind of password a field holds that is no bcrypt hash. */
+/** Describes a password that is not a bcrypt hash. */
 function describeHash(hash: string): string {
   if (hash === '') return 'there is no password';
   if (/^\$2[abxy]?\$/.test(hash)) return 'the bcrypt hash is damaged';
@@ -44,7 +48,7 @@ function describeHash(hash: string): string {
   return 'the password is plain text or hashed with crypt (htpasswd -p, -d)';
 }
 
-/** Reads a password file. Never throws; a file of faults alone has no entries. */
+/** Parses a password file. Never throws: a file with faults only has no entries. */
 export function parseHtpasswd(text: string): Htpasswd {
   const entries = new Map<string, HtpasswdEntry>();
   const faults: HtpasswdFault[] = [];
@@ -60,16 +64,16 @@ export function parseHtpasswd(text: string): Htpasswd {
       continue;
     }
     const user = content.slice(0, colon);
-    // As in Apache, a further colon ends the hash.
+    // As in Apache, another colon ends the hash.
     const hash = (content.slice(colon + 1).split(':', 1)[0] ?? '').trimEnd();
     const cost = Number(BCRYPT.exec(hash)?.[1] ?? Number.NaN);
     if (Number.isNaN(cost)) fault(`${describeHash(hash)}, which is not accepted`);
     else if (cost < 4 || cost > MAX_COST) fault(`a bcrypt cost of ${cost} is not accepted, only 4 to ${MAX_COST}`);
     else {
       const first = entries.get(user);
-      // Apache takes the first line of a user; so does this, whatever stands behind it.
+      // Like Apache, use the user's first line.
       if (first === undefined) entries.set(user, { user, hash, cost, line });
-      else warnings.push({ line, message: `the user stands on line ${first.line} already, and that line holds` });
+      else warnings.push({ line, message: `the user is already on line ${first.line}, and that line is used` });
     }
   }
   return { entries, faults, warnings };

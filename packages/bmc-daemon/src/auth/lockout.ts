@@ -1,12 +1,12 @@
-/** AccountLockoutThreshold and what belongs to it: too many wrong passwords in a row lock an account. */
+/** Locks an account after too many wrong passwords in a row (AccountLockoutThreshold). */
 import type { Log } from '@rackless/daemon/log.js';
 import type { StateFile } from '../state-file.js';
 import { unlisted, type AccessState } from './access-state.js';
 
 export interface Lockout {
-  /** Counts a wrong password; at the threshold the account is locked. */
+  /** Counts a wrong password, and locks the account at the threshold. */
   count(user: string): void;
-  /** A right password, or somebody unlocked it: the count begins anew. */
+  /** Resets the count, after a right password or an unlock. */
   forget(user: string): void;
 }
 
@@ -16,14 +16,17 @@ export interface LockoutOptions {
   readonly clock: () => number;
 }
 
-/** The counts are in memory, the locks in the state file: a restart unlocks nobody. */
+/**
+ * Creates the lockout of a service. Counts are in memory; locks are in the state file, so a restart
+ * does not unlock accounts.
+ */
 export function createLockout(state: StateFile<AccessState>, { log, clock }: LockoutOptions): Lockout {
   const wrong = new Map<string, { readonly count: number; readonly at: number }>();
   boundLocks(state, { log, clock });
 
   const lock = (user: string): void => {
     const { lockoutSeconds, lockoutResets } = state.state.settings;
-    // DSP0266's schema: without the reset, only an administrator unlocks.
+    // DMTF's schema: without the reset, only an administrator unlocks the account.
     const lockedUntil = lockoutResets ? clock() + lockoutSeconds * 1000 : null;
     try {
       state.update((old) => {
@@ -33,7 +36,7 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
       });
       log.info('account locked: too many wrong passwords', { account: user });
     } catch (error) {
-      // The pacing of attempts goes on slowing down whoever guesses.
+      // The attempt queue still slows down the guesser.
       log.error('locking an account failed', { account: user, error });
     }
   };

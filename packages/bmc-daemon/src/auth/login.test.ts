@@ -27,8 +27,8 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('a log-in that is refused', () => {
-  it('is told with its account, and without the name where none has it: it may be a password', async () => {
+describe('a rejected login', () => {
+  it('is reported with its account, but without an unknown name, which may be a password', async () => {
     const told: RefusedAttempt[] = [];
     const leave = access.onRefusedLogin((attempt) => told.push(attempt));
     const logIn = (user: string, password: string) => access.openSession({ user, password }, asker);

@@ -1,7 +1,7 @@
 /**
- * Verifies a user name and a password, for HTTP Basic, for sessions and for SSH alike. A password that was right once is
- * remembered under a keyed digest, so the usual request costs microseconds and waits for no guesser. Everything else waits for
- * its turn in the {@link AttemptQueue}.
+ * Verifies user names and passwords, for HTTP Basic, sessions and SSH. A right password is cached
+ * under a keyed digest, so the usual request costs microseconds and waits for no guesser. All other
+ * attempts wait in the {@link AttemptQueue}.
  */
 import { isIPv6 } from 'node:net';
 import { ipv6Groups, unmappedIp } from '../ip-network.js';
@@ -23,7 +23,7 @@ import { PasswordMemory } from './password-memory.js';
 export interface LoginOptions {
   readonly accounts: Pick<Accounts, 'find' | 'passwordWasRight' | 'passwordWasWrong'>;
   readonly passwordFile: Pick<PasswordFile, 'entries'>;
-  /** Milliseconds that only go forward. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
   /** Default: a timer that does not keep the process alive. */
   readonly after?: AttemptClock['after'];
@@ -31,15 +31,15 @@ export interface LoginOptions {
   readonly limits?: AttemptLimits;
   /** Default: bcrypt. */
   readonly verify?: (password: Buffer, hash: string) => Promise<boolean>;
-  /** Receives every attempt that is refused. It must not throw. */
+  /** Called for every rejected attempt. It must not throw. */
   readonly onRefused?: (attempt: RefusedAttempt) => void;
 }
 
-/** A refused attempt. It holds nothing of what was typed but the name of an existing account. */
+/** A rejected attempt. Of the client's input, it contains only the name of an existing account. */
 export interface RefusedAttempt {
   /** Null if no such account exists: the name may be a password in the wrong field. */
   readonly account: string | null;
-  /** IP address. */
+  /** The client's IP address. */
   readonly address: string;
   /** `wrong password`. */
   readonly reason: string;
@@ -47,7 +47,7 @@ export interface RefusedAttempt {
 
 /** Where an attempt comes from. */
 export interface Asker {
-  /** IP address. */
+  /** The client's IP address. */
   readonly address: string;
   /** Whether the client no longer waits for the answer. */
   gone(): boolean;
@@ -55,30 +55,36 @@ export interface Asker {
 
 /**
  * Verifies credentials.
- * @returns the account, without a promise if the password is remembered. A refusal with `retryAfterSeconds` says that the
- *   password was not verified.
+ * @returns the account, without a promise if the password is cached. A refusal with
+ *   `retryAfterSeconds` means that the password was not verified.
  */
 export type Login = (credentials: BasicCredentials, asker: Asker) => Account | Refusal | Promise<Account | Refusal>;
 
-/** Longer names and passwords are refused: attempts that wait must not hold a request body each. */
+/**
+ * Longer names and passwords are rejected, so that waiting attempts do not hold large request
+ * bodies.
+ */
 const MAX_CREDENTIAL_BYTES = 1024;
 const RETRY_MS = 1000;
 const WRONG_PASSWORD = 'wrong password';
 const UNKNOWN_USER = 'unknown user';
 
-/** The account or its password changed while a password was verified. */
+/** The error if the account or its password changed during the verification. */
 class ChangedError extends Error {
   override readonly name = 'ChangedError';
 }
 
-/** The log-in of a service with a password file. Nothing has to be closed. */
+/** Creates the login of a service with a password file. Needs no close. */
 export function createLogin(options: LoginOptions): Login {
   const { accounts, passwordFile, now, after = timer, limits = attemptLimits, verify = isPassword } = options;
   const { onRefused = () => undefined } = options;
   const queue = new AttemptQueue(limits, { now, after });
   const memory = new PasswordMemory();
-  /** By digest and address: a client that opens ten connections at once asks one question. */
-  const underWay = new Map<string, Question>();
+  /**
+   * Verifications in progress, by digest and address: ten parallel connections of a client cost one
+   * verification.
+   */
+  const inProgress = new Map<string, Question>();
 
   const isKnown = (account: Account, digest: Buffer): boolean =>
     memory.isRight(account, digest) && closedReason(account) === undefined;
@@ -86,21 +92,27 @@ export function createLogin(options: LoginOptions): Login {
     onRefused({ account: accounts.find(user)?.user ?? null, address, reason: refused });
     return { refused, attemptedUser: user };
   };
-  /** A hash for unknown users, so that guessing names takes as long as guessing passwords. */
+  /**
+   * Returns a hash for an unknown user, so that guessing names takes as long as guessing passwords.
+   */
   const decoyHash = (user: string): string => {
     const costs = [...passwordFile.entries().values()].map((entry) => entry.cost);
-    // If the costs of users differ, so do those of unknown names; a name always has the same cost.
+    // If the users' costs differ, the costs of unknown names differ too; a name always has the same
+    // cost.
     const pick = memory.digest('decoy', user, Buffer.alloc(0)).readUInt32LE() % Math.max(1, costs.length);
     return decoyOfCost(costs[pick] ?? DEFAULT_COST);
   };
-  /** AccountLockoutThreshold. An old password that some client keeps sending must not keep an account locked forever. */
+  /**
+   * Counts a wrong password for AccountLockoutThreshold. A locked account is not counted: a client
+   * that keeps sending an old password must not keep it locked forever.
+   */
   const countWrong = (user: string): void => {
     if (accounts.find(user)?.locked === false) accounts.passwordWasWrong(user);
   };
 
   /**
    * Verifies the password once.
-   * @returns why the client may not come in; undefined if it may.
+   * @returns why the client may not log in; undefined if it may.
    * @throws {ChangedError} if the account changed meanwhile.
    */
   async function faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
@@ -125,16 +137,17 @@ export function createLogin(options: LoginOptions): Login {
     const attempt: Attempt = {
       address,
       pair: memory.keyOf(user, address),
-      // The right password of a closed account must wait as long as a wrong one: the wait must not reveal which of them it is.
+      // The right password of a closed account must wait as long as a wrong one, so that the wait
+      // does not reveal which it is.
       account: account === undefined || closedReason(account) !== undefined ? null : user,
       async verify() {
         const fault = await faultOf(credentials);
-        // Both lanes may look at it.
+        // Both lanes may verify it; count it once.
         if (fault === WRONG_PASSWORD && faults.length === 0) countWrong(user);
         faults.push(fault);
         return fault === undefined;
       },
-      // One client that still waits is enough: the answer is for all that ask the same.
+      // The attempt continues while any client waits for the same answer.
       gone: () => [...askers].every((asker) => asker.gone()),
     };
     const verdict = await queue.ask(attempt).catch(retryIfChanged);
@@ -159,7 +172,7 @@ export function createLogin(options: LoginOptions): Login {
       return refuse(wrong, user, asker);
     }
     const question = `${digest.toString('base64')} ${address}`;
-    const asked = underWay.get(question);
+    const asked = inProgress.get(question);
     if (asked !== undefined) {
       asked.askers.add(asker);
       return asked.answer;
@@ -167,35 +180,35 @@ export function createLogin(options: LoginOptions): Login {
     const askers = new Set([asker]);
     // A copy of the password: a slice would keep the whole request in memory.
     const promise = answer({ user, password: Buffer.from(sent), account, digest }, askers, asker).finally(() =>
-      underWay.delete(question),
+      inProgress.delete(question),
     );
-    underWay.set(question, { answer: promise, askers });
+    inProgress.set(question, { answer: promise, askers });
     return promise;
   };
 }
 
-/** Why an account may not come in even with the right password; undefined if it may. */
+/** Returns why an account may not log in even with the right password; undefined if it may. */
 export function closedReason({ enabled, locked }: Account): string | undefined {
   if (!enabled) return 'the account is disabled';
   return locked ? 'the account is locked' : undefined;
 }
 
-/** Credentials that are being verified. */
+/** A verification in progress. */
 interface Question {
   readonly answer: Promise<Account | Refusal>;
-  /** Clients that wait for the answer. */
+  /** The clients that wait for the answer. */
   readonly askers: Set<Asker>;
 }
 
 interface Credentials extends BasicCredentials {
-  /** As it was when the client asked; undefined for a user that the file does not have. */
+  /** The account at the time of the request; undefined for an unknown user. */
   readonly account: Account | undefined;
   readonly digest: Buffer;
 }
 
 function notVerified(user: string, retryAfterMs: number): Refusal {
   const retryAfterSeconds = Math.ceil(retryAfterMs / 1000);
-  return { refused: 'not verified, too many log-ins wait', attemptedUser: user, retryAfterSeconds };
+  return { refused: 'not verified, too many logins wait', attemptedUser: user, retryAfterSeconds };
 }
 
 function retryIfChanged(error: unknown): Verdict {
@@ -208,15 +221,15 @@ function timer(ms: number, call: () => void): () => void {
   return () => clearTimeout(waiting);
 }
 
-/** bcrypt's cost if the file has no user to take it from. */
+/** bcrypt's cost if the file has no users. */
 const DEFAULT_COST = 12;
 
-/** A bcrypt hash of a cost that no known password has. */
+/** Returns a bcrypt hash of this cost that matches no known password. */
 export function decoyOfCost(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'rackless'.repeat(7).slice(0, 53)}`;
 }
 
-/** The network that counts as one client: an IPv6 host owns its /64. */
+/** Returns the network that counts as one client: an IPv6 host owns its /64. */
 export function networkOf(address: string): string {
   const plain = unmappedIp(address).replace(/%.*$/, '');
   return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(':')}::/64` : plain;

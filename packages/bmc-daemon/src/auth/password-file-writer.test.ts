@@ -88,7 +88,7 @@ describe('setting a password', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('says why a file can not be written', async () => {
+  it('gives the reason if a file cannot be written', async () => {
     const missing = path.join(folder, 'none', 'users');
     await expect(setPassword(missing, 'a', 'x')).rejects.toThrow(`writing ${missing}: there is no such file`);
     await expect(setPassword(folder, 'a', 'x')).rejects.toThrow(`writing ${folder}: it is a folder`);

@@ -1,4 +1,4 @@
-/** Puts users into an htpasswd file, or takes them out, and leaves everything else in it as it is. */
+/** Adds, changes and removes users of an htpasswd file, and leaves all other lines unchanged. */
 import { hash } from 'bcrypt';
 import { statSync } from 'node:fs';
 import { FileChangedError, prepareFile, type PreparedFile } from '@rackless/daemon/replace-file.js';
@@ -7,7 +7,7 @@ import { StorageError } from '../storage-error.js';
 import { MAX_PASSWORD_BYTES } from './bcrypt-password.js';
 import { readPasswordText } from './password-text.js';
 
-/** The user or the password can not be taken; the message says why. */
+/** The error for an invalid user name or password; the message gives the reason. */
 export class CredentialsError extends Error {
   override readonly name = 'CredentialsError';
   readonly about: 'user' | 'password';
@@ -18,28 +18,34 @@ export class CredentialsError extends Error {
   }
 }
 
-/** The password file cannot be written; the message names it. */
+/** The error for a password file that cannot be written; the message names the file. */
 export class PasswordFileWriteError extends StorageError {
   override readonly name = 'PasswordFileWriteError';
 }
 
-/** About a quarter of a second: it is spent once for each user and start of the daemon. */
+/**
+ * bcrypt's cost, about a quarter of a second; spent once per user after each start of the daemon.
+ */
 const COST = 12;
-/** How often an edit is begun anew because somebody else edits the file just then. */
+/** How often an edit is retried if another process changes the file meanwhile. */
 const ATTEMPTS = 5;
 
-/** @throws {CredentialsError} for a name that the format can not hold. */
+/**
+ * Checks a user name.
+ * @throws {CredentialsError} for a name that the file format cannot contain.
+ */
 export function checkUser(user: string): void {
   if (user === '') throw new CredentialsError('user', 'a user needs a name');
   if (user.includes(':'))
     throw new CredentialsError('user', "a user's name has no colon: it ends the name in HTTP and in the file");
-  // The format has no way to write such a line.
+  // The file format cannot contain such a name.
   if (/\p{Cc}/u.test(user)) throw new CredentialsError('user', "a user's name has no control characters");
-  // Half of a pair is written as U+FFFD: another name than the one that its role is kept of.
+  // A lone surrogate is written as U+FFFD, so the file and the state file would have different
+  // names.
   if (/\p{Cs}/u.test(user)) throw new CredentialsError('user', "a user's name is whole characters");
   if (user.startsWith('#'))
     throw new CredentialsError('user', "a user's name does not begin with #: the line would be a comment");
-  // At the start of a file it would not be read as part of the name.
+  // At the start of a file it would not be part of the name.
   if (user.startsWith('\uFEFF'))
     throw new CredentialsError('user', "a user's name does not begin with a byte order mark");
   if (user === '.' || user === '..')
@@ -49,7 +55,10 @@ export function checkUser(user: string): void {
     throw new CredentialsError('user', "a user's name is not Members: that URI belongs to the collection of accounts");
 }
 
-/** @throws {CredentialsError} for a password of which a part would not count. */
+/**
+ * Checks a password.
+ * @throws {CredentialsError} for a password that bcrypt would use only in part.
+ */
 function checkPassword(password: string): void {
   if (password.includes('\0')) throw new CredentialsError('password', 'a password has no NUL');
   const bytes = Buffer.byteLength(password);
@@ -60,26 +69,29 @@ function checkPassword(password: string): void {
     );
 }
 
-/** The text of the file with the user's line in it: in the place of the old one, or at the end. */
+/** Returns the file's text with the user's line in place of the old line, or at the end. */
 export function withUserLine(text: string, user: string, line: string): string {
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   const isUsers = (candidate: string) => candidate.startsWith(`${user}:`);
   const first = lines.findIndex(isUsers);
-  // A second line of the same user would come back when the first is taken out.
+  // A second line of the same user would take effect if the first line is removed.
   const kept = lines.filter((candidate, index) => index === first || !isUsers(candidate));
   if (first === -1) kept.push(line);
   else kept[first] = line;
   return `${kept.join('\n')}\n`;
 }
 
-/** The text of the file with the user by another name, and the same password; as it was where it has no such user. */
+/**
+ * Returns the file's text with the user renamed, with the same password; unchanged if the user is
+ * unknown.
+ */
 export function withRenamedUser(text: string, user: string, name: string): string {
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${user}:`));
   if (line === undefined) return text;
   return withUserLine(text, user, `${name}${line.slice(user.length)}`);
 }
 
-/** The text of the file without the user's lines. */
+/** Returns the file's text without the user's lines. */
 export function withoutUser(text: string, user: string): string {
   const isUsers = (candidate: string) => candidate.startsWith(`${user}:`);
   return text
@@ -88,25 +100,31 @@ export function withoutUser(text: string, user: string): string {
     .join('\n');
 }
 
-/** A user's line with a fresh hash; the work is done in libuv's threads. */
+/** Returns a user's line with a new hash, computed in libuv's threads. */
 export async function userLine(user: string, password: string): Promise<string> {
   checkUser(user);
   checkPassword(password);
   return `${user}:${await hash(password, COST)}`;
 }
 
-/** A change of the password file that is on the disk beside it. Exactly one of the two has to be called. */
+/**
+ * A prepared change of the password file, stored next to it. Call exactly one of the two methods.
+ */
 export interface PasswordFileEdit {
-  /** Puts the change in place. @returns the text as it was. @throws {PasswordFileWriteError} */
+  /**
+   * Applies the change.
+   * @returns the previous text.
+   * @throws {PasswordFileWriteError}
+   */
   commit(): string;
-  /** Forgets the change. */
+  /** Removes the prepared change. */
   discard(): void;
 }
 
 /**
- * Prepares a change of the text of the file. The file is replaced as a whole, so a daemon that reads it meanwhile sees the old one
- * or the new one. A new file is for its owner alone, an old one keeps its mode and owner. What `htpasswd` or an editor writes in
- * the meantime is built upon, not lost.
+ * Prepares a change of the file's text. The file is replaced atomically, so a reader sees the old
+ * or the new file. A new file is readable for its owner only; an existing file keeps its mode and
+ * owner. A concurrent change by `htpasswd` or an editor is kept, because the edit is applied again.
  * @throws {PasswordFileWriteError}
  */
 export function preparePasswordFile(file: string, edit: (text: string) => string): PasswordFileEdit {
@@ -141,7 +159,7 @@ function writing<Result>(file: string, work: () => Result): Result {
 }
 
 /**
- * Adds a user or changes a password, as {@link preparePasswordFile}.
+ * Adds a user or changes a password, as {@link preparePasswordFile} does.
  * @returns whether the user is new.
  * @throws {CredentialsError} or {@link PasswordFileWriteError}.
  */

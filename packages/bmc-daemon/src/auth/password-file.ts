@@ -1,7 +1,8 @@
 /**
- * The password file as it is now. It is read at the start, where every fault stops the daemon, and again when it changes, where
- * no fault may: then the lines that are right hold, and nobody else comes in. An older copy is never used: whoever was taken
- * out of the file is out, even if another line was damaged by the same edit, and a file that is gone lets nobody in.
+ * The current password file. At the start, any fault stops the daemon. After a later change, faulty
+ * lines are ignored and the valid lines apply. The daemon never uses an older copy: a removed user
+ * cannot log in even if the same edit damaged another line, and without the file no user can log
+ * in.
  */
 import { statSync } from 'node:fs';
 import type { Log } from '@rackless/daemon/log.js';
@@ -10,7 +11,9 @@ import { fileReason } from '@rackless/daemon/text-file.js';
 import { parseHtpasswd, type Htpasswd, type HtpasswdEntry } from './htpasswd.js';
 import { readPasswordText } from './password-text.js';
 
-/** The file can not be used. `faults` has one line each, beginning with the file's name. */
+/**
+ * The error for an unusable password file. Each fault is one line that begins with the file's name.
+ */
 export class PasswordFileError extends Error {
   override readonly name = 'PasswordFileError';
   readonly faults: readonly string[];
@@ -21,7 +24,7 @@ export class PasswordFileError extends Error {
   }
 }
 
-/** What the file says, with its warnings as lines that begin with its name. */
+/** The parsed file; each fault and warning begins with the file's name. */
 export interface PasswordFileContents {
   readonly entries: ReadonlyMap<string, HtpasswdEntry>;
   readonly faults: readonly string[];
@@ -29,15 +32,15 @@ export interface PasswordFileContents {
 }
 
 export interface PasswordFile {
-  /** Who may come in, by name. Looks whether the file changed, at most once in the interval. */
+  /** Returns the users by name. Checks whether the file changed, at most once per interval. */
   entries(): ReadonlyMap<string, HtpasswdEntry>;
-  /** Looks now, whatever the interval. */
+  /** Checks the file now. */
   refresh(): void;
 }
 
 /**
  * Reads the file once.
- * @throws {PasswordFileError} where it can not be read; faults of its lines are in the result.
+ * @throws {PasswordFileError} if it is unreadable; faults of its lines are in the result.
  */
 export function readPasswordFile(path: string): PasswordFileContents {
   let text: string;
@@ -53,28 +56,31 @@ export function readPasswordFile(path: string): PasswordFileContents {
   return { entries, faults: located(faults), warnings: [...located(warnings), ...empty] };
 }
 
-/** What changes with the file: an editor may keep the time, a restored copy the size, a rewrite in place the inode. */
+/**
+ * Returns a text that changes with the file. One value is not enough: an editor may keep the time,
+ * a restored copy the size, a rewrite in place the inode.
+ */
 function fingerprint(path: string): string {
   try {
     const { ino, dev, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join(':');
   } catch (error) {
-    // Reading it says why; here it matters only that it is not what it was.
+    // The next read reports the reason; here only the difference matters.
     return `unreadable: ${fileReason(error)}`;
   }
 }
 
 export interface PasswordFileOptions {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Milliseconds that only go forward. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** How long a look at the file holds, in milliseconds. */
+  /** The interval between two checks of the file, in milliseconds. */
   readonly checkEveryMs: number;
 }
 
 /**
- * Opens the file for the daemon's life. Nothing has to be closed.
- * @throws {PasswordFileError} where the file can not be read or any line is at fault: a start must not guess.
+ * Opens the file for the life of the daemon. Needs no close.
+ * @throws {PasswordFileError} if the file is unreadable or any line is faulty.
  */
 export function openPasswordFile(path: string, options: PasswordFileOptions): PasswordFile {
   const { log, now, checkEveryMs } = options;
@@ -100,7 +106,7 @@ export function openPasswordFile(path: string, options: PasswordFileOptions): Pa
   };
   const look = (time: number) => {
     checkedAt = time;
-    // Before the file is read: if it changes in between, the next look sees that.
+    // Take the fingerprint before reading: the next check then notices a change in between.
     const current = fingerprint(path);
     if (current === seen) return;
     seen = current;

@@ -1,35 +1,39 @@
-/** Remembers passwords without bcrypt: keyed digests of those that were right, and of those that were wrong. */
+/** Caches the results of bcrypt: keyed digests of right and of wrong passwords. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Account } from './accounts.js';
 import { MAX_PASSWORD_BYTES } from './bcrypt-password.js';
 import { RecentMap } from './recent-map.js';
 
-/** Wrong passwords to remember. */
+/** The most wrong passwords in the cache. */
 const MAX_KNOWN_WRONG = 10_000;
 
-/** The passwords of one process. It is bounded, and a digest is useless without the process's key. */
+/**
+ * The password cache of one process. Its size is bounded, and a digest is useless without the
+ * process's key.
+ */
 export class PasswordMemory {
   readonly #key = randomBytes(32);
-  /** Digest by user. Only users with an account are in it. */
+  /** Digests by user; only for existing accounts. */
   readonly #right = new Map<string, Buffer>();
-  /** The reason, by digest and address. */
+  /** Reasons by digest and address. */
   readonly #wrong = new RecentMap<string, string>(MAX_KNOWN_WRONG);
 
   /**
    * Returns the digest of a password.
-   * @param hash of the account; empty if there is none. A change of the password file makes another digest.
+   * @param hash the account's hash, empty if there is none, so that the digest changes with the
+   *   password file.
    */
   digest(hash: string, user: string, password: Buffer): Buffer {
     return (
       createHmac('sha256', this.#key)
         .update(`${hash}:${user}\n`)
-        // bcrypt ignores the rest, so it must not distinguish two digests.
+        // bcrypt ignores the rest, so the digest must too.
         .update(password.subarray(0, MAX_PASSWORD_BYTES))
         .digest()
     );
   }
 
-  /** Returns a short key of texts of any length. */
+  /** Returns a short key for texts of any length. */
   keyOf(...texts: readonly string[]): string {
     return createHmac('sha256', this.#key).update(JSON.stringify(texts)).digest('base64');
   }
@@ -44,8 +48,8 @@ export class PasswordMemory {
   }
 
   /**
-   * A client that keeps sending an old password learns nothing new from bcrypt. Another client must not learn that this one has
-   * tried it, so it is known to the same address alone.
+   * Caches a wrong password, for a client that keeps sending an old one. The entry is valid for one
+   * address only, so that other clients cannot learn what this client tried.
    */
   rememberWrong(digest: Buffer, address: string, reason: string): void {
     this.#wrong.set(wrongKey(digest, address), reason);

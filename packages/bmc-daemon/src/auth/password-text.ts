@@ -1,18 +1,18 @@
-/** The text of the password file, and not a half of it. */
+/** Reads the password file, and avoids a half-written file. */
 import { readTextFile } from '@rackless/daemon/text-file.js';
 
-/** How often, and after how many milliseconds, a file that seems to be written just then is looked at again. */
+/** How often, and after how many milliseconds, an apparently incomplete file is read again. */
 const LOOKS = 3;
 const PAUSE_MS = 20;
 
 /**
- * Reads the file. Apache's htpasswd empties it before it writes it anew: whoever reads it in between would shut everybody out, and
- * whoever builds upon that would lose them. So a file that is empty, or whose last line does not end, is looked at again first; the
- * process stands still for up to 40 ms then.
- * @param pause waits between two looks.
- * @throws what node:fs throws, where it can not be read.
+ * Reads the file. Apache's htpasswd empties the file before writing it, so a reader in between
+ * would see no users, and a writer would lose them. So the function reads a file again if it is
+ * empty or its last line has no end. It blocks the process for up to 40 ms then.
+ * @param pause waits between two reads.
+ * @throws the errors of node:fs.
  */
-export function readPasswordText(file: string, pause: () => void = standStill): string {
+export function readPasswordText(file: string, pause: () => void = blockBriefly): string {
   for (let look = 1; ; look += 1) {
     const text = readTextFile(file);
     if (text.endsWith('\n') || look === LOOKS) return text;
@@ -20,6 +20,6 @@ export function readPasswordText(file: string, pause: () => void = standStill): 
   }
 }
 
-function standStill(): void {
+function blockBriefly(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }

@@ -10,12 +10,12 @@ const systems = '/redfish/v1/Systems/{systemId}/X/{id}';
 const managers = '/redfish/v1/Managers/{managerId}/X/{id}';
 
 describe('the table of privileges', () => {
-  it('has a row for everything that is served', () => {
+  it('has a row for every served entity', () => {
     const without = [...new Set(resources.map(({ entity }) => entity))].filter((entity) => !hasPrivilegeRow(entity));
     expect(without).toEqual([]);
   });
 
-  it('lets nobody at a resource that it does not know', () => {
+  it('rejects everyone at an unknown resource', () => {
     for (const method of methods) expect(requirementOf('Toaster', systems, method)).toEqual({ any: [] });
     expect(requirementOf('ComputerSystem', systems, 'TRACE')).toEqual({ any: [] });
   });

@@ -1,6 +1,7 @@
 /**
- * What each method of each resource asks of an account: DMTF's base privilege registry, for what is served and will be. A test
- * compares every row with the registry; a resource without a row is refused to everybody but whoever has every privilege.
+ * The privileges that each method of each resource requires: DMTF's base privilege registry, for
+ * the served entities and some planned ones. A test compares every row with the registry. Only an
+ * account with all privileges may use a resource without a row.
  * @see https://redfish.dmtf.org/registries/Redfish_1.8.0_PrivilegeRegistry.json
  */
 
@@ -14,28 +15,37 @@ export const privilegeNames = [
 ] as const;
 export type Privilege = (typeof privilegeNames)[number];
 
-/** One of them is enough. `ConfigureSelf` counts for what is the account's own. Empty: nobody may. */
+/**
+ * Alternative privileges; one is enough. `ConfigureSelf` counts only for the account's own
+ * resources. Empty: no account may.
+ */
 export type Alternatives = readonly Privilege[];
 
-/** What a method of a resource asks for. */
+/** The privileges that a method of a resource requires. */
 export interface Requirement {
   readonly any: Alternatives;
-  /** Properties of a PATCH that ask for something else, `Password`. */
+  /** PATCH properties with other alternatives: `Password`. */
   readonly properties?: Readonly<Record<string, Alternatives>>;
 }
 
 interface Row {
   readonly read: Alternatives;
-  /** Default: as `read`. */
+  /** Default: the value of `read`. */
   readonly head?: Alternatives;
-  /** PATCH, PUT, POST (actions, too) and DELETE. */
+  /** For PATCH, PUT, DELETE and POST, including actions. */
   readonly write: Alternatives;
   readonly post?: Alternatives;
   readonly delete?: Alternatives;
   readonly patchProperties?: Readonly<Record<string, Alternatives>>;
-  /** Where the resource stands below another one: by the segment of the URI after /redfish/v1. The first that fits. */
+  /**
+   * Overrides for resources below another one, by the URI segment after /redfish/v1. The first
+   * match applies.
+   */
   readonly below?: Readonly<Record<string, { readonly read?: Alternatives; readonly write: Alternatives }>>;
-  /** Where some of them hold what not everybody may read: URIs, and what reading asks for there. Narrower than the registry. */
+  /**
+   * URIs with sensitive content and the privileges to read them. This is stricter than the
+   * registry.
+   */
   readonly secret?: { readonly at: RegExp; readonly read: Alternatives };
 }
 
@@ -55,13 +65,13 @@ const certificates: Row = {
 const logs: Row = {
   ...byManager,
   below: { Systems: { write: components }, Chassis: { write: components } },
-  // What a console prints may be a password, and is for whoever may type there.
+  // Console output may contain a password, so reading it needs the privilege to use the console.
   secret: { at: /^\/redfish\/v1\/Systems\/[^/]+\/LogServices\/ConsoleLog\/Entries(?:\/|$)/, read: components },
 };
 const interfaces: Row = { ...byComponents, below: { Managers: { write: manager } } };
 const metrics: Row = { ...byManager, below: { Systems: { write: components } } };
 
-/** An entity and its collection. */
+/** Returns each entity and its collection. */
 const both = (...entities: readonly string[]) => entities.flatMap((entity) => [entity, `${entity}Collection`]);
 const rows = (row: Row, entities: readonly string[]) => entities.map((entity) => [entity, row] as const);
 
@@ -89,7 +99,7 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...rows(logs, both('LogService', 'LogEntry')),
   ...rows(interfaces, both('EthernetInterface')),
   ...rows(metrics, ['EnvironmentMetrics']),
-  // Without credentials, too; but that is not for privileges to say.
+  // The service root also needs no login, which the pipeline handles.
   ...rows({ read: login, write: manager }, ['ServiceRoot']),
   [
     'ManagerAccount',
@@ -111,14 +121,15 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
 
 const nobody: Requirement = { any: [] };
 
-/** Whether the table knows a resource. */
+/** Whether the table has a row for an entity. */
 export function hasPrivilegeRow(entity: string): boolean {
   return table.has(entity);
 }
 
 /**
- * What a method asks for.
- * @param uri its path or template: below `/redfish/v1/Managers` an EthernetInterface is the manager's.
+ * Returns the privileges that a method requires.
+ * @param uri its path or template: below `/redfish/v1/Managers` an EthernetInterface belongs to the
+ *   manager.
  */
 export function requirementOf(entity: string, uri: string, method: string): Requirement {
   const row = table.get(entity);

@@ -1,10 +1,10 @@
-/** A map of bounded size: when it is full, the entry that was unused for longest gives way. */
+/** A map of bounded size: a new entry replaces the least recently used one. */
 export class RecentMap<Key, Value> {
-  // A Map iterates in the order of insertion, so the first entry is the one unused for longest.
+  // A Map iterates in insertion order, so the first entry is the least recently used.
   readonly #entries = new Map<Key, Value>();
   readonly #limit: number;
 
-  /** @param limit entries, at least 1. */
+  /** @param limit the most entries, at least 1. */
   constructor(limit: number) {
     this.#limit = limit;
   }

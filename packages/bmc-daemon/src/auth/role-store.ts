@@ -1,4 +1,4 @@
-/** The roles that administrators make, beside the predefined ones. */
+/** Stores the roles that administrators create, in addition to the predefined ones. */
 import type { StateFile } from '../state-file.js';
 import type { AccessState } from './access-state.js';
 import { AccountError, rolesOf } from './accounts.js';
@@ -6,22 +6,33 @@ import type { Privilege } from './privileges.js';
 import type { Role } from './roles.js';
 
 export interface Roles {
-  /** Predefined ones first; never mutated. */
+  /** Lists all roles, predefined ones first; the array is never mutated. */
   list(): readonly Role[];
-  /** @throws {AccountError} where there is one of that name, or StateFileError. */
+  /**
+   * Creates a role.
+   * @throws {AccountError} if the name exists; StateFileError.
+   */
   create(id: string, privileges: readonly Privilege[]): void;
-  /** Of a role that is not predefined. @throws StateFileError. */
+  /**
+   * Changes a role that is not predefined.
+   * @throws StateFileError.
+   */
   change(id: string, privileges: readonly Privilege[]): void;
-  /** Of a role that is not predefined. @throws {AccountError} where an account has it, or StateFileError. */
+  /**
+   * Removes a role that is not predefined.
+   * @throws {AccountError} if an account has the role; StateFileError.
+   */
   remove(id: string): void;
 }
 
 /**
- * The roles of a service.
- * @param isAccount whether there is such a user; of one who left the password file, the role is remembered all the same.
+ * Creates the roles of a service.
+ * @param isAccount whether a user exists. A user who left the password file keeps the stored role,
+ *   which then does not block its removal.
  */
 export function createRoles(state: StateFile<AccessState>, isAccount: (user: string) => boolean): Roles {
-  // Rendered resources are kept for as long as what they were made from stays the same object.
+  // Return the same list while nothing changes, because the cache of rendered resources depends on
+  // it.
   let current = { of: state.state.roles, list: rolesOf(state.state) };
   return {
     list() {
@@ -30,7 +41,7 @@ export function createRoles(state: StateFile<AccessState>, isAccount: (user: str
     },
     create(id, privileges) {
       state.update((old) => {
-        // Names that differ in case alone would be mistaken for each other.
+        // Names that differ only in case are easy to confuse.
         const same = rolesOf(old).find((role) => role.id.toLowerCase() === id.toLowerCase());
         if (same !== undefined) throw new AccountError('exists', `there is a role ${same.id} already`);
         return { ...old, roles: [...old.roles, { id, privileges }] };

@@ -1,4 +1,7 @@
-/** Roles: a name for some privileges. The three predefined ones never change; others are made by administrators. */
+/**
+ * Roles: named sets of privileges. The three predefined roles never change; administrators create
+ * others.
+ */
 import { privilegeNames, type Privilege } from './privileges.js';
 
 export interface Role {
@@ -8,15 +11,21 @@ export interface Role {
   readonly predefined: boolean;
 }
 
-/** Who is in the password file alone has it: whoever may write that file may do everything anyway. */
+/**
+ * The role of a user who is only in the password file. The writer of that file can do everything
+ * anyway.
+ */
 export const administrator = 'Administrator';
 
-/** DSP0266, roles: their names and privileges are fixed. */
+/** DSP0266, roles: the names and privileges are fixed. */
 export const predefinedRoles: readonly Role[] = [
   { id: administrator, privileges: privilegeNames, predefined: true },
   { id: 'Operator', privileges: ['Login', 'ConfigureComponents', 'ConfigureSelf'], predefined: true },
   { id: 'ReadOnly', privileges: ['Login', 'ConfigureSelf'], predefined: true },
 ];
 
-/** The name of a role is a URI segment without percent-encoding. Stored roles are read with it, so it must never become stricter. */
+/**
+ * A role's name is a URI segment without percent-encoding. The daemon also checks stored roles with
+ * it, so it must never become stricter.
+ */
 export const ROLE_ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

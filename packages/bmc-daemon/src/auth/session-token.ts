@@ -1,12 +1,13 @@
-/** Tokens of sessions. */
+/** Creates session tokens. */
 import { randomBytes } from 'node:crypto';
 
-/** 256 bits of the system's generator. */
+/** 256 bits of the system's random generator. */
 const BYTES = 32;
 
 /**
- * A token: 64 hexadecimal digits. Validators run statistical tests on the one token that they see, which two in a hundred
- * random ones fail; such a one is drawn again. What an attacker learns from that is 0.03 of 256 bits.
+ * Returns a token of 64 hexadecimal digits. Validators run statistical tests on a single token,
+ * which two in a hundred random tokens fail; such a token is drawn again. This reveals 0.03 of the
+ * 256 bits.
  */
 export function newSessionToken(): string {
   for (;;) {
@@ -23,7 +24,7 @@ export function looksRandom(bytes: Uint8Array): boolean {
   const bits = [...bytes].flatMap((byte) => [7, 6, 5, 4, 3, 2, 1, 0].map((place) => (byte >> place) & 1));
   const length = bits.length;
   const ones = bits.reduce((sum, bit) => sum + bit, 0);
-  // erfc(x / sqrt 2) < 0.01 where x is beyond the 99.5th percentile of the normal distribution.
+  // erfc(x / sqrt 2) < 0.01 if x is above the 99.5th percentile of the normal distribution.
   if (Math.abs(2 * ones - length) / Math.sqrt(length) > NORMAL_995) return false;
   const share = ones / length;
   const runs = bits.filter((bit, index) => index === 0 || bit !== bits[index - 1]).length;

@@ -27,7 +27,7 @@ function open(user: string | null) {
 }
 
 describe('sessions', () => {
-  it('are found by their token, and only by that', () => {
+  it('are found only by their token', () => {
     const { session, token } = open('admin');
     expect(session).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown,
@@ -44,7 +44,7 @@ describe('sessions', () => {
     expect(sessions.use(token.toUpperCase())).toBeUndefined();
   });
 
-  it('end when they are idle for too long, which use puts off and reading the list does not', () => {
+  it('end after their idle time, which use restarts and reading the list does not', () => {
     const { session, token } = open('admin');
     time = 1000;
     expect(sessions.use(token)).toBe(session);
@@ -59,14 +59,14 @@ describe('sessions', () => {
     ]);
   });
 
-  it('end all at once where their user is shut out, whatever becomes of the account then', () => {
+  it('of a user all end when the user is locked out, even if the account is enabled again', () => {
     const [one, two, other] = [open('admin'), open('admin'), open('eve')];
     sessions.endAll('admin');
     expect([sessions.use(one.token), sessions.use(two.token)]).toEqual([undefined, undefined]);
     expect(sessions.list()).toEqual([other.session]);
   });
 
-  it('end when the account is gone or has another password, but not the one it was changed from', () => {
+  it('end when the account is removed or gets another password, except the session that changed it', () => {
     const [one, two] = [open('admin'), open('admin')];
     const other = open('eve');
     hashes.set('admin', 'hash 3');
@@ -79,7 +79,7 @@ describe('sessions', () => {
     sessions.keep('unknown');
   });
 
-  it('make room: of one user, and of all, the one unused for longest goes', () => {
+  it('above a limit end the least recently used one, of the user or of all', () => {
     const [first, second, third] = [open('admin'), open('admin'), open('admin')];
     time = 10;
     sessions.use(first.token);
@@ -92,7 +92,7 @@ describe('sessions', () => {
     expect(sessions.list()).toEqual([first, fourth, fifth, sixth, seventh].map(({ session }) => session));
   });
 
-  it('of consoles last as long as their connection, and take nobody else the room', () => {
+  it('of consoles last as long as their connection, and end no other session', () => {
     const requests = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
     const consoles = [1, 2, 3, 4, 5].flatMap(
       () => sessions.create({ user: 'admin', address: '192.0.2.1', type: 'HostConsole' }) ?? [],

@@ -1,82 +1,91 @@
-/** Sessions: in memory, each until it is ended, is idle for too long, or its account is not what it was. */
+/**
+ * Sessions in memory. A session ends on request, after its idle time, or when its account changes.
+ */
 import { hash, randomBytes } from 'node:crypto';
 import { newSessionToken } from './session-token.js';
 
-/** What a session is for, in Redfish's words: its token's requests, or a console that lasts as long as its connection. */
+/** Redfish's type of a session: for requests with a token, or for a console connection. */
 export type SessionType = 'Redfish' | 'HostConsole';
 
-/** One session; never mutated. */
+/** A session; never mutated. */
 export interface Session {
-  /** Says nothing about the token. */
+  /** Independent of the token. */
   readonly id: string;
-  /** Null where no AUTH_FILE is set and none was given. */
+  /** Null if no AUTH_FILE is set and the client gave no name. */
   readonly user: string | null;
   readonly createdAt: Date;
-  /** Of the client. */
+  /** The client's address. */
   readonly address: string;
   readonly type: SessionType;
 }
 
 export interface SessionsOptions {
-  /** Milliseconds that only go forward. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
   readonly idleMs: () => number;
-  /** The account's password hash, undefined where it may not come in; sessions of other hashes are over. */
+  /**
+   * Returns the account's password hash; undefined if it may not log in. A session with another
+   * hash has ended.
+   */
   readonly hashOf: (user: string | null) => string | undefined;
-  /** Sessions of one user; beyond, the one unused for longest ends. */
+  /** The most sessions of one user; another session ends the least recently used one. */
   readonly perUser: number;
-  /** Sessions in all. */
+  /** The most sessions in total. */
   readonly inAll: number;
 }
 
 export interface Sessions {
   /**
-   * A console's is never idle, and makes no other session end to have room; whoever has it bounds them and ends it.
-   * @param owner its type is by default `Redfish`.
-   * @returns undefined where the account may not come in.
+   * Creates a session. A console session has no idle time and never ends other sessions; its caller
+   * limits and ends it.
+   * @param owner its default type is `Redfish`.
+   * @returns undefined if the account may not log in.
    */
   create(
     owner: Pick<Session, 'user' | 'address'> & { readonly type?: SessionType },
   ): { readonly session: Session; readonly token: string } | undefined;
-  /** Finds the session of a token and begins its idle time anew. */
+  /** Finds the session of a token and restarts its idle time. */
   use(token: string): Session | undefined;
   find(id: string): Session | undefined;
-  /** In the order of their creation. */
+  /** Lists the sessions in the order of creation. */
   list(): readonly Session[];
-  /** @returns false where there is none. */
+  /**
+   * Ends a session.
+   * @returns false if it does not exist.
+   */
   end(id: string): boolean;
-  /** Ends every session of a user, whose account may be opened again before one of them is used. */
+  /** Ends all sessions of a user, so that they stay closed even if the account is enabled again. */
   endAll(user: string): void;
-  /** The password was changed from within this session: it goes on. */
+  /** Keeps a session that has just changed its own password. */
   keep(id: string): void;
 }
 
-interface Kept {
+interface StoredSession {
   readonly session: Session;
   readonly digest: string;
   hash: string;
   usedAt: number;
 }
 
-/** Sessions of a running service. Nothing has to be closed. */
+/** Creates the sessions of a service. Needs no close. */
 export function createSessions({ now, idleMs, hashOf, perUser, inAll }: SessionsOptions): Sessions {
-  const byId = new Map<string, Kept>();
-  // Tokens themselves are not kept: what a core dump holds of their digests logs nobody in.
-  const byDigest = new Map<string, Kept>();
+  const byId = new Map<string, StoredSession>();
+  // Only digests of tokens are stored, so a core dump reveals no token.
+  const byDigest = new Map<string, StoredSession>();
 
-  const drop = (kept: Kept): void => {
-    byId.delete(kept.session.id);
-    byDigest.delete(kept.digest);
+  const drop = (stored: StoredSession): void => {
+    byId.delete(stored.session.id);
+    byDigest.delete(stored.digest);
   };
-  const alive = (kept: Kept | undefined, time = now()): Kept | undefined => {
-    if (kept === undefined) return undefined;
-    const idle = kept.session.type === 'Redfish' && time - kept.usedAt > idleMs();
-    if (!idle && hashOf(kept.session.user) === kept.hash) return kept;
-    drop(kept);
+  const alive = (stored: StoredSession | undefined, time = now()): StoredSession | undefined => {
+    if (stored === undefined) return undefined;
+    const idle = stored.session.type === 'Redfish' && time - stored.usedAt > idleMs();
+    if (!idle && hashOf(stored.session.user) === stored.hash) return stored;
+    drop(stored);
     return undefined;
   };
-  const all = (): readonly Kept[] => [...byId.values()].filter((kept) => alive(kept) !== undefined);
-  const makeRoom = (sessions: readonly Kept[], limit: number): void => {
+  const all = (): readonly StoredSession[] => [...byId.values()].filter((stored) => alive(stored) !== undefined);
+  const makeRoom = (sessions: readonly StoredSession[], limit: number): void => {
     if (sessions.length < limit) return;
     const oldest = sessions.reduce((left, right) => (right.usedAt < left.usedAt ? right : left));
     drop(oldest);
@@ -96,33 +105,33 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
       }
       const session = { id: randomBytes(8).toString('hex'), user, createdAt: new Date(), address, type };
       const token = newSessionToken();
-      const kept = { session, digest: digestOf(token), hash: passwordHash, usedAt: now() };
-      byId.set(session.id, kept);
-      byDigest.set(kept.digest, kept);
+      const stored = { session, digest: digestOf(token), hash: passwordHash, usedAt: now() };
+      byId.set(session.id, stored);
+      byDigest.set(stored.digest, stored);
       return { session, token };
     },
     use(token) {
       const time = now();
-      const kept = alive(byDigest.get(digestOf(token)), time);
-      if (kept === undefined) return undefined;
-      kept.usedAt = time;
-      return kept.session;
+      const stored = alive(byDigest.get(digestOf(token)), time);
+      if (stored === undefined) return undefined;
+      stored.usedAt = time;
+      return stored.session;
     },
     find: (id) => alive(byId.get(id))?.session,
     list: () => all().map(({ session }) => session),
     end(id) {
-      const kept = alive(byId.get(id));
-      if (kept === undefined) return false;
-      drop(kept);
+      const stored = alive(byId.get(id));
+      if (stored === undefined) return false;
+      drop(stored);
       return true;
     },
     endAll(user) {
-      for (const kept of [...byId.values()]) if (kept.session.user === user) drop(kept);
+      for (const stored of [...byId.values()]) if (stored.session.user === user) drop(stored);
     },
     keep(id) {
-      const kept = byId.get(id);
-      const passwordHash = kept === undefined ? undefined : hashOf(kept.session.user);
-      if (kept !== undefined && passwordHash !== undefined) kept.hash = passwordHash;
+      const stored = byId.get(id);
+      const passwordHash = stored === undefined ? undefined : hashOf(stored.session.user);
+      if (stored !== undefined && passwordHash !== undefined) stored.hash = passwordHash;
     },
   };
 }
