@@ -131,6 +131,7 @@ const requests = {
     [501],
   ],
   'HTTP/0.9': ['POST /openai/v1/x\r\n\r\n', [400]],
+  'HTTP/0.9 with a Host header': ['GET /v1/models\r\nHost: x\r\n\r\n', [400]],
   'an asterisk': [`OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, [200, 204, 400, 404, 405]],
 };
 

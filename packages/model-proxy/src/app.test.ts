@@ -642,6 +642,8 @@ describe('an invalid request', () => {
     [`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
     ['GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
+    ['GET /health/liveliness\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
+    ['GET /health/liveliness HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
   ])("%j is answered in OpenAI's format", async (bytes, status) => {
     served.lines();
     const answer = await exchangeBytes(served.port, Buffer.from(bytes));
@@ -677,7 +679,7 @@ describe('a request for another protocol', () => {
 });
 
 describe('Express', () => {
-  it('and prom-client are not loaded before the first request for a page', async () => {
+  it('and prom-client are not loaded with the app, so that the proxy listens earlier', async () => {
     // Runs in a separate process, because this process has loaded both already.
     const script = `
       import { createRequire } from 'node:module';

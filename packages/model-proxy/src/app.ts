@@ -27,6 +27,7 @@ import {
   ProxyError,
   toProxyError,
   uncheckedUser,
+  unreadableRequest,
   wrongHost,
 } from './errors.js';
 import { createMetrics } from './metrics.js';
@@ -143,13 +144,9 @@ export function createApp(options: AppOptions): App {
     const exchange = begin(request, response, expectsContinue);
     try {
       const url = request.url ?? '/';
-      if (!hasOneHost(request)) {
-        refuse(exchange, wrongHost());
-        return;
-      }
-      const restriction = exchange.serving.gate?.(request, plainPath(url));
-      if (restriction !== undefined) {
-        refuse(exchange, restriction);
+      const rejection = headFault(request) ?? exchange.serving.gate?.(request, plainPath(url));
+      if (rejection !== undefined) {
+        refuse(exchange, rejection);
         return;
       }
       const target = request.method === 'POST' ? paths.exact(url) : undefined;
@@ -191,9 +188,8 @@ export function createApp(options: AppOptions): App {
     const exchange = begin(request, response, true);
     const path = plainPath(request.url ?? '/');
     try {
-      const restriction = exchange.serving.gate?.(request, path);
-      if (!hasOneHost(request)) refuse(exchange, wrongHost());
-      else if (restriction !== undefined) refuse(exchange, restriction);
+      const rejection = headFault(request) ?? exchange.serving.gate?.(request, path);
+      if (rejection !== undefined) refuse(exchange, rejection);
       else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
       else {
         exchange.routeLabel = 'pass-through';
@@ -295,11 +291,14 @@ function destroyed(this: ServerResponse): void {
   this.destroy();
 }
 
-/** Checks RFC 9112 §3.2, which the listener leaves to the app. */
-function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+/**
+ * Checks the version (RFC 9112 §2.3) and the Host header (§3.2), which the listener leaves to the
+ * app. Node also accepts a request line without a version, as in HTTP/0.9, and HTTP/2.0.
+ */
+function headFault({ rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage): ProxyError | undefined {
+  if (httpVersionMajor !== 1) return unreadableRequest(400, 'The request line must end with HTTP/1.0 or HTTP/1.1.');
   const hosts = countHosts(rawHeaders);
-  // Node also accepts a line without a version, as in HTTP/0.9.
-  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
+  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? undefined : wrongHost();
 }
 
 /**
