@@ -104,6 +104,11 @@ describe('text that is not a configuration', () => {
     expect(read(`${'# comment\n'.repeat(500_000)}a: 1\n`)).toEqual({ a: 1 });
   });
 
+  it('may have 200,000 values, without their keys', () => {
+    const members = Array.from({ length: 150_000 }, (_, index) => `k${index}: {}`);
+    expect(parseYaml(members.join('\n'), 'config.yaml').faults).toEqual([]);
+  });
+
   it('cannot fill the memory with merges', () => {
     const members = Array.from({ length: 50_000 }, (_, index) => `k${index}: 1`);
     const merges = Array.from({ length: 1000 }, (_, index) => `b${index}: {<<: *a}`);

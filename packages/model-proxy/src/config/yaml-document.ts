@@ -73,8 +73,8 @@ const schema = new Schema(YAML11_SCHEMA.tags.filter(({ tagName }) => !UNWANTED_T
  * its merges could stop the process for minutes.
  */
 const MAX_VALUES = 200_000;
-/** A collection has two events, a scalar one. */
-const MAX_EVENTS = 2 * MAX_VALUES + 2;
+/** A value has three events at most: its key, and the begin and the end of a collection. */
+const MAX_EVENTS = 3 * MAX_VALUES + 2;
 
 /** Parses a file with one document that is a mapping. @param file name for messages. */
 export function parseYaml(given: string, file: string): YamlDocument {
