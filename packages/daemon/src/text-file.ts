@@ -23,16 +23,17 @@ export function fileReason(error: unknown): string {
   return (typeof code === 'string' ? REASONS[code] : undefined) ?? String(message);
 }
 
-/** No file that people write is near it; an endless one would fill the memory. */
-const LARGEST_MIB = 64;
-const LARGEST_BYTES = LARGEST_MIB * 1024 * 1024;
+/** Maximum size of a file: a device or a pipe without an end would fill the memory. */
+const MAX_MIB = 64;
+const MAX_BYTES = MAX_MIB * 1024 * 1024;
 const READ_BYTES = 65_536;
 /** How long a pipe may take in total, in milliseconds: the read blocks the process. */
 const PIPE_DEADLINE_MS = 5000;
 const PIPE_STEP_MS = 10;
 
 /**
- * Reads a file in UTF-8, or in UTF-16 with a byte order mark. The result has no such mark. Also reads a pipe (`--config <(command)`); a pipe without a writer is an error.
+ * Reads a file in UTF-8, or in UTF-16 with a byte order mark. The result has no such mark. Also
+ * reads a pipe (`--config <(command)`); a pipe without a writer is an error.
  * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
  */
 export function readTextFile(path: string): string {
@@ -55,7 +56,7 @@ function readBytes(path: string): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const status = fstatSync(file);
-    if (status.size > LARGEST_BYTES) throw tooLarge();
+    if (status.size > MAX_BYTES) throw tooLarge();
     return status.isFile() || status.isDirectory() ? readFileSync(file) : readStream(file, status.isFIFO());
   } finally {
     closeSync(file);
@@ -78,7 +79,7 @@ function readStream(file: number, isPipe: boolean): Buffer {
     if (count === undefined) continue;
     pieces.push(room.subarray(0, count));
     length += count;
-    if (length > LARGEST_BYTES) throw tooLarge();
+    if (length > MAX_BYTES) throw tooLarge();
   }
 }
 
@@ -93,4 +94,4 @@ function readOrWait(file: number, room: Buffer): number | undefined {
   }
 }
 
-const tooLarge = () => new Error(`it is larger than ${LARGEST_MIB} MiB`);
+const tooLarge = () => new Error(`it is larger than ${MAX_MIB} MiB`);

@@ -14,7 +14,7 @@ const INCLUDE = 'include';
  * Maximum length of one file: to read a longer one would stop the process for several seconds.
  * 10,000 models have about a million characters.
  */
-const LARGEST_LENGTH = 16_000_000;
+const MAX_LENGTH = 16_000_000;
 
 /**
  * Reads a file and, recursively, the files that it includes.
@@ -33,7 +33,7 @@ export function readDocuments(file: string, directory: string, findings: Finding
     let text: string;
     try {
       text = readTextFile(absolute);
-      if (text.length > LARGEST_LENGTH) throw new Error('it has more than 16 million characters');
+      if (text.length > MAX_LENGTH) throw new Error('it has more than 16 million characters');
     } catch (error) {
       const what = `the configuration ${asker === undefined ? '' : `${name} `}can not be read: ${fileReason(error)}`;
       if (asker === undefined) findings.faultAt({ file: name, line: 0 }, `${name}: ${what}`);

@@ -21,8 +21,8 @@ const NEARBY = 32;
  * Longer lists are refused: an entry of the list takes 100 times the memory of an element in
  * `1,1,1`.
  */
-const MAXIMUM_MEMBERS = 10_000;
-const MAXIMUM_ELEMENTS = 100_000;
+const MAX_MEMBERS = 10_000;
+const MAX_ELEMENTS = 100_000;
 
 /** A range of bytes: `start` inclusive, `end` exclusive. */
 export interface Span {
@@ -127,7 +127,7 @@ export function objectMembers(bytes: Buffer, at: number, end: number): JsonMembe
     const escaped = spelled.includes('\\');
     const key = escaped ? unescape(spelled) : spelled.slice(1, -1);
     if (key === undefined) return undefined;
-    if (members.length === MAXIMUM_MEMBERS) return undefined;
+    if (members.length === MAX_MEMBERS) return undefined;
     members.push({ key, escaped, keyStart, valueStart, valueEnd });
     i = skipSpace(bytes, valueEnd, end);
     if (i >= end) return undefined;
@@ -151,7 +151,7 @@ export function arrayElements(bytes: Buffer, at: number, end: number): Span[] | 
   for (;;) {
     const behind = skipValue(bytes, i, end);
     if (behind === -1) return undefined;
-    if (elements.length === MAXIMUM_ELEMENTS) return undefined;
+    if (elements.length === MAX_ELEMENTS) return undefined;
     elements.push({ start: i, end: behind });
     i = skipSpace(bytes, behind, end);
     if (i >= end) return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { JsonError, type JsonObject } from './object.js';
-import { JsonObjectScanner, MAXIMUM_DEPTH, MAXIMUM_MEMBERS } from './scanner.js';
+import { JsonObjectScanner, MAX_DEPTH, MAX_MEMBERS } from './scanner.js';
 import { bytesBetween, valueOf } from './text.js';
 
 /** Cuts a text at offsets. Equal offsets make empty chunks, which are tested as well. */
@@ -383,10 +383,10 @@ describe('JSON scanner', () => {
   it('limits the depth and the number of members', () => {
     const nested = (depth: number): Buffer => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`);
     const wide = (count: number): Buffer => Buffer.from(`{${Array.from({ length: count }, () => '"a":1').join(',')}}`);
-    expect(scanned([nested(MAXIMUM_DEPTH)])?.members.length).toBe(1);
-    expect(scanned([nested(MAXIMUM_DEPTH + 1)])).toBeUndefined();
-    expect(scanned([wide(MAXIMUM_MEMBERS)])?.members.length).toBe(MAXIMUM_MEMBERS);
-    expect(scanned([wide(MAXIMUM_MEMBERS + 1)])).toBeUndefined();
+    expect(scanned([nested(MAX_DEPTH)])?.members.length).toBe(1);
+    expect(scanned([nested(MAX_DEPTH + 1)])).toBeUndefined();
+    expect(scanned([wide(MAX_MEMBERS)])?.members.length).toBe(MAX_MEMBERS);
+    expect(scanned([wide(MAX_MEMBERS + 1)])).toBeUndefined();
   });
 
   it('reports whether a name is spelled with escapes, independent of its value', () => {

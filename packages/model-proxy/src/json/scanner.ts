@@ -15,11 +15,11 @@ import { bytesBetween } from './text.js';
 import { Utf8Check } from './utf8.js';
 
 /** Maximum nesting depth. Python fails near 1000; tool schemas need some dozens. */
-export const MAXIMUM_DEPTH = 512;
+export const MAX_DEPTH = 512;
 /**
  * Maximum number of members of the outermost object: each takes memory, and no API has a hundred.
  */
-export const MAXIMUM_MEMBERS = 1_000;
+export const MAX_MEMBERS = 1_000;
 
 /** Minimum length of a text within one chunk to record it in `longTexts`. */
 const LONG_TEXT_BYTES = 8_192;
@@ -367,8 +367,7 @@ export class JsonObjectScanner {
   }
 
   #open(object: boolean, at: number): void {
-    if (this.#depth === MAXIMUM_DEPTH)
-      throw new JsonError(`more than ${MAXIMUM_DEPTH} objects and arrays are nested`, at);
+    if (this.#depth === MAX_DEPTH) throw new JsonError(`more than ${MAX_DEPTH} objects and arrays are nested`, at);
     this.#outer.push(this.#inObject);
     this.#inObject = object;
     this.#depth++;
@@ -402,8 +401,8 @@ export class JsonObjectScanner {
   }
 
   #endMember(behind: number): void {
-    if (this.#members.length === MAXIMUM_MEMBERS) {
-      throw new JsonError(`the object has more than ${MAXIMUM_MEMBERS} members`, behind);
+    if (this.#members.length === MAX_MEMBERS) {
+      throw new JsonError(`the object has more than ${MAX_MEMBERS} members`, behind);
     }
     this.#members.push({
       key: this.#key,
