@@ -29,7 +29,7 @@ const take = (backlog: EventBacklog, most: number) => {
 };
 
 describe('backlog of events', () => {
-  it('gives what came, in order, each once', () => {
+  it('returns events in order, each once', () => {
     const backlog = filled(5, 3);
     expect([take(backlog, 2), take(backlog, 2), take(backlog, 2)]).toEqual([
       { events: [1, 2], dropped: 0 },
@@ -38,7 +38,7 @@ describe('backlog of events', () => {
     ]);
   });
 
-  it('lets the oldest make room, and says once how many were lost', () => {
+  it('drops the oldest events, and reports once how many were lost', () => {
     const backlog = filled(3, 1_000);
     expect(backlog.size).toBe(3);
     expect([take(backlog, 1), take(backlog, 9)]).toEqual([
@@ -50,7 +50,7 @@ describe('backlog of events', () => {
     expect(take(backlog, 9)).toEqual({ events: [1_001], dropped: 2 });
   });
 
-  it('takes back what could not be delivered, before what has come since, as far as there is room', () => {
+  it('takes back an undelivered batch, before newer events and up to the limit', () => {
     const backlog = filled(3, 5);
     const batch = backlog.take(2);
     backlog.push(event(6));

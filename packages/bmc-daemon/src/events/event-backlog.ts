@@ -1,21 +1,23 @@
-/** What a subscriber has not been given yet: bounded, and it knows what it lost. */
+/**
+ * The events that a subscriber has not received yet: bounded, with a count of the dropped events.
+ */
 import type { FeedEvent } from './event-record.js';
 
 export interface Batch {
   readonly events: readonly FeedEvent[];
-  /** How many older ones had to make room since the last batch. */
+  /** How many older events were dropped since the last batch. */
   readonly dropped: number;
 }
 
-/** A queue of events; the oldest make room. */
+/** A queue of events. When it is full, it drops the oldest event. */
 export class EventBacklog {
   readonly #limit: number;
   #events: FeedEvent[] = [];
-  /** Place of the first one that is left: shifting each would move all the others. */
+  /** Index of the first event; shifting the array for each event would be slow. */
   #first = 0;
   #dropped = 0;
 
-  /** @param limit how many are kept. */
+  /** @param limit the most events. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -32,12 +34,12 @@ export class EventBacklog {
     if (this.#first >= this.#limit) this.#compact();
   }
 
-  /** Says that so many were lost before they came here. */
+  /** Counts events that were lost before they arrived here. */
   lost(count: number): void {
     this.#dropped += count;
   }
 
-  /** The next ones, which are no longer in the queue then. */
+  /** Removes and returns the next events. */
   take(most: number): Batch {
     const events = this.#events.slice(this.#first, this.#first + most);
     this.#first += events.length;
@@ -47,7 +49,7 @@ export class EventBacklog {
     return { events, dropped };
   }
 
-  /** Puts a batch back that could not be delivered; what has come meanwhile stays behind it. */
+  /** Puts back a batch that was not delivered, before all newer events. */
   putBack({ events, dropped }: Batch): void {
     const all = [...events, ...this.#events.slice(this.#first)];
     const excess = Math.max(0, all.length - this.#limit);

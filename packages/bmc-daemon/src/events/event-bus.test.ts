@@ -12,7 +12,7 @@ const event: ServiceEvent = {
 };
 
 describe('event bus', () => {
-  it('tells every listener what is published, in order, until it leaves', () => {
+  it('calls every listener for each event, in order, until it unsubscribes', () => {
     const bus = createEventBus(() => undefined);
     const heard: string[] = [];
     const leave = bus.subscribe(({ origin }) => heard.push(`a ${origin}`));
@@ -24,7 +24,7 @@ describe('event bus', () => {
     expect(heard).toEqual(['a /redfish/v1/Systems/u-1', 'b /redfish/v1/Systems/u-1', 'b /other']);
   });
 
-  it('keeps what a listener throws from the publisher and from the other listeners', () => {
+  it('hides the error of a listener from the publisher and the other listeners', () => {
     const errors: unknown[] = [];
     const bus = createEventBus((error) => errors.push(error));
     const heard: string[] = [];
@@ -38,7 +38,7 @@ describe('event bus', () => {
     expect(errors).toEqual([fault]);
   });
 
-  it('lets a listener that subscribed twice leave once', () => {
+  it('ends one subscription of a listener that subscribed twice', () => {
     const bus = createEventBus(() => undefined);
     let count = 0;
     const listener = () => {

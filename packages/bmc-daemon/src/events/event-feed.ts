@@ -1,51 +1,61 @@
-/** The bus's events in sequence, with the last of them kept for who comes back, given to each subscriber that wants them. */
+/**
+ * Numbers the bus's events, stores the last ones for clients that reconnect, and passes them to
+ * subscribers.
+ */
 import { randomBytes } from 'node:crypto';
 import { baseRegistry } from '../redfish/base-registry.js';
 import type { EventBus, ServiceEvent } from './event-bus.js';
 import type { EventFilter } from './event-filter.js';
 import { prefixOf, withoutVersion, type FeedEvent } from './event-record.js';
 
-/** One that is given events. `deliver` returns at once. */
+/** A receiver of events. `deliver` must return at once. */
 export interface Subscriber {
   readonly wants: EventFilter;
   deliver(event: FeedEvent): void;
 }
 
-/** What happened after a certain event. */
+/** The events after a certain event. */
 export interface Replay {
   readonly events: readonly FeedEvent[];
-  /** How many that are no longer kept. */
+  /** How many events are no longer stored. */
   readonly missed: number;
 }
 
 export interface EventFeed {
-  /** @returns a function that ends it. */
+  /**
+   * Adds a subscriber.
+   * @returns a function that removes it.
+   */
   add(subscriber: Subscriber): () => void;
   /**
-   * Everything after the event with this id. Of an id of an earlier process, or none of ours, nothing is known: all that is kept.
+   * Returns all events after the event with this id; for an unknown id, or one of an earlier
+   * process, all stored events.
    */
   since(id: string): Replay;
   /**
-   * The event that says how many events a subscriber has lost: for it alone, and not in the sequence.
-   * @param next the event that it will stand before, if there is one.
+   * Returns an event that reports lost events. It is for one subscriber and has no sequence number.
+   * @param next the event that follows it, if any.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;
-  /** An id for what is sent beside the events: unique, and who comes back with it goes on behind the last event. */
+  /**
+   * Returns a unique id for a message that is not an event. A client that reconnects with it
+   * continues after the last event.
+   */
   asideId(): string;
   close(): void;
 }
 
 export interface EventFeedOptions {
   readonly bus: EventBus;
-  /** The type of the resource at a URI, `ComputerSystem`; empty for what is none. */
+  /** Returns the type of the resource at a URI, `ComputerSystem`; empty if there is none. */
   readonly typeOf: (uri: string) => string;
-  /** How many events are kept for replay. */
+  /** How many events are stored for replay. */
   readonly kept: number;
 }
 
-/** Begins to listen to the bus. */
+/** Creates a feed, which listens to the bus. */
 export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventFeed {
-  // Ids of two runs of the service must differ, and those of one be in order.
+  // Ids must differ between two runs of the service and be ordered within one run.
   const run = randomBytes(4).toString('hex');
   const subscribers = new Set<Subscriber>();
   const ring: (FeedEvent | undefined)[] = Array.from({ length: kept });
@@ -87,7 +97,7 @@ export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventF
     },
     lossOf(count, next) {
       asides += 1;
-      // Who comes back with the id of this one goes on behind what is lost.
+      // A client that reconnects with this id continues after the lost events.
       const before = next === undefined ? sequence : next.sequence - 1;
       const event: ServiceEvent = {
         messageId: `${baseRegistry}.EventBufferExceeded`,

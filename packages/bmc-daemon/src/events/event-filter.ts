@@ -1,30 +1,35 @@
-/** Which events a subscriber wants. */
+/** Filters events for a subscriber. */
 import { eventTypeOf, prefixOf, withoutVersion, type EventType, type FeedEvent } from './event-record.js';
 import type { Severity } from '../redfish/base-registry.js';
 
-/** Whether an event is for a subscriber. */
+/** Whether a subscriber wants an event. */
 export type EventFilter = (event: FeedEvent) => boolean;
 
-/** DMTF's EventFormatType: what a subscriber is sent. */
+/** DMTF's EventFormatType: the format that a subscriber receives. */
 export const eventFormats = ['Event', 'MetricReport'] as const;
 export type EventFormat = (typeof eventFormats)[number];
 
-/** What a subscription names. An empty list restricts nothing. */
+/** The filter of a subscription. An empty list restricts nothing. */
 export interface Wanted {
-  /** An event passes if its registry is in the one list or its message in the other (EventDestination, MessageIds). */
+  /**
+   * An event matches if its registry is in this list or its message is in `messageIds`
+   * (EventDestination, MessageIds).
+   */
   readonly registryPrefixes: readonly string[];
-  /** Versions in them are ignored. */
+  /** Versions inside the ids are ignored. */
   readonly messageIds: readonly string[];
   readonly excludeRegistryPrefixes: readonly string[];
   readonly excludeMessageIds: readonly string[];
   /** `ComputerSystem`. */
   readonly resourceTypes: readonly string[];
-  /** URIs, canonical. */
+  /** Canonical URIs. */
   readonly originResources: readonly string[];
-  /** Whether what is below {@link originResources} is wanted, too. */
+  /** Whether resources below {@link originResources} also match. */
   readonly subordinateResources: boolean;
   readonly severities: readonly Severity[];
-  /** `Alert` stands for every event: it is what Ironic asks for by default, and what many controllers send alone. */
+  /**
+   * `Alert` matches every event: it is Ironic's default, and many controllers send only this type.
+   */
   readonly eventTypes: readonly string[];
 }
 
@@ -40,7 +45,7 @@ export const everything: Wanted = {
   eventTypes: [],
 };
 
-/** The test that a subscription comes to, worked out once. */
+/** Compiles the filter of a subscription. */
 export function createFilter(wanted: Wanted): EventFilter {
   const prefixes = new Set(wanted.registryPrefixes);
   const messages = new Set(wanted.messageIds.map(withoutVersion));
@@ -63,12 +68,12 @@ export function createFilter(wanted: Wanted): EventFilter {
   };
 }
 
-/** Whether a resource is the one at a URI, or below it where that is asked for. */
+/** Whether a resource has this URI, or is below it if `subordinates` is set. */
 export function isAt(origin: string, uri: string, subordinates: boolean): boolean {
   return origin === uri || (subordinates && origin.startsWith(`${uri}/`));
 }
 
-/** The types that a client may ask for, and a subscription shows. */
+/** The event types that a client may select and a subscription shows. */
 export const eventTypes = [
   'StatusChange',
   'ResourceUpdated',

@@ -1,4 +1,7 @@
-/** The logs of the machines and of the service, written from the bus: what happened, who asked for it, and from where. */
+/**
+ * Writes the logs of the machines and of the service from the bus's events, with the client and its
+ * address.
+ */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
@@ -10,42 +13,45 @@ import { LogFile, type LogRecord } from './log-file.js';
 
 export type { LogRecord } from './log-file.js';
 
-/** One of the logs. */
+/** One log. */
 export interface EventLog {
-  /** Oldest first; the same array until an entry is added. */
+  /** Returns the entries, oldest first; the same array until an entry is added. */
   read(): Promise<readonly LogRecord[]>;
   clear(): Promise<void>;
 }
 
-/** All logs of a service; closed with it. */
+/** All logs of a service. Close them with the service. */
 export interface EventLogs {
-  /** @param uuid canonical, of a machine that there is. */
+  /**
+   * Returns the log of a machine.
+   * @param uuid the canonical UUID of an existing machine.
+   */
   ofSystem(uuid: string): EventLog;
-  /** Of the service: sessions, accounts, subscriptions, settings. */
+  /** The log of the service: sessions, accounts, subscriptions, settings. */
   readonly ofService: EventLog;
-  /** Removes the logs of machines that went while nobody listened. */
+  /** Removes the logs of machines that were removed while the service did not run. */
   retain(uuids: ReadonlySet<string>): Promise<void>;
-  /** Records in a log. */
+  /** The most records in a log. */
   readonly limit: number;
-  /** Resolves when everything is on the disk. */
+  /** Stops logging and resolves when all entries are on the disk. */
   close(): Promise<void>;
 }
 
 export interface EventLogsOptions {
   readonly bus: EventBus;
-  /** Of this service alone; made with the first entry. */
+  /** A folder for this service only; created with the first entry. */
   readonly folder: string;
   readonly limit: number;
   readonly log: Pick<Log, 'warn'>;
 }
 
 const SERVICE = 'service';
-/** Logs whose entries are in memory: those that were used last. */
+/** The number of logs with entries in memory: the most recently used ones. */
 const IN_MEMORY = 16;
-/** The longest text of an entry. */
+/** The longest text of an entry, in characters. */
 const LONGEST = 1_000;
 
-/** Begins to listen. */
+/** Opens the logs and subscribes to the bus. */
 export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): EventLogs {
   const files = new Map<string, LogFile>();
   const removals = new Map<string, Promise<void>>();
@@ -88,7 +94,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     const name = placeOf(event);
     if (name === null) return;
     if (isEndOfMachine(event)) {
-      // A machine that is made anew under the same UUID is another one.
+      // A new machine with the same UUID is a different machine.
       void remove(name);
       return;
     }
@@ -114,18 +120,18 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
   };
 }
 
-/** The log that an event goes into; null for none. */
+/** Returns the log of an event; null if the event is not logged. */
 function placeOf({ messageId, origin, system }: ServiceEvent): string | null {
-  // How far a task is, and that a client has put it away, is of no interest later.
+  // Progress and the removal of a task do not matter later.
   if (messageId === `${taskEventRegistry}.TaskProgressChanged`) return null;
   if (origin.startsWith('/redfish/v1/TaskService/') && !messageId.startsWith('TaskEvent.')) return null;
   if (system === null) return SERVICE;
-  // The manager's own settings; its drives are the machine's.
+  // The manager's settings belong to the service's log, its drives to the machine's.
   const isManager = origin.startsWith('/redfish/v1/Managers/') && !origin.includes('/VirtualMedia');
   return isManager ? SERVICE : fileName(system);
 }
 
-/** A UUID is a file name; anything else that a URI may hold is not to become one. */
+/** Returns the file name for a UUID. Replaces all other characters that a URI may contain. */
 function fileName(uuid: string): string {
   return uuid.replace(/[^\w-]/g, '_');
 }

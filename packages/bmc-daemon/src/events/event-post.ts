@@ -1,4 +1,4 @@
-/** One POST of events to a subscriber's listener. */
+/** Sends events to a subscriber's listener with a POST. */
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { fileReason } from '@rackless/daemon/text-file.js';
@@ -9,22 +9,27 @@ import type { NameLookup } from '../name-lookup.js';
 export interface Listener {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether an https listener has to show a certificate that we trust. */
+  /** Whether an https listener needs a trusted certificate. */
   readonly verifyCertificate: boolean;
 }
 
-/** Sends a payload. Rejects with a reason for people where the listener has not taken it with a 2xx in time. */
+/**
+ * Sends a payload. Rejects with a reason for people if the listener does not answer 2xx in time.
+ */
 export type EventPost = (listener: Listener, payload: string, signal: AbortSignal) => Promise<void>;
 
-/** A listener that takes longer for one payload is as good as not there. */
+/** The longest time for one payload. */
 const TIMEOUT_MS = 10_000;
-/** Of an answer, which nobody reads. */
+/** The longest answer; its content is ignored. */
 const LONGEST_ANSWER_BYTES = 65_536;
 
-/** The addresses that images never come from are no listeners either: they serve the secrets of machines, not events. */
+/**
+ * Addresses that are forbidden for images are also forbidden for listeners: they offer the secrets
+ * of machines.
+ */
 const hosts = imageHosts(anyHost);
 
-/** Whether nothing is sent to a URL, whatever listens there; of a name it is known when it is looked up. */
+/** Whether a URL has a forbidden address. A host name is checked when it is resolved. */
 export function isForbidden(url: URL): boolean {
   try {
     hosts.check(url);
@@ -35,8 +40,9 @@ export function isForbidden(url: URL): boolean {
 }
 
 /**
- * @param lookup how names are looked up. Default: as the host does.
- * @returns the sender and what ends its connections. Redirects are not followed: events go where the client said.
+ * Creates the sender and a function that closes its connections. It follows no redirects, so events
+ * go only where the client said.
+ * @param lookup resolves host names. Default: the host's resolver.
  */
 export function createEventPost(lookup?: NameLookup): { readonly post: EventPost; close(): void } {
   const named = lookup === undefined ? hosts : imageHosts({ ...anyHost, lookup });
@@ -71,7 +77,7 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
         signal: AbortSignal.any([signal, timeout]),
       });
       outgoing.on('error', fail);
-      // Neither a response nor an error is told of an answer that changes the protocol.
+      // A protocol upgrade causes neither a `response` nor an `error` event.
       outgoing.on('upgrade', (_answer, socket) => {
         socket.destroy();
         reject(new Error('it answered with 101'));

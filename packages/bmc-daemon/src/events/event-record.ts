@@ -1,4 +1,4 @@
-/** An event as clients read it: the member of an Event's `Events`, made once for all who get it. */
+/** Renders an event as a member of an Event's `Events`, once for all subscribers. */
 import { isIPv6 } from 'node:net';
 import { baseRegistry, messageTable } from '../redfish/base-registry.js';
 import { stringify } from '../redfish/answer.js';
@@ -6,22 +6,22 @@ import { resourceEventRegistry, resourceEventTable } from '../redfish/resource-e
 import { taskEventRegistry, taskEventTable } from '../redfish/task-event-registry.js';
 import type { ServiceEvent } from './event-bus.js';
 
-/** An event in its place in the sequence. */
+/** An event with its sequence number. */
 export interface FeedEvent {
-  /** From 1 on, without a gap, since the service has started. */
+  /** From 1, without gaps, since the start of the service. */
   readonly sequence: number;
-  /** Unique over restarts, too: `EventId`, and the `id` of a stream. */
+  /** Also unique across restarts: `EventId`, and the `id` of a stream. */
   readonly id: string;
   readonly event: ServiceEvent;
   /** `ResourceEvent`. */
   readonly registryPrefix: string;
-  /** `ResourceEvent.ResourceChanged`: without the version, as subscriptions are to be matched. */
+  /** `ResourceEvent.ResourceChanged`: without the version, as subscriptions match it. */
   readonly versionlessId: string;
-  /** Of the resource that it is about: `ComputerSystem`; empty for one that is not known. */
+  /** The type of the event's resource, `ComputerSystem`; empty if unknown. */
   readonly resourceType: string;
 }
 
-/** `EventType` of the schema, which is deprecated and required all the same. */
+/** `EventType` of the schema: deprecated but required. */
 export type EventType = 'StatusChange' | 'ResourceUpdated' | 'ResourceAdded' | 'ResourceRemoved' | 'Alert';
 
 interface Text {
@@ -35,20 +35,20 @@ const registries: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
   [baseRegistry]: messageTable,
 };
 
-/** Prefixes of the registries whose messages are sent as events. */
+/** Prefixes of the registries whose messages the service sends as events. */
 export const eventRegistryPrefixes = [resourceEventRegistry, taskEventRegistry, baseRegistry].map(prefixOf);
 
-/** `ResourceEvent` of `ResourceEvent.1.4.ResourceChanged`. */
+/** Returns `ResourceEvent` for `ResourceEvent.1.4.ResourceChanged`. */
 export function prefixOf(messageId: string): string {
   return messageId.split('.', 1)[0] ?? '';
 }
 
-/** `ResourceEvent.ResourceChanged`, whatever version stands in between. */
+/** Returns the id without its version: `ResourceEvent.ResourceChanged`. */
 export function withoutVersion(messageId: string): string {
   return messageId.replace(/(?:\.\d+)+(?=\.)/, '');
 }
 
-/** What the message says, its arguments in place, and what is to be done. */
+/** Returns the message with its arguments, and the resolution. */
 export function eventText({ messageId, messageArgs, message }: ServiceEvent): {
   readonly message: string;
   readonly resolution: string;
@@ -71,19 +71,19 @@ const typeOfKey: Readonly<Record<string, EventType>> = {
   ResourceStateChanged: 'StatusChange',
 };
 
-/** The kind of event that clients of before the message registries know it by. */
+/** Returns the event type, for clients older than the message registries. */
 export function eventTypeOf({ messageId }: ServiceEvent): EventType {
   return typeOfKey[messageId.slice(messageId.lastIndexOf('.') + 1)] ?? 'Alert';
 }
 
 /**
- * The record as JSON, but for its opening `{"MemberId":"0"`: the place of a record is that of the payload that it is in.
- * Kept for as long as the event, as every subscriber gets the same.
+ * Cached records as JSON without the opening `{"MemberId":"0"`, because the member id depends on
+ * the payload. All subscribers receive the same text.
  */
-const kept = new WeakMap<FeedEvent, string>();
+const cachedRecords = new WeakMap<FeedEvent, string>();
 
 function recordTail(feedEvent: FeedEvent): string {
-  const known = kept.get(feedEvent);
+  const known = cachedRecords.get(feedEvent);
   if (known !== undefined) return known;
   const { event, id } = feedEvent;
   const { message, resolution } = eventText(event);
@@ -102,18 +102,21 @@ function recordTail(feedEvent: FeedEvent): string {
       ? {}
       : { OriginAddress: originAddress(actor.address), ...(actor.user === null ? {} : { Username: actor.user }) }),
   }).slice(1);
-  kept.set(feedEvent, text);
+  cachedRecords.set(feedEvent, text);
   return text;
 }
 
-/** An IP address as DMTF's schemas want it, with a scheme: whichever, for the port is not the client's to be called at. */
+/**
+ * Returns an IP address as a URI, which DMTF's schemas require. It has no port, because the service
+ * cannot connect back to it.
+ */
 export function originAddress(address: string): string {
   return `http://${isIPv6(address) ? `[${address}]` : address}`;
 }
 
 /**
- * The payload that carries these events.
- * @param context the subscriber's own.
+ * Renders the payload for these events.
+ * @param context the subscriber's context.
  */
 export function renderEvents(events: readonly FeedEvent[], context: string | null): string {
   const records = events.map((event, index) => `{"MemberId":"${index}",${recordTail(event)}`);

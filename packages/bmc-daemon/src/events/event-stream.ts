@@ -9,19 +9,25 @@ import { ReportQueue } from './payload-queue.js';
 export interface EventStreamOptions {
   readonly feed: Pick<EventFeed, 'lossOf' | 'asideId'>;
   readonly context: string | null;
-  /** How many events wait for a client at most. */
+  /** The most events that wait for a client. */
   readonly limit: number;
-  /** How often a line goes out that says nothing: proxies close what is silent, and a client that is gone is noticed. */
+  /**
+   * The interval of keep-alive lines: proxies close silent connections, and a write detects a lost
+   * client.
+   */
   readonly keepAliveMs: number;
-  /** A client that takes nothing for so long is given up. */
+  /** A client that reads nothing for this time is disconnected. */
   readonly stalledMs: number;
-  /** Whether the client may still be told: its account may have gone. Asked before each write. */
+  /**
+   * Whether the client may still receive events; its account may have been removed. Called before
+   * each write.
+   */
   readonly isWelcome: () => boolean;
-  /** Told once, when the client is gone or was sent away. */
+  /** Called once, when the stream ends. */
   readonly onEnd: () => void;
 }
 
-/** Events of one write: a client that has fallen behind catches up in few of them. */
+/** The most events in one write, so that a slow client catches up with few writes. */
 const MOST_AT_ONCE = 50;
 
 export class EventStream {
@@ -30,7 +36,7 @@ export class EventStream {
   readonly #backlog: EventBacklog;
   readonly #reports = new ReportQueue();
   readonly #keepAlive: NodeJS.Timeout;
-  /** The client's side is full since then; undefined while it takes what comes. */
+  /** When the client's buffer became full; undefined while the client reads. */
   #fullSince: number | undefined;
   #scheduled = false;
   #ended = false;
@@ -43,14 +49,14 @@ export class EventStream {
       this.#fullSince = undefined;
       this.#pump();
     });
-    // An error is followed by close, and nobody needs to know why a client went away.
+    // An error is followed by `close`; its reason does not matter.
     output.on('error', () => this.close());
     output.on('close', () => this.close());
     this.#keepAlive = setInterval(() => this.#tick(), options.keepAliveMs);
     this.#keepAlive.unref();
   }
 
-  /** Gives what the client has missed, before everything else. */
+  /** Sends the events that the client missed, before all others. */
   replay({ events, missed }: Replay): void {
     if (missed > 0) this.#backlog.lost(missed);
     for (const event of events) this.deliver(event);
@@ -71,7 +77,8 @@ export class EventStream {
   #schedule(): void {
     if (this.#scheduled || this.#fullSince !== undefined) return;
     this.#scheduled = true;
-    // In the next turn: who publishes does not write to sockets, and what it publishes next goes along.
+    // In the next turn of the event loop, so that the publisher does not write to sockets, and its
+    // next events join the same write.
     setImmediate(() => {
       this.#scheduled = false;
       this.#pump();
@@ -83,7 +90,7 @@ export class EventStream {
     this.#ended = true;
     clearInterval(this.#keepAlive);
     this.#output.end();
-    // A client that takes nothing would not let go by itself.
+    // A client that does not read would never close the connection.
     if (this.#fullSince !== undefined) this.#output.destroy();
     this.#options.onEnd();
   }

@@ -29,8 +29,8 @@ const guess = (account: string | null = 'admin', address = '192.0.2.1'): void =>
   logins.onRefused({ account, address, reason: 'wrong password' });
 const details = () => told.map(({ detail }) => detail);
 
-describe('a refused log-in', () => {
-  it('is an event that says who was tried from where, and no name that nobody has', () => {
+describe('a rejected login', () => {
+  it('is an event with the account and the address, but without an unknown name', () => {
     guess();
     logins.onRefused({ account: null, address: '2001:db8::1', reason: 'unknown user' });
     expect(told).toEqual([
@@ -48,7 +48,7 @@ describe('a refused log-in', () => {
     ]);
   });
 
-  it('is one of many that are told together, every ten minutes, whoever guesses however long', () => {
+  it('is summarized with others every ten minutes, however long a guesser continues', () => {
     for (let hour = 0; hour < 24; hour += 1) {
       for (let attempt = 0; attempt < 600; attempt += 1) {
         guess(attempt % 2 === 0 ? 'admin' : null, `192.0.2.${attempt % 3}`);
@@ -66,7 +66,7 @@ describe('a refused log-in', () => {
     expect(counts.reduce((sum, count) => sum + count)).toBe(24 * 600);
   });
 
-  it('is told with the next ones when nobody goes on guessing, and when the service ends', () => {
+  it('is reported in the next summary, and when the service ends', () => {
     for (let attempt = 0; attempt < 12; attempt += 1) guess();
     expect(told).toHaveLength(10);
     pass(10 * minute);

@@ -1,41 +1,44 @@
 /**
- * Refused log-ins, as events: who was tried from where, never with what. Whoever guesses passwords makes as many of them as he likes,
- * so they are paced: the first ones are told one by one, then all that come within ten minutes by one event. A log of 1,000 entries
- * lasts a week then.
+ * Publishes rejected logins as events: the account and the address, never the password. A guesser
+ * may cause any number, so the events are limited: the first ones are published individually, then
+ * one event summarizes each ten minutes. A log of 1,000 entries then lasts a week.
  */
 import type { RefusedAttempt } from '../auth/login.js';
 import { baseRegistry } from '../redfish/base-registry.js';
 import type { Actor, EventBus } from './event-bus.js';
 
-/** Where they are told, and by which clock. */
+/** The destination of the events, and the clocks. */
 export interface FailedLoginsOptions {
   readonly events: Pick<EventBus, 'publish'>;
-  /** Milliseconds that only go forward. Default: those since the process began. */
+  /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;
-  /** Calls once, later, and does not keep the process alive for it. @returns a function that gives it up. Default: a timer. */
+  /**
+   * Calls once after a delay, without keeping the process alive.
+   * @returns a function that cancels the call. Default: a timer.
+   */
   readonly after?: (ms: number, call: () => void) => () => void;
 }
 
-/** What is told of them; closed with the service. */
+/** The publisher of rejected logins. Close it with the service. */
 export interface FailedLogins {
   readonly onRefused: (attempt: RefusedAttempt) => void;
-  /** Tells what is not told yet. */
+  /** Publishes the pending summary. */
   close(): void;
 }
 
-/** Events that may come at once, and how long it takes until another one may. */
+/** The number of individual events, and the time until another one is allowed. */
 const AT_ONCE = 10;
 const EVERY_MS = 600_000;
-/** Accounts and addresses that are counted; beyond, it is "more than". */
+/** The most accounts and addresses that are counted; above it, the text says "more than". */
 const MOST_COUNTED = 1_000;
 
-interface Untold {
+interface PendingSummary {
   count: number;
   readonly accounts: Set<string>;
   readonly addresses: Set<string>;
 }
 
-/** Publishes what it is told of from now on. */
+/** Creates the publisher. */
 export function publishFailedLogins({
   events,
   now = () => performance.now(),
@@ -43,7 +46,7 @@ export function publishFailedLogins({
 }: FailedLoginsOptions): FailedLogins {
   let left = AT_ONCE;
   let countedAt = now();
-  let untold: Untold | undefined;
+  let pending: PendingSummary | undefined;
   let cancel: () => void = () => undefined;
 
   const refill = (): void => {
@@ -66,12 +69,12 @@ export function publishFailedLogins({
   };
   const tellRest = (): void => {
     cancel();
-    if (untold === undefined) return;
-    const { count, accounts, addresses } = untold;
-    untold = undefined;
+    if (pending === undefined) return;
+    const { count, accounts, addresses } = pending;
+    pending = undefined;
     refill();
     const [address] = addresses;
-    // Who it was is known where it was but one.
+    // The actor is known only if all logins came from one address.
     const actor = addresses.size === 1 && address !== undefined ? { user: null, address } : null;
     const of = accounts.size === 0 ? '' : ` for ${counted(accounts, 'account')}`;
     const many = count === 1 ? ['One more log-in', 'was'] : [`${count} more log-ins`, 'were'];
@@ -81,20 +84,20 @@ export function publishFailedLogins({
   return {
     onRefused({ account, address, reason }) {
       refill();
-      if (untold === undefined && left > 0) {
+      if (pending === undefined && left > 0) {
         publish(
           { user: null, address },
           `A log-in as ${account ?? 'a user that there is not'} was refused: ${reason}.`,
         );
         return;
       }
-      if (untold === undefined) {
-        untold = { count: 0, accounts: new Set(), addresses: new Set() };
+      if (pending === undefined) {
+        pending = { count: 0, accounts: new Set(), addresses: new Set() };
         cancel = after(countedAt + EVERY_MS - now(), tellRest);
       }
-      untold.count += 1;
-      if (account !== null && untold.accounts.size < MOST_COUNTED) untold.accounts.add(account);
-      if (untold.addresses.size < MOST_COUNTED) untold.addresses.add(address);
+      pending.count += 1;
+      if (account !== null && pending.accounts.size < MOST_COUNTED) pending.accounts.add(account);
+      if (pending.addresses.size < MOST_COUNTED) pending.addresses.add(address);
     },
     close: tellRest,
   };

@@ -1,6 +1,7 @@
 /**
- * One log: the last so many records, in a file that is appended to. It is rewritten only when it has grown to twice what is
- * kept, and when it is cleared; so it is bounded, and an entry costs one write of one line.
+ * One log file with the latest records. Entries are appended. The file is rewritten when it has
+ * twice the limit, and when it is cleared. So its size is bounded, and an entry costs one write of
+ * one line.
  */
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -9,7 +10,7 @@ import { errorCode } from '@rackless/daemon/error-code.js';
 import type { Log } from '@rackless/daemon/log.js';
 
 const recordSchema = z.object({
-  /** From 1 on, and never given twice. */
+  /** From 1; never used twice. */
   id: z.number().int().positive(),
   /** ISO 8601, UTC. */
   time: z.string(),
@@ -18,37 +19,37 @@ const recordSchema = z.object({
   severity: z.enum(['OK', 'Warning', 'Critical']),
   message: z.string(),
   origin: z.string(),
-  /** Absent: nobody asked over Redfish. */
+  /** Absent if no Redfish client caused it. */
   actor: z.object({ user: z.string().nullable(), address: z.string() }).optional(),
 });
 
-/** One entry. Never changed. */
+/** An entry; never mutated. */
 export type LogRecord = z.infer<typeof recordSchema>;
 
-/** The first line of a file that was rewritten: what went before is gone, its ids are not given again. */
+/** The first line of a rewritten file: the next id, so that removed ids are not used again. */
 const headSchema = z.object({ next: z.number().int().positive() });
 
-/** Where a log is and how long. */
+/** Options of a log file. */
 export interface LogFileOptions {
   readonly path: string;
-  /** How many records are kept. */
+  /** The most records. */
   readonly limit: number;
   readonly log: Pick<Log, 'warn'>;
-  /** What has to be over before the file is looked at: the removal of one before it. */
+  /** A promise to wait for first: the removal of an earlier file at the same path. */
   readonly after?: Promise<void> | undefined;
 }
 
-/** What is known of the file; `records` are read from it when they are asked for, and can be forgotten. */
+/** The state of the file. `records` are read on demand and can be dropped. */
 interface Known {
   next: number;
-  /** Records in the file. */
+  /** The number of records in the file. */
   lines: number;
   records: readonly LogRecord[] | undefined;
-  /** It ends in the middle of a line: the next one must not be glued to it. */
+  /** Whether the file ends in the middle of a line, so that the next record needs a new line. */
   torn: boolean;
 }
 
-/** What the file holds. */
+/** The content of the file. */
 interface Contents {
   readonly records: readonly LogRecord[];
   readonly head: number;
@@ -56,15 +57,15 @@ interface Contents {
   readonly torn: boolean;
 }
 
-/** One log, appended to and cut when it has grown. */
+/** One log file. */
 export class LogFile {
   readonly #options: LogFileOptions;
   #known: Known | undefined;
   #pending: Omit<LogRecord, 'id'>[] = [];
-  /** The file can not be written: what there is, is in memory alone. */
+  /** The file cannot be written: all records are only in memory. */
   #broken = false;
   #removed = false;
-  /** One thing after the other. */
+  /** Serializes all operations. */
   #turn: Promise<unknown>;
   #flushing = false;
 
@@ -73,18 +74,18 @@ export class LogFile {
     this.#turn = options.after ?? Promise.resolve();
   }
 
-  /** Adds an entry; it is on the disk soon. */
+  /** Adds an entry, which is written soon. */
   append(record: Omit<LogRecord, 'id'>): void {
     if (this.#removed) return;
     this.#pending.push(record);
-    // More than is kept need not be written first.
+    // Entries above the limit need no write.
     if (this.#pending.length > this.#options.limit) this.#pending.shift();
     if (this.#flushing) return;
     this.#flushing = true;
     void this.#inTurn(() => this.#flush());
   }
 
-  /** The entries, oldest first; the same array until one is added. */
+  /** Returns the entries, oldest first; the same array until one is added. */
   read(): Promise<readonly LogRecord[]> {
     return this.#inTurn(async () => {
       await this.#flush();
@@ -92,7 +93,7 @@ export class LogFile {
     });
   }
 
-  /** Forgets all entries. */
+  /** Removes all entries. */
   clear(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#flush();
@@ -101,19 +102,19 @@ export class LogFile {
     });
   }
 
-  /** Deletes the file, and takes nothing any more. */
+  /** Deletes the file and ignores later entries. */
   remove(): Promise<void> {
     this.#removed = true;
     this.#pending = [];
     return this.#inTurn(() => rm(this.#options.path, { force: true }));
   }
 
-  /** Lets go of what can be read again. */
+  /** Frees the records that can be read again. */
   forget(): void {
     if (!this.#broken && this.#known !== undefined) this.#known.records = undefined;
   }
 
-  /** Resolves when everything is on the disk. */
+  /** Resolves when all entries are on the disk. */
   flushed(): Promise<void> {
     return this.#inTurn(() => this.#flush());
   }
@@ -154,14 +155,14 @@ export class LogFile {
     const lines = [{ next: known.next }, ...records].map((line) => `${JSON.stringify(line)}\n`);
     await this.#writing(known, records, async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      // A daemon that is killed in the middle of it leaves the old file or the new one.
+      // If the daemon is killed meanwhile, the old file or the new file remains.
       await writeFile(`${path}.new`, lines.join(''), { mode: 0o600 });
       await rename(`${path}.new`, path);
       known.torn = false;
     });
   }
 
-  /** Writes; where that fails, it is logged once, and the log goes on in memory. */
+  /** Writes. If this fails, logs it once and continues in memory. */
   async #writing(known: Known, added: readonly LogRecord[], write: () => Promise<void>): Promise<void> {
     if (this.#broken) return;
     try {
@@ -208,7 +209,7 @@ export class LogFile {
       else if ('next' in parsed) head = parsed.next;
       else records.push(parsed);
     }
-    // The last line may be half of one: the daemon was killed, or the disk was full.
+    // The last line may be incomplete: the daemon was killed, or the disk was full.
     if (damaged > 0) log.warn(`${path} holds lines that are no entries of a log`, { lines: damaged });
     return { records: this.#latest(records), head, lines: records.length, torn: text !== '' && !text.endsWith('\n') };
   }
@@ -224,7 +225,7 @@ function parseLine(line: string): LogRecord | z.infer<typeof headSchema> | undef
     const record = recordSchema.safeParse(value);
     return record.success ? record.data : headSchema.parse(value);
   } catch {
-    // Counted by the caller.
+    // The caller counts damaged lines.
     return undefined;
   }
 }

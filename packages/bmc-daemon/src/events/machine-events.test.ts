@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { createEventBus, type EventBus } from './event-bus.js';
 import { publishMachineChanges, type MachineEvents } from './machine-events.js';
 
-describe('changes that a driver tells of', () => {
+describe('changes that a driver reports', () => {
   let bus: EventBus;
   let machines: MachineEvents;
   let heard: string[];
@@ -36,7 +36,7 @@ describe('changes that a driver tells of', () => {
       time: new Date(),
     });
 
-  it('of power are told at once, with the reason', () => {
+  it('of power are published at once, with the reason', () => {
     machines.onChange({ ...machine, kind: 'stopped', reason: 'shut down by its guest' });
     machines.onChange({ ...machine, kind: 'crashed' });
     expect(heard).toEqual([
@@ -45,17 +45,17 @@ describe('changes that a driver tells of', () => {
     ]);
   });
 
-  it('of a definition are told once for all that come together', () => {
+  it('of a definition are published once if several come together', () => {
     for (const kind of ['changed', 'media', 'changed', 'changed'] as const) machines.onChange({ ...machine, kind });
     expect(heard).toEqual([]);
     jest.advanceTimersByTime(150);
     expect(heard).toEqual([
-      'ResourceChanged | Systems/u-1 |  | Its definition or its devices are others.',
-      'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was put in or taken out.',
+      'ResourceChanged | Systems/u-1 |  | The definition or the devices of the machine changed.',
+      'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was inserted or ejected.',
     ]);
   });
 
-  it("are not told of beside a client's own, whichever comes first", () => {
+  it("are not published in addition to a client's own event, whichever comes first", () => {
     machines.onChange({ ...machine, kind: 'changed' });
     machines.onChange({ ...machine, kind: 'media' });
     request('/VirtualMedia/Cd');
@@ -68,18 +68,18 @@ describe('changes that a driver tells of', () => {
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
     jest.advanceTimersByTime(1_000);
     expect(heard.slice(2)).toEqual([
-      'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was put in or taken out.',
-      'ResourceChanged | Systems/u-2 |  | Its definition or its devices are others.',
+      'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was inserted or ejected.',
+      'ResourceChanged | Systems/u-2 |  | The definition or the devices of the machine changed.',
     ]);
   });
 
-  it('of a definition are not told once the machine is gone', () => {
+  it('of a definition are not published after the machine is removed', () => {
     for (const kind of ['changed', 'media', 'undefined'] as const) machines.onChange({ ...machine, kind });
     machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
     jest.advanceTimersByTime(1_000);
     expect(heard).toEqual([
       'ResourceRemoved | Systems/u-1 |  | ',
-      'ResourceChanged | Systems/u-2 |  | Its definition or its devices are others.',
+      'ResourceChanged | Systems/u-2 |  | The definition or the devices of the machine changed.',
     ]);
   });
 });

@@ -1,4 +1,4 @@
-/** What a driver tells of the machines, as events. */
+/** Publishes the machine changes that a driver reports. */
 import type { MachineChange, MachineChangeKind } from '../drivers/machine-change.js';
 import type { Severity } from '../redfish/base-registry.js';
 import { resourceEventRegistry, type resourceEventTable } from '../redfish/resource-event-registry.js';
@@ -8,7 +8,7 @@ type Key = keyof typeof resourceEventTable;
 
 interface Meaning {
   readonly key: Key;
-  /** Given the machine's name. */
+  /** Returns the arguments, from the machine's name. */
   readonly args: (name: string) => readonly string[];
   readonly severity?: Severity;
   readonly detail?: string;
@@ -24,32 +24,39 @@ const meanings: Readonly<Record<Exclude<MachineChangeKind, 'changed' | 'media'>,
   stopped: { key: 'ResourcePoweredOff', args: itself },
   shuttingDown: { key: 'ResourcePoweringOff', args: itself },
   paused: { key: 'ResourcePaused', args: itself },
-  resumed: { key: 'ResourceStateChanged', args: (name) => [name, 'Enabled'], detail: 'It goes on.' },
-  suspended: { key: 'ResourceStateChanged', args: (name) => [name, 'StandbyOffline'], detail: 'Its guest sleeps.' },
+  resumed: { key: 'ResourceStateChanged', args: (name) => [name, 'Enabled'], detail: 'The machine resumed.' },
+  suspended: {
+    key: 'ResourceStateChanged',
+    args: (name) => [name, 'StandbyOffline'],
+    detail: 'The guest is suspended.',
+  },
   crashed: { key: 'ResourceStatusChangedCritical', args: (name) => [name, 'Critical'], severity: 'Critical' },
-  rebooted: { key: 'ResourceStateChanged', args: (name) => [name, 'Starting'], detail: 'It was reset.' },
+  rebooted: { key: 'ResourceStateChanged', args: (name) => [name, 'Starting'], detail: 'The machine was reset.' },
 };
 
 export interface MachineEventsOptions {
   readonly events: EventBus;
-  /** How long a change that nobody asked for waits for the request that it may have come from. Default: 500 ms. */
+  /**
+   * How long a change waits for the event of the request that may have caused it. Default: 500 ms.
+   */
   readonly settleMs?: number;
 }
 
-/** The driver's listener, and what stops it. */
+/** The driver's listener, with its close function. */
 export interface MachineEvents {
   readonly onChange: (change: MachineChange) => void;
   close(): void;
 }
 
 /**
- * libvirt tells of every change of a definition, most of which are a client's, whose own event says more. So a `changed` or `media`
- * waits for a moment, and is not published where an event of the same resource comes before the moment is over, or came just now.
- * What comes several times within it is published once.
+ * Creates the listener. libvirt reports every change of a definition, and a client's own event says
+ * more about most of them. So `changed` and `media` wait for a moment. They are dropped if an event
+ * of the same resource came just before or comes meanwhile. Repeated changes within the moment are
+ * published once.
  */
 export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
   const waiting = new Map<string, NodeJS.Timeout>();
-  /** When the last event with somebody's name was published, by key. */
+  /** When the last event with a client was published, by key. */
   const requested = new Map<string, number>();
 
   const forget = (key: string): void => {
@@ -83,16 +90,17 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
       const base = { severity: 'OK', system: uuid, actor: null } as const;
       if (kind === 'changed' || kind === 'media') {
         const event = { ...base, messageId: `${resourceEventRegistry}.ResourceChanged`, messageArgs: [] };
-        if (kind === 'changed') later(uuid, { ...event, origin, detail: 'Its definition or its devices are others.' });
+        if (kind === 'changed')
+          later(uuid, { ...event, origin, detail: 'The definition or the devices of the machine changed.' });
         else
           later(`${uuid} media`, {
             ...event,
             origin: `${origin}/VirtualMedia`,
-            detail: 'An image was put in or taken out.',
+            detail: 'An image was inserted or ejected.',
           });
         return;
       }
-      // What is left to say of a machine that is gone would begin a log for it again.
+      // An event of a removed machine would create its log again.
       if (kind === 'undefined') for (const key of [uuid, `${uuid} media`]) forget(key);
       const { key, args, severity = 'OK', detail } = meanings[kind];
       const sentences = [detail, reason === undefined ? undefined : `${capitalized(reason)}.`];
@@ -114,7 +122,10 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
   };
 }
 
-/** A client's change of anything of a machine explains that its definition has changed; of a drive, also that its image has. */
+/**
+ * Returns the keys that a client's change explains: any change explains a new definition; a change
+ * of a drive also explains a new image.
+ */
 function keysOf(origin: string, system: string): readonly string[] {
   return origin.includes('/VirtualMedia') ? [system, `${system} media`] : [system];
 }

@@ -1,4 +1,7 @@
-/** What a subscriber is told that subscribed at the controller of one machine: of that machine, and of the service itself. */
+/**
+ * Restricts a subscriber to one machine and the service itself, if it subscribed at the machine's
+ * own controller.
+ */
 import { definitionUri } from '../telemetry/report.js';
 import type { EventFilter } from './event-filter.js';
 import type { ReportFilter } from './stream-filter.js';
@@ -16,6 +19,6 @@ export function eventsOf(machine: string | null, wants: EventFilter): EventFilte
 export function reportsOf(machine: string | null, wants: ReportFilter): ReportFilter {
   if (machine === null) return wants;
   const own = definitionUri(machine);
-  // Without a definition it is that of a test, which is nobody's.
+  // A report without a definition is a test report.
   return (definition) => (definition === null || definition === own) && wants(definition);
 }

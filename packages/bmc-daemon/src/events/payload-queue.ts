@@ -1,4 +1,4 @@
-/** What waits for one listener, as the payloads that it is sent: events many at a time, metric reports one by one. */
+/** Queues for one listener: many events per payload, one metric report per payload. */
 import { stringify } from '../redfish/answer.js';
 import type { JsonObject } from '../redfish/json.js';
 import type { ReportMessage } from '../telemetry/report.js';
@@ -6,11 +6,11 @@ import { EventBacklog } from './event-backlog.js';
 import type { EventFeed } from './event-feed.js';
 import { renderEvents, type FeedEvent } from './event-record.js';
 
-/** One payload, taken out of the queue. */
+/** A payload that was taken from the queue. */
 export interface Payload {
-  /** @param context the subscriber's own. */
+  /** @param context the subscriber's context. */
   render(context: string | null): string;
-  /** It could not be delivered: it waits again. */
+  /** Puts the payload back if it was not delivered. */
   putBack(): void;
 }
 
@@ -19,15 +19,15 @@ export interface PayloadQueue {
   take(): Payload;
 }
 
-/** Events that go with one payload. */
+/** The most events in one payload. */
 const MOST_AT_ONCE = 50;
 
-/** Events, and what is said of those that were lost. */
+/** Waiting events, with a report of lost ones. */
 export class EventQueue implements PayloadQueue {
   readonly #feed: Pick<EventFeed, 'lossOf'>;
   readonly #backlog: EventBacklog;
 
-  /** @param limit how many wait at most. */
+  /** @param limit the most waiting events. */
   constructor(feed: Pick<EventFeed, 'lossOf'>, limit: number) {
     this.#feed = feed;
     this.#backlog = new EventBacklog(limit);
@@ -52,8 +52,8 @@ export class EventQueue implements PayloadQueue {
 }
 
 /**
- * Metric reports. A newer one takes the place of one that still waits: who was away wants to know how things are, and what happened
- * in between is in the counters.
+ * Waiting metric reports. A newer report replaces a waiting one of the same definition: a listener
+ * that was away needs the current values, and counters cover the time between.
  */
 export class ReportQueue implements PayloadQueue {
   readonly #waiting = new Map<string, ReportMessage>();
@@ -79,10 +79,13 @@ export class ReportQueue implements PayloadQueue {
   }
 }
 
-/** The text of a body, made once for all who are sent it. */
+/** Cached texts of bodies, shared by all subscribers. */
 const texts = new WeakMap<JsonObject, string>();
 
-/** A MetricReport as it is sent. @param context the subscriber's own. */
+/**
+ * Renders a metric report.
+ * @param context the subscriber's context.
+ */
 function renderReportMessage({ body }: ReportMessage, context: string | null): string {
   const known = texts.get(body);
   const text = known ?? stringify(body);

@@ -4,7 +4,7 @@ import { createEventBus, type ServiceEvent } from './event-bus.js';
 import { publishWrites } from './published-writes.js';
 
 describe('what clients change', () => {
-  it('is an event with the resource, its machine and who did it', () => {
+  it('is an event with the resource, its machine and the client', () => {
     const heard: ServiceEvent[] = [];
     const bus = createEventBus((error) => {
       throw error;

@@ -1,4 +1,4 @@
-/** What clients change, as events: whatever the pipeline carries out, for all resources at once. */
+/** Publishes clients' writes as events, for all resources. */
 import type { Change, ChangeListener } from '../redfish/exchange.js';
 import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
 import { systemOf, type EventBus } from './event-bus.js';
@@ -9,11 +9,12 @@ const keys = {
   removed: 'ResourceRemoved',
 } as const satisfies Readonly<Record<Change['kind'], string>>;
 
-/** Who has a session; undefined where it is none or gone. */
+/** Returns the user of a session; undefined if the session does not exist. */
 export type SessionUser = (id: string) => string | null | undefined;
 
 /**
- * @param sessionUser whoever logs in says so in the body: the request itself comes from nobody.
+ * Creates the pipeline's listener.
+ * @param sessionUser returns a session's user, because a login request itself has no user yet.
  * @returns the pipeline's listener.
  */
 export function publishWrites(

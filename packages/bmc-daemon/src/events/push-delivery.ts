@@ -1,4 +1,4 @@
-/** The delivery of payloads to one listener: in order, one at a time, again where it failed, as its policy says. */
+/** Delivers payloads to one listener: in order, one at a time, with retries as its policy says. */
 import type { EventPost, Listener } from './event-post.js';
 import type { PayloadQueue } from './payload-queue.js';
 
@@ -11,25 +11,25 @@ export const deliveryRetryPolicies = [
 ] as const;
 export type DeliveryRetryPolicy = (typeof deliveryRetryPolicies)[number];
 
-/** Of the EventService, for all its subscriptions. */
+/** The retry settings of the EventService, for all subscriptions. */
 export interface RetrySettings {
-  /** Further attempts after the first, before the policy says what becomes of the subscription. */
+  /** Attempts after the first one, before the policy decides about the subscription. */
   readonly attempts: number;
   readonly intervalMs: number;
 }
 
 export interface PushDeliveryOptions {
-  /** What waits; its owner puts it in, and then tells with {@link PushDelivery.notify}. */
+  /** The queue. Its owner adds payloads and then calls {@link PushDelivery.notify}. */
   readonly queue: PayloadQueue;
   readonly post: EventPost;
-  /** Read anew for each delivery: clients may change them. */
+  /** Called for each delivery, because clients may change the values. */
   readonly listener: () => Listener;
   readonly context: () => string | null;
   readonly policy: () => DeliveryRetryPolicy;
   readonly retries: () => RetrySettings;
-  /** Whether the listener takes what it is sent; told when that changes, with the reason where it does not. */
+  /** Called when the listener starts or stops accepting payloads; null: it accepts them. */
   readonly onHealth: (failure: Error | null) => void;
-  /** The policy says that it is over: for good, or until the client resumes it. */
+  /** Called when the policy ends the delivery, permanently or until a client resumes it. */
   readonly onGivenUp: (end: 'terminate' | 'suspend') => void;
 }
 
@@ -41,7 +41,7 @@ export class PushDelivery {
   readonly #closing = new AbortController();
   #running = false;
   #suspended = false;
-  /** Attempts since the last one that went well, or since the client said to go on. */
+  /** Failed attempts since the last success or since a client resumed the delivery. */
   #failed = 0;
   #isWell = true;
   #timer: NodeJS.Timeout | undefined;
@@ -50,18 +50,18 @@ export class PushDelivery {
     this.#options = options;
   }
 
-  /** There is something in the queue; it is sent when its turn comes. */
+  /** Sends the queue's content when its turn comes. */
   notify(): void {
     this.#pump();
   }
 
-  /** Stops sending. What comes meanwhile is kept, as far as there is room. */
+  /** Stops sending. The queue still stores new payloads, up to its limit. */
   suspend(): void {
     this.#suspended = true;
     this.#stopWaiting();
   }
 
-  /** Goes on, at once. */
+  /** Resumes sending at once. */
   resume(): void {
     this.#suspended = false;
     this.#failed = 0;
@@ -69,7 +69,7 @@ export class PushDelivery {
     this.#pump();
   }
 
-  /** Breaks off what is being sent; nothing is sent any more. */
+  /** Aborts the current delivery and sends nothing more. */
   close(): void {
     clearTimeout(this.#timer);
     this.#closing.abort(new Error('the subscription has ended'));
@@ -84,7 +84,8 @@ export class PushDelivery {
     if (this.#running || this.#suspended || this.#timer !== undefined || this.#isClosed()) return;
     if (this.#options.queue.isEmpty) return;
     this.#running = true;
-    // In the next turn: who publishes is not to render payloads, and what it publishes next goes along.
+    // In the next turn of the event loop, so that the publisher does not render payloads, and its
+    // next events join the same payload.
     setImmediate(() => {
       void this.#send().finally(() => {
         this.#running = false;
@@ -117,7 +118,8 @@ export class PushDelivery {
     const { onHealth, onGivenUp, policy, retries } = this.#options;
     if (this.#isWell) onHealth(error);
     this.#isWell = false;
-    // Suspended by a client while this was on its way: that counts for nothing, and there is nothing to wait for.
+    // A client suspended the delivery meanwhile: the failure does not count, and no retry is
+    // needed.
     if (this.#suspended) return;
     this.#failed += 1;
     const { attempts, intervalMs } = retries();

@@ -1,10 +1,13 @@
-/** `$filter` of a stream of events (DSP0266, Server-Sent Events): the grammar of queries, on the properties of an event. */
+/**
+ * Parses `$filter` of an event stream (DSP0266, Server-Sent Events): the query grammar, applied to
+ * an event's properties.
+ */
 import { parseFilter } from '../redfish/query/filter.js';
 import type { JsonObject } from '../redfish/json.js';
 import { createFilter, everything, isAt, type EventFilter, type EventFormat } from './event-filter.js';
 import { eventTypeOf, withoutVersion, type FeedEvent } from './event-record.js';
 
-/** The properties that a filter may name; what SSEFilterPropertiesSupported shows. */
+/** The properties that a filter may use, as in SSEFilterPropertiesSupported. */
 export const streamFilterProperties = [
   'EventFormatType',
   'EventType',
@@ -16,31 +19,38 @@ export const streamFilterProperties = [
   'SubordinateResources',
 ] as const;
 
-/** Whether metric reports of a definition are wanted, by its URI; null: those of tests. */
+/** Whether metric reports of a definition (a URI) match; null: test reports. */
 export type ReportFilter = (definition: string | null) => boolean;
 
-/** What a stream brings. */
+/** The content of a stream. */
 export interface StreamWants {
-  /** What its subscription shows: MetricReport for a stream that was asked for nothing but those. */
+  /** The format of its subscription: MetricReport if the filter selects only reports. */
   readonly format: EventFormat;
   readonly events: EventFilter;
-  /** Null: none are wanted, whatever they are of. */
+  /** Null: no metric reports. */
   readonly reports: ReportFilter | null;
 }
 
-/** Without a filter: every event. Metric reports come to who asks for them, as they come often (EventDestination, EventFormatType). */
+/**
+ * The content without a filter: every event. Metric reports are frequent, so a client must select
+ * them (EventDestination, EventFormatType).
+ */
 export const everyEvent: StreamWants = { format: 'Event', events: createFilter(everything), reports: null };
 
 /**
- * @param text `(RegistryPrefix eq 'ResourceEvent') and (OriginResource eq '/redfish/v1/Systems/1')`.
- * @throws {FilterSyntaxError} of the query's grammar, or of a property that is none of {@link streamFilterProperties}.
+ * Parses a filter.
+ * @param text `(RegistryPrefix eq 'ResourceEvent') and (OriginResource eq
+ *   '/redfish/v1/Systems/1')`.
+ * @throws {FilterSyntaxError} for invalid grammar, or a property that is not in {@link
+ *   streamFilterProperties}.
  */
 export function parseStreamFilter(text: string): StreamWants {
   const subordinates = /\bSubordinateResources\s+eq\s+true\b/.test(text);
-  // What is no plain equality becomes a property that says whether it holds: a resource may be wanted with all that is below it.
+  // Comparisons that are not plain equality become boolean properties: OriginResource may include
+  // subordinate resources.
   const origins: string[] = [];
   const plain = text
-    // DSP0266 writes the values of these two without quotes.
+    // DSP0266 writes these two values without quotes.
     .replace(/\b(EventFormatType|EventType)(\s+(?:eq|ne)\s+)([A-Za-z]+)\b/g, `$1$2'$3'`)
     .replace(
       /\bMessageId(\s+(?:eq|ne)\s+)'([^']*)'/g,
@@ -56,7 +66,7 @@ export function parseStreamFilter(text: string): StreamWants {
     });
   const names = new Set<string>([...streamFilterProperties, ...origins.map((_, index) => `Origin${index}`)]);
   const passes = parseFilter(plain, names);
-  // A filter that says nothing of them was made for events, whatever it leaves through.
+  // A filter that does not mention reports is for events only.
   const speaksOfReports = /\bMetricReportDefinition\b|\bEventFormatType\b/.test(text);
   const reports: ReportFilter = (definition) =>
     passes({ EventFormatType: 'MetricReport', MetricReportDefinition: definition });

@@ -1,4 +1,6 @@
-/** Who gets events: listeners that clients have named, kept over restarts, and the streams that are open now. */
+/**
+ * Manages the subscribers of events: listeners, which are stored across restarts, and open streams.
+ */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
@@ -23,7 +25,7 @@ import { everyEvent, type StreamWants } from './stream-filter.js';
 
 const strings = z.array(z.string());
 
-/** One listener, as it is kept. */
+/** A stored listener. */
 const pushRecord = z.object({
   id: z.string(),
   context: z.string().nullable(),
@@ -33,13 +35,13 @@ const pushRecord = z.object({
   verifyCertificate: z.boolean(),
   policy: z.enum(deliveryRetryPolicies),
   suspended: z.boolean(),
-  /** Who made it; null where there are no accounts. */
+  /** The user who created it; null without accounts. */
   owner: z.string().nullable(),
-  /** Files of before there were metric reports have neither of these two. */
+  /** Files older than metric reports lack this property and the next one. */
   format: z.enum(eventFormats).default('Event'),
-  /** URIs, canonical; empty: whichever definition a report is of. */
+  /** Canonical URIs; empty: reports of all definitions. */
   reportDefinitions: strings.default([]),
-  /** UUID of the one machine that it is told of; files of before machines had addresses of their own do not have it. */
+  /** UUID of the only machine whose events it receives; null: all. Old files lack it. */
   machine: z.string().nullable().default(null),
   wanted: z.object({
     registryPrefixes: strings,
@@ -55,7 +57,7 @@ const pushRecord = z.object({
 });
 export type PushRecord = z.infer<typeof pushRecord>;
 
-/** What is kept in the state file. */
+/** The content of the state file. */
 export const subscriptionsState = z.object({
   retryAttempts: z.number().int(),
   retryIntervalSeconds: z.number().int(),
@@ -77,25 +79,25 @@ export interface StreamSubscription {
   readonly id: string;
   /** `redfish-sse://192.0.2.1:40112`. */
   readonly destination: string;
-  /** The client's, without its port. */
+  /** The client's address, without its port. */
   readonly address: string;
   readonly owner: string | null;
   readonly format: EventFormat;
-  /** As of a listener. */
+  /** As in a stored listener. */
   readonly machine: string | null;
 }
 
-/** A value; a change makes a new one. */
+/** A subscription; immutable, a change creates a new object. */
 export type Subscription = PushSubscription | StreamSubscription;
 
-/** What a client may change of a listener. */
+/** The properties of a listener that a client may change. */
 export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'verifyCertificate' | 'policy'>>;
 
-/** What a client asks for that opens a stream of events. */
+/** A client's request for an event stream. */
 export interface EventStreamRequest {
   /** Null: every event. */
   readonly wants: StreamWants | null;
-  /** UUID of the one machine that it is told of. Default: of all. */
+  /** UUID of the only machine whose events it receives. Default: all machines. */
   readonly machine?: string;
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;
@@ -113,11 +115,14 @@ export interface RetryChange {
   readonly intervalSeconds?: number;
 }
 
-/** `machine` is null by default: it is told of all. */
+/** A new listener. `machine` is null by default: all machines. */
 export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine'> & Partial<Pick<PushRecord, 'machine'>>;
 
 export interface Subscriptions {
-  /** In the order of their creation, listeners first; the same array until something changes. */
+  /**
+   * Lists subscriptions in the order of creation, listeners first; the same array until something
+   * changes.
+   */
   list(): readonly Subscription[];
   find(id: string): Subscription | undefined;
   /**
@@ -129,29 +134,32 @@ export interface Subscriptions {
   change(id: string, change: PushChange): void;
   suspend(id: string): void;
   resume(id: string): void;
-  /** Ends it; a stream is closed. @returns false where there is none. */
+  /**
+   * Removes a subscription; closes a stream.
+   * @returns false if it does not exist.
+   */
   remove(id: string): boolean;
   /** @throws {RedfishError} EventSubscriptionLimitExceeded. */
   openStream(request: EventStreamRequest): StreamSource;
   readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
   setRetries(change: RetryChange): void;
-  /** Ends what would never end by itself. */
+  /** Closes all streams, which never end by themselves. */
   closeStreams(): void;
-  /** Closes the streams, and sends nothing any more. */
+  /** Closes the streams and stops all deliveries. */
   close(): void;
 }
 
 export interface SubscriptionsOptions {
   readonly feed: EventFeed;
   readonly bus: EventBus;
-  /** Where metric reports come from; undefined: there are none. */
+  /** The source of metric reports; undefined without telemetry. */
   readonly reports: ReportSource | undefined;
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Listeners and streams in all; {@link hasPlace} divides them among the clients. */
+  /** The most listeners and streams in total; {@link hasPlace} divides them among the clients. */
   readonly limit: number;
-  /** Events that wait for one of them at most. */
+  /** The most events that wait for one subscriber. */
   readonly backlog: number;
   readonly keepAliveMs: number;
 }
@@ -169,7 +177,7 @@ interface Stream {
 
 export const subscriptionUri = (id: string): string => `/redfish/v1/EventService/Subscriptions/${id}`;
 
-/** A client without a place may ask again then, in seconds. */
+/** When a rejected client should retry, in seconds. */
 const RETRY_AFTER_S = '30';
 
 /**
@@ -185,10 +193,10 @@ function checkSize(record: NewSubscription): void {
   throw new RedfishError(413, [withDetail(message('PayloadTooLarge'), detail)]);
 }
 
-/** A client that takes nothing for so long does not come back to it. */
+/** A stream whose client reads nothing for this time is closed. */
 const STALLED_MS = 120_000;
 
-/** Takes up the listeners that are kept. */
+/** Opens the subscriptions and starts the stored listeners. */
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { feed, bus, reports, state, post, log, limit } = options;
   const pushes = new Map<string, Push>();
@@ -196,7 +204,10 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   let listed: readonly Subscription[] | undefined;
   let closed = false;
 
-  /** @param without a subscription that is about to end. */
+  /**
+   * Stores all listeners.
+   * @param without a subscription that is about to end.
+   */
   const store = (without?: string): void =>
     state.update((present) => ({
       ...present,
@@ -208,7 +219,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     push.subscription = subscription;
     listed = undefined;
   };
-  /** Changes it on the disk first: where that fails, nothing has changed. */
+  /** Stores a change. If this fails, nothing changes. */
   const keep = (push: Push, change: Partial<PushRecord>): void => {
     const before = push.subscription;
     set(push, { ...before, record: { ...before.record, ...change } });
@@ -282,7 +293,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     listed = undefined;
     return push;
   };
-  /** What is for a listener, as it comes, and the queue that it waits in. */
+  /** Creates the queue of a listener, and the function that fills it. */
   const waiting = (record: PushRecord): { queue: PayloadQueue; listen: (notify: () => void) => () => void } => {
     if (record.format === 'MetricReport') {
       const queue = new ReportQueue();
@@ -319,7 +330,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   const remove = (id: string): boolean => {
     const push = pushes.get(id);
     if (push !== undefined) {
-      // The disk first: if that fails, the subscription goes on.
+      // Update the file first: if this fails, the subscription continues.
       store(id);
       stop(id, push);
       return true;
@@ -414,9 +425,10 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         const subscription = { kind: 'stream', id, destination, address, owner, format, machine } as const;
         streams.set(id, { subscription, close: () => stream.close() });
         listed = undefined;
-        // Which is also the first event that a client sees, and how it knows that the stream is open.
+        // This is also the first event of the stream, which shows the client that the stream is
+        // open.
         tell('ResourceCreated', id, actor);
-        // The client may have gone before anybody listened for it.
+        // The client may have disconnected before the listeners existed.
         if (output.destroyed) stream.close();
       };
     },

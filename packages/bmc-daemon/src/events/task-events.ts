@@ -1,4 +1,4 @@
-/** What becomes of tasks, as events. */
+/** Publishes changes of tasks as events. */
 import { taskEventRegistry, taskEventTable } from '../redfish/task-event-registry.js';
 import { messageSeverity, messageText } from '../redfish/messages.js';
 import { taskUri, type TaskListener, type TaskRecord, type TaskStore } from '../redfish/task-store.js';
@@ -6,20 +6,20 @@ import { systemOf, type Actor, type EventBus } from './event-bus.js';
 
 type Key = keyof typeof taskEventTable;
 
-/** Progress is told of in steps of so many percent: a subscriber is not to be told of every megabyte. */
+/** The step of progress events, in percent, so that subscribers do not receive every change. */
 const STEP_PERCENT = 10;
 
-/** UUIDs of the machines that a task is about; none: it is about the service. */
+/** Returns the UUIDs of a task's machines; empty if the task is about the service. */
 export function machinesOf({ machines, targetUri }: Pick<TaskRecord, 'machines' | 'targetUri'>): readonly string[] {
   if (machines !== undefined) return machines;
   const system = systemOf(targetUri);
   return system === null ? [] : [system];
 }
 
-/** Publishes the changes of the store's tasks from now on. */
+/** Starts publishing the changes of the store's tasks. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
   const listener: TaskListener = ({ before, after }) => {
-    // One that makes room for others has told of its end long ago; a client's DELETE is told of by the pipeline.
+    // A displaced task has already reported its end, and the pipeline reports a client's DELETE.
     if (after === null) return;
     const key = keyOf(before, after);
     if (key === undefined) return;
@@ -31,7 +31,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
       messageArgs: key === 'TaskProgressChanged' ? [id, String(percent)] : [id],
       severity: taskEventTable[key].severity,
       origin: taskUri(id),
-      // The machine's log tells of the tasks that were about it.
+      // So that the machine's log contains its tasks.
       system: others.length === 0 ? system : null,
       actor: actorOf(key, { owner, cancelledBy }),
       time: new Date(),
@@ -41,13 +41,13 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
   tasks.onChange(listener);
 }
 
-/** Who did it: tasks go on and end by themselves. */
+/** Returns the client of an event; most progress and end events have none. */
 function actorOf(key: Key, { owner, cancelledBy }: Pick<TaskRecord, 'owner' | 'cancelledBy'>): Actor | null {
   if (key === 'TaskCancelled') return cancelledBy;
   return key === 'TaskStarted' ? owner : null;
 }
 
-/** @returns undefined where there is nothing to tell. */
+/** Returns the message key for a change; undefined if no event is needed. */
 function keyOf(before: TaskRecord | null, after: TaskRecord): Key | undefined {
   if (before === null) return 'TaskStarted';
   if (before.state !== after.state) {

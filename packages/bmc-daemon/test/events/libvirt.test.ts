@@ -190,8 +190,8 @@ describe('events of QEMU', () => {
     expect(seen().slice(0, 4)).toEqual([
       `'${name}' was powered on.`,
       `'${name}' was paused.`,
-      `'${name}' is now in the state Enabled. It goes on.`,
-      `'${name}' is now in the state Starting. It was reset.`,
+      `'${name}' is now in the state Enabled. The machine resumed.`,
+      `'${name}' is now in the state Starting. The machine was reset.`,
     ]);
     const before = seen().length;
     // Whether the driver is back before the start or after it.
