@@ -1,20 +1,21 @@
-/** What can stand in the way of a change of accounts and roles, in Redfish's words. */
+/** Translates errors of account and role changes to Redfish messages. */
 import { AccountError } from '../auth/accounts.js';
 import { CredentialsError } from '../auth/password-file-writer.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, sentence, withDetail, type Message } from '../redfish/messages.js';
 
-/** What the request is about, for its messages. */
+/** The account or role of the request, which its messages name. */
 export interface AccountSubject {
   readonly user?: string;
   readonly roleId?: string;
 }
 
 /**
- * Carries out a change and tells what is in its way.
- * @throws {RedfishError}
+ * Makes a change and translates its errors.
+ * @throws {RedfishError} 400, 404 or 409 in place of an AccountError or a CredentialsError. Other
+ * errors pass unchanged.
  */
-export async function telling<Result>(
+export async function translateAccountErrors<Result>(
   subject: AccountSubject,
   change: () => Result | Promise<Result>,
 ): Promise<Result> {
@@ -26,13 +27,13 @@ export async function telling<Result>(
 }
 
 function translate(error: unknown, subject: AccountSubject): unknown {
-  if (error instanceof AccountError) return ofAccount(error, subject);
+  if (error instanceof AccountError) return translateAccountError(error, subject);
   if (error instanceof CredentialsError)
     return badRequest(propertyError(error.about === 'user' ? 'UserName' : 'Password', error.message));
   return error;
 }
 
-function ofAccount(error: AccountError, { user = '', roleId = '' }: AccountSubject): RedfishError {
+function translateAccountError(error: AccountError, { user = '', roleId = '' }: AccountSubject): RedfishError {
   switch (error.kind) {
     case 'exists':
       return user === ''

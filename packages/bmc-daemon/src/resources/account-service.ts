@@ -1,10 +1,10 @@
-/** What holds of all accounts: how long passwords are, and what wrong ones lead to. */
+/** The account service: password length, lockout and HTTP Basic authentication of all accounts. */
 import { z } from 'zod';
 import type { AccessSettings } from '../auth/access-state.js';
 import { MAX_PASSWORD_BYTES } from '../auth/bcrypt-password.js';
 import { RedfishError } from '../redfish/errors.js';
 import { about, message } from '../redfish/messages.js';
-import { telling } from './account-faults.js';
+import { translateAccountErrors } from './account-faults.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
@@ -20,7 +20,7 @@ const body = z.strictObject({
   HTTPBasicAuth: z.enum(['Enabled', 'Unadvertised', 'Disabled']).optional(),
 });
 
-/** The properties of a PATCH under the names of the settings; what was not sent is not in it. */
+/** Returns the sent properties of a PATCH under the names of the settings. */
 function changeOf(sent: z.infer<typeof body>): Partial<AccessSettings> {
   const change: { readonly [Key in keyof AccessSettings]?: AccessSettings[Key] | undefined } = {
     lockoutThreshold: sent.AccountLockoutThreshold,
@@ -33,6 +33,7 @@ function changeOf(sent: z.infer<typeof body>): Partial<AccessSettings> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }
 
+/** The account service. Its PATCH changes the settings of all accounts. */
 export const accountService = defineResource({
   entity: 'AccountService',
   odataType: '#AccountService.v1_18_1.AccountService',
@@ -59,7 +60,7 @@ export const accountService = defineResource({
     body,
     apply(settings, sent, { services }) {
       const next = { ...settings, ...changeOf(sent) };
-      // The schema: the count must not outlive the lock.
+      // AccountService schema: the counter reset time must not exceed the lockout duration.
       if (next.lockoutSeconds > 0 && next.lockoutResetSeconds > next.lockoutSeconds)
         throw new RedfishError(400, [
           about(
@@ -67,7 +68,7 @@ export const accountService = defineResource({
             '#/AccountLockoutCounterResetAfter',
           ),
         ]);
-      return telling({}, () => {
+      return translateAccountErrors({}, () => {
         services.access.changeSettings(changeOf(sent));
         return undefined;
       });

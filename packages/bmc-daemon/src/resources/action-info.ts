@@ -1,4 +1,4 @@
-/** ActionInfo: what an action takes, for clients that make a form of it; worked out from the schema of its body. */
+/** ActionInfo: the parameters of an action, derived from the schema of its body. */
 import type { ZodType } from 'zod';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
@@ -6,18 +6,21 @@ import { dataTypeOf, isRequired, shapeOf, wordsOf } from '../redfish/schema-shap
 import { defineResource, type Services } from './services.js';
 
 interface ActionInfoOptions {
-  /** Where it is; the action names it in `@Redfish.ActionInfo`. */
+  /** URI of the ActionInfo, to which `@Redfish.ActionInfo` of the action refers. */
   readonly uri: string;
-  /** `CertificateService.GenerateCSR`. */
+  /** Name of the action, for example `CertificateService.GenerateCSR`. */
   readonly action: string;
   readonly body: ZodType;
-  /** Annotations of the action in place of those that are made of `body`, `KeyUsage@Redfish.AllowableValues`. Default: none. */
+  /**
+   * Annotations that replace those derived from `body`, for example
+   * `KeyUsage@Redfish.AllowableValues`. Default: none.
+   */
   readonly words?: JsonObject;
-  /** Where there is no such action, there is nothing to be told of it. Default: there is. */
+  /** Returns whether the service has the action; if not, the ActionInfo is a 404. Default: true. */
   readonly available?: (services: Services) => boolean;
 }
 
-/** The resource. */
+/** Returns the ActionInfo resource of an action. */
 export function actionInfo({ uri, action, body, words = {}, available = () => true }: ActionInfoOptions) {
   const id = uri.split('/').at(-1) ?? '';
   const parameters = Object.entries(shapeOf(body) ?? {}).map(([name, schema]): JsonObject => {

@@ -1,13 +1,13 @@
-/** The registry of the BIOS attributes: what each is called, what it may be, what it means. */
+/** The registry of the BIOS attributes: their names, types, values and help texts. */
 import type { JsonObject } from '../redfish/resource.js';
 import { vendor } from '../version.js';
 import { biosAttributes, type BiosAttribute } from './bios-attributes.js';
 import type { RegistryFile } from './message-registry.js';
 
-/** What `Bios.AttributeRegistry` names, and the registry's id. */
+/** Id of the registry, which `Bios.AttributeRegistry` names. */
 export const biosRegistryId = 'RacklessBiosAttributeRegistry.v1_0_0';
 
-/** The registry as a file of its own. Bounds that differ from machine to machine are left out. */
+/** The registry file. It omits bounds that differ between machines. */
 export const biosRegistry: RegistryFile = {
   registry: biosRegistryId,
   id: biosRegistryId,

@@ -1,6 +1,6 @@
 /**
- * The BIOS attributes, one table: what each is called, what it may be, and what it is to the machine. The names are those of
- * sushy-tools and of the servers that it was modelled on, so that settings written for either are understood.
+ * The table of BIOS attributes: name, values, and the machine setting behind each of them. The names
+ * are those of sushy-tools and of the servers that it models, so settings files for both work.
  */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../drivers/driver.js';
@@ -11,7 +11,7 @@ interface Described {
   readonly name: string;
   readonly display: string;
   readonly help: string;
-  /** Read by every machine, written by none. */
+  /** Every machine shows the attribute; no client can change it. */
   readonly readOnly?: true;
 }
 
@@ -22,20 +22,20 @@ type Kind =
   | { readonly type: 'String'; readonly maxLength: number }
   | { readonly type: 'Password'; readonly maxLength: number };
 
-/** What an attribute is to the machine; `change` gets a value that is of the attribute's kind. */
+/** Maps an attribute to a setting of the machine. `change` gets a value of the attribute's type. */
 interface Meaning {
   readonly read: (system: SystemSnapshot) => KeptValue | null;
-  /** Absent: it is accepted and nothing is kept of it. */
+  /** Absent: the service accepts the value and does not store it. */
   readonly change?: (value: KeptValue) => SettingsChange;
-  /** What ResetBios makes of a value that is kept. */
+  /** Value after ResetBios, for attributes that have no setting behind them. */
   readonly first?: KeptValue;
 }
 
-/** One attribute. */
+/** A BIOS attribute: description, type, and access to its value. */
 export type BiosAttribute = Described & Kind & Meaning;
 
-/** An attribute that means nothing to a virtual machine and is kept with it. */
-function kept(first: KeptValue, { name, ...described }: Described & Kind): BiosAttribute {
+/** Returns an attribute that is stored in the machine's metadata and has no effect on it. */
+function storedOnly(first: KeptValue, { name, ...described }: Described & Kind): BiosAttribute {
   return {
     name,
     ...described,
@@ -46,14 +46,14 @@ function kept(first: KeptValue, { name, ...described }: Described & Kind): BiosA
 }
 
 const toggle = ['Enabled', 'Disabled'] as const;
-const noEffect = 'Kept with the machine; a virtual machine has nothing that it would change.';
+const noEffect = 'Stored with the machine. It has no effect on a virtual machine.';
 
 /** Every attribute, in the order of the registry. */
 export const biosAttributes: readonly BiosAttribute[] = [
   {
     name: 'BootMode',
     display: 'Boot Mode',
-    help: 'The firmware that the machine boots with: Uefi, or Bios for the legacy one.',
+    help: 'The firmware that the machine boots with: Uefi, or Bios for legacy BIOS.',
     type: 'Enumeration',
     values: ['Uefi', 'Bios'],
     read: ({ firmware }) => (firmware.settings.firmware === 'efi' ? 'Uefi' : 'Bios'),
@@ -62,7 +62,7 @@ export const biosAttributes: readonly BiosAttribute[] = [
   {
     name: 'SecureBootStatus',
     display: 'Secure Boot',
-    help: 'Whether UEFI refuses what is not signed. Its variables are made anew when this changes.',
+    help: 'Whether UEFI rejects unsigned boot loaders. A change resets the UEFI variables.',
     type: 'Enumeration',
     values: toggle,
     read: ({ firmware }) => (firmware.settings.secureBoot === true ? 'Enabled' : 'Disabled'),
@@ -71,7 +71,7 @@ export const biosAttributes: readonly BiosAttribute[] = [
   {
     name: 'NumCores',
     display: 'Number of vCPUs',
-    help: 'How many vCPUs the machine starts with, up to the maximum in its definition.',
+    help: 'The number of vCPUs that the machine starts with, up to the maximum in its definition.',
     type: 'Integer',
     lower: 1,
     upper: ({ firmware }) => firmware.limits.cpuCount,
@@ -91,7 +91,7 @@ export const biosAttributes: readonly BiosAttribute[] = [
   {
     name: 'NicBoot1',
     display: 'Network Boot of the First NIC',
-    help: "Whether the first network interface stands in the machine's own boot order.",
+    help: "Whether the machine's boot order contains its first network interface.",
     type: 'Enumeration',
     values: ['NetworkBoot', 'Disabled'],
     read: ({ firmware }) => (firmware.settings.networkBoot === true ? 'NetworkBoot' : 'Disabled'),
@@ -106,26 +106,26 @@ export const biosAttributes: readonly BiosAttribute[] = [
     maxLength: 64,
     read: ({ sysinfo }) => sysinfo.serial,
   },
-  kept('Enabled', {
+  storedOnly('Enabled', {
     name: 'ProcTurboMode',
     display: 'Turbo Mode',
     help: noEffect,
     type: 'Enumeration',
     values: toggle,
   }),
-  kept('Raid', {
+  storedOnly('Raid', {
     name: 'EmbeddedSata',
     display: 'Embedded SATA',
     help: noEffect,
     type: 'Enumeration',
     values: ['Ata', 'Ahci', 'Raid', 'Off'],
   }),
-  kept('Unspecified', { name: 'L2Cache', display: 'L2 Cache', help: noEffect, type: 'String', maxLength: 16 }),
-  kept(true, { name: 'QuietBoot', display: 'Quiet Boot', help: noEffect, type: 'Boolean' }),
+  storedOnly('Unspecified', { name: 'L2Cache', display: 'L2 Cache', help: noEffect, type: 'String', maxLength: 16 }),
+  storedOnly(true, { name: 'QuietBoot', display: 'Quiet Boot', help: noEffect, type: 'Boolean' }),
   {
     name: 'SysPassword',
     display: 'System Password',
-    help: 'Accepted and not kept: nobody asks for a password at the start of a virtual machine.',
+    help: 'Accepted and not stored. A virtual machine does not ask for a password at its start.',
     type: 'Password',
     maxLength: 32,
     read: () => null,
@@ -136,12 +136,12 @@ const byName: ReadonlyMap<string, BiosAttribute> = new Map(
   biosAttributes.map((attribute) => [attribute.name, attribute]),
 );
 
-/** First values of what is kept, for ResetBios. */
-export const keptFirst: Readonly<Record<string, KeptValue>> = Object.fromEntries(
+/** Values of the stored attributes after ResetBios, by name. */
+export const resetValues: Readonly<Record<string, KeptValue>> = Object.fromEntries(
   biosAttributes.flatMap(({ name, first }) => (first === undefined ? [] : [[name, first]])),
 );
 
-/** `Attributes`: of the definition, or as they will be after the next start. */
+/** Renders `Attributes`: as defined now, or as they will be after the next start. */
 export function renderAttributes(system: SystemSnapshot, when: 'now' | 'next'): JsonObject {
   const { settings, pending } = system.firmware;
   const next = { ...settings, ...pending, kept: { ...settings.kept, ...pending.kept } };
@@ -149,7 +149,9 @@ export function renderAttributes(system: SystemSnapshot, when: 'now' | 'next'): 
   return Object.fromEntries(biosAttributes.map(({ name, read }) => [name, read(shown)]));
 }
 
-/** What a PATCH of the pending attributes may be, for one machine; an attribute that is shown and not named here is read-only. */
+/**
+ * Returns the schema of `Attributes` in a PATCH for a machine. The schema lacks read-only attributes.
+ */
 export function attributesBody(system: SystemSnapshot) {
   const writable = biosAttributes.filter(({ readOnly }) => readOnly !== true);
   return z.strictObject(Object.fromEntries(writable.map((attribute) => [attribute.name, valueOf(attribute, system)])));
@@ -169,7 +171,7 @@ function valueOf(attribute: BiosAttribute, system: SystemSnapshot): z.ZodType<Ke
   }
 }
 
-/** The change of settings that attributes ask for; empty where none of them is kept. */
+/** Returns the settings change for attribute values. Empty if no attribute stores its value. */
 export function settingsChange(attributes: Readonly<Record<string, KeptValue | undefined>>): SettingsChange {
   const changes = Object.entries(attributes).flatMap(([name, value]) =>
     value === undefined ? [] : [byName.get(name)?.change?.(value) ?? {}],
@@ -181,7 +183,7 @@ export function settingsChange(attributes: Readonly<Record<string, KeptValue | u
   };
 }
 
-/** The attribute that each setting of the machine belongs to, by its place in a body. */
+/** Path of the property in a PATCH body, for each setting of the machine. Error messages name it. */
 export const attributeProperties = {
   firmware: 'Attributes/BootMode',
   secureBoot: 'Attributes/SecureBootStatus',

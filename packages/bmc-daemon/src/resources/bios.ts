@@ -1,17 +1,23 @@
 /**
- * The firmware settings of a machine: as they are, and as they will be after the next start. `BIOS` is how sushy-tools spells it, and
- * how old clients have it in their bookmarks.
+ * The firmware settings of a machine: now, and after the next start. The alias `BIOS` is the spelling
+ * of sushy-tools, which older clients use.
  */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../drivers/driver.js';
 import { message, renderMessage, withDetail } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { biosRegistryId } from './attribute-registry.js';
-import { attributeProperties, attributesBody, keptFirst, renderAttributes, settingsChange } from './bios-attributes.js';
+import {
+  attributeProperties,
+  attributesBody,
+  resetValues,
+  renderAttributes,
+  settingsChange,
+} from './bios-attributes.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';
 
-/** The only time: what a definition says, a machine learns when it starts. */
+/** A machine reads its definition when it starts, so changes apply at a reset only. */
 const applyTimes = ['OnReset'] as const;
 
 const bios = defineResource({
@@ -34,7 +40,7 @@ const bios = defineResource({
       body: z.strictObject({}),
       bodyOptional: true,
       run: async ({ uuid }, _body, { services }) => {
-        await services.driver.change(uuid, { resetSettings: keptFirst });
+        await services.driver.change(uuid, { resetSettings: resetValues });
         return undefined;
       },
     },
@@ -42,8 +48,8 @@ const bios = defineResource({
 });
 
 /**
- * DMTF's interoperability validator takes SupportedApplyTimes only in this form (its reading of the array fails always), and the
- * array says nothing more.
+ * Renders `@Redfish.Settings`. SupportedApplyTimes is an annotation because DMTF's interoperability
+ * validator always fails on the array form.
  */
 function renderSettings({ firmware: { failure } }: SystemSnapshot, bios: string): JsonObject {
   const outcome = failure && {
@@ -79,7 +85,7 @@ const biosSettings = defineResource({
           .strictObject({ '@odata.type': z.string().optional(), ApplyTime: z.enum(applyTimes) })
           .optional(),
       }),
-    // Which attributes there are is not told by the annotation.
+    // The names of the attributes are not in the @Redfish.WriteableProperties annotation.
     shape: () => 'all',
     properties: attributeProperties,
     apply: async ({ uuid }, { Attributes: attributes = {} }, { services }) => {
@@ -91,5 +97,5 @@ const biosSettings = defineResource({
   },
 });
 
-/** The settings as they are, and those that wait. */
+/** The current and the pending firmware settings. */
 export const biosResources = [bios, biosSettings];

@@ -1,4 +1,4 @@
-/** A change of `Boot`: override and mode, the machine's own order, and the image that an HTTP boot boots from. */
+/** Changes of `Boot`: override, boot mode, boot order, and the image of an HTTP boot. */
 import { DriverError, type BootChange, type MediaSnapshot, type SystemSnapshot } from '../drivers/driver.js';
 import type { CdChange, SystemChange } from '../drivers/system-change.js';
 import { mergeBootOverride } from '../drivers/boot-override.js';
@@ -12,24 +12,25 @@ import { imageRequest } from './insert-media.js';
 import { trustOf } from './configured-drive.js';
 import type { ResourceSettings, Services } from './services.js';
 
-/** A change of `Boot` in the driver's words, and what the client reads of parts that are left undone. */
+/** A change of `Boot` for the driver, and messages to the client about ignored properties. */
 export interface WantedBoot {
   readonly change: Pick<SystemChange, 'boot' | 'bootOrder' | 'cd'>;
   readonly messages: readonly Message[];
 }
 
 /**
- * Returns the change that a body asks for. The image of an HTTP boot goes into the machine's CD drive and leaves it with the URI.
+ * Returns the change for a body. The image of an HTTP boot is inserted into the machine's CD drive and
+ * ejected when the URI is removed.
  */
 export function wantedBoot(system: SystemSnapshot, body: BootBody, { settings, log }: Services): WantedBoot {
   const ignored = settings.ignoreBootDevice ? ignoredProperties(body) : [];
   const change = bootChange(body, system.boot);
   if (ignored.length > 0) {
     const { firmware } = change;
-    log.warn('boot override left undone: EMULATOR_IGNORE_BOOT_DEVICE is True', { system: system.uuid, ignored });
+    log.warn('boot override ignored: EMULATOR_IGNORE_BOOT_DEVICE is True', { system: system.uuid, ignored });
     return {
       change: firmware === undefined ? {} : { boot: { firmware } },
-      messages: ignored.map((name) => leftUndone(name, `#/Boot/${name}`)),
+      messages: ignored.map((name) => notUpdated(name, `#/Boot/${name}`)),
     };
   }
   const cd = wantedImage(system, body, { change, settings });
@@ -44,8 +45,9 @@ export function wantedBoot(system: SystemSnapshot, body: BootBody, { settings, l
 }
 
 /**
- * Makes a change. A change of the CD drive may take long and become a task: it downloads an image, or waits for an insert.
- * @param context what failures are translated with.
+ * Makes a change. A change of the CD drive can become a task, because it downloads an image or waits
+ * for another insert.
+ * @param context translates errors of the task.
  */
 export async function applyChange(
   system: SystemSnapshot,
@@ -71,7 +73,7 @@ export async function applyChange(
         try {
           await driver.change(system.uuid, change, { onProgress: progress });
         } catch (error) {
-          throw ofDrive(error);
+          throw translateDriveError(error);
         }
         return undefined;
       },
@@ -88,12 +90,12 @@ function wantedImage(
   const after = mergeBootOverride(system.boot, change);
   const wanted = after.target === 'http' ? after.httpUri : undefined;
   const drive = cdDrive(system);
-  const stale = isOf(drive?.image, system.boot.httpUri) && !isOf(drive?.image, after.httpUri);
+  const stale = isFrom(drive?.image, system.boot.httpUri) && !isFrom(drive?.image, after.httpUri);
   const replaces = stale ? (drive?.image ?? undefined) : undefined;
-  if (wanted === undefined || (isOf(drive?.image, wanted) && !stale)) {
+  if (wanted === undefined || (isFrom(drive?.image, wanted) && !stale)) {
     return stale ? { image: null, replaces } : undefined;
   }
-  // The URI as sent may have credentials in it, which are neither stored nor shown.
+  // The sent URI may contain credentials. The service neither stores nor shows them.
   const sent = typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' ? body.HttpBootUri : wanted;
   return { image: imageRequest({ Image: sent }, trustOf(drive, settings.vmediaVerifySsl)), replaces };
 }
@@ -102,22 +104,22 @@ function cdDrive({ media }: SystemSnapshot): MediaSnapshot | undefined {
   return media.find(({ device }: { readonly device: string }) => device === 'cdrom');
 }
 
-/** Whether an image in the drive is that of the URI of an HTTP boot. */
-function isOf(image: string | null | undefined, uri: string | undefined): boolean {
+/** Returns whether the image in the drive comes from the URI of an HTTP boot. */
+function isFrom(image: string | null | undefined, uri: string | undefined): boolean {
   return typeof image === 'string' && uri !== undefined && URL.canParse(uri) && image === storedUrl(new URL(uri));
 }
 
-/** The image is put into the drive, which may hold another: whoever asked for an HTTP boot has not thought of a drive. */
-function ofDrive(error: unknown): unknown {
+/** Explains `mediaInUse` to clients that asked for an HTTP boot and not for an insert. */
+function translateDriveError(error: unknown): unknown {
   if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') return error;
   const why = 'an HTTP boot uses the CD drive of the machine, which holds another image';
   return new DriverError('conflict', `preparing the HTTP boot: ${why}`, { cause: error });
 }
 
-/** What a client reads of a property that EMULATOR_IGNORE_BOOT_DEVICE leaves as it is. */
-export function leftUndone(name: string, pointer = `#/${name}`): Message {
+/** Returns the message for a property that EMULATOR_IGNORE_BOOT_DEVICE leaves unchanged. */
+export function notUpdated(name: string, pointer = `#/${name}`): Message {
   return withDetail(
     about(message('PropertyNotUpdated', name), pointer),
-    'EMULATOR_IGNORE_BOOT_DEVICE is set: the firmware of the machine chooses.',
+    'EMULATOR_IGNORE_BOOT_DEVICE is set, so the firmware of the machine selects the boot device.',
   );
 }

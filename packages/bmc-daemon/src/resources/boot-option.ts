@@ -1,10 +1,10 @@
-/** The devices that a machine can boot from, each with its place in the boot order. */
+/** Boot options: the devices that a machine can boot from. */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../drivers/driver.js';
 import type { BootOptionSnapshot } from '../drivers/firmware-snapshot.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import { leftUndone } from './boot-change.js';
+import { notUpdated } from './boot-change.js';
 import { bootReference, bootSource } from './boot-reference.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -55,12 +55,12 @@ const bootOption = defineResource({
     apply: async ({ system, option }, { BootOptionEnabled: wanted }, { services }) => {
       const { order } = system.boot;
       if (wanted === undefined || wanted === order.includes(option.key)) return undefined;
-      if (services.settings.ignoreBootDevice) return { messages: [leftUndone('BootOptionEnabled')] };
+      if (services.settings.ignoreBootDevice) return { messages: [notUpdated('BootOptionEnabled')] };
       const changed = wanted ? [...order, option.key] : order.filter((key) => key !== option.key);
       if (changed.length === 0) {
-        // Without any the hypervisor takes a disk, so that the last one could not be switched off.
+        // Without boot options the hypervisor boots from a disk, so the last option cannot be disabled.
         const fault = about(message('PropertyValueIncorrect', 'BootOptionEnabled', 'false'), '#/BootOptionEnabled');
-        throw new RedfishError(400, [withDetail(fault, 'It is the only boot option that is enabled.')]);
+        throw new RedfishError(400, [withDetail(fault, 'This is the only enabled boot option.')]);
       }
       await services.driver.change(system.uuid, { bootOrder: changed });
       return undefined;

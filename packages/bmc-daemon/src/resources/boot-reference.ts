@@ -1,8 +1,11 @@
-/** What boot options are called: a kind and a device, `Hdd.vda`, which no other device that comes or goes will change. */
+/**
+ * Names of boot options: kind and device, for example `Hdd.vda`. A name does not change when other
+ * devices are added or removed.
+ */
 import type { BootDevice } from '../drivers/driver.js';
 import type { BootOptionSnapshot, DeviceKey } from '../drivers/firmware-snapshot.js';
 
-/** DMTF's BootSource of a kind of device. */
+/** DMTF's BootSource for each kind of device. */
 export const bootSource = {
   network: 'Pxe',
   cdrom: 'Cd',
@@ -12,15 +15,16 @@ export const bootSource = {
 } as const satisfies Readonly<Record<BootDevice, string>>;
 
 /**
- * `BootOptionReference`, and the last segment of the option's URI: `Hdd.vda`, `Pxe.525400123456`. UEFI's own `Boot####` are numbers
- * that the firmware gives within the guest, where this service does not see them; to make some up could name another device there.
+ * Returns the `BootOptionReference`, which is also the last segment of the option's URI: `Hdd.vda`,
+ * `Pxe.525400123456`. It is not UEFI's `Boot####`: the firmware assigns those numbers inside the guest,
+ * so a number from this service could belong to another device there.
  */
 export function bootReference({ key, kind }: BootOptionSnapshot): string {
   const device = key.slice(key.indexOf(':') + 1);
   return `${kind === null ? 'Device' : bootSource[kind]}.${device.replaceAll(':', '').replaceAll(/[^\w-]/g, '-')}`;
 }
 
-/** The device of a name as a client spells it, in any case. */
+/** Returns the device of a boot option. Ignores the case of its name. */
 export function optionOf(options: ReadonlyMap<string, DeviceKey>, name: string): DeviceKey | undefined {
   const wanted = name.toLowerCase();
   return options.get(name) ?? [...options].find(([known]) => known.toLowerCase() === wanted)?.[1];

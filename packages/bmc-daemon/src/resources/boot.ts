@@ -1,4 +1,4 @@
-/** The `Boot` object of a ComputerSystem, both ways between DMTF's words and the hypervisor's. */
+/** Translates the `Boot` object of a ComputerSystem between DMTF's terms and the driver's. */
 import { z } from 'zod';
 import type {
   BootChange,
@@ -18,7 +18,7 @@ import { bootReference, bootSource, optionOf } from './boot-reference.js';
 import { LONGEST_URL } from './insert-media.js';
 import { reference } from './reference.js';
 
-/** Those that need no device of their own. The last three are UEFI's. */
+/** Targets that are not a kind of device. The last three need UEFI. */
 const otherTargets = {
   none: 'None',
   path: 'UefiTarget',
@@ -44,7 +44,7 @@ const enabledIn = {
 
 const modeIn = { UEFI: 'efi', Legacy: 'bios' } as const satisfies Readonly<Record<string, FirmwareType>>;
 
-/** What is refused of a change, by the names that it has in the body of a PATCH. */
+/** Paths of the properties in a PATCH body, for errors of the driver. */
 export const bootProperties: PropertyNames = {
   bootTarget: 'Boot/BootSourceOverrideTarget',
   firmware: 'Boot/BootSourceOverrideMode',
@@ -52,17 +52,17 @@ export const bootProperties: PropertyNames = {
   image: 'Boot/HttpBootUri',
 };
 
-/** What of a machine its `Boot` is about. */
+/** The fields of a machine that `Boot` shows. */
 type Bootable = Pick<SystemSnapshot, 'boot' | 'architecture'>;
 
-/** Only x86 has a legacy BIOS. */
+/** Returns the boot modes of an architecture. Only x86 has a legacy BIOS. */
 function allowableModes(architecture: string): readonly (keyof typeof modeIn)[] {
   return /^(x86_64|i686)$/.test(architecture) ? ['UEFI', 'Legacy'] : ['UEFI'];
 }
 
 /**
- * What a PATCH may say of the `Boot` of a machine. A target that the machine has no device for is a fault that names those it has,
- * and so is a device that is none of its boot options.
+ * Returns the schema of `Boot` in a PATCH for a machine. If the machine lacks the device of a target or
+ * of a boot option, the error lists the valid values.
  */
 export const bootBody = ({ boot, architecture }: Bootable) =>
   z
@@ -100,10 +100,10 @@ export const bootBody = ({ boot, architecture }: Bootable) =>
       }
     });
 
-/** The body with its values in the driver's words. */
+/** A valid body with its values in the driver's terms. */
 export type BootBody = z.output<ReturnType<typeof bootBody>>;
 
-/** What can not be had together, or with what the machine is. */
+/** Returns contradictions within a body, and between the body and the machine. */
 function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof BootBody; fault: Message }[] {
   const target = body.BootSourceOverrideTarget ?? boot.target;
   const efi =
@@ -115,11 +115,11 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
   if (isUefiTarget(body.BootSourceOverrideTarget) && !efi) {
     conflict('BootSourceOverrideTarget', 'BootSourceOverrideMode', 'The machine boots by legacy BIOS.');
   }
-  // It would be kept and not shown.
+  // Legacy BIOS does not show the property, so a stored value would be invisible.
   if (typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' && !efi) {
     conflict('HttpBootUri', 'BootSourceOverrideMode', 'The machine boots by legacy BIOS.');
   }
-  // What a target does not use would be shown and mean nothing.
+  // A value that the target does not use would be shown without having an effect.
   if (body.UefiTargetBootSourceOverride !== undefined && target !== 'path') {
     conflict('UefiTargetBootSourceOverride', 'BootSourceOverrideTarget', 'It is used with UefiTarget.');
   }
@@ -137,7 +137,7 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
   return faults;
 }
 
-/** `Boot`, with the allowable values of this machine. @param self URI of the system. */
+/** Renders `Boot` with the allowable values of the machine. @param self URI of the system. */
 export function renderBoot({ boot, architecture }: Bootable, self: string): JsonObject {
   const { option, httpUri } = boot;
   const next = boot.target === 'next' ? boot.options.find(({ key }) => key === option) : undefined;
@@ -158,8 +158,9 @@ export function renderBoot({ boot, architecture }: Bootable, self: string): Json
 }
 
 /**
- * The devices that the machine has, and where it has UEFI its ways to name one device or an image. `None` is accepted, too, and not
- * listed: the specification's list has devices only, and the clients that send None (to end an override) do not look it up.
+ * Returns the device kinds of the machine and, with UEFI, the UEFI targets. `None` is accepted but not
+ * listed: the contract lists devices only, and clients that send None to end an override do not read
+ * the list.
  */
 function allowableTargets(boot: BootSnapshot): readonly string[] {
   const devices = boot.available.map((device) => bootSource[device]);
@@ -167,16 +168,16 @@ function allowableTargets(boot: BootSnapshot): readonly string[] {
 }
 
 /**
- * What the client wants of override and mode, in the driver's words; `BootOrder` is a matter of its own. Of a URI the credentials are
- * left out: it is stored, and shown.
+ * Returns the change of override and mode for the driver. The caller applies `BootOrder` itself. The
+ * HTTP URI loses its credentials, because it is stored and shown.
  */
 export function bootChange(body: BootBody, boot: BootSnapshot): BootChange {
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled, BootSourceOverrideMode: mode } = body;
   const { UefiTargetBootSourceOverride: path, BootNext: next, HttpBootUri: httpUri } = body;
-  // UefiTarget without a path: the one that is shown.
+  // UefiTarget without a path selects the path that the resource shows.
   const shown = target === 'path' && boot.target !== 'path' ? boot.order[0] : undefined;
   const option = path ?? next ?? shown;
-  // UEFI's BootNext is for one boot, whatever held before.
+  // UEFI's BootNext is always for one boot.
   const once = target === 'next' && enabled === undefined ? 'once' : undefined;
   return {
     ...(target === undefined ? {} : { target }),
@@ -186,7 +187,7 @@ export function bootChange(body: BootBody, boot: BootSnapshot): BootChange {
     ...(httpUri === undefined
       ? {}
       : { httpUri: httpUri === '' || httpUri === null ? null : storedUrl(new URL(httpUri)) }),
-    // Setting BootNext to null ends what it asked for.
+    // Null ends the override of BootNext.
     ...(next === null && boot.target === 'next' && target === undefined ? { target: 'none' as const } : {}),
     ...(mode === undefined ? {} : { firmware: modeIn[mode] }),
   };
@@ -211,7 +212,7 @@ function namedOptions({ options }: BootSnapshot): Options {
   return new Map(options.map((option) => [bootReference(option), option.key]));
 }
 
-/** The device that a body names, or a fault that lists those there are. */
+/** Returns the device of a name. If the machine lacks it, reports an error with the valid names. */
 function named(options: Options, name: string, context: z.RefinementCtx): DeviceKey {
   const key = optionOf(options, name);
   if (key !== undefined) return key;
@@ -228,7 +229,7 @@ const overrideProperties = [
   'BootOrder',
 ] as const satisfies readonly (keyof BootBody)[];
 
-/** The properties of a PATCH that EMULATOR_IGNORE_BOOT_DEVICE leaves undone; the boot mode is not one of them. */
+/** Returns the properties of a PATCH that EMULATOR_IGNORE_BOOT_DEVICE ignores. It applies the boot mode. */
 export function ignoredProperties(body: BootBody): readonly (keyof BootBody)[] {
   return overrideProperties.filter((name) => body[name] !== undefined);
 }

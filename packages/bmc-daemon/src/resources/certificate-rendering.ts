@@ -1,26 +1,26 @@
-/** How DMTF's Certificate shows a certificate and its chain, whatever it is for. */
+/** Renders certificates of any usage as DMTF's Certificate. */
 import type { X509Certificate } from 'node:crypto';
 import { readExtensions, type CertificateExtensions } from '../certificates/extensions.js';
 import { pemOf } from '../certificates/pem.js';
 import type { JsonObject } from '../redfish/resource.js';
 
-/** The types of certificate that are taken: one, or one with those that it was issued by. */
+/** Accepted certificate types: a single certificate, or a chain. */
 export const certificateTypes = ['PEM', 'PEMchain'] as const;
 
-/** What is shown. */
+/** The data that {@link renderCertificate} shows. */
 export interface CertificateView {
-  /** The certificate that it is about first; never empty. */
+  /** Leaf certificate first; never empty. */
   readonly chain: readonly [X509Certificate, ...X509Certificate[]];
   readonly extensions: CertificateExtensions;
 }
 
-/** Reads what there is to show; null for an empty chain. */
+/** Reads the extensions of the leaf certificate. Returns null for an empty chain. */
 export async function viewCertificate([first, ...others]: readonly X509Certificate[]): Promise<CertificateView | null> {
   if (first === undefined) return null;
   return { chain: [first, ...others], extensions: await readExtensions(first) };
 }
 
-/** All of the resource but Id and Name. Of a chain it is about the first one. */
+/** Renders all properties except Id and Name. They describe the leaf certificate of the chain. */
 export function renderCertificate({ chain, extensions }: CertificateView): JsonObject {
   const [first, ...others] = chain;
   const { keyUsage, alternativeNames, signatureAlgorithm } = extensions;
@@ -42,8 +42,8 @@ export function renderCertificate({ chain, extensions }: CertificateView): JsonO
   };
 }
 
-/** DMTF's names of what a distinguished name is made of, and where more than one goes. */
-const parts: Readonly<Record<string, readonly [first: string, more?: string]>> = {
+/** DMTF's property for each attribute of a distinguished name; `more` is the list for further values. */
+const nameProperties: Readonly<Record<string, readonly [first: string, more?: string]>> = {
   CN: ['CommonName', 'AdditionalCommonNames'],
   O: ['Organization'],
   OU: ['OrganizationalUnit', 'AdditionalOrganizationalUnits'],
@@ -53,12 +53,12 @@ const parts: Readonly<Record<string, readonly [first: string, more?: string]>> =
   emailAddress: ['Email'],
 };
 
-/** Node gives a line for each part, `CN=…`; undefined for a name without parts. */
+/** Parses a distinguished name of Node: a line for each attribute, `CN=…`; undefined if it is empty. */
 function identifier(name: string | undefined): JsonObject {
   const found: Record<string, string> = {};
   const further: Record<string, string[]> = {};
   for (const [, key = '', value = ''] of (name ?? '').matchAll(/^([^=\n]+)=(.+)$/gm)) {
-    const [first, more] = parts[key] ?? [];
+    const [first, more] = nameProperties[key] ?? [];
     if (first === undefined) continue;
     if (!(first in found)) found[first] = value;
     else if (more !== undefined) (further[more] ??= []).push(value);
@@ -66,7 +66,7 @@ function identifier(name: string | undefined): JsonObject {
   return { ...found, ...further };
 }
 
-/** OpenSSL's `Nov 20 17:00:00 2026 GMT` as DMTF's date-time. */
+/** Converts OpenSSL's `Nov 20 17:00:00 2026 GMT` to DMTF's date-time. */
 function dateOf(text: string): string {
   return new Date(text).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -1,4 +1,4 @@
-/** The certificate service: where certificates are, requests for new ones, and their replacement. */
+/** The certificate service: locations of certificates, signing requests and replacement. */
 import { z } from 'zod';
 import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
 import { RedfishError } from '../redfish/errors.js';
@@ -18,7 +18,12 @@ import { drivesOf } from './configured-drive.js';
 import { inOrder } from './members.js';
 import { reference } from './reference.js';
 import { defineResource, type Services } from './services.js';
-import { refuseCollection, signingRequestBody, signingRequestOf, signingRequestWords } from './signing-request-body.js';
+import {
+  refuseCollection,
+  signingRequestBody,
+  signingRequestOf,
+  signingRequestAnnotations,
+} from './signing-request-body.js';
 
 const serviceUri = '/redfish/v1/CertificateService';
 const generateAction = 'CertificateService.GenerateCSR';
@@ -41,10 +46,10 @@ const certificateService = defineResource({
   actions: {
     '#CertificateService.GenerateCSR': {
       body: signingRequestBody,
-      // A request is for the certificate of HTTPS: there is no other whose key would be here.
+      // The service has only the private key of its HTTPS certificate.
       available: ({ certificate }) => certificate !== null,
       parameters: (): JsonObject => ({
-        ...signingRequestWords,
+        ...signingRequestAnnotations,
         '@Redfish.ActionInfo': `${serviceUri}/GenerateCSRActionInfo`,
       }),
       summary: ({ CommonName }) => CommonName,
@@ -53,10 +58,10 @@ const certificateService = defineResource({
         if (collection === null || certificate === null)
           throw refuseCollection(body.CertificateCollection['@odata.id']);
         const request = signingRequestOf(body);
-        // A long RSA key takes as long as it takes.
+        // The generation of a long RSA key can take minutes.
         return runLongOperation(
           {
-            name: `Make a key and a signing request for ${body.CommonName}`,
+            name: `Create a key and a signing request for ${body.CommonName}`,
             requester,
             context: { action: generateAction, body, path: `${serviceUri}/Actions/${generateAction}` },
             run: async () => {
@@ -87,18 +92,21 @@ const certificateService = defineResource({
         const location = await replaceDriveCertificate(uri, body, services, replaceAction);
         if (location !== null) return { changed: { location } };
         const fault = message('ActionParameterValueFormatError', uri, 'CertificateUri', replaceAction);
-        const detail = 'It has to be one of the CertificateLocations of this service.';
+        const detail = 'The URI must be in CertificateLocations of this service.';
         throw new RedfishError(400, [about(withDetail(fault, detail), '#/CertificateUri')]);
       },
     },
   },
 });
 
-/** UUID of the machine whose manager's certificates a URI names; null: it names something else, or a machine that is not there. */
+/**
+ * Returns the UUID of the machine if a URI is the HTTPS certificate collection of its manager. Returns
+ * null for any other URI and for an unknown machine.
+ */
 async function httpsManagerOf(uri: string, { driver }: Services): Promise<string | null> {
   const [, id] = /^\/redfish\/v1\/Managers\/([^/]+)\/NetworkProtocol\/HTTPS\/Certificates\/?$/.exec(uri) ?? [];
   if (id === undefined) return null;
-  const machine = await ifThere(driver.getSystem(unescaped(id)));
+  const machine = await ifExists(driver.getSystem(unescaped(id)));
   return machine?.uuid ?? null;
 }
 
@@ -106,13 +114,13 @@ function unescaped(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // A name with a lone percent sign is nobody's.
+    // No machine has a name with an invalid percent escape.
     return segment;
   }
 }
 
-/** Undefined for a machine that is not there, or not any more. */
-async function ifThere(machine: Promise<SystemSnapshot>): Promise<SystemSnapshot | undefined> {
+/** Returns undefined for a machine that does not exist. */
+async function ifExists(machine: Promise<SystemSnapshot>): Promise<SystemSnapshot | undefined> {
   try {
     return await machine;
   } catch (error) {
@@ -127,7 +135,7 @@ const certificateLocations = defineResource({
   uri: '/redfish/v1/CertificateService/CertificateLocations',
   load: async ({ services: { driver, serverCertificate, settings } }) => {
     const machines = inOrder(await driver.listSystems(), 'ascending');
-    const read = await Promise.all(machines.map(({ uuid }) => ifThere(driver.getSystem(uuid))));
+    const read = await Promise.all(machines.map(({ uuid }) => ifExists(driver.getSystem(uuid))));
     const systems = read.filter((system) => system !== undefined);
     return [
       ...(serverCertificate === null ? [] : systems.map(({ uuid }) => httpsCertificateUri(uuid))),
@@ -151,7 +159,7 @@ const generateInfo = actionInfo({
   uri: '/redfish/v1/CertificateService/GenerateCSRActionInfo',
   action: generateAction,
   body: signingRequestBody,
-  words: signingRequestWords,
+  words: signingRequestAnnotations,
   available: ({ serverCertificate }) => serverCertificate !== null,
 });
 
@@ -161,5 +169,5 @@ const replaceInfo = actionInfo({
   body: replacement,
 });
 
-/** The certificate service, what its actions take, and the places of certificates. */
+/** The certificate service, the ActionInfo of its actions, and the certificate locations. */
 export const certificateServiceResources = [certificateService, generateInfo, replaceInfo, certificateLocations];

@@ -1,4 +1,4 @@
-/** Certificates that are trusted for the images of one drive, beside those that are trusted for all. */
+/** Certificates that the service trusts for images of one drive, in addition to the system's. */
 import type { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { PemError, pemOf, readPem } from '../certificates/pem.js';
@@ -9,15 +9,15 @@ import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { loadMediaDrive } from './virtual-media.js';
 
-/** They stand in the machine's definition. */
+/** The machine's definition stores the certificates, so their number and size are limited. */
 const MOST_CERTIFICATES = 8;
 const LONGEST_PEM = 32_768;
 
-/** The certificates of a PEM text; none where one of them is none, or where something else stands in it. */
+/** Returns the certificates of a PEM text. Empty if the text contains anything else. */
 function certificatesOf(pem: string): readonly X509Certificate[] {
   try {
     const { certificates, keys } = readPem(pem);
-    // Whoever sends a private key by mistake must not find it shown.
+    // A private key that a client sends by mistake must not be stored and shown.
     return keys.length === 0 ? certificates : [];
   } catch (error) {
     if (error instanceof PemError) return [];
@@ -25,7 +25,7 @@ function certificatesOf(pem: string): readonly X509Certificate[] {
   }
 }
 
-const certificatesAlone = 'It has to be one certificate or more in PEM, and nothing else.';
+const certificatesAlone = 'The text must contain one or more certificates in PEM, and nothing else.';
 
 const newCertificate = z.strictObject({
   CertificateString: z
@@ -53,7 +53,7 @@ const collection = defineResource({
   post: {
     body: newCertificate,
     async run({ system, id, drive }, { CertificateString }, { services }) {
-      // Written anew: what else a file may hold between its certificates is neither kept nor shown.
+      // Encoding the certificates again drops comments between them.
       const pem = pemOf(certificatesOf(CertificateString));
       let number = '';
       await services.driver.setMedia(system.uuid, drive.device, (present) => {
@@ -77,7 +77,7 @@ const member = defineResource({
     const certificate = drive.certificates.find(({ id }) => id === params.certificateId);
     if (certificate === undefined) throw refuse('ResourceNotFound', 'Certificate', params.certificateId);
     const view = await viewCertificate(certificatesOf(certificate.pem));
-    // It was judged when it came; only metadata that somebody has edited by hand comes here.
+    // POST validates certificates, so only manually edited metadata leads here.
     if (view === null) throw new RedfishError(500, [about(message('InternalError'))]);
     return { system, drive, certificate, view };
   },
@@ -93,11 +93,11 @@ const member = defineResource({
 });
 
 /**
- * Puts another certificate in the place of one that a drive has.
- * @param uri of that one, without a slash at its end.
- * @param action whose parameters they are.
- * @returns its URI as it is spelled; null: it is the URI of no such certificate.
- * @throws {RedfishError} 400 where it is no certificate.
+ * Replaces a certificate of a drive.
+ * @param uri of the certificate to replace, without a trailing slash.
+ * @param action name of the action, for error messages.
+ * @returns canonical URI of the certificate; null if `uri` is not a certificate of a drive.
+ * @throws {RedfishError} 400 if the new text is not a certificate.
  */
 export async function replaceDriveCertificate(
   uri: string,
@@ -122,5 +122,5 @@ export async function replaceDriveCertificate(
   return `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates/${certificateId}`;
 }
 
-/** Certificates and their collection, under systems. */
+/** The certificates of the drives of systems, and their collection. */
 export const certificateResources = [collection, member];

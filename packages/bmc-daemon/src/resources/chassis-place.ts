@@ -1,6 +1,6 @@
 /**
- * Where a machine stands: in a chassis of its own, or, where EMULATOR_CHASSIS names any, in the first of those, which all machines
- * share.
+ * Finds the chassis of a machine. Without EMULATOR_CHASSIS each machine has its own chassis. With it,
+ * all machines share the first configured chassis.
  */
 import type { IndicatorState, SystemRef, SystemSnapshot } from '../drivers/driver.js';
 import type { SystemChange } from '../drivers/system-change.js';
@@ -10,46 +10,46 @@ import { inOrder } from './members.js';
 import { reference } from './reference.js';
 import type { ResourceSettings, Services } from './services.js';
 
-/** A chassis and who is in it. */
+/** A chassis and its machines. */
 export interface ChassisEntity {
   /** Canonical UUID, which is the id. */
   readonly uuid: string;
   readonly name: string;
-  /** The machine whose own chassis it is; null for a shared one. */
+  /** The machine of the chassis; null for a shared chassis. */
   readonly system: SystemSnapshot | null;
   /** By UUID, ascending. */
   readonly machines: readonly SystemRef[];
   readonly indicator: IndicatorState;
 }
 
-/** The chassis of a machine, as a link. @param uuid the machine's. */
+/** Returns a link to the chassis of a machine. @param uuid of the machine. */
 export function chassisReference(uuid: string, { chassis }: Pick<ResourceSettings, 'chassis'>) {
   return reference(`/redfish/v1/Chassis/${chassis[0]?.UUID ?? uuid}`);
 }
 
-/** All chassis by their ids; the same list again as long as none comes or goes. */
+/** Lists all chassis. Returns the same object until a chassis is added or removed. */
 export async function listChassis({ driver, settings }: Services): Promise<readonly Pick<SystemRef, 'uuid'>[]> {
   if (settings.chassis.length > 0) return settings.chassis.map(({ UUID }) => ({ uuid: UUID }));
   return inOrder(await driver.listSystems(), 'ascending');
 }
 
-/** What was made of a machine's snapshot: the same object again says that nothing changed. */
-const own = new WeakMap<SystemSnapshot, ChassisEntity>();
+/** Caches the chassis of each snapshot: an unchanged machine gives the same object. */
+const ofSystem = new WeakMap<SystemSnapshot, ChassisEntity>();
 
 /**
- * A chassis by its UUID, or as sushy-tools has it by its id or name.
+ * Loads a chassis by its UUID or, as in sushy-tools, by its id or name.
  * @throws {RedfishError} 404. @throws {DriverError} notFound, unavailable.
  */
 export async function loadChassis(id: string, services: Services): Promise<ChassisEntity> {
   const { chassis } = services.settings;
   if (chassis.length > 0) return await loadShared(id, services);
   const system = await services.driver.getSystem(id);
-  const known = own.get(system);
+  const known = ofSystem.get(system);
   if (known !== undefined) return known;
   const { uuid, name } = system;
   const indicator = indicatorOf(system, services.settings);
   const entity = { uuid, name: `${name} Chassis`, system, machines: [{ uuid, name }], indicator };
-  own.set(system, entity);
+  ofSystem.set(system, entity);
   return entity;
 }
 
@@ -71,8 +71,9 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
 }
 
 /**
- * Sets the indicator of a chassis, and what else a change says of the machine whose chassis it is: both have the same UUID.
- * @throws {DriverError} of the driver. @throws {Error} where the service can not keep that of a shared one.
+ * Changes a chassis. A machine's own chassis has the UUID of the machine, so the driver makes the
+ * change. A shared chassis has an indicator only, which the service stores.
+ * @throws {DriverError} of the driver. @throws {StateFileError} if the service cannot store the indicator.
  */
 export async function changeChassis(
   { uuid, system }: ChassisEntity,

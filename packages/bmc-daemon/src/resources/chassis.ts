@@ -1,4 +1,4 @@
-/** A chassis for every machine, or those of EMULATOR_CHASSIS: chassis-place.ts. */
+/** The chassis of the machines, or those of EMULATOR_CHASSIS. See chassis-place.ts. */
 import { z } from 'zod';
 import { vendor, version } from '../version.js';
 import { listChassis, loadChassis, changeChassis } from './chassis-place.js';
@@ -32,7 +32,7 @@ const chassis = defineResource({
     Id: uuid,
     UUID: uuid,
     Name: name,
-    // What a machine stands in has no shape; what the configuration names is, as in sushy-tools, something that holds several.
+    // A virtual chassis has no shape. A configured chassis is an enclosure, as in sushy-tools.
     ChassisType: system === null ? 'Enclosure' : 'Other',
     Manufacturer: system?.sysinfo.manufacturer ?? vendor,
     Model: system?.sysinfo.product ?? `${vendor} ${version}`,
@@ -58,7 +58,7 @@ const chassis = defineResource({
     },
   }),
   patch: {
-    // What a machine stands in has its tag; nobody keeps one for what the configuration names.
+    // The tag is stored with the machine, so a configured chassis has no tag.
     body: ({ system }): z.ZodType<z.infer<typeof chassisBody>> =>
       system === null ? chassisBody.omit({ AssetTag: true }) : chassisBody,
     shape: ({ system }) => (system === null ? 'without AssetTag' : 'all'),

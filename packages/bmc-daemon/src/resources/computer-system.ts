@@ -1,4 +1,4 @@
-/** A virtual machine as a server: what it is, how it boots, and its power. */
+/** ComputerSystem: properties, boot and power of a virtual machine. */
 import { z } from 'zod';
 import { DriverError, type PowerAction, type SystemSnapshot } from '../drivers/driver.js';
 import type { SystemChange } from '../drivers/system-change.js';
@@ -22,7 +22,7 @@ import { defineResource, type Services } from './services.js';
 import { summaryMetrics } from './summary-metrics.js';
 import { enabledWithParts, powerState, systemStatus } from './status.js';
 
-/** The reset types in the specification's order, then the others of DMTF's; each with what it is for the hypervisor. */
+/** Driver action for each reset type: types of the contract first, then further types of DMTF. */
 const resetTypes = {
   On: 'create',
   ForceOff: 'destroy',
@@ -35,7 +35,7 @@ const resetTypes = {
   PushPowerButton: 'pressButton',
   Pause: 'suspend',
   Resume: 'resume',
-  // DMTF's words for it: the state is written to disk, and the power goes off.
+  // DMTF: writes the state to disk and switches the power off.
   Suspend: 'pmSuspend',
 } as const satisfies Readonly<Record<string, PowerAction>>;
 
@@ -107,17 +107,17 @@ const fullBody = (system: SystemSnapshot) =>
     Boot: bootBody(system).optional(),
     ...indicatorBody,
     ...assetTagBody,
-    // LastState is not offered: libvirt remembers what is to start, and not what ran.
+    // No LastState: libvirt stores which machines to start, and not which machines ran.
     PowerRestorePolicy: z.enum(powerRestorePolicies).optional(),
   });
 
-/** What a PATCH takes: no policy where the hypervisor has no such thing for this machine. */
+/** Returns the schema of a PATCH. It omits PowerRestorePolicy if the machine has no autostart. */
 function patchBody(system: SystemSnapshot): z.ZodType<z.infer<ReturnType<typeof fullBody>>> {
   const body = fullBody(system);
   return system.autostart === undefined ? body.omit({ PowerRestorePolicy: true }) : body;
 }
 
-/** Makes every part of a PATCH, or none. */
+/** Applies a PATCH as one change of the machine: all properties or none. */
 async function applySystem(
   system: SystemSnapshot,
   body: z.infer<ReturnType<typeof fullBody>>,
@@ -175,7 +175,7 @@ function renderSystem(system: SystemSnapshot, { self, services, metrics }: Syste
         }),
     Boot: renderBoot(system, self),
     ProcessorSummary: {
-      // The specification counts CPUs as the guest does, where DMTF counts packages; the members are packages.
+      // The contract counts CPUs of the guest. DMTF counts packages, as the members of Processors do.
       Count: processors.count,
       LogicalProcessorCount: processors.count,
       Model: processors.model,
@@ -208,8 +208,8 @@ function renderSystem(system: SystemSnapshot, { self, services, metrics }: Syste
 }
 
 /**
- * Carries out a reset type; a task where it takes long: a power-on waits for the image that is on its way, and libvirt needs
- * 12 s to destroy a QEMU that hangs.
+ * Executes a reset. A slow reset becomes a task: a power-on waits for a download of an image, and
+ * libvirt needs 12 s to destroy a QEMU process that hangs.
  */
 async function reset(
   system: SystemSnapshot,
@@ -225,7 +225,7 @@ async function reset(
     {
       name: `${type} of ${system.name}`,
       requester,
-      // While it waits for an image. What libvirt has begun with can not be called back.
+      // A client can cancel while the reset waits for an image. A running libvirt call cannot stop.
       cancellable: cancellable.has(action),
       context: {
         action: resetAction,
@@ -255,19 +255,19 @@ const needsGuest: ReadonlySet<PowerAction> = new Set([
   'pmSuspend',
 ]);
 
-/** Whether the machine is meant to be off in the end. */
+/** Returns whether an action switches the machine off. */
 function switchesOff(action: PowerAction, { state }: SystemSnapshot): boolean {
   if (action === 'pressButton') return state !== 'shutoff' && state !== 'pmsuspended';
   return action === 'destroy' || action === 'shutdown' || action === 'pmSuspend';
 }
 
-/** A guest that is off has nobody to ask: its own message, with the chassis that has to be on. */
+/** Translates driver errors of a reset that have a Redfish message of their own. */
 function explain(error: unknown, action: PowerAction, { uuid, state }: SystemSnapshot): unknown {
   if (!(error instanceof DriverError)) return error;
   if (error.kind === 'conflict' && state === 'shutoff' && needsGuest.has(action)) {
     return refuse('ChassisPowerStateOnRequired', uuid);
   }
-  // The reset itself is supported, of another type: sushy-tools and every BMC answer 400 to a type that is not.
+  // The action exists and only this type fails: BMCs and sushy-tools return 400 for such a type.
   if (error.kind !== 'unsupported' || action !== 'pmSuspend') return error;
   const fault = about(message('ActionParameterValueConflict', 'ResetType', 'Suspend'), '#/ResetType');
   return new RedfishError(400, [withDetail(fault, `${error.message}.`)], {}, error);

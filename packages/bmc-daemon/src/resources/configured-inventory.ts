@@ -1,13 +1,13 @@
 /**
- * What sushy-tools' settings say of the inventory, as the configuration gives it: names and members are sushy-tools'. Where one of
- * them names a machine it takes the place of what the machine really has.
+ * Types of the configured inventory, with the setting names and members of sushy-tools. A setting for a
+ * machine replaces the inventory that the hypervisor reports.
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
 
 /** DMTF's indicator states. */
 export type IndicatorLed = 'Lit' | 'Off' | 'Blinking';
 
-/** A chassis that the machines share. */
+/** A configured chassis, which all machines can share. */
 export interface ConfiguredChassis {
   readonly Id: string;
   readonly Name?: string | undefined;
@@ -15,21 +15,23 @@ export interface ConfiguredChassis {
   readonly UUID: string;
 }
 
+/** A storage controller of a configured storage. */
 export interface ConfiguredController {
   readonly MemberId: string;
   readonly Name?: string | undefined;
   readonly SpeedGbps?: number | undefined;
 }
 
-/** A storage of a machine, which stands in the place of its buses. */
+/** A configured storage of a machine, which replaces its buses. */
 export interface ConfiguredStorage {
   readonly Id: string;
   readonly Name?: string | undefined;
   readonly StorageControllers?: readonly ConfiguredController[] | undefined;
-  /** Ids of the drives that are shown; all that are configured for it where absent. */
+  /** Ids of the drives to show. Absent: all configured drives of the storage. */
   readonly Drives?: readonly string[] | undefined;
 }
 
+/** A drive of a configured storage, which no disk of the machine backs. */
 export interface ConfiguredDrive {
   readonly Id: string;
   readonly Name?: string | undefined;
@@ -38,24 +40,24 @@ export interface ConfiguredDrive {
   readonly Protocol?: string | undefined;
 }
 
-/** A volume of a configured storage, with a volume of a libvirt pool behind it. */
+/** A volume of a configured storage; a volume of a libvirt pool can back it. */
 export interface ConfiguredVolume {
   readonly Id: string;
   readonly Name?: string | undefined;
-  /** DMTF's VolumeType, which RAIDType has replaced. */
+  /** DMTF's deprecated VolumeType, which RAIDType replaces. */
   readonly VolumeType?: string | undefined;
   readonly CapacityBytes: number;
   /** Default: EMULATOR_STORAGE_POOL. */
   readonly libvirtPoolName?: string | undefined;
-  /** Default: the volume is shown and nothing is behind it. */
+  /** Default: no libvirt volume backs the volume. */
   readonly libvirtVolName?: string | undefined;
 }
 
-/** The settings, under their keys in config/settings.ts. */
+/** The inventory settings, under their keys in config/settings.ts. */
 export interface InventorySettings {
-  /** Empty: a chassis for each machine. */
+  /** Empty: each machine has its own chassis. */
   readonly chassis: readonly ConfiguredChassis[];
-  /** By UUID (lower case) of a machine or a chassis: its indicator until a client sets it. */
+  /** Initial indicator, by UUID (lower case) of a machine or a chassis. */
   readonly indicatorLeds: Readonly<Record<string, IndicatorLed>>;
   /** By UUID of the machine. */
   readonly storage: Readonly<Record<string, readonly ConfiguredStorage[]>>;
@@ -64,7 +66,7 @@ export interface InventorySettings {
   readonly volumes: Readonly<Record<string, readonly ConfiguredVolume[]>>;
 }
 
-/** How a configuration's tuple of a machine's UUID and a storage's id is spelled as the key of a mapping. */
+/** Returns the mapping key for a configured tuple of machine UUID and storage id. */
 export function storageKey(uuid: string, storageId: string): string {
   return JSON.stringify([uuid, storageId]);
 }

@@ -1,6 +1,7 @@
 /**
- * What a machine's serial port printed, as a log: an entry for each boot, with all of its text behind it, and one for each of the
- * last lines. As OpenBMC's HostLogger has it, a line is an entry of the type `Oem` with its text as the message.
+ * The output of a machine's serial port as a log. Each boot is an entry with its whole text as an
+ * attachment. Each of the last lines is an entry of type `Oem` with the line as its message, as in
+ * OpenBMC's HostLogger.
  */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
@@ -15,7 +16,7 @@ import { defineResource, type Services } from './services.js';
 const service = '/redfish/v1/Systems/{systemId}/LogServices/ConsoleLog' as const;
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
-/** Last segment of its URI. */
+/** Last segment of the log's URI. */
 export const consoleLogId = 'ConsoleLog';
 
 interface Machine {
@@ -24,7 +25,7 @@ interface Machine {
   readonly log: ConsoleLog;
 }
 
-/** Whether a machine has such a log: it has a serial port, and what that prints is recorded. */
+/** Returns whether a machine has a console log: it has a serial port and the service records it. */
 export function hasConsoleLog({ consoleLogs }: Services, { hasConsole }: { readonly hasConsole?: true }): boolean {
   return consoleLogs !== null && hasConsole === true;
 }
@@ -48,7 +49,7 @@ const consoleLog = defineResource({
     ...logServiceBase(self),
     Id: consoleLogId,
     Name: 'Console Log',
-    Description: 'What the serial port printed: a boot an entry, with its whole text attached, and its last lines.',
+    Description: 'Output of the serial port: an entry for each boot with its text attached, and the last lines.',
     LogEntryType: 'OEM',
     LogPurposes: ['ExternalEntity', 'Diagnostic'],
     MaxNumberOfRecords: services.consoleLogs?.limit ?? 0,
@@ -74,7 +75,7 @@ const entries = defineResource({
     return listed(uuid, await log.read());
   },
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  // Whole entries, as of every log (OData.AutoExpand).
+  // Expanded entries, as in every log (OData.AutoExpand).
   render: ({ uuid, records }, { self }): JsonObject => ({
     Name: 'Console Log Entry Collection',
     'Members@odata.count': records.length,
@@ -91,7 +92,7 @@ const entry = defineResource({
   uri: `${service}/Entries/{entryId}` as const,
   load: async ({ params: { systemId, entryId }, services }) => {
     const machine = await machineOf(services, systemId);
-    const record = (await machine.log.read()).find((one) => idOf(one) === entryId);
+    const record = (await machine.log.read()).find((candidate) => idOf(candidate) === entryId);
     if (record === undefined) throw refuse('ResourceNotFound', 'LogEntry', entryId);
     return { ...machine, record };
   },
@@ -104,7 +105,7 @@ const entry = defineResource({
   },
 });
 
-/** Kept with the records, so that what is rendered of them is, too. */
+/** Caches the entity of each record list, so that an unchanged list is rendered once. */
 const lists = new WeakMap<readonly ConsoleLogRecord[], { uuid: string; records: readonly ConsoleLogRecord[] }>();
 
 function listed(uuid: string, records: readonly ConsoleLogRecord[]) {
@@ -113,7 +114,7 @@ function listed(uuid: string, records: readonly ConsoleLogRecord[]) {
   return made;
 }
 
-/** `7` for a boot, `7-1024` for the line that begins at that byte of it. */
+/** Returns the entry id: `7` for a boot, `7-1024` for the line at byte 1024 of that boot. */
 function idOf(record: ConsoleLogRecord): string {
   return record.kind === 'boot' ? String(record.boot.number) : `${record.boot}-${record.line.at}`;
 }
@@ -130,7 +131,7 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
     Created: new Date(time).toISOString(),
     Severity: 'OK',
     Message: text,
-    // Firmware or an operating system.
+    // The firmware or the operating system of the guest.
     OriginatorType: 'SupportingService',
   };
 }
@@ -152,10 +153,10 @@ function renderBoot(uuid: string, self: string, { number, began, size }: Boot): 
   };
 }
 
-/** Text, where it is some: what was left out may have begun or ended in the middle of a character. */
+/** Returns the media type. Truncation can split a character, so the bytes are not always UTF-8. */
 function contentTypeOf(bytes: Buffer): string {
   return isUtf8(bytes) ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 }
 
-/** The console log of a system, and what is in it. */
+/** The console log of a system, its entries and their collection. */
 export const consoleLogResources = [consoleLog, entries, entry];

@@ -1,14 +1,13 @@
 /**
- * Where DMTF has moved what the specification and its clients know at another address. Both addresses answer; which of them links
- * name is annotate.ts' to say.
+ * Maps deprecated URIs to their successors. DMTF moved some resources; clients still use the old URIs.
+ * Both URIs work, and annotate.ts selects the URI for links.
  */
 import { encodeSegment } from '../redfish/rendering.js';
 import type { ResourceSettings } from './services.js';
 
 /**
- * The id of a drive in the chassis that its machine stands in: several storages may have a drive of that id, and several machines
- * share a configured chassis.
- * @param systemUuid of the machine.
+ * Returns the id of a drive in its chassis. The id includes the storage, because drive ids are unique
+ * within a storage only. In a shared chassis it also includes the machine.
  */
 export function chassisDriveId(
   systemUuid: string,
@@ -23,8 +22,8 @@ const drive = /^\/redfish\/v1\/Systems\/([^/]+)\/Storage\/([^/]+)\/Drives\/([^/]
 const managerMedia = /^\/redfish\/v1\/Managers\/([^/]+\/VirtualMedia(?:\/.+)?)$/;
 
 /**
- * The address that has taken the place of one that DMTF calls deprecated, or the same.
- * @param uri canonical: a machine by its UUID.
+ * Returns the successor of a URI that DMTF deprecated, or the URI itself.
+ * @param uri canonical URI, which names machines by UUID.
  */
 export function currentUri(uri: string, settings: Pick<ResourceSettings, 'chassis'>): string {
   const [, systemUuid, storageId, driveId] = drive.exec(uri) ?? [];

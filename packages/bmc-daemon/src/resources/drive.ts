@@ -1,6 +1,6 @@
 /**
- * Drives: the disks of the machine, or what EMULATOR_DRIVES names. The specification and its clients know them under their
- * storage, DMTF has moved them to the chassis; both answer.
+ * Drives: the disks of a machine, or those of EMULATOR_DRIVES. Clients find them under their storage.
+ * DMTF moved them to the chassis. Both URIs work.
  */
 import { z } from 'zod';
 import { DriverError } from '../drivers/driver.js';
@@ -19,7 +19,7 @@ interface DriveEntity extends StorageEntity {
   readonly drive: DriveUnit;
 }
 
-/** In a chassis, by the id that it has there. */
+/** A drive with its id in the chassis. */
 interface ChassisDrive extends DriveEntity {
   readonly id: string;
 }
@@ -34,7 +34,7 @@ function renderDrive(id: string, { system, storage, drive }: DriveEntity, { sett
     Id: id,
     Name: name,
     CapacityBytes: capacityBytes,
-    // What is under the image file is the host's business; for the guest there are no moving parts.
+    // The service does not know the host's storage. The guest sees a disk without rotation.
     MediaType: 'SSD',
     Protocol: protocol,
     SerialNumber: disk?.serial ?? null,
@@ -49,7 +49,10 @@ function renderDrive(id: string, { system, storage, drive }: DriveEntity, { sett
   };
 }
 
-/** @throws {RedfishError} 400 for a drive with nothing behind it. @throws {DriverError} of the driver. */
+/**
+ * Sets the indicator of a drive.
+ * @throws {RedfishError} 400 for a configured drive. @throws {DriverError} of the driver.
+ */
 async function applyIndicator(
   { system, drive: { id, disk } }: DriveEntity,
   wantedBody: z.infer<typeof body>,
@@ -58,13 +61,13 @@ async function applyIndicator(
   if (disk === null || volumes === undefined) {
     const [name = ''] = Object.keys(wantedBody);
     const fault = about(message('PropertyNotWritable', name), `#/${name}`);
-    throw new RedfishError(400, [withDetail(fault, 'The drive is configured, and there is nothing behind it.')]);
+    throw new RedfishError(400, [withDetail(fault, 'The drive comes from the configuration and is not a disk.')]);
   }
   const wanted = wantedIndicator(wantedBody, driveIndicator(disk));
   if (wanted !== undefined) await volumes.setDriveIndicator(system.uuid, id, wanted);
 }
 
-/** A drive under its storage; `Storage.Drives` links to it, there is no collection of its own. */
+/** A drive under its storage. `Storage.Drives` links to it; it has no collection there. */
 export const drive = defineResource({
   entity: 'Drive',
   odataType: '#Drive.v1_22_0.Drive',
@@ -103,7 +106,7 @@ const chassisDrive = defineResource({
   uri: '/redfish/v1/Chassis/{chassisId}/Drives/{driveId}',
   load: async ({ params: { chassisId, driveId }, services }) => {
     const chassis = await loadChassis(chassisId, services);
-    // In a shared chassis an id begins with its machine's UUID: the others need not be read.
+    // In a shared chassis the id starts with the UUID of the machine, so only that machine is read.
     const machines = chassis.machines.filter(({ uuid }) => chassis.system !== null || driveId.startsWith(uuid));
     const drives = await drivesIn({ ...chassis, machines }, services);
     const found = drives.find(({ id }) => id === driveId);
@@ -115,7 +118,7 @@ const chassisDrive = defineResource({
   patch: { body, apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services) },
 });
 
-/** The drives of the machines in a chassis. One of a machine that has gone meanwhile is none. */
+/** Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile. */
 async function drivesIn(
   { system: own, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
   services: Services,
@@ -139,5 +142,5 @@ async function drivesIn(
   );
 }
 
-/** The drives in a chassis. */
+/** The drives in a chassis and their collection. */
 export const chassisDriveResources = [driveCollection, chassisDrive];

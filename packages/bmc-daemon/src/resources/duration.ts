@@ -1,8 +1,8 @@
-/** Durations in Redfish's form (DSP0266, ISO 8601 without years, months and weeks): `P1DT2H3M4.5S`. */
+/** Parses and formats Redfish durations (DSP0266: ISO 8601 without years, months and weeks): `P1DT2H3M4.5S`. */
 
 const form = /^P(?=.)(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
 
-/** Seconds of a duration; undefined for what is none. */
+/** Parses a duration to seconds. Returns undefined if the text is not a duration. */
 export function durationSeconds(text: string): number | undefined {
   const found = form.exec(text);
   if (found === null) return undefined;
@@ -10,7 +10,7 @@ export function durationSeconds(text: string): number | undefined {
   return units.reduce((sum, unit, index) => sum + Number(found[index + 1] ?? 0) * unit, 0);
 }
 
-/** The duration of so many seconds, in its shortest form: `PT1M`. */
+/** Formats seconds as a duration in its shortest form: `PT1M`. */
 export function durationText(seconds: number): string {
   const whole = Math.floor(seconds / 60) * 60;
   const [days, hours, minutes] = [
@@ -18,7 +18,7 @@ export function durationText(seconds: number): string {
     Math.floor((whole % 86_400) / 3_600),
     (whole % 3_600) / 60,
   ];
-  // Without this, 0.1 would be 0.09999999999999432.
+  // Without rounding, 0.1 would be 0.09999999999999432.
   const rest = Math.round((seconds - whole) * 1000) / 1000;
   const time = [hours > 0 ? `${hours}H` : '', minutes > 0 ? `${minutes}M` : '', rest > 0 ? `${rest}S` : ''].join('');
   if (days === 0 && time === '') return 'PT0S';

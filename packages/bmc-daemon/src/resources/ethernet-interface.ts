@@ -1,4 +1,4 @@
-/** Network interfaces of a machine, named by their MAC addresses. */
+/** The Ethernet interfaces of a machine. Their ids are MAC addresses. */
 import type { InterfaceSnapshot, SystemSnapshot } from '../drivers/driver.js';
 import type { GuestAddress, InterfaceFacts } from '../drivers/guest-network.js';
 import { refuse } from '../redfish/errors.js';
@@ -24,7 +24,7 @@ const ethernetInterfaceCollection = defineResource({
 interface InterfaceEntity {
   readonly system: SystemSnapshot;
   readonly nic: InterfaceSnapshot;
-  /** undefined: nothing is known, as of a machine that is off. */
+  /** Undefined: the driver has no data, for example because the machine is off. */
   readonly facts: InterfaceFacts | undefined;
 }
 
@@ -49,19 +49,19 @@ const ethernetInterface = defineResource({
     PermanentMACAddress: nic.mac,
     InterfaceEnabled: true,
     LinkStatus: nic.linkUp ? 'LinkUp' : 'LinkDown',
-    // A virtual link carries what the host can carry; no number would be true.
+    // Without data the speed is null: a virtual link has no fixed speed.
     SpeedMbps: facts?.speedMbps ?? null,
     ...renderNames(facts),
     NameServers: [],
     IPv4Addresses: (facts?.ipv4 ?? []).map(renderIpv4),
     IPv6Addresses: (facts?.ipv6 ?? []).map(renderIpv6),
-    // Enabled and OK with the cable out, too: Ironic's inspection takes no other interface.
+    // Enabled and OK without a link, too: Ironic's inspection ignores other interfaces.
     Status: enabled,
     Links: { Chassis: chassisReference(system.uuid, services.settings) },
   }),
 });
 
-/** The guest's name, short and with its domain; null where nobody has told it. */
+/** Renders the guest's host name, short and with its domain; null if unknown. */
 function renderNames(facts: InterfaceFacts | undefined): JsonObject {
   const { hostName = null, domainName = null } = facts ?? {};
   if (hostName === null) return { HostName: null, FQDN: null };
@@ -74,7 +74,7 @@ function renderIpv4({ address, prefix, origin }: GuestAddress): JsonObject {
     Address: address,
     SubnetMask: subnetMask(prefix),
     AddressOrigin: origin === 'dhcp' ? 'DHCP' : address.startsWith('169.254.') ? 'IPv4LinkLocal' : null,
-    // What the guest routes by is the guest's business.
+    // The service does not read the routes of the guest.
     Gateway: null,
   };
 }
@@ -88,7 +88,7 @@ function renderIpv6({ address, prefix, origin }: GuestAddress): JsonObject {
   };
 }
 
-/** `255.255.255.0` of 24. */
+/** Returns the subnet mask of a prefix length: `255.255.255.0` for 24. */
 export function subnetMask(prefix: number): string {
   return [0, 8, 16, 24].map((from) => 256 - 2 ** (8 - Math.min(8, Math.max(0, prefix - from)))).join('.');
 }

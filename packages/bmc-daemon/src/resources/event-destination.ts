@@ -1,4 +1,4 @@
-/** Who is subscribed to events: listeners that clients name here, and the streams that are open. */
+/** Event subscriptions: destinations of clients, and open event streams. */
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { isForbidden } from '../events/event-post.js';
@@ -20,7 +20,7 @@ import { parseUrl } from './parse-url.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 
-/** The longest list that a subscription may have, and the longest string in it. */
+/** Limits of a subscription: items of a list, and characters of a string. */
 const MOST = 100;
 const LONGEST = 500;
 
@@ -31,7 +31,10 @@ const messageIds = z
   .array(text.refine((id) => eventRegistryPrefixes.includes(prefixOf(id)), 'a message of one of RegistryPrefixes'))
   .max(MOST);
 
-/** Names that would say something else of the request than it is, and those of the connection (RFC 9110 §7.6.1): it could never be sent. */
+/**
+ * Headers that a subscription cannot set: those that describe the request itself, and those of the
+ * connection (RFC 9110 §7.6.1).
+ */
 const ownHeaders = new Set([
   'host',
   'content-length',
@@ -48,7 +51,7 @@ const ownHeaders = new Set([
   'expect',
 ]);
 
-/** `[{"X-Auth": "abc"}]`: DMTF's form, one object or several, as clients differ. */
+/** `[{"X-Auth": "abc"}]`, DMTF's form. Some clients send one object, others several. */
 const httpHeaders = z
   .array(
     z.record(
@@ -57,7 +60,7 @@ const httpHeaders = z
         .max(100)
         .regex(/^[\w!#$%&'*+.^`|~-]+$/)
         .refine((name) => !ownHeaders.has(name.toLowerCase()), 'a header of the client'),
-      // RFC 9110 §5.5: no line breaks, or one header would become two.
+      // RFC 9110 §5.5: a line break would add another header.
       z
         .string()
         .max(4_096)
@@ -74,7 +77,7 @@ const destination = z
     const parsed = parseUrl(url);
     const isUrl = parsed?.protocol === 'http:' || parsed?.protocol === 'https:';
     if (isUrl && !isForbidden(parsed)) return;
-    const why = isUrl ? 'Events are not sent to such an address.' : 'It has to be an http or https URL.';
+    const why = isUrl ? 'The service does not send events to this address.' : 'It must be an http or https URL.';
     const fault = message('PropertyValueFormatError', maskUrl(url), 'Destination');
     context.addIssue({ code: 'custom', params: { message: withDetail(fault, why) } });
   });
@@ -96,7 +99,7 @@ const newSubscription = z.strictObject({
     .array(z.object({ '@odata.id': text.startsWith(`${telemetryUri}/MetricReportDefinitions/`) }))
     .max(MOST)
     .optional(),
-  // Deprecated, and what Ironic sends; with MetricReport, what scripts of before EventFormatType ask for reports by.
+  // Deprecated, but Ironic sends it. Scripts older than EventFormatType ask for reports by MetricReport.
   EventTypes: z
     .array(z.enum([...eventTypes, 'MetricReport']))
     .max(MOST)
@@ -120,8 +123,8 @@ const newSubscription = z.strictObject({
 
 type NewSubscription = z.infer<typeof newSubscription>;
 
-/** What restricts events says nothing of reports, and the other way round: it is refused, for it would be without effect. */
-const ofEvents = [
+/** Filters for events. They would have no effect on metric reports, so a subscription to reports rejects them. */
+const eventFilters = [
   'RegistryPrefixes',
   'MessageIds',
   'ExcludeRegistryPrefixes',
@@ -131,14 +134,14 @@ const ofEvents = [
   'Severities',
 ] as const;
 
-/** @throws {RedfishError} 400. */
+/** Returns the format of a new subscription. @throws {RedfishError} 400 if its filters contradict it. */
 function formatOf(body: NewSubscription, { telemetry }: Services): EventFormat {
   const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
   const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');
   if (format === 'MetricReport' && telemetry === undefined) {
     throw refuse('PropertyValueNotInList', 'MetricReport', 'EventFormatType');
   }
-  const contradicting = format === 'Event' ? (['MetricReportDefinitions'] as const) : ofEvents;
+  const contradicting = format === 'Event' ? (['MetricReportDefinitions'] as const) : eventFilters;
   const faults = contradicting
     .filter((name) => (body[name] ?? []).length > 0)
     .map((name) => about(message('PropertyValueConflict', name, 'EventFormatType'), `#/${name}`));
@@ -166,7 +169,7 @@ const subscriptions = defineResource({
     ),
   post: {
     body: newSubscription,
-    // Accepted whether anybody listens there or not: the listener may be started after its subscription.
+    // Does not contact the destination: a listener can start after its subscription.
     run: async (_list, body, { services, requester }) => {
       const format = formatOf(body, services);
       const named = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);
@@ -209,16 +212,19 @@ function isOwn({
   return owner !== null && owner === requester.user;
 }
 
-/** By the subscription itself: the same entity gives the same answer. */
-const maskedOnes = new WeakMap<PushSubscription, PushSubscription>();
+/** Caches masked subscriptions, so that an unchanged subscription gives the same object. */
+const maskedSubscriptions = new WeakMap<PushSubscription, PushSubscription>();
 
-/** A subscription as it is shown to accounts that may not change it: the query of its Destination may hold a token. */
+/**
+ * Masks the Destination for accounts that cannot change the subscription, because the query of the URL
+ * can contain a token.
+ */
 function masked(found: PushSubscription): PushSubscription {
-  const known = maskedOnes.get(found);
+  const known = maskedSubscriptions.get(found);
   if (known !== undefined) return known;
   const { record } = found;
   const hidden = { ...found, record: { ...record, destination: maskUrl(record.destination) } };
-  maskedOnes.set(found, hidden);
+  maskedSubscriptions.set(found, hidden);
   return hidden;
 }
 
@@ -236,7 +242,7 @@ const subscription = defineResource({
   patch: {
     body: z.strictObject(changeable),
     apply: (entity, body, { services }) => {
-      // A stream has nothing of it, and ends with its client.
+      // A stream has no changeable properties and ends with its client.
       if (entity.kind === 'stream') throw refuse('ResourceInUse');
       services.subscriptions.change(entity.record.id, {
         ...(body.Context === undefined ? {} : { context: body.Context }),
@@ -308,7 +314,7 @@ function renderPush({ record, failing }: PushSubscription): JsonObject {
           'OriginResources@odata.count': wanted.originResources.length,
           SubordinateResources: wanted.subordinateResources,
         }),
-    // They may hold a token: never shown (EventDestination, HttpHeaders).
+    // The EventDestination schema requires an empty list, because headers can contain a token.
     HttpHeaders: [],
     VerifyCertificate: record.verifyCertificate,
     DeliveryRetryPolicy: record.policy,

@@ -1,4 +1,4 @@
-/** The event service: what can be subscribed to, test events, and the stream. */
+/** The event service: subscription options, test events, and the event stream. */
 import { z } from 'zod';
 import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
 import { parseStreamFilter, streamFilterProperties, type StreamWants } from '../events/stream-filter.js';
@@ -16,7 +16,7 @@ const streamUri = '/redfish/v1/EventService/SSE';
 
 const severities = ['OK', 'Warning', 'Critical'] as const;
 
-/** Parameters of SubmitTestEvent; the deprecated ones, too, which sushy sends. */
+/** Parameters of SubmitTestEvent, including the deprecated parameters that sushy sends. */
 const testEventBody = z.strictObject({
   MessageId: z.string().regex(/^[A-Za-z]\w*(?:\.\d+)*\.\w+$/),
   EventGroupId: z.number().int().optional(),
@@ -58,7 +58,7 @@ const eventService = defineResource({
     ServerSentEventUri: streamUri,
     SSEFilterPropertiesSupported: {
       ...Object.fromEntries(streamFilterProperties.map((name) => [name, true])),
-      // Deprecated; it works, and need not be advertised.
+      // Deprecated: the filter accepts it, but the service does not advertise it.
       EventType: undefined,
       MetricReportDefinition: hasReports,
     },
@@ -66,7 +66,7 @@ const eventService = defineResource({
   }),
   patch: {
     body: z.strictObject({
-      // It is off when nobody has subscribed; there is nothing else to switch.
+      // The service has no off state: without subscriptions it sends nothing.
       ServiceEnabled: z.literal(true).optional(),
       DeliveryRetryAttempts: z.number().int().min(0).max(1_000).optional(),
       DeliveryRetryIntervalSeconds: z.number().int().min(1).max(86_400).optional(),
@@ -89,7 +89,7 @@ const eventService = defineResource({
         'MessageSeverity@Redfish.AllowableValues': severities,
         'Severity@Redfish.AllowableValues': severities,
       }),
-      // The event itself is what subscribers and the log are told.
+      // Subscribers and the log receive the test event itself, so no action event is needed.
       summary: () => null,
       run: (_entity, body, { services, requester: { user, address } }) => {
         const origin = body.OriginOfCondition ?? '/redfish/v1/EventService';
@@ -100,7 +100,7 @@ const eventService = defineResource({
           messageArgs: body.MessageArgs ?? [],
           severity: body.MessageSeverity ?? body.Severity ?? 'OK',
           origin,
-          // It is the service's, whatever it says: it must not pass for what happened to a machine, nor end a machine's log.
+          // Always an event of the service: a test must not appear in or end the log of a machine.
           system: null,
           actor: { user, address },
           time: body.EventTimestamp === undefined ? services.now() : new Date(body.EventTimestamp),
@@ -113,7 +113,7 @@ const eventService = defineResource({
   },
 });
 
-/** A filter with the UUIDs of machines that it names; what is no machine's stays, and nothing is told of it. */
+/** Replaces machine names in a filter by UUIDs. Leaves unknown names unchanged. */
 async function withUuids(text: string | null, services: Services): Promise<string | null> {
   if (text?.includes('/MetricReportDefinitions/') !== true) return text;
   const machines = await services.driver.listSystems();
@@ -123,7 +123,7 @@ async function withUuids(text: string | null, services: Services): Promise<strin
   });
 }
 
-/** @throws {RedfishError} 400 where it is no filter. */
+/** Parses `$filter`. @throws {RedfishError} 400 for a syntax error. */
 function filterOf(text: string | null): StreamWants | null {
   if (text === null) return null;
   try {
@@ -135,7 +135,7 @@ function filterOf(text: string | null): StreamWants | null {
   }
 }
 
-/** Server-Sent Events (DSP0266). */
+/** The stream of Server-Sent Events (DSP0266). */
 export const eventStream = streamDefiner<Services>()({
   entity: 'EventService',
   uri: streamUri,
@@ -153,8 +153,9 @@ export const eventStream = streamDefiner<Services>()({
       actor: { user: requester.user, address: requester.address },
       isAdministrator: requester.privileges.has('ConfigureManager'),
       peer,
-      // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when the account could not open
-      // it again with the same password. Otherwise, whoever knows an old password would read events without a limit.
+      // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when
+      // the account can no longer open it with the same password. Otherwise a client with an old
+      // password could read events indefinitely.
       isWelcome: () => {
         if (accounts === null || requester.user === null) return true;
         const account = accountNow();
@@ -164,5 +165,5 @@ export const eventStream = streamDefiner<Services>()({
   },
 });
 
-/** The event service. */
+/** The event service. The stream is {@link eventStream}. */
 export const eventServiceResources = [eventService];

@@ -1,4 +1,4 @@
-/** EMULATOR_FEATURE_SET: part of the resources, each without the links that would lead nowhere. */
+/** EMULATOR_FEATURE_SET: a subset of the resources, without links to resources outside the subset. */
 import { isArray, isObject, type Json, type JsonObject } from '../redfish/json.js';
 import type { Resource } from '../redfish/resource.js';
 import { createRouter } from '../redfish/router.js';
@@ -10,7 +10,7 @@ const MINIMUM = [
   'ServiceRoot',
   'ComputerSystemCollection',
   'ComputerSystem',
-  // What the protocol itself leans on: tasks of long actions, sessions, and the accounts where a password is changed.
+  // The protocol needs tasks for long actions, sessions, and accounts for password changes.
   'TaskService',
   'TaskCollection',
   'Task',
@@ -39,7 +39,7 @@ const ENTITIES: Readonly<Record<Exclude<FeatureSet, 'full'>, ReadonlySet<string>
   ]),
 };
 
-/** The resources of a feature set. Their order stays. */
+/** Returns the resources of a feature set in their original order. */
 export function selectFeatures<Services>(
   resources: readonly Resource<Services>[],
   featureSet: FeatureSet,
@@ -53,12 +53,12 @@ export function selectFeatures<Services>(
   const isServed = (path: string) => router.match(path.replace(/#.*$/, '')) !== undefined;
   return selected.map((resource) => ({
     ...resource,
-    // The pipeline keeps what is rendered of an entity, so this costs once a change and not once a request.
+    // The pipeline caches rendered entities, so pruning runs once for each change of an entity.
     render: (...args) => prune(resource.render(...args), isServed),
   }));
 }
 
-/** The object without links that lead nowhere, and without lists that held nothing else. */
+/** Returns the object without dead links, and without lists that contained only dead links. */
 function prune(object: JsonObject, isServed: (path: string) => boolean): JsonObject {
   const pruned = Object.entries(object).map(([name, value]): [string, Json | undefined] => [
     name,
@@ -69,14 +69,14 @@ function prune(object: JsonObject, isServed: (path: string) => boolean): JsonObj
     pruned.flatMap(([name, value]) => {
       const list = /^(.+)@odata\.count$/.exec(name)?.[1];
       if (list === undefined || !byName.has(list)) return value === undefined ? [] : [[name, value]];
-      // The count of a list goes with the list.
+      // Removes or updates the count together with its list.
       const items = byName.get(list);
       return isArray(items) ? [[name, items.length]] : [];
     }),
   );
 }
 
-/** undefined: there is nothing left of it. */
+/** Returns undefined if nothing is left of the value. */
 function pruneValue(value: Json | undefined, isServed: (path: string) => boolean): Json | undefined {
   if (isDead(value, isServed)) return undefined;
   if (isObject(value)) return prune(value, isServed);

@@ -1,4 +1,4 @@
-/** What has a version: this service, and the firmware of every machine. */
+/** The firmware inventory: this service, and the firmware of each machine. */
 import type { SystemRef, SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
@@ -10,14 +10,17 @@ import { enabled } from './status.js';
 
 const inventoryUri = '/redfish/v1/UpdateService/FirmwareInventory';
 
-/** Id of this service among what has a version. */
+/** Id of this service in the inventory. */
 const controllerId = 'BMC';
 
-/** URI of a machine's firmware. */
+/** Returns the inventory URI of a machine's firmware. @param uuid of the machine. */
 export const firmwareUri = (uuid: string): string => `${inventoryUri}/${firmwareId(uuid)}`;
 const firmwareId = (uuid: string): string => `BIOS-${uuid}`;
 
-/** That of a machine's firmware: after an update over Redfish its, else what SMBIOS is told; null where nobody says. */
+/**
+ * Returns the firmware version of a machine: that of the last update over Redfish, else the version in
+ * its SMBIOS configuration, else null.
+ */
 export function firmwareVersion({ firmwareUpdate, sysinfo }: SystemSnapshot): string | null {
   return firmwareUpdate?.installed ?? sysinfo.biosVersion;
 }
@@ -34,7 +37,7 @@ const firmwareCollection = defineResource({
     ]),
 });
 
-/** Of a machine, or with its managers of the service. */
+/** The firmware of a machine, or this service with the machines that it manages. */
 type InventoryEntity =
   | { readonly kind: 'controller'; readonly machines: readonly SystemRef[] }
   | { readonly kind: 'firmware'; readonly system: SystemSnapshot };
@@ -58,7 +61,7 @@ const firmware = defineResource({
     entity.kind === 'controller' ? renderController(entity.machines) : renderFirmware(entity.system),
 });
 
-/** It is updated as any other package of its host. */
+/** Renders this service. It is not updateable over Redfish, because it is a package of the host. */
 function renderController(machines: readonly SystemRef[]): JsonObject {
   return {
     Id: controllerId,
@@ -80,7 +83,7 @@ function renderFirmware(system: SystemSnapshot): JsonObject {
     Id: firmwareId(uuid),
     Name: `Firmware of ${name}`,
     Description: boot.firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware',
-    // Null: the machine's definition names nobody, and the host's firmware packages tell no guest.
+    // Null if the definition names no vendor. The service does not read the host's firmware packages.
     Manufacturer: sysinfo.biosVendor,
     SoftwareId: 'BIOS',
     Version: firmwareVersion(system),
@@ -93,5 +96,5 @@ function renderFirmware(system: SystemSnapshot): JsonObject {
   };
 }
 
-/** Firmware under the update service. */
+/** The firmware inventory under the update service. */
 export const firmwareInventoryResources = [firmwareCollection, firmware];

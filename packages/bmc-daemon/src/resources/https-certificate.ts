@@ -1,4 +1,4 @@
-/** The certificate of this service's own HTTPS, which the managers of all machines share; with plain HTTP there is none. */
+/** The HTTPS certificate of this service, which all managers share. With plain HTTP there is none. */
 import { z } from 'zod';
 import { ServerCertificateError, type ServerCertificate } from '../certificates/server-certificate.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
@@ -8,36 +8,36 @@ import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 
 const uri = '/redfish/v1/Managers/{managerId}/NetworkProtocol/HTTPS/Certificates';
-/** There is one. */
+/** Id of the only certificate. */
 const ID = '1';
-/** More than any chain needs. */
+/** Maximum length of a PEM text, which is more than any chain needs. */
 const LONGEST_PEM = 65_536;
 
-/** When a key for a signing request may be asked for again. */
+/** Delay, in seconds, after which a client can retry while the service generates another key. */
 const RETRY_AFTER_S = '5';
 
-/** URI of the collection of a manager. @param uuid of its machine. */
+/** Returns the URI of a manager's HTTPS certificate collection. @param uuid of its machine. */
 export function httpsCertificatesUri(uuid: string): string {
   return uri.replace('{managerId}', uuid);
 }
 
-/** URI of the certificate of a manager. */
+/** Returns the URI of a manager's HTTPS certificate. @param uuid of its machine. */
 export function httpsCertificateUri(uuid: string): string {
   return `${httpsCertificatesUri(uuid)}/${ID}`;
 }
 
-/** Parameters of whoever sends one. It may hold a private key, so no fault quotes it. */
+/** Properties of a sent certificate. It can contain a private key, so error messages do not quote it. */
 export const sentCertificate = {
   CertificateString: z.string().superRefine((pem, context) => {
     if (pem.length <= LONGEST_PEM) return;
     context.addIssue({ code: 'custom', params: { message: message('StringValueTooLong', '******', LONGEST_PEM) } });
   }),
   CertificateType: z.enum(certificateTypes),
-  // DMTF has it for PKCS #12; it opens a private key just as well.
+  // DMTF defines it for PKCS #12. Here it decrypts the private key.
   Password: z.string().max(1_000).nullish(),
 };
 
-/** What {@link sentCertificate} has let through. */
+/** A certificate that {@link sentCertificate} validated. */
 export interface SentCertificate {
   readonly CertificateString: string;
   readonly Password?: string | null | undefined;
@@ -45,8 +45,8 @@ export interface SentCertificate {
 
 /**
  * Replaces the certificate of HTTPS.
- * @param action whose parameters they are, `CertificateService.ReplaceCertificate`; absent: they are properties.
- * @throws {RedfishError}
+ * @param action name for error messages, `CertificateService.ReplaceCertificate`; absent for a POST.
+ * @throws {RedfishError} 400 for an invalid certificate, 503 while another change runs.
  */
 export async function replaceHttpsCertificate(
   certificate: ServerCertificate,
@@ -60,7 +60,7 @@ export async function replaceHttpsCertificate(
   }
 }
 
-/** What stands in the way, in Redfish's words; any other error as it is. */
+/** Translates a ServerCertificateError to Redfish messages. Returns any other error unchanged. */
 export function translateCertificateError(error: unknown, action?: string): unknown {
   if (!(error instanceof ServerCertificateError)) return error;
   const name = 'CertificateString';
@@ -79,7 +79,7 @@ export function translateCertificateError(error: unknown, action?: string): unkn
   return new RedfishError(400, [about(withDetail(fault, detail), `#/${name}`)]);
 }
 
-/** @throws {RedfishError} 404 with plain HTTP. */
+/** Returns the machine's UUID and the certificate. @throws {RedfishError} 404 with plain HTTP. */
 async function loadManager({ managerId }: { readonly managerId: string }, { driver, serverCertificate }: Services) {
   const { uuid } = await driver.getSystem(managerId);
   if (serverCertificate === null) throw refuse('ResourceNotFound', 'CertificateCollection', 'Certificates');
@@ -97,7 +97,7 @@ const collection = defineResource({
     '@Redfish.SupportedCertificates': certificateTypes,
   }),
   post: {
-    // There is room for one: whoever adds one replaces it.
+    // The collection holds one certificate, so a POST replaces it.
     body: z.strictObject(sentCertificate),
     async run({ uuid, certificate }, body) {
       await replaceHttpsCertificate(certificate, body);
@@ -126,5 +126,5 @@ const member = defineResource({
   }),
 });
 
-/** The certificate of HTTPS and its collection, under managers. */
+/** The HTTPS certificate and its collection, under managers. */
 export const httpsCertificateResources = [collection, member];

@@ -1,11 +1,11 @@
-/** What the owners of a machine may write on it. */
+/** Properties that administrators assign to a machine: asset tag and power restore policy. */
 import { z } from 'zod';
 import type { SystemChange } from '../drivers/system-change.js';
 
-/** What libvirt's autostart knows. */
+/** Power restore policies that libvirt's autostart can express. */
 export const powerRestorePolicies = ['AlwaysOn', 'AlwaysOff'] as const;
 
-/** One line of printable text, as it stands on a label; null and empty: no tag any more. */
+/** Schema of AssetTag: a line of printable text. Null and an empty text remove the tag. */
 export const assetTagBody = {
   AssetTag: z
     .string()
@@ -15,7 +15,7 @@ export const assetTagBody = {
     .optional(),
 };
 
-/** Returns the part of a change that a body's tag asks for. */
+/** Returns the asset tag change of a body; empty without AssetTag. */
 export function wantedTag({
   AssetTag: tag,
 }: {

@@ -1,4 +1,4 @@
-/** Everything that is served, in one list: the table of contents of this folder. */
+/** The list of all resources: the table of contents of this folder. */
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { Resource } from '../redfish/resource.js';
 import type { StreamDefinition } from '../redfish/stream.js';
@@ -92,7 +92,7 @@ const served: readonly Resource<Services>[] = [
   ...registryResources([...messageRegistries, biosRegistry]),
 ];
 
-/** With the schemas of all the others. */
+/** All resources, including the JSON schemas of the other resources. */
 export const resources: readonly Resource<Services>[] = [...served, ...jsonSchemaResources(served)];
 
 const telemetryEntities = new Set(
@@ -105,10 +105,10 @@ const telemetryEntities = new Set(
   ].map(({ entity }) => entity),
 );
 
-/** Those of a driver: where the hypervisor counts nothing, there is no telemetry. */
+/** Returns the resources for a driver. Without statistics there is no telemetry. */
 export function resourcesOf({ statistics }: Pick<HypervisorDriver, 'statistics'>): readonly Resource<Services>[] {
   return statistics === undefined ? resources.filter(({ entity }) => !telemetryEntities.has(entity)) : resources;
 }
 
-/** What is answered with a stream. */
+/** The URIs that answer with a stream. */
 export const streams: readonly StreamDefinition<Services>[] = [eventStream];

@@ -1,21 +1,21 @@
-/** Indicators of the chassis that machines share: they belong to no machine, so the service keeps them. */
+/** Stores indicators of shared chassis, which no machine definition can hold. */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import type { IndicatorState } from '../drivers/driver.js';
 import { openStateFile } from '../state-file.js';
 
-/** Indicators of what is no machine. */
+/** The indicators of shared chassis, by chassis id. */
 export interface IndicatorStore {
-  /** undefined: nobody has set it. */
+  /** Returns undefined if no client has set the indicator. */
   get(id: string): IndicatorState | undefined;
-  /** @throws {StateFileError} where it can not be kept. */
+  /** Stores an indicator. @throws {StateFileError} if the file cannot be written. */
   set(id: string, state: IndicatorState): void;
 }
 
 /**
- * `indicators.json` in a folder.
+ * Opens the store, which is the file `indicators.json`.
  * @param folder EMULATOR_STATE_DIR.
- * @throws {StateFileError} where the file is there and can not be read.
+ * @throws {StateFileError} if the file exists and cannot be read.
  */
 export function openIndicatorStore(folder: string, log: Pick<Log, 'warn' | 'error'>): IndicatorStore {
   const file = openStateFile<Readonly<Record<string, IndicatorState>>>({

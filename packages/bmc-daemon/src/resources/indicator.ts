@@ -1,4 +1,4 @@
-/** Indicators: a lamp that is lit, off or blinking, in DMTF's old words and in its new one. */
+/** Indicators, as DMTF's deprecated IndicatorLED and as LocationIndicatorActive. */
 import { z } from 'zod';
 import type { IndicatorState, SystemSnapshot } from '../drivers/driver.js';
 import { RedfishError } from '../redfish/errors.js';
@@ -13,7 +13,7 @@ const into = { Lit: 'lit', Off: 'off', Blinking: 'blinking' } as const satisfies
   Record<IndicatorLed, IndicatorState>
 >;
 
-/** The indicator of a machine: as it was set, else as the configuration has it, else lit (B4: "initially Lit"). */
+/** Returns the indicator of a machine: set by a client, else configured, else lit. */
 export function indicatorOf(
   { uuid, indicator }: Pick<SystemSnapshot, 'uuid' | 'indicator'>,
   settings: Pick<InventorySettings, 'indicatorLeds'>,
@@ -21,7 +21,7 @@ export function indicatorOf(
   return indicator ?? configuredIndicator(uuid, settings) ?? 'lit';
 }
 
-/** What EMULATOR_INDICATOR_LEDS says. */
+/** Returns the indicator from EMULATOR_INDICATOR_LEDS. */
 export function configuredIndicator(
   uuid: string,
   { indicatorLeds }: Pick<InventorySettings, 'indicatorLeds'>,
@@ -31,22 +31,23 @@ export function configuredIndicator(
 }
 
 /**
- * Both properties of an indicator. Blinking is what asks somebody in front of a rack to look at this one; a steady light is how
- * every machine begins, so it does not.
+ * Renders both properties of an indicator. Only blinking is an active location indicator: every machine
+ * starts with a steady light, so that light does not help to find a machine in a rack.
  */
 export function renderIndicator(state: IndicatorState): JsonObject {
   return { IndicatorLED: out[state], LocationIndicatorActive: state === 'blinking' };
 }
 
-/** Members of a PATCH's body. */
+/** Indicator properties in the body of a PATCH. */
 export const indicatorBody = {
   IndicatorLED: z.enum(['Lit', 'Off', 'Blinking']).optional(),
   LocationIndicatorActive: z.boolean().optional(),
 };
 
 /**
- * The state that a PATCH asks for; undefined where it asks for none, or for what is so already.
- * @throws {RedfishError} 400, where the two properties contradict each other.
+ * Returns the state that a PATCH asks for. Returns undefined if the PATCH has no indicator, or if
+ * LocationIndicatorActive already has the requested value.
+ * @throws {RedfishError} 400 if the two properties contradict each other.
  */
 export function wantedIndicator(
   body: { readonly IndicatorLED?: IndicatorLed | undefined; readonly LocationIndicatorActive?: boolean | undefined },

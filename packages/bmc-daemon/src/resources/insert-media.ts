@@ -1,17 +1,19 @@
-/** The body of InsertMedia: what may be in it, and the image that it asks for. */
+/** The body of InsertMedia: its schema, and the image request that it describes. */
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ImageRequest } from '../media/image.js';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
 import { parseUrl } from './parse-url.js';
 
+/** Name of the action, for its URI and its messages. */
 export const insertMediaAction = 'VirtualMedia.InsertMedia';
 
-/** How an image may come: `Upload` keeps it on the host while it is inserted, with `Stream` QEMU reads it from its server. */
+/** Transfer methods: `Upload` stores the image on the host; with `Stream` QEMU reads it from its server. */
 export const transferMethods = ['Upload', 'Stream'] as const;
+/** DMTF's TransferProtocolType values that the service supports. */
 export const transferProtocols = ['HTTP', 'HTTPS'] as const;
 
-/** What an image's faults are called in a body: a PATCH and an action have words of their own. */
+/** Creates the messages for a wrong image. PATCH and actions use different messages. */
 export interface ImageFaults {
   readonly badFormat: (value: string, name: string) => Message;
   readonly notInList: (value: string, name: string) => Message;
@@ -24,7 +26,7 @@ const actionFaults: ImageFaults = {
   conflict: (name, value) => message('ActionParameterValueConflict', name, value),
 };
 
-/** What is wrong with the URL of an image, if anything. */
+/** Returns the error in the URL of an image, if any. */
 export function imageFault(image: string, { badFormat }: ImageFaults): Message | undefined {
   if (parseUrl(image) === undefined) return badFormat(maskUrl(image), 'Image');
   const protocol = protocolOf(image);
@@ -32,7 +34,7 @@ export function imageFault(image: string, { badFormat }: ImageFaults): Message |
   return message('SourceDoesNotSupportProtocol', maskUrl(image), protocol);
 }
 
-/** What contradicts the URL of an image, if it is said to come by another protocol. */
+/** Returns the error if TransferProtocolType contradicts the URL of the image. */
 export function protocolFault(image: string, claimed: string, faults: ImageFaults): Message | undefined {
   if (imageFault(image, faults) !== undefined || claimed === protocolOf(image)) return undefined;
   const conflict = withDetail(
@@ -42,16 +44,19 @@ export function protocolFault(image: string, claimed: string, faults: ImageFault
   return about(conflict, '#/TransferProtocolType', '#/Image');
 }
 
-/** `HTTP` of `http://…`. */
+/** Returns the protocol of a URL, for example `HTTP`. */
 function protocolOf(image: string): string {
   return new URL(image).protocol.slice(0, -1).toUpperCase();
 }
 
-/** Signed URLs of object stores have 2,000 characters. A longer URL would fill the machine's metadata and the events. */
+/**
+ * Maximum length of an image URL. Signed URLs of object stores have about 2,000 characters. A longer URL
+ * would fill the machine's metadata and the events.
+ */
 export const LONGEST_URL = 4_096;
 const LONGEST_CREDENTIAL = 1_000;
 
-/** The URL of an image. @param faults of what it stands in. */
+/** Returns the schema of an image URL. @param faults creates its error messages. */
 export const imageUrl = (faults: ImageFaults) =>
   z
     .string()
@@ -61,8 +66,8 @@ export const imageUrl = (faults: ImageFaults) =>
       if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
     });
 
-/** What may be said of an image beside its URL; null says nothing. */
-export const imageWords = {
+/** Properties of an image other than its URL. Null is the same as absent. */
+export const imageOptions = {
   WriteProtected: z.boolean().optional(),
   TransferMethod: z.enum(transferMethods).nullish(),
   TransferProtocolType: z.enum(transferProtocols).nullish(),
@@ -71,22 +76,22 @@ export const imageWords = {
 };
 
 /**
- * DMTF's parameters. UserName and Password may be null: some clients send what they do not have. The faults of values travel in
- * the issues, so that every fault of a body is told at once.
+ * Schema of the InsertMedia parameters. UserName and Password can be null, because some clients send
+ * all parameters. Errors of values are zod issues, so one response reports all errors of a body.
  */
 export const insertMediaBody = z
   .strictObject({
     Image: imageUrl(actionFaults),
-    // A drive that holds an image without showing it to the guest does not exist here.
+    // Every image in a drive is visible to the guest, so an image cannot be loaded and not inserted.
     Inserted: z
       .boolean()
       .refine((inserted) => inserted, {
         params: {
-          message: withDetail(actionFaults.notInList('false', 'Inserted'), 'EjectMedia takes an image out.'),
+          message: withDetail(actionFaults.notInList('false', 'Inserted'), 'EjectMedia removes an image.'),
         },
       })
       .optional(),
-    ...imageWords,
+    ...imageOptions,
     TransferMethod: z.enum(transferMethods).optional(),
     TransferProtocolType: z.enum(transferProtocols).optional(),
   })
@@ -96,24 +101,24 @@ export const insertMediaBody = z
     context.addIssue({ code: 'custom', path: ['TransferProtocolType'], params: { message: fault } });
   });
 
-/** What is said of an image that is to go into a drive, by an action or by a PATCH. */
-export type ImageWords = { readonly Image: string; readonly Inserted?: boolean | undefined } & Readonly<
-  z.infer<z.ZodObject<typeof imageWords>>
+/** An image to insert with its options, from InsertMedia or a PATCH. */
+export type ImageBody = { readonly Image: string; readonly Inserted?: boolean | undefined } & Readonly<
+  z.infer<z.ZodObject<typeof imageOptions>>
 >;
 
-/** Whose certificates are taken for an image server's. */
+/** Trust settings for image servers. */
 export interface ImageTrust {
   readonly verifyCertificate: boolean;
-  /** PEM. */
+  /** Additional CA certificates in PEM. */
   readonly authorities: readonly string[];
 }
 
 /**
- * The image that a body asks for. Credentials in the URL are taken out of it, so that they are never shown or stored; UserName
- * and Password go before them.
- * @param body as {@link insertMediaBody}, or a PATCH's, has let it through.
+ * Returns the image request of a body. Removes credentials from the URL, so that they are never stored
+ * or shown. UserName and Password override them.
+ * @param body that {@link insertMediaBody} or the schema of PATCH validated.
  */
-export function imageRequest(body: ImageWords, { verifyCertificate, authorities }: ImageTrust): ImageRequest {
+export function imageRequest(body: ImageBody, { verifyCertificate, authorities }: ImageTrust): ImageRequest {
   const url = new URL(body.Image);
   const userName = body.UserName ?? decodeCredential(url.username);
   const password = body.Password ?? decodeCredential(url.password);
@@ -135,7 +140,7 @@ function decodeCredential(encoded: string): string | undefined {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    // A stray `%` that the URL parser let through stands for itself.
+    // The URL parser accepts an invalid percent escape. It is literal text.
     return encoded;
   }
 }

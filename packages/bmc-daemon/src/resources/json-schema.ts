@@ -1,4 +1,4 @@
-/** The schemas of what is served: they are DMTF's, so each member says where DMTF keeps them. */
+/** The JSON schemas of the served resources. Each member links to the schema file at DMTF. */
 import { refuse } from '../redfish/errors.js';
 import type { Resource } from '../redfish/resource.js';
 import { renderCollection } from './reference.js';
@@ -8,12 +8,12 @@ const collectionUri = '/redfish/v1/JsonSchemas';
 
 /** Id and `@odata.type` of a schema. */
 interface Schema {
-  /** `ComputerSystem.v1_27_0`, `ComputerSystemCollection`. */
+  /** For example `ComputerSystem.v1_27_0` or `ComputerSystemCollection`. */
   readonly id: string;
   readonly odataType: string;
 }
 
-/** The collection with a member for each type that these resources have, its own types included. */
+/** Returns the schema collection with a member for each resource type, including its own types. */
 export function jsonSchemaResources(
   resources: readonly Pick<Resource<Services>, 'odataType'>[],
 ): readonly Resource<Services>[] {
@@ -49,7 +49,7 @@ export function jsonSchemaResources(
       Name: `Schema of ${id}`,
       Languages: ['en'],
       Schema: odataType,
-      // The same as in the Link header of such a resource.
+      // The same URI as in the Link header of a resource of this type.
       Location: [{ Language: 'en', PublicationUri: `http://redfish.dmtf.org/schemas/v1/${id}.json` }],
     }),
   });

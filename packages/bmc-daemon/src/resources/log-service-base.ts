@@ -1,9 +1,9 @@
-/** What every log of this service says of itself. */
+/** Properties that all logs of the service share. */
 import type { JsonObject } from '../redfish/resource.js';
 import { reference } from './reference.js';
 import { enabled } from './status.js';
 
-/** @param self of the LogService. */
+/** Renders the shared properties. @param self URI of the LogService. */
 export function logServiceBase(self: string): JsonObject {
   return {
     ServiceEnabled: true,

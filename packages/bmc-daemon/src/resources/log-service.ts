@@ -1,4 +1,4 @@
-/** The logs of a machine and of its manager: what happened, and who asked for it from where. */
+/** The event logs of machines and managers. An entry shows the event, and the user and address behind it. */
 import { z } from 'zod';
 import { originAddress } from '../events/event-record.js';
 import type { SystemSnapshot } from '../drivers/driver.js';
@@ -11,14 +11,14 @@ import { reference, renderCollection } from './reference.js';
 import { serviceTime } from './service-time.js';
 import { defineResource, type Services } from './services.js';
 
-/** Whose log: its place, and what it is called there. */
-interface Owner {
+/** A log service: its URI, id and name, and access to its entries. */
+interface LogDefinition {
   readonly collectionUri: '/redfish/v1/Systems/{ownerId}/LogServices' | '/redfish/v1/Managers/{ownerId}/LogServices';
   readonly id: string;
   readonly name: string;
   readonly purposes: readonly string[];
   readonly log: (services: Services, uuid: string) => EventLog;
-  /** Ids of further logs at that place, each a resource of its own. */
+  /** Ids of further logs in the same collection, which other resources serve. */
   readonly others: (services: Services, machine: SystemSnapshot) => readonly string[];
 }
 
@@ -26,7 +26,7 @@ interface LogEntity {
   readonly uuid: string;
 }
 
-const owners: readonly Owner[] = [
+const logDefinitions: readonly LogDefinition[] = [
   {
     collectionUri: '/redfish/v1/Systems/{ownerId}/LogServices',
     id: 'EventLog',
@@ -48,7 +48,7 @@ const owners: readonly Owner[] = [
 
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
-function logServiceAt({ collectionUri, id, name, purposes, log, others }: Owner) {
+function logServiceAt({ collectionUri, id, name, purposes, log, others }: LogDefinition) {
   const load = async (services: Services, ownerId: string): Promise<LogEntity> => {
     const { uuid } = await services.driver.getSystem(ownerId);
     return { uuid };
@@ -69,7 +69,7 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: Owner)
     render: ({ ids }, { self }) =>
       renderCollection(
         'Log Service Collection',
-        ids.map((one) => `${self}/${one}`),
+        ids.map((logId) => `${self}/${logId}`),
       ),
   });
 
@@ -113,7 +113,7 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: Owner)
       return listed(uuid, await log(services, uuid).read());
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
-    // Whole entries, not links: the schema of this collection says so (OData.AutoExpand), and clients read the members alone.
+    // Expanded entries instead of links, as the schema requires (OData.AutoExpand). Clients rely on it.
     render: ({ records }, { self }): JsonObject => ({
       Name: 'Log Entry Collection',
       'Members@odata.count': records.length,
@@ -133,7 +133,7 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: Owner)
       check(params.logId);
       const { uuid } = await load(services, params.ownerId);
       const records = await log(services, uuid).read();
-      // Not by its place: a damaged line in the file is a gap between the ids.
+      // Searches by id, because a damaged line in the file leaves a gap between the ids.
       const found = records.find((record) => String(record.id) === params.entryId);
       if (found === undefined) throw refuse('ResourceNotFound', 'LogEntry', params.entryId);
       return entryOf(uuid, found);
@@ -144,11 +144,11 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: Owner)
   return [collection, service, entries, entry];
 }
 
-/** Kept with the records that they were made of, so that what is rendered of them is, too. */
+/** Caches entities by their records, so that unchanged records are rendered once. */
 const lists = new WeakMap<readonly LogRecord[], { readonly uuid: string; readonly records: readonly LogRecord[] }>();
 const singles = new WeakMap<LogRecord, { readonly uuid: string; readonly record: LogRecord }>();
 
-/** The manager's log is that of every machine: one record is shown at several places, each a rendering of its own. */
+/** Returns the entity of a list. All managers share one log, so the entity depends on the machine. */
 function listed(uuid: string, records: readonly LogRecord[]) {
   const known = lists.get(records);
   if (known?.uuid === uuid) return known;
@@ -166,7 +166,7 @@ function entryOf(uuid: string, record: LogRecord) {
 }
 
 function renderEntry({ id, time, messageId, args, severity, message, origin, actor }: LogRecord): JsonObject {
-  const link = lasting(origin);
+  const link = permanentOrigin(origin);
   return {
     Id: String(id),
     Name: `Log Entry ${id}`,
@@ -183,13 +183,13 @@ function renderEntry({ id, time, messageId, args, severity, message, origin, act
   };
 }
 
-const passing =
+const temporaryResource =
   /\/(?:Sessions|Tasks|Subscriptions|Accounts|Roles|Volumes|Drives|Certificates|BootOptions|Storage|Members)\/[^/]+$/;
 
-/** A resource that comes and goes is not linked, for the entry outlives it; nor is its collection, which is no origin. */
-function lasting(origin: string): string | null {
-  return origin === '' || passing.test(origin) ? null : origin;
+/** Returns the origin to link to; null for a temporary resource, which the log entry outlives. */
+function permanentOrigin(origin: string): string | null {
+  return origin === '' || temporaryResource.test(origin) ? null : origin;
 }
 
-/** The log services of systems and managers, and what is in them. */
-export const logServiceResources = owners.flatMap(logServiceAt);
+/** The log services of systems and managers, and their entries. */
+export const logServiceResources = logDefinitions.flatMap(logServiceAt);

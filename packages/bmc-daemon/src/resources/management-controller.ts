@@ -1,9 +1,9 @@
-/** The service as the management controller that clients take it for: one for all machines. */
+/** The service as the management controller of all machines. */
 export interface ManagementController {
-  /** URLs that the service listens at: `http://127.0.0.1:8000`. */
+  /** URLs at which the service listens, for example `http://127.0.0.1:8000`. */
   readonly addresses: readonly string[];
-  /** When the configuration was last read. */
+  /** Time at which the service last read its configuration. */
   readonly lastReset: Date;
-  /** Reads the configuration again, after the answer to the request that asks for it. Never throws. */
+  /** Reads the configuration again after the current request is answered. Never throws. */
   reset(): void;
 }

@@ -4,17 +4,17 @@ import type { Account, Accounts } from '../auth/accounts.js';
 import { accountUri } from '../redfish/authorize.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import { telling } from './account-faults.js';
+import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 
-/** Without a password file. */
-const nobody: readonly Account[] = [];
+/** The accounts without a password file. */
+const noAccounts: readonly Account[] = [];
 
-/** @throws {RedfishError} 409 where there are no accounts that could be changed. */
+/** Returns the accounts. @throws {RedfishError} 409 without a password file. */
 function accountsOf({ access: { accounts } }: Services): Accounts {
   if (accounts !== null) return accounts;
-  const detail = 'EMULATOR_AUTH_FILE is not set: there are no accounts, and everybody may do everything.';
+  const detail = 'EMULATOR_AUTH_FILE is not set: there are no accounts, and every client may do everything.';
   throw new RedfishError(409, [withDetail(message('AccountNotModified'), detail)]);
 }
 
@@ -24,7 +24,10 @@ function findAccount({ access }: Services, user: string): Account {
   return account;
 }
 
-/** @throws {RedfishError} 400 for a password that is too short. One that is too long is refused where it is hashed. */
+/**
+ * Checks the minimum length of a password. Hashing checks the maximum length.
+ * @throws {RedfishError} 400 if the password is too short.
+ */
 function checkLength(password: string | undefined, { access }: Services): void {
   const { minPasswordLength } = access.settings;
   if (password === undefined || password.length >= minPasswordLength) return;
@@ -34,7 +37,7 @@ function checkLength(password: string | undefined, { access }: Services): void {
   ]);
 }
 
-/** What an account gives access to, of which its role decides: Redfish, and maybe consoles. Nothing else can be asked for. */
+/** Schema of AccountTypes. The role of an account decides about console access, so the value has no effect. */
 const accountTypes = z
   .array(z.enum(['Redfish', 'HostConsole']))
   .refine((types) => types.includes('Redfish') && new Set(types).size === types.length)
@@ -44,7 +47,7 @@ const managerAccountCollection = defineResource({
   entity: 'ManagerAccountCollection',
   odataType: '#ManagerAccountCollection.ManagerAccountCollection',
   uri: '/redfish/v1/AccountService/Accounts',
-  load: ({ services }) => services.access.accounts?.list() ?? nobody,
+  load: ({ services }) => services.access.accounts?.list() ?? noAccounts,
   render: (accounts) =>
     renderCollection(
       'Accounts Collection',
@@ -63,7 +66,7 @@ const managerAccountCollection = defineResource({
     run(_accounts, { UserName: user, Password: password, RoleId: roleId, ...flags }, { services }) {
       checkLength(password, services);
       const { Enabled: enabled = true, PasswordChangeRequired: passwordChangeRequired = false } = flags;
-      return telling({ user, roleId }, async () => {
+      return translateAccountErrors({ user, roleId }, async () => {
         await accountsOf(services).create({ user, password, roleId, enabled, passwordChangeRequired });
         return { created: { location: accountUri(user) } };
       });
@@ -81,7 +84,7 @@ const managerAccount = defineResource({
     Id: user,
     Name: 'User Account',
     UserName: user,
-    // For writing alone.
+    // Write-only.
     Password: null,
     RoleId: roleId,
     Enabled: enabled,
@@ -99,7 +102,7 @@ const managerAccount = defineResource({
       Password: z.string().optional(),
       RoleId: z.string().optional(),
       Enabled: z.boolean().optional(),
-      // Wrong passwords lock an account, and an administrator unlocks it; who wants to lock one disables it.
+      // Wrong passwords lock an account; an administrator can only unlock it. Enabled disables an account.
       Locked: z.literal(false).optional(),
       PasswordChangeRequired: z.boolean().optional(),
       AccountTypes: accountTypes,
@@ -108,7 +111,7 @@ const managerAccount = defineResource({
       const { UserName: name = user, Password: password, RoleId: roleId, Enabled: enabled, Locked: locked } = sent;
       const { PasswordChangeRequired: passwordChangeRequired } = sent;
       checkLength(password, services);
-      return telling({ user: name, ...(roleId === undefined ? {} : { roleId }) }, async () => {
+      return translateAccountErrors({ user: name, ...(roleId === undefined ? {} : { roleId }) }, async () => {
         await accountsOf(services).change(user, {
           user: name,
           ...(password === undefined ? {} : { password }),
@@ -118,9 +121,9 @@ const managerAccount = defineResource({
           ...(passwordChangeRequired === undefined ? {} : { passwordChangeRequired }),
         });
         if (enabled === false || name !== user) services.access.sessions.endAll(user);
-        // Its URI has its name in it.
+        // The URI contains the user name.
         if (name !== user) return { changed: { location: accountUri(name) } };
-        // A new password ends the sessions of the old one, but not the one that it came from.
+        // A new password ends the other sessions of the account, but not the session of this request.
         if (password !== undefined && requester.user === user && requester.session !== null)
           services.access.sessions.keep(requester.session);
         return undefined;
@@ -128,7 +131,7 @@ const managerAccount = defineResource({
     },
   },
   delete: ({ user }, { services }) =>
-    telling({ user }, async () => {
+    translateAccountErrors({ user }, async () => {
       await accountsOf(services).remove(user);
       return undefined;
     }),

@@ -1,13 +1,13 @@
 /**
- * The ports of a management controller: the host's network interfaces that this service can be reached over. Names and addresses of
- * its own can be given to it (docs/guides/manager-network.md); the host's stay as they are.
+ * The Ethernet interfaces of a manager: the host's interfaces at which the service listens. A manager
+ * can get its own names and addresses (docs/guides/manager-network.md). Those of the host never change.
  */
 import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
 import { NetworkChangeError } from '../manager-network/network-plan.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { subnetMask } from './ethernet-interface.js';
-import { askedNetwork, describeFaults, networkBody } from './manager-network-change.js';
+import { requestedNetwork, translateNetworkError, networkBody } from './manager-network-change.js';
 import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
@@ -58,9 +58,9 @@ const managerInterface = defineResource({
     HostName: network.hostName,
     FQDN: network.fqdn,
     NameServers: network.nameServers,
-    // Of what is the host's the kernel does not tell what is static.
+    // The manager's own servers only: the kernel does not report which servers of the host are static.
     StaticNameServers: network.ownNameServers,
-    // 0 is no VLAN (802.1Q); null would say that there was an error.
+    // 0 means no VLAN (802.1Q). Null would mean an error.
     VLAN: { VLANEnable: port.vlan !== null, VLANId: port.vlan ?? 0 },
     IPv4Addresses: port.ipv4.map((address, index) => renderIpv4(address, index === 0 ? port.ipv4Gateway : undefined)),
     IPv4StaticAddresses: port.ownIpv4.map(({ address, prefix }) => ({
@@ -77,18 +77,18 @@ const managerInterface = defineResource({
     body: networkBody,
     loggedValues: ['HostName', 'FQDN'],
     apply: async ({ uuid, network, port }, body, { services }) => {
-      const asked = askedNetwork(body, network, port);
+      const requested = requestedNetwork(body, network, port);
       try {
-        await services.managerNetwork.change(uuid, asked.change);
+        await services.managerNetwork.change(uuid, requested.change);
       } catch (error) {
-        throw error instanceof NetworkChangeError ? describeFaults(error, asked) : error;
+        throw error instanceof NetworkChangeError ? translateNetworkError(error, requested) : error;
       }
       return undefined;
     },
   },
 });
 
-/** @param gateway of the first address alone, as DMTF has it. */
+/** Renders an address. @param gateway for the first address only, as the schema requires. */
 function renderIpv4({ address, prefix, isOwn }: ManagerAddress, gateway: string | null | undefined): JsonObject {
   const isLinkLocal = address.startsWith('169.254.');
   return {

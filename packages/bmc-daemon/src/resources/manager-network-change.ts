@@ -1,4 +1,7 @@
-/** A PATCH of a manager's EthernetInterface: what it asks for, by Redfish's rules of arrays, and what is answered where it can not be. */
+/**
+ * A PATCH of a manager's EthernetInterface: applies Redfish's rules for arrays to the body, and
+ * translates errors of the change.
+ */
 import { z } from 'zod';
 import type { HostAddress } from '../host-network.js';
 import { canonicalIp, prefixOfMask, type IpNetwork } from '../ip-network.js';
@@ -8,13 +11,16 @@ import { RedfishError } from '../redfish/errors.js';
 import { about, message, messageStatus, withDetail, type Message } from '../redfish/messages.js';
 import { subnetMask } from './ethernet-interface.js';
 
-/** Of one list. */
+/** Maximum items of a list. */
 const MOST = 16;
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
-/** Clients take a name for an address that ends in a number, be it a hexadecimal one (URL Standard, 3.5), and for themselves this one. */
+/**
+ * Last label of a name. Clients parse a name as an address if it ends in a decimal or hexadecimal number
+ * (URL Standard, 3.5), and `localhost` as themselves.
+ */
 const lastLabel = `(?!(?:\\d+|0x[0-9a-f]*|localhost)$)${label}`;
-/** RFC 1123 §2.1. */
+/** Host name without a domain (RFC 1123 §2.1). */
 const hostName = z
   .string()
   .max(63)
@@ -31,7 +37,10 @@ const nameServer = z
   .string()
   .refine((text) => !['0.0.0.0', '::', undefined].includes(canonicalIp(text)), 'an IPv4 or IPv6 address');
 
-/** DSP0266, PATCH of arrays: null removes, an empty object keeps, and what is not sent is cut off. */
+/**
+ * Returns the schema of a list. DSP0266, PATCH of arrays: null removes an item, an empty object leaves
+ * it unchanged, and items after the end of the sent list are removed.
+ */
 const listOf = <Item extends z.ZodType>(item: Item) => z.array(item.nullable()).max(MOST);
 
 const ipv4List = listOf(
@@ -39,7 +48,7 @@ const ipv4List = listOf(
     Address: ipv4.optional(),
     SubnetMask: mask.optional(),
     Gateway: ipv4.nullable().optional(),
-    // Read-only by the schema; clients of older controllers send it along.
+    // Read-only in the schema, but clients of older controllers send it.
     AddressOrigin: z.literal('Static').optional(),
   }),
 );
@@ -48,7 +57,7 @@ const ipv6List = listOf(
 );
 const serverList = listOf(z.union([nameServer, z.strictObject({})]));
 
-/** What a PATCH takes. */
+/** Schema of the PATCH body. */
 export const networkBody = z.strictObject({
   HostName: hostName.nullable().optional(),
   FQDN: fqdn.nullable().optional(),
@@ -58,48 +67,49 @@ export const networkBody = z.strictObject({
   IPv4StaticAddresses: ipv4List.optional(),
   IPv6StaticAddresses: ipv6List.optional(),
 });
+/** A validated PATCH body. */
 export type NetworkBody = z.infer<typeof networkBody>;
 
 type AddressProperty = 'IPv4Addresses' | 'IPv4StaticAddresses' | 'IPv6StaticAddresses';
 
-/** An address as a client asks for it, with the place where it does. */
-interface Asked extends IpNetwork {
+/** A requested address and its index in the sent list. */
+interface RequestedAddress extends IpNetwork {
   readonly index: number;
 }
 
-/** What a body comes to, and where each of its addresses stands. */
-export interface AskedNetwork {
+/** The change for a body, and the position of each address in the body. */
+export interface RequestedNetwork {
   readonly change: NetworkChange;
-  /** The property, and the places in it, of the addresses of a family. */
-  readonly places: Readonly<Partial<Record<'ipv4' | 'ipv6', readonly [AddressProperty, readonly number[]]>>>;
+  /** Property and list indexes of the addresses, by address family. */
+  readonly positions: Readonly<Partial<Record<'ipv4' | 'ipv6', readonly [AddressProperty, readonly number[]]>>>;
 }
 
 /**
- * Works out what a body asks for.
- * @throws {RedfishError} with every fault that can be told without looking at the host.
+ * Returns the change for a body.
+ * @throws {RedfishError} 400 with all errors that need no access to the host.
  */
-export function askedNetwork(body: NetworkBody, view: ManagerView, port: ManagerInterface): AskedNetwork {
+export function requestedNetwork(body: NetworkBody, view: ManagerView, port: ManagerInterface): RequestedNetwork {
   const faults: Message[] = [];
   const { HostName, FQDN, IPv4Addresses, IPv4StaticAddresses, IPv6StaticAddresses } = body;
   const four = (property: AddressProperty, list: NetworkBody['IPv4Addresses'], present: readonly Present[]) =>
     list === undefined
       ? undefined
-      : askedList(property, list.map(ipv4Item), present, faults, (at) => gatewayFault(property, list, at, port));
+      : requestedList(property, list.map(ipv4Item), present, faults, (at) => gatewayFault(property, list, at, port));
   const inUse = four('IPv4Addresses', IPv4Addresses, port.ipv4);
   const fixed = four('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
   const six =
     IPv6StaticAddresses === undefined
       ? undefined
-      : askedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), port.ownIpv6.map(owned), faults);
+      : requestedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), port.ownIpv6.map(owned), faults);
   if (inUse !== undefined && fixed !== undefined && !sameNetworks(inUse, fixed))
     faults.push(contradiction('IPv4Addresses', 'IPv4StaticAddresses'));
-  const nameServers = askedServers(body, view, faults);
+  const nameServers = requestedServers(body, view, faults);
   if (faults.length > 0) throw refusal(faults);
 
   const ipv4 = fixed ?? inUse;
   const property = fixed === undefined ? 'IPv4Addresses' : 'IPv4StaticAddresses';
-  const networks = (list: readonly Asked[]) => list.map(({ address, prefix }) => ({ address, prefix }));
-  const places = (list: readonly Asked[]) => list.map(({ index }) => index);
+  const networks = (list: readonly RequestedAddress[]) => list.map(({ address, prefix }) => ({ address, prefix }));
+  const indexes = (list: readonly RequestedAddress[]) => list.map(({ index }) => index);
   return {
     change: {
       ...(HostName === undefined ? {} : { hostName: HostName }),
@@ -115,22 +125,25 @@ export function askedNetwork(body: NetworkBody, view: ManagerView, port: Manager
           }),
       ...(nameServers === undefined ? {} : { nameServers }),
     },
-    places: {
-      ...(ipv4 === undefined ? {} : { ipv4: [property, places(ipv4)] as const }),
-      ...(six === undefined ? {} : { ipv6: ['IPv6StaticAddresses', places(six)] as const }),
+    positions: {
+      ...(ipv4 === undefined ? {} : { ipv4: [property, indexes(ipv4)] as const }),
+      ...(six === undefined ? {} : { ipv6: ['IPv6StaticAddresses', indexes(six)] as const }),
     },
   };
 }
 
-/** What a client reads of a change that could not be made. */
-export function describeFaults({ faults, cause }: NetworkChangeError, { change, places }: AskedNetwork): RedfishError {
+/** Translates the errors of a failed change to messages that point at the properties of the body. */
+export function translateNetworkError(
+  { faults, cause }: NetworkChangeError,
+  { change, positions }: RequestedNetwork,
+): RedfishError {
   return refusal(
-    faults.map((fault) => describe(fault, change, places)),
+    faults.map((fault) => translateFault(fault, change, positions)),
     cause,
   );
 }
 
-function describe(fault: NetworkFault, change: NetworkChange, places: AskedNetwork['places']): Message {
+function translateFault(fault: NetworkFault, change: NetworkChange, positions: RequestedNetwork['positions']): Message {
   const { of, kind, why, holder = '', index = -1, part } = fault;
   const detail = (subject: Message, pointer: string): Message =>
     about(withDetail(subject, `${why.charAt(0).toUpperCase()}${why.slice(1)}.`), `#/${pointer}`);
@@ -138,14 +151,14 @@ function describe(fault: NetworkFault, change: NetworkChange, places: AskedNetwo
     const property = of === 'hostName' ? 'HostName' : 'FQDN';
     return detail(refused(kind, property, change[of] ?? '', holder), property);
   }
-  const [list, indexes] = places[of] ?? [of === 'ipv4' ? 'IPv4StaticAddresses' : 'IPv6StaticAddresses', []];
+  const [list, indexes] = positions[of] ?? [of === 'ipv4' ? 'IPv4StaticAddresses' : 'IPv6StaticAddresses', []];
   const asked = change.addresses?.[of]?.[index];
   if (asked === undefined) return detail(refused(kind, list, '', holder), list);
   const prefixName = of === 'ipv4' ? 'SubnetMask' : 'PrefixLength';
   const prefixValue = of === 'ipv4' ? subnetMask(asked.prefix) : String(asked.prefix);
   const [name, value] = part === 'prefix' ? [prefixName, prefixValue] : ['Address', asked.address];
-  const place = `${list}/${indexes[index] ?? index}`;
-  return detail(refused(kind, name, value, holder), `${place}/${name}`);
+  const pointer = `${list}/${indexes[index] ?? index}`;
+  return detail(refused(kind, name, value, holder), `${pointer}/${name}`);
 }
 
 function refused(kind: NetworkFault['kind'], property: string, value: string, holder: string): Message {
@@ -159,7 +172,7 @@ function refused(kind: NetworkFault['kind'], property: string, value: string, ho
   }
 }
 
-/** 400 before 409: what the client has to correct comes first. */
+/** Returns the error of a request. Its status is 400 if any error is a mistake of the client, else 409. */
 function refusal(faults: readonly Message[], cause?: unknown): RedfishError {
   return new RedfishError(Math.min(...faults.map(messageStatus)), faults, {}, cause);
 }
@@ -172,7 +185,7 @@ interface Present extends HostAddress {
   readonly isOwn: boolean;
 }
 
-const owned = (one: IpNetwork): Present => ({ ...one, isOwn: true });
+const owned = (network: IpNetwork): Present => ({ ...network, isOwn: true });
 
 function ipv4Item(item: z.infer<typeof ipv4List>[number]): Item | null {
   if (item === null) return null;
@@ -185,22 +198,23 @@ function ipv6Item(item: z.infer<typeof ipv6List>[number]): Item | null {
 }
 
 /**
- * The manager's own addresses that a list comes to. What is the host's can be named and kept, and is nobody's to change.
- * @returns undefined where the list keeps what is the host's, and nothing else.
+ * Returns the manager's own addresses in a list. A list can repeat addresses of the host, but cannot
+ * change or remove them.
+ * @returns undefined if the list contains only addresses of the host.
  */
-function askedList(
+function requestedList(
   property: AddressProperty,
   items: readonly (Item | null)[],
   present: readonly Present[],
   faults: Message[],
   furtherFault: (index: number) => Message | undefined = () => undefined,
-): readonly Asked[] | undefined {
-  const asked: Asked[] = [];
-  // As long as the manager has none of its own, the list is that of the host's.
+): readonly RequestedAddress[] | undefined {
+  const requested: RequestedAddress[] = [];
+  // Without own addresses of the manager, the present list shows the addresses of the host.
   const hosts = present.filter(({ isOwn }) => !isOwn).map(({ address }) => address);
-  const hostsOwn = (index: number, address: string): Message => {
+  const hostAddressFault = (index: number, address: string): Message => {
     const pointer = `${property}/${index}`;
-    const why = `${address} is the address of the host, which is not changed.`;
+    const why = `${address} is the address of the host, which this service does not change.`;
     return about(withDetail(message('PropertyValueError', property), why), `#/${pointer}`);
   };
   for (const [index, item] of items.entries()) {
@@ -208,16 +222,16 @@ function askedList(
     const further = item === null ? undefined : furtherFault(index);
     if (further !== undefined) faults.push(further);
     if (item === null) {
-      if (now?.isOwn === false) faults.push(hostsOwn(index, now.address));
+      if (now?.isOwn === false) faults.push(hostAddressFault(index, now.address));
       continue;
     }
     const address = item.address ?? now?.address;
     const prefix =
       item.prefix ?? (item.address === undefined || item.address === now?.address ? now?.prefix : undefined);
-    // An empty object keeps what is there; behind the end of the list that is nothing.
+    // An empty object leaves the item unchanged. After the end of the present list it means nothing.
     if (address === undefined && prefix === undefined) continue;
     if (address !== undefined && hosts.includes(address)) {
-      if (now?.address === address && prefix !== now.prefix) faults.push(hostsOwn(index, address));
+      if (now?.address === address && prefix !== now.prefix) faults.push(hostAddressFault(index, address));
       continue;
     }
     if (address === undefined || prefix === undefined) {
@@ -226,15 +240,15 @@ function askedList(
       faults.push(about(message('PropertyMissing', name), `#/${property}/${index}/${name}`));
       continue;
     }
-    asked.push({ address, prefix, index });
+    requested.push({ address, prefix, index });
   }
-  // Cut off without anything in its place.
-  const cut = present[items.length];
-  if (cut?.isOwn === false && asked.length === 0) faults.push(hostsOwn(items.length, cut.address));
-  return asked.length === 0 && hosts.length > 0 ? undefined : asked;
+  // A shorter list removes an address of the host and adds no own address.
+  const removed = present[items.length];
+  if (removed?.isOwn === false && requested.length === 0) faults.push(hostAddressFault(items.length, removed.address));
+  return requested.length === 0 && hosts.length > 0 ? undefined : requested;
 }
 
-/** Routes are the host's: a gateway can be said, and not changed. */
+/** Returns an error if a gateway differs from that of the host, because the service changes no routes. */
 function gatewayFault(
   list: AddressProperty,
   items: NonNullable<NetworkBody['IPv4Addresses']>,
@@ -243,21 +257,23 @@ function gatewayFault(
 ): Message | undefined {
   const gateway = items[index]?.Gateway;
   if (gateway === undefined || gateway === null || gateway === ipv4Gateway) return undefined;
-  const present = ipv4Gateway === null ? `${name} has none` : `that of ${name} is ${ipv4Gateway}`;
-  const why = `Routes are the host's and are not changed: ${present}.`;
+  const present = ipv4Gateway === null ? `${name} has no gateway` : `the gateway of ${name} is ${ipv4Gateway}`;
+  const why = `This service does not change routes of the host: ${present}.`;
   return about(withDetail(message('PropertyValueIncorrect', 'Gateway', gateway), why), `#/${list}/${index}/Gateway`);
 }
 
-function contradiction(one: string, other: string): Message {
-  return about(message('PropertyValueConflict', one, other), `#/${one}`, `#/${other}`);
+function contradiction(first: string, second: string): Message {
+  return about(message('PropertyValueConflict', first, second), `#/${first}`, `#/${second}`);
 }
 
-function sameNetworks(a: readonly Asked[], b: readonly Asked[]): boolean {
-  return a.length === b.length && a.every((one, at) => one.address === b[at]?.address && one.prefix === b[at].prefix);
+function sameNetworks(a: readonly RequestedAddress[], b: readonly RequestedAddress[]): boolean {
+  return (
+    a.length === b.length && a.every(({ address, prefix }, at) => address === b[at]?.address && prefix === b[at].prefix)
+  );
 }
 
-/** The name servers of the service; those of the host, said again, are none of its own. */
-function askedServers(
+/** Returns the manager's own name servers. A list equal to that of the host means no own servers. */
+function requestedServers(
   { NameServers, StaticNameServers }: NetworkBody,
   { nameServers, ownNameServers }: ManagerView,
   faults: Message[],
@@ -270,8 +286,8 @@ function askedServers(
   const inUse = NameServers && result(NameServers, nameServers);
   const fixed = StaticNameServers && result(StaticNameServers, ownNameServers);
   const isHosts = ownNameServers.length === 0 && inUse?.join() === nameServers.join();
-  const asked = isHosts ? [] : inUse;
-  if (asked !== undefined && fixed !== undefined && asked.join() !== fixed.join())
+  const requested = isHosts ? [] : inUse;
+  if (requested !== undefined && fixed !== undefined && requested.join() !== fixed.join())
     faults.push(contradiction('NameServers', 'StaticNameServers'));
-  return fixed ?? asked;
+  return fixed ?? requested;
 }

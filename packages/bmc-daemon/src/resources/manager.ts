@@ -1,4 +1,4 @@
-/** The management controller of a machine, which is this daemon as the machine's client sees it. */
+/** The manager (management controller) of a machine. This daemon acts as the manager of every machine. */
 import { z } from 'zod';
 import type { SysinfoSnapshot } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
@@ -61,13 +61,13 @@ const manager = defineResource({
   patch: {
     body: z.strictObject({}),
     readOnly: new Map([
-      ['DateTime', 'The clock is that of the host of this service; set it there, for example by NTP.'],
+      ['DateTime', 'The clock is that of the host of this service. Set it there, for example by NTP.'],
       ['DateTimeLocalOffset', 'The clock is shown in UTC.'],
     ]),
     apply: () => undefined,
   },
   actions: {
-    // Whichever manager is reset, it is the one service behind them all: it reads its configuration again, as on SIGHUP.
+    // All managers are this service. A reset of any of them reads the configuration again, as SIGHUP does.
     '#Manager.Reset': {
       body: z.strictObject({ ResetType: z.enum(['ForceRestart', 'GracefulRestart']).optional() }),
       bodyOptional: true,
@@ -81,8 +81,8 @@ const manager = defineResource({
 });
 
 /**
- * Whose controller it is. A lab that gives its machines a vendor's SMBIOS wants the whole box to look like that vendor's, so
- * that is shown where it is given; else this service.
+ * Renders manufacturer, model and firmware version of a manager: those of the machine's SMBIOS if set,
+ * else those of this service. A lab that imitates a vendor's server expects the vendor's manager, too.
  */
 export function renderIdentity({ manufacturer, product: model, biosVersion }: SysinfoSnapshot) {
   return {

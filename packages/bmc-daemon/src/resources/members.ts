@@ -1,7 +1,7 @@
-/** The order in which the machines stand in a collection. */
+/** Sorts the machines of a collection. */
 import type { SystemRef } from '../drivers/driver.js';
 
-export type Order = 'ascending' | 'descending';
+type Order = 'ascending' | 'descending';
 
 const sorted = {
   ascending: new WeakMap<readonly SystemRef[], readonly SystemRef[]>(),
@@ -9,8 +9,8 @@ const sorted = {
 } as const satisfies Readonly<Record<Order, unknown>>;
 
 /**
- * The machines by UUID. The same list gives the same object again, so that what was rendered from it is not rendered anew:
- * a driver answers with the same list until a machine comes or goes.
+ * Returns the machines sorted by UUID. The same list gives the same result object, so that its cached
+ * rendering stays valid: a driver returns the same list until a machine is added or removed.
  */
 export function inOrder(machines: readonly SystemRef[], order: Order): readonly SystemRef[] {
   const known = sorted[order].get(machines);

@@ -1,4 +1,4 @@
-/** Memory as modules, the way QEMU's SMBIOS tables show it to the guest. */
+/** Memory modules, as QEMU's SMBIOS tables show them to the guest. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
@@ -7,21 +7,21 @@ import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { absent, enabled } from './status.js';
 
-/** QEMU's type 17 tables split the memory that is built in into modules of this size, the last one being smaller. */
+/** Size of a module: QEMU's type 17 tables split the initial memory into modules of this size. */
 const moduleMiB = 16 * 1024;
 
 interface Module {
   readonly id: string;
   readonly slot: number;
-  /** Null: nothing is plugged in there. */
+  /** Null: the slot is empty. */
   readonly capacityMiB: number | null;
-  /** Whether what is written there outlasts a power cycle. */
+  /** Whether its contents survive a power cycle. */
   readonly isPersistent: boolean;
 }
 
 /**
- * Modules that add up to the machine's memory: what it has built in, at least one (so that a tiny machine has some, too), what is
- * plugged in beside it, and the places where more could be plugged in.
+ * Returns the memory modules of a machine: at least one for the initial memory, one for each memory
+ * device, and one for each empty slot. The capacities add up to the machine's memory.
  */
 export function memoryModules({
   memoryKiB,
@@ -46,7 +46,7 @@ export function memoryModules({
   return [...builtIn, ...plugged, ...free].map((module, slot) => ({ id: `DIMM${slot}`, slot, ...module }));
 }
 
-/** GiB, whole ones from 1 GiB up (Ironic reads an integer), a fraction below, where an integer would be 0. */
+/** Converts to GiB: an integer from 1 GiB on, because Ironic expects it; below 1 GiB a fraction. */
 export function totalMemoryGiB(memoryKiB: number): number {
   const gib = memoryKiB / 1024 ** 2;
   return gib >= 1 ? Math.floor(gib) : Math.round(gib * 1000) / 1000;
@@ -87,11 +87,11 @@ const memory = defineResource({
   }),
 });
 
-/** What kind it is, of a module that is there. DMTF has no type for a persistent one that no technology is behind. */
+/** Renders the type of a present module. DMTF has no MemoryType for virtual persistent memory. */
 function renderKind({ capacityMiB, isPersistent }: Module): JsonObject {
   if (capacityMiB === null) return {};
   return isPersistent ? { OperatingMemoryModes: ['PMEM'] } : { MemoryType: 'DRAM', OperatingMemoryModes: ['Volatile'] };
 }
 
-/** Memory under a system. */
+/** The memory modules of a system and their collection. */
 export const memoryResources = [memoryCollection, memory];

@@ -1,4 +1,4 @@
-/** The registries: what the messages of answers and events say, each as a file and as a member that says where the file is. */
+/** Message registries: a file with the message texts, and a member with the location of the file. */
 import { baseRegistry, messageTable } from '../redfish/base-registry.js';
 import { refuse } from '../redfish/errors.js';
 import type { EventTemplate } from '../redfish/event-message.js';
@@ -10,17 +10,17 @@ import { defineResource, type Services } from './services.js';
 
 /** A registry that is served as a file. */
 export interface RegistryFile {
-  /** Prefix, major and minor version, `Base.1.22`: what message ids begin with, and the id of the member. */
+  /** Id of the member and prefix of message ids: name, major and minor version, `Base.1.22`. */
   readonly registry: string;
-  /** With all three numbers of the version, `Base.1.22.1`: the file's name. */
+  /** Name of the file with all three version numbers, `Base.1.22.1`. */
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** `#MessageRegistry.v1_7_0.MessageRegistry`. */
+  /** For example `#MessageRegistry.v1_7_0.MessageRegistry`. */
   readonly odataType: string;
-  /** Where its publisher keeps the original; null for one of our own. */
+  /** URI of the original at its publisher; null for a registry of this service. */
   readonly publicationUri: string | null;
-  /** The file without type, Id, Name and Description, which are added. */
+  /** The file without `@odata.type`, Id, Name and Description, which the resource adds. */
   readonly body: JsonObject;
 }
 
@@ -30,13 +30,13 @@ function fileUri({ registry, id }: RegistryFile): string {
   return `${collectionUri}/${registry}/${id}.json`;
 }
 
-/** What a table says of a message; those of Base say more, which is about HTTP. */
+/** The fields of a message that a registry shows. Messages of Base have further fields for HTTP. */
 type MessageTemplate = Pick<EventTemplate, 'severity' | 'args' | 'text' | 'resolution'>;
 
 /**
- * A registry of DMTF's with the messages that we send, in our words.
- * @param registry as in message ids, `Base.1.22`.
- * @param errata third number of the version that the table was compared with.
+ * Returns a DMTF registry with the messages that the service sends, in its own wording.
+ * @param registry prefix of message ids, `Base.1.22`.
+ * @param errata third number of the DMTF version on which the table is based.
  */
 function messageRegistry(
   registry: string,
@@ -73,14 +73,14 @@ function renderTemplate({ severity, args, text, resolution }: MessageTemplate): 
   };
 }
 
-/** Those whose messages we send. */
+/** The registries of all messages that the service sends. */
 export const messageRegistries: readonly RegistryFile[] = [
   messageRegistry(baseRegistry, 1, messageTable),
   messageRegistry(resourceEventRegistry, 3, resourceEventTable),
   messageRegistry(taskEventRegistry, 5, taskEventTable),
 ];
 
-/** The collection, its members and the files themselves. */
+/** Returns the registry collection, its members, and the registry files. */
 export function registryResources(files: readonly RegistryFile[]): readonly Resource<Services>[] {
   const collection = defineResource({
     entity: 'MessageRegistryFileCollection',

@@ -1,4 +1,4 @@
-/** What each metric is. */
+/** Metric definitions: unit, range and type of each metric. */
 import { refuse } from '../redfish/errors.js';
 import { metrics } from '../telemetry/metric-table.js';
 import { telemetryUri } from '../telemetry/report.js';
@@ -38,7 +38,7 @@ const metricDefinition = defineResource({
     MetricType: type,
     MetricDataType: dataType,
     Units: units,
-    // A counter is the hypervisor's own; a gauge may be made of two of them.
+    // The hypervisor reports counters. The service can derive a gauge from two counters.
     Implementation: type === 'Counter' ? 'DigitalMeter' : 'Synthesized',
     Calculable: summable ? 'Summable' : 'NonSummable',
     IsLinear: true,

@@ -1,4 +1,4 @@
-/** When the report of a machine is made: one definition for each machine, under its UUID. */
+/** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
 import { z } from 'zod';
 import type { SystemRef } from '../drivers/driver.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
@@ -18,7 +18,7 @@ import { enabled } from './status.js';
 import { telemetryOf } from './telemetry-service.js';
 
 /**
- * A machine by UUID or name, without reading its definition: its reports need no more.
+ * Finds a machine by UUID or name. Does not read its definition, which reports do not need.
  * @throws {RedfishError} 404. @throws {DriverError} unavailable.
  */
 export async function findMachine({ driver }: Services, id: string, entity: string): Promise<SystemRef> {
@@ -30,8 +30,8 @@ export async function findMachine({ driver }: Services, id: string, entity: stri
 }
 
 /**
- * URIs of definitions as reports have them: with a UUID where a machine was named.
- * @throws {RedfishError} 400 for one that there is not. @throws {DriverError} unavailable.
+ * Returns the canonical URIs of report definitions, which contain UUIDs instead of names.
+ * @throws {RedfishError} 400 for an unknown definition. @throws {DriverError} unavailable.
  */
 export async function canonicalDefinitions({ driver }: Services, uris: readonly string[]): Promise<string[]> {
   if (uris.length === 0) return [];
@@ -41,7 +41,7 @@ export async function canonicalDefinitions({ driver }: Services, uris: readonly 
     const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
     if (found !== undefined) return definitionUri(found.uuid);
     const fault = about(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');
-    throw new RedfishError(400, [withDetail(fault, `There is no ${uri}.`)]);
+    throw new RedfishError(400, [withDetail(fault, `${uri} does not exist.`)]);
   });
 }
 

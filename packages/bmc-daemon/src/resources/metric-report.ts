@@ -1,4 +1,4 @@
-/** What is measured of a machine: one report for each machine, under its UUID; `$expand` of the collection gives them all. */
+/** Metric reports: one for each machine, under its UUID. `$expand` of the collection returns all reports. */
 import { DriverError } from '../drivers/driver.js';
 import { metricReportType, renderReport, reportUri, type Report } from '../telemetry/report.js';
 import { findMachine } from './metric-report-definition.js';
@@ -22,9 +22,9 @@ const metricReportCollection = defineResource({
 });
 
 /**
- * The report of a machine, by UUID or name.
- * @param entity what there is none of, where there is no such machine.
- * @throws {RedfishError} 404. @throws {DriverError} where the host does not answer, and nothing was measured before.
+ * Loads the report of a machine, by UUID or name.
+ * @param entity name of the resource type for the 404 message.
+ * @throws {RedfishError} 404. @throws {DriverError} unavailable, if no earlier report exists.
  */
 export async function loadReport(services: Services, id: string, entity: string): Promise<Report> {
   const telemetry = telemetryOf(services);
@@ -32,7 +32,7 @@ export async function loadReport(services: Services, id: string, entity: string)
     return await telemetry.report(await findMachine(services, id, entity));
   } catch (error) {
     const kept = telemetry.kept(id.toLowerCase());
-    // The host does not answer; what was measured before stays true, and its Timestamp says of when.
+    // If the host does not answer, the last report is shown. Its Timestamp tells its age.
     if (kept !== undefined && error instanceof DriverError && error.kind === 'unavailable') return kept;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** The protocols of a management controller, which are this service's own: one port, with or without TLS, and how it is found. */
+/** The network protocols of a manager: HTTP or HTTPS, SSH and SSDP of this service. */
 import { z } from 'zod';
 import type { HostNetwork } from '../host-network.js';
 import { RedfishError } from '../redfish/errors.js';
@@ -12,7 +12,7 @@ import { enabled } from './status.js';
 
 interface ProtocolEntity extends Pick<HostNetwork, 'hostName' | 'fqdn'> {
   readonly uuid: string;
-  /** `https:`; every address has the same. */
+  /** `http:` or `https:`. All addresses have the same scheme. */
   readonly scheme: string;
   readonly port: number;
   readonly hasCertificate: boolean;
@@ -20,8 +20,8 @@ interface ProtocolEntity extends Pick<HostNetwork, 'hostName' | 'fqdn'> {
 }
 
 /**
- * Another port, or TLS, is a matter of the configuration file. What can be changed here is changed for the managers of all machines:
- * there is one service behind them.
+ * The network protocols. A PATCH changes SSDP for all managers, because they are one service. Port and
+ * TLS are in the configuration file.
  */
 export const networkProtocol = defineResource({
   entity: 'ManagerNetworkProtocol',
@@ -33,7 +33,7 @@ export const networkProtocol = defineResource({
     const { hostName, fqdn } = services.managerNetwork.of(uuid);
     const { settings, port: ssdpPort } = services.discovery;
     const { protocol, port } = new URL(addresses[0] ?? 'http://localhost');
-    // A URL leaves its protocol's usual port out.
+    // A URL omits the default port of its protocol.
     return {
       uuid,
       hostName,
@@ -55,14 +55,14 @@ export const networkProtocol = defineResource({
       ...renderProtocol(scheme === 'https:', port),
       ...(hasCertificate ? { Certificates: reference(httpsCertificatesUri(uuid)) } : {}),
     },
-    // For consoles, and nothing else.
+    // SSH serves consoles only.
     SSH: renderProtocol(services.consoleSsh !== null, services.consoleSsh?.port ?? 0),
     SSDP: {
       ProtocolEnabled: ssdp.enabled,
       Port: ssdp.port,
       NotifyMulticastIntervalSeconds: ssdp.notifyIntervalSeconds,
       NotifyTTL: ssdp.notifyTtl,
-      // Nothing is announced over IPv6. OCP's profile asks for the property.
+      // The service sends no announcements over IPv6, but OCP's profile requires the property.
       NotifyIPv6Scope: null,
     },
     Status: enabled,
@@ -95,7 +95,7 @@ export const networkProtocol = defineResource({
   },
 });
 
-/** What speaks plain HTTP to the port of TLS is sent elsewhere, and not served: that counts as off. */
+/** Renders HTTP, HTTPS or SSH. A TLS port redirects plain HTTP requests, so HTTP counts as disabled there. */
 function renderProtocol(isServed: boolean, port: number): JsonObject {
   return { ProtocolEnabled: isServed, Port: isServed ? port : null };
 }

@@ -1,4 +1,4 @@
-/** URLs that clients send. */
+/** Parses URLs that clients send. */
 
 /**
  * Parses a URL. Rejects control characters, which `new URL` removes: a client would read back another URL than the one in use.

@@ -1,6 +1,6 @@
 /**
- * Power of a chassis. A virtual machine draws none that anybody could measure, so there is one control without readings (`Absent`,
- * null) and there are no supplies: what is not known is not made up.
+ * Power of a chassis. The service cannot measure the power of a virtual machine. It shows a power
+ * control without readings (`Absent`, null) and no power supplies, instead of invented values.
  */
 import type { JsonObject } from '../redfish/resource.js';
 import { loadChassis, type ChassisEntity } from './chassis-place.js';
@@ -53,10 +53,10 @@ const powerSubsystem = defineResource({
   }),
 });
 
-/** Links to the machines that a reading is about. */
+/** Returns links to the machines of a chassis, for its readings. */
 export function relatedItems({ machines }: ChassisEntity): readonly JsonObject[] {
   return machines.map(({ uuid }) => reference(`/redfish/v1/Systems/${uuid}`));
 }
 
-/** Power under a chassis, in the old form (Ironic, OCP) and in the new one. */
+/** Power (deprecated, but used by Ironic and OCP) and PowerSubsystem of a chassis. */
 export const powerResources = [power, powerSubsystem];

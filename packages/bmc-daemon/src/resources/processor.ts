@@ -1,4 +1,4 @@
-/** Processors: one per socket that holds a CPU of the machine. */
+/** Processors: one for each socket with an online vCPU. */
 import type { ProcessorTopology, SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
@@ -14,8 +14,8 @@ interface Socket {
 }
 
 /**
- * The sockets of the machine, filled one after the other with the vCPUs that are online. What is not plugged in does not exist
- * for the guest, and Ironic adds the threads up, so empty sockets and cores are left out.
+ * Distributes the online vCPUs over the sockets, one socket after the other. Omits empty sockets and
+ * cores: they do not exist for the guest, and Ironic adds up the threads.
  */
 export function processorSockets({ count, coresPerSocket, threadsPerCore }: ProcessorTopology): readonly Socket[] {
   const threadsPerSocket = coresPerSocket * threadsPerCore;
@@ -25,7 +25,7 @@ export function processorSockets({ count, coresPerSocket, threadsPerCore }: Proc
   });
 }
 
-/** libvirt's architecture in DMTF's words; OEM is DMTF's for what it has no word for (s390x). */
+/** DMTF's values for libvirt's architectures. DMTF has none for some, for example s390x: those are OEM. */
 const architectures: Readonly<Record<string, readonly [architecture: string, instructionSet: string]>> = {
   x86_64: ['x86', 'x86-64'],
   i686: ['x86', 'x86'],
@@ -86,5 +86,5 @@ const processor = defineResource({
   }),
 });
 
-/** Processors under a system. */
+/** The processors of a system and their collection. */
 export const processorResources = [processorCollection, processor];

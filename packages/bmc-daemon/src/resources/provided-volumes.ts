@@ -1,20 +1,23 @@
-/** Volumes that EMULATOR_VOLUMES names are made where libvirt has none of their name, as in sushy-tools when somebody looks at them. */
+/** Creates missing libvirt volumes of EMULATOR_VOLUMES when a client reads them, as sushy-tools does. */
 import type { VolumeControl } from '../drivers/volume-control.js';
 import type { Services } from './services.js';
 import type { VolumeUnit } from './storage-unit.js';
 
-/** What became of a volume since the start. */
+/** State of a configured volume since the start of the daemon. */
 interface Provision {
-  /** Absent: to be looked for, again. */
+  /** Absent: the next read looks for the volume. */
   providing?: Promise<boolean>;
-  /** The last failure that the log has: every reader would add another line. */
-  told?: string;
+  /** The last logged failure. A repeated failure is not logged again. */
+  loggedFailure?: string;
 }
 
-/** By pool and name. */
+/** Provisions of each driver, by pool and volume name. */
 const provisions = new WeakMap<VolumeControl, Map<string, Provision>>();
 
-/** @returns true where there is something behind all of them, or nothing is asked for; what fails is logged once, and tried again. */
+/**
+ * Creates the missing libvirt volumes of configured volumes. Logs a failure once; the next call retries.
+ * @returns true if libvirt has all configured volumes, or if none is configured.
+ */
 export async function provideConfigured(
   units: readonly VolumeUnit[],
   { driver, log }: Pick<Services, 'driver' | 'log'>,
@@ -35,12 +38,12 @@ export async function provideConfigured(
       (error: unknown) => {
         delete provision.providing;
         const why = error instanceof Error ? error.message : String(error);
-        if (why !== provision.told) log.warn(`volume ${name} of EMULATOR_VOLUMES can not be had`, { error });
-        provision.told = why;
+        if (why !== provision.loggedFailure) log.warn(`cannot create volume ${name} of EMULATOR_VOLUMES`, { error });
+        provision.loggedFailure = why;
         return false;
       },
     );
     return provision.providing;
   });
-  return (await Promise.all(all)).every((isThere) => isThere);
+  return (await Promise.all(all)).every((isProvided) => isProvided);
 }

@@ -1,15 +1,16 @@
-/** What type of resource is at a URI, and which types there are: worked out from what is served. */
+/** The types of the served resources. */
 import type { Resource } from '../redfish/resource.js';
 import { createRouter } from '../redfish/router.js';
 
+/** Types by URI, and the list of all types. */
 export interface ResourceTypes {
-  /** `ComputerSystem` of `#ComputerSystem.v1_27_0.ComputerSystem`; empty where nothing is served. */
+  /** Returns the type of a URI, for example `ComputerSystem`; empty for an unknown URI. */
   readonly at: (uri: string) => string;
-  /** Sorted, without collections: what a subscription may be restricted to. */
+  /** All types except collections, sorted. Subscriptions can filter by them. */
   readonly all: readonly string[];
 }
 
-/** Works it out once for a list of resources. */
+/** Derives the types from a list of resources. */
 export function resourceTypesOf<Services>(resources: readonly Resource<Services>[]): ResourceTypes {
   const typeOf = ({ odataType }: Resource<Services>): string => odataType.slice(odataType.lastIndexOf('.') + 1);
   const router = createRouter(

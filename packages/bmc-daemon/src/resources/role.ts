@@ -1,21 +1,21 @@
-/** Roles: the three that Redfish defines, and those that administrators make. */
+/** Roles: the three predefined roles of Redfish, and roles that administrators create. */
 import { z } from 'zod';
 import { privilegeNames, type Privilege } from '../auth/privileges.js';
 import { ROLE_ID, type Role } from '../auth/roles.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import type { Requester } from '../redfish/resource.js';
 import { message, withDetail } from '../redfish/messages.js';
-import { telling } from './account-faults.js';
+import { translateAccountErrors } from './account-faults.js';
 import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 
 const rolesUri = '/redfish/v1/AccountService/Roles';
 
-/** Roles that administrators made. They are in one file with all accounts, which is written as a whole with each change. */
+/** Maximum number of created roles. Each change writes the whole file of accounts and roles. */
 const MOST_ROLES = 100;
 
 const assignedPrivileges = z.array(z.enum(privilegeNames)).max(privilegeNames.length);
-/** There are none. */
+/** The service has no OEM privileges, so the list must be empty. */
 const oemPrivileges = z.array(z.never()).max(0).optional();
 
 interface RoleChange {
@@ -25,7 +25,7 @@ const roleChange: z.ZodType<RoleChange> = z.strictObject({
   AssignedPrivileges: assignedPrivileges.optional(),
   OemPrivileges: oemPrivileges,
 });
-/** DSP0266, roles: what the predefined ones may do does not change. */
+/** Body for predefined roles, whose privileges cannot change (DSP0266, roles). */
 const nothingToChange: z.ZodType<RoleChange> = z.strictObject({});
 
 function findRole({ access }: Services, roleId: string): Role {
@@ -35,8 +35,9 @@ function findRole({ access }: Services, roleId: string): Role {
 }
 
 /**
- * Rejects a privilege that the requester's own account does not have. The registry lets ConfigureManager alone write roles, so an
- * account could otherwise add ConfigureUsers to its own role and become an administrator.
+ * Rejects a privilege that the requester's own account does not have. The privilege registry lets
+ * accounts with ConfigureManager write roles. Without this check such an account could add
+ * ConfigureUsers to its own role and become an administrator.
  * @param added privileges that the role does not have yet.
  * @throws {RedfishError} 403.
  */
@@ -70,7 +71,7 @@ const roleCollection = defineResource({
       OemPrivileges: oemPrivileges,
     }),
     run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services, requester }) =>
-      telling({ roleId }, () => {
+      translateAccountErrors({ roleId }, () => {
         checkGrant(AssignedPrivileges, services, requester);
         const own = services.access.roles.list().filter(({ predefined }) => !predefined);
         if (own.length >= MOST_ROLES) throw refuse('CreateLimitReachedForResource');
@@ -97,7 +98,7 @@ const role = defineResource({
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
     shape: ({ predefined }) => (predefined ? 'predefined' : 'own'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
-      telling({ roleId: id }, () => {
+      translateAccountErrors({ roleId: id }, () => {
         const added = AssignedPrivileges.filter((privilege) => !privileges.includes(privilege));
         checkGrant(added, services, requester);
         services.access.roles.change(id, [...new Set(AssignedPrivileges)]);
@@ -105,7 +106,7 @@ const role = defineResource({
       }),
   },
   delete: ({ id, predefined }, { services }) =>
-    telling({ roleId: id }, () => {
+    translateAccountErrors({ roleId: id }, () => {
       if (predefined)
         throw new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), `${id} is a predefined role.`)]);
       services.access.roles.remove(id);

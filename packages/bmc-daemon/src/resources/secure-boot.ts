@@ -1,4 +1,4 @@
-/** Secure Boot of a machine with UEFI; machines with legacy BIOS have none. */
+/** Secure Boot of a machine with UEFI. Machines with legacy BIOS have no such resource. */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../drivers/driver.js';
 import type { SecureBootSnapshot } from '../drivers/firmware-snapshot.js';
@@ -7,8 +7,8 @@ import type { JsonObject } from '../redfish/resource.js';
 import { defineResource } from './services.js';
 
 /**
- * What can be done to keys from outside: variables are made anew with the vendor's keys in them, or with none. To take the platform
- * key alone out of them (DeletePK) they would have to be written to.
+ * Driver change for each key reset. The driver can create the UEFI variables again, with the vendor's
+ * keys or without keys. It cannot edit them, so DeletePK is not supported.
  */
 const resetKeys = { ResetAllKeysToDefault: 'on', DeleteAllKeys: 'setup' } as const;
 const resetKeysTypes = [
@@ -21,6 +21,7 @@ interface Loaded {
   readonly state: SecureBootSnapshot;
 }
 
+/** Secure Boot of a machine. */
 export const secureBoot = defineResource({
   entity: 'SecureBoot',
   odataType: '#SecureBoot.v1_1_2.SecureBoot',
@@ -36,9 +37,9 @@ export const secureBoot = defineResource({
     Id: 'SecureBoot',
     Name: 'UEFI Secure Boot',
     SecureBootEnable: enabled,
-    // Of the present run: null while the machine is off.
+    // State of the running machine; null while it is off.
     SecureBootCurrentBoot: current === null ? null : current ? 'Enabled' : 'Disabled',
-    // OVMF knows no audit and no deployed mode.
+    // OVMF does not support audit mode and deployed mode.
     SecureBootMode: enrolled === null ? null : enrolled ? 'UserMode' : 'SetupMode',
   }),
   patch: {

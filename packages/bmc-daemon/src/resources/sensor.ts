@@ -1,6 +1,6 @@
 /**
- * The sensors that the profiles of Ironic and OCP look for. A virtual machine has none of them: each is `Absent` and its reading
- * is null.
+ * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so each is
+ * `Absent` with a null reading.
  */
 import { refuse } from '../redfish/errors.js';
 import { loadChassis, type ChassisEntity } from './chassis-place.js';
@@ -9,6 +9,7 @@ import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { absent } from './status.js';
 
+/** A kind of sensor, which every chassis shows. */
 export interface SensorKind {
   readonly id: string;
   readonly name: string;
@@ -18,7 +19,7 @@ export interface SensorKind {
   readonly context: 'CPU' | 'Intake' | 'SystemBoard' | 'Chassis';
 }
 
-/** Where temperatures are measured on a server; OCP's profile wants these three. */
+/** Temperature sensors that OCP's profile requires. */
 export const temperatures: readonly SensorKind[] = (['CPU', 'Intake', 'SystemBoard'] as const).map((context) => ({
   id: `${context}Temperature`,
   name: `${context} Temperature`,
@@ -86,5 +87,5 @@ const environmentMetrics = defineResource({
   },
 });
 
-/** Sensors under a chassis. */
+/** The sensors of a chassis, their collection, and EnvironmentMetrics. */
 export const sensorResources = [sensorCollection, sensor, environmentMetrics];

@@ -1,9 +1,9 @@
-/** How a machine's serial port is reached, as its manager and as the machine itself tell it. */
+/** Renders the SerialConsole of a system and of its manager. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
 import type { ConsoleSsh } from './services.js';
 
-/** Nothing where the machine has no such port, or nobody serves it. */
+/** Renders the manager's SerialConsole; empty if the machine has no serial port or SSH is off. */
 export function renderManagerConsole(
   { hasConsole }: Pick<SystemSnapshot, 'hasConsole'>,
   ssh: ConsoleSsh | null,
@@ -18,7 +18,7 @@ export function renderManagerConsole(
   };
 }
 
-/** As {@link renderManagerConsole}, with what a client needs to get there: `ssh -p PORT ACCOUNT@host COMMAND`. */
+/** Renders the system's SerialConsole with the data for `ssh -p PORT ACCOUNT@host COMMAND`; empty as above. */
 export function renderSystemConsole({ hasConsole, name }: SystemSnapshot, ssh: ConsoleSsh | null): JsonObject {
   if (hasConsole !== true || ssh === null) return {};
   return {
@@ -27,7 +27,7 @@ export function renderSystemConsole({ hasConsole, name }: SystemSnapshot, ssh: C
       SSH: {
         ServiceEnabled: true,
         Port: ssh.port,
-        // There is no other command line behind it.
+        // The SSH server offers consoles only, no command line.
         SharedWithManagerCLI: false,
         ConsoleEntryCommand: name,
         HotKeySequenceDisplay: '~. at the start of a line, or Ctrl-] and a dot',

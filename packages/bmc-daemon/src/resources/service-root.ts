@@ -1,4 +1,4 @@
-/** Where every client begins. What is linked is what answers: a service that comes is linked by being served. */
+/** The service root, from which every client starts. It links to the services that this daemon serves. */
 import { protocolFeatures } from '../redfish/query/features.js';
 import { product, redfishVersion, vendor } from '../version.js';
 import { reference } from './reference.js';
@@ -6,7 +6,7 @@ import { defineResource } from './services.js';
 
 const nothing = {};
 
-/** The properties of a service root that are links, in the order of reading, with where they lead. */
+/** URIs of the link properties, in the order of the response. */
 const links = {
   Systems: '/redfish/v1/Systems',
   Managers: '/redfish/v1/Managers',
@@ -22,7 +22,7 @@ const links = {
   JsonSchemas: '/redfish/v1/JsonSchemas',
 } as const;
 
-/** Readable without credentials (DSP0266, security requirements of the service root). */
+/** The service root. It is readable without credentials (DSP0266, security requirements). */
 export const serviceRoot = defineResource({
   entity: 'ServiceRoot',
   odataType: '#ServiceRoot.v1_20_0.ServiceRoot',

@@ -1,4 +1,4 @@
-/** What the resources work with, and the `defineResource` that they are made by. */
+/** The services that resources use, and `defineResource` for these services. */
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import type { ServerCertificate } from '../certificates/server-certificate.js';
@@ -17,57 +17,59 @@ import type { IndicatorStore } from './indicator-store.js';
 import type { ManagementController } from './management-controller.js';
 import type { ConfiguredVirtualMediaDrives } from './configured-drive.js';
 
-/** The settings that resources look at, under their names in config/settings.ts. */
+/** The settings that resources use, under their names in config/settings.ts. */
 export interface ResourceSettings extends InventorySettings {
-  /** A change of the boot target is answered and not made. */
+  /** The service accepts changes of the boot device and ignores them. */
   readonly ignoreBootDevice: boolean;
-  /** What would switch a machine off is refused. */
+  /** The service rejects actions that switch a machine off. */
   readonly disablePowerOff: boolean;
-  /** Image servers have to show a certificate that we trust. */
+  /** The service verifies certificates of image servers, unless a client sets otherwise. */
   readonly vmediaVerifySsl: boolean;
-  /** The drives that virtual media goes into. */
+  /** The configured virtual media drives. */
   readonly vmediaDevices: ConfiguredVirtualMediaDrives;
 }
 
-/** Where consoles are served over SSH. */
+/** The SSH server for consoles. */
 export interface ConsoleSsh {
   readonly port: number;
-  /** Consoles at a time, of all machines and clients. */
+  /** Maximum number of concurrent consoles, over all machines and clients. */
   readonly mostConsoles: number;
 }
 
+/** The services that a request handler of a resource can use. */
 export interface Services {
   readonly driver: HypervisorDriver;
   readonly controller: ManagementController;
   /** Names, addresses and name servers of managers. */
   readonly managerNetwork: ManagerNetwork;
-  /** UUID of the service root: canonical, and the same after every restart. */
+  /** Canonical UUID of the service root. It does not change at a restart. */
   readonly serviceUuid: string;
   readonly now: () => Date;
   readonly log: Pick<Log, 'warn'>;
-  /** How power and media actions become tasks, and where the tasks are. */
+  /** Options for long operations, which become tasks, and the task store. */
   readonly operations: LongOperationOptions;
-  /** What has happened, for logs and subscribers. Writes publish themselves: resources need not. */
+  /** Events for logs and subscribers. The pipeline publishes writes, so resources do not. */
   readonly events: EventBus;
   readonly subscriptions: Subscriptions;
   readonly logs: EventLogs;
-  /** Undefined where the hypervisor counts nothing. */
+  /** Undefined if the driver has no statistics. */
   readonly telemetry: Telemetry | undefined;
-  /** How the serial ports of the machines are reached over SSH; null: they are not. */
+  /** Console access over SSH; null if disabled. */
   readonly consoleSsh: ConsoleSsh | null;
-  /** What the serial ports of the machines printed; null: it is not recorded. */
+  /** Recorded output of the serial ports; null if disabled. */
   readonly consoleLogs: ConsoleLogs | null;
-  /** Types of the resources that are served, sorted. */
+  /** Types of the served resources, sorted. */
   readonly resourceTypes: readonly string[];
   /** Accounts, roles and sessions. */
   readonly access: Access;
-  /** What is shown at HTTPS; null with plain HTTP. */
+  /** Certificate of the HTTPS server; null with plain HTTP. */
   readonly serverCertificate: ServerCertificate | null;
-  /** Whether the service lets itself be found. */
+  /** Discovery of the service by SSDP. */
   readonly discovery: Discovery;
-  /** Indicators of chassis that EMULATOR_CHASSIS names. */
+  /** Indicators of the chassis of EMULATOR_CHASSIS. */
   readonly indicators: IndicatorStore;
   readonly settings: ResourceSettings;
 }
 
+/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

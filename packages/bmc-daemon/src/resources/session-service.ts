@@ -1,4 +1,7 @@
-/** Sessions: a user and a password once, then a token. Creating one is the only write that needs no credentials. */
+/**
+ * Sessions: a client logs in once with user and password and gets a token. POST of a session is the only
+ * write without credentials.
+ */
 import { z } from 'zod';
 import type { Session } from '../auth/sessions.js';
 import { LoginRefused } from '../redfish/authenticate.js';
@@ -6,7 +9,7 @@ import { accountUri } from '../redfish/authorize.js';
 import { refuse } from '../redfish/errors.js';
 import { message } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { telling } from './account-faults.js';
+import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from './status.js';
@@ -21,17 +24,17 @@ const sessionService = defineResource({
   render: ({ sessionTimeoutSeconds }) => ({
     Id: 'SessionService',
     Name: 'Session Service',
-    Description: 'Sessions of users, and how long an unused one lasts',
+    Description: 'Sessions of users, and the timeout of unused sessions',
     ServiceEnabled: true,
     SessionTimeout: sessionTimeoutSeconds,
     Status: enabled,
     Sessions: reference(sessionsUri),
   }),
   patch: {
-    // The schema's own bounds: all of them shall be supported.
+    // The bounds of the schema, which requires support for all values between them.
     body: z.strictObject({ SessionTimeout: z.int().min(30).max(86_400).optional() }),
     apply: ({ sessionTimeoutSeconds }, { SessionTimeout = sessionTimeoutSeconds }, { services }) =>
-      telling({}, () => {
+      translateAccountErrors({}, () => {
         services.access.changeSettings({ sessionTimeoutSeconds: SessionTimeout });
         return undefined;
       }),
@@ -48,11 +51,11 @@ const sessionCollection = defineResource({
       'Session Collection',
       sessions.map(({ id }) => `${sessionsUri}/${id}`),
     ),
-    Description: 'Open sessions, those of SSH consoles included',
+    Description: 'Open sessions, including those of SSH consoles',
   }),
   post: {
     open: true,
-    // Null: what sushycli sends for no user and no password.
+    // sushycli sends null without user and password.
     body: z.strictObject({ UserName: z.string().nullable(), Password: z.string().nullable() }),
     async run(_sessions, { UserName: user, Password: password }, { services, requester }) {
       const { address, signal } = requester;
@@ -84,7 +87,7 @@ const session = defineResource({
     Id: id,
     Name: type === 'Redfish' ? 'User Session' : 'Console Session',
     UserName: user,
-    // The schema has it, for POST; an answer never does.
+    // Write-only: the schema requires null in responses.
     Password: null,
     SessionType: type,
     ClientOriginIPAddress: address,

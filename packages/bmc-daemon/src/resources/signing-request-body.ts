@@ -1,4 +1,4 @@
-/** The parameters of CertificateService.GenerateCSR, and the signing request that they ask for. */
+/** The parameters of CertificateService.GenerateCSR, and the signing request that they describe. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { keyUsages, type KeyUsage } from '../certificates/key-usage.js';
@@ -8,11 +8,14 @@ import { about, message, withDetail } from '../redfish/messages.js';
 
 const action = 'CertificateService.GenerateCSR';
 
-/** The TCG's words, which the schema asks for: algorithms, and curves of the same order as ours. */
+/** Values of the TCG, as the schema requires. The curves have the order of `curves`. */
 const algorithms = ['TPM_ALG_RSA', 'TPM_ALG_ECDSA'] as const;
 const curveIds = ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521'] as const;
 
-/** An empty text is as good as none: clients send a form as it was filled in. Lengths are those of RFC 5280 appendix A. */
+/**
+ * Returns the schema of an optional text with a maximum length of RFC 5280, appendix A. An empty text
+ * means absent, because clients send empty form fields.
+ */
 const text = (most: number) =>
   z
     .string()
@@ -23,14 +26,14 @@ const text = (most: number) =>
 const HOST_NAME =
   /^(?=.{1,253}$)(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
-/** With the prefixes that OpenSSL's configuration has, as some clients send it. */
+/** Accepts the prefixes of OpenSSL's configuration, which some clients send. */
 const alternativeName = z
   .string()
   .max(300)
   .transform((name) => name.replace(/^(DNS|IP|IP Address):/i, ''))
   .pipe(z.string().refine((name) => isIP(name) !== 0 || HOST_NAME.test(name), 'a host name or an IP address'));
 
-/** What GenerateCSR takes. */
+/** Schema of the GenerateCSR parameters. */
 export const signingRequestBody = z.strictObject({
   CertificateCollection: z.strictObject({ '@odata.id': z.string().max(500) }),
   CommonName: z
@@ -50,7 +53,7 @@ export const signingRequestBody = z.strictObject({
   Email: z
     .string()
     .max(255)
-    // One @ only: with any number of them a text of @ would take quadratic time.
+    // The classes exclude `@`: otherwise a text of many `@` would need quadratic time.
     .regex(/^([!-?A-~]+@[!-?A-~]+)?$/)
     .optional(),
   ContactPerson: text(64),
@@ -67,16 +70,16 @@ export const signingRequestBody = z.strictObject({
 
 type Body = z.infer<typeof signingRequestBody>;
 
-/** Words and numbers that are taken, where they can be listed and the schema does not say them by itself. */
-export const signingRequestWords = {
+/** Annotations with allowable values that cannot be derived from the schema. */
+export const signingRequestAnnotations = {
   'KeyBitLength@Redfish.AllowableNumbers': rsaLengths.map(String),
   'KeyUsage@Redfish.AllowableValues': keyUsages,
 };
 
-/** What is asked for. @throws {RedfishError} 400 where two parameters contradict each other. */
+/** Returns the signing request. @throws {RedfishError} 400 if two parameters contradict each other. */
 export function signingRequestOf(body: Body): SigningRequest {
   const key = keyKindOf(body);
-  // Clients look for the name among the alternative ones, and nowhere else (RFC 9525 §4.1).
+  // Clients check alternative names only, so the common name becomes one of them (RFC 9525 §4.1).
   const own = isIP(body.CommonName) !== 0 || HOST_NAME.test(body.CommonName) ? [body.CommonName] : [];
   return {
     subject: withoutUndefined({
@@ -100,22 +103,22 @@ export function signingRequestOf(body: Body): SigningRequest {
   };
 }
 
-/** What a server's key is for: an RSA key also receives keys, from clients that know nothing newer. */
+/** Returns the default usages of a server key. Old TLS clients also encrypt keys with an RSA key. */
 function usualUsages({ kind }: KeyKind): readonly KeyUsage[] {
   return kind === 'rsa'
     ? ['DigitalSignature', 'KeyEncipherment', 'ServerAuthentication']
     : ['DigitalSignature', 'ServerAuthentication'];
 }
 
-/** An elliptic curve where nothing says otherwise: such a key is made at once. */
+/** Returns the kind of key. The default is an elliptic curve, because its keys are generated fast. */
 function keyKindOf({ KeyPairAlgorithm, KeyBitLength, KeyCurveId }: Body): KeyKind {
   const algorithm = KeyPairAlgorithm ?? (KeyBitLength === undefined ? 'TPM_ALG_ECDSA' : 'TPM_ALG_RSA');
   if (algorithm === 'TPM_ALG_RSA') {
-    if (KeyCurveId !== undefined) throw conflict('KeyCurveId', KeyCurveId, 'An RSA key is on no curve.');
+    if (KeyCurveId !== undefined) throw conflict('KeyCurveId', KeyCurveId, 'An RSA key has no curve.');
     return { kind: 'rsa', bits: KeyBitLength ?? 2048 };
   }
   if (KeyBitLength !== undefined)
-    throw conflict('KeyBitLength', String(KeyBitLength), 'The length of such a key is that of its curve, KeyCurveId.');
+    throw conflict('KeyBitLength', String(KeyBitLength), 'The curve in KeyCurveId defines the length of this key.');
   return { kind: 'ec', curve: curves[KeyCurveId === undefined ? 0 : curveIds.indexOf(KeyCurveId)] ?? 'P-256' };
 }
 
@@ -131,10 +134,10 @@ function withoutUndefined<Key extends string>(
   return Object.fromEntries(known) as Partial<Record<Key, string>>; // the same keys, fewer of them
 }
 
-/** @returns 400, to be thrown: it is no collection that a certificate could be requested for. */
+/** Returns a 400 error for a collection that does not support signing requests. */
 export function refuseCollection(uri: string): RedfishError {
   const name = 'CertificateCollection';
   const fault = message('ActionParameterValueFormatError', uri, name, action);
-  const detail = "It has to be a manager's NetworkProtocol/HTTPS/Certificates.";
+  const detail = 'It must be the NetworkProtocol/HTTPS/Certificates collection of a manager.';
   return new RedfishError(400, [about(withDetail(fault, detail), `#/${name}`)]);
 }

@@ -1,4 +1,4 @@
-/** Disks by bus, in the short form that Ironic's inspection reads first. */
+/** SimpleStorage: the disks of a machine by bus. Ironic's inspection reads it first. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import { chassisReference } from './chassis-place.js';
 import { busName, diskBuses, findBus, type DiskBus } from './disk-bus.js';
@@ -33,7 +33,7 @@ const simpleStorage = defineResource({
     Name: `${busName(bus.id)} Simple Storage`,
     Devices: bus.disks.map((disk) => ({
       Name: disk.target,
-      // sushy wants an integer or nothing.
+      // sushy rejects null.
       ...(disk.capacityBytes === null ? {} : { CapacityBytes: disk.capacityBytes }),
       Status: disk.pending ? waiting : enabled,
     })),
@@ -45,5 +45,5 @@ const simpleStorage = defineResource({
   }),
 });
 
-/** Simple storage under a system. */
+/** SimpleStorage of a system and its collection. */
 export const simpleStorageResources = [simpleStorageCollection, simpleStorage];

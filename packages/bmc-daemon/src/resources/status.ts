@@ -1,29 +1,30 @@
-/** `Status` objects, and the power state behind them. */
+/** Renders `Status` and `PowerState`. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { resourceEventRegistry, resourceEventTable } from '../redfish/resource-event-registry.js';
 
-/** A part that is there and works. The roll-up is left out: the part has no parts of its own. */
+/** Status of a present resource without subordinate resources, which therefore has no HealthRollup. */
 export const enabled: JsonObject = { State: 'Enabled', Health: 'OK' };
 
-/** A part that a virtual machine does not have: no Health, for there is nothing that could be well. */
+/** Status of a resource that a virtual machine does not have. It has no Health. */
 export const absent: JsonObject = { State: 'Absent' };
 
-/** A part that the machine gets with its next power-on. */
+/** Status of a resource that the machine gets at its next power-on. */
 export const waiting: JsonObject = { State: 'StandbyOffline', Health: 'OK' };
 
-/** A part that is to be there, and is not. */
+/** Status of a configured resource that is missing. */
 export const unavailable: JsonObject = { State: 'UnavailableOffline', Health: 'Critical' };
 
-/** A whole whose parts are well, too. */
+/** Status of a resource whose subordinate resources are healthy. */
 export const enabledWithParts: JsonObject = { ...enabled, HealthRollup: 'OK' };
 
-/** What power and status are told from. */
+/** The fields of a machine that status and power state depend on. */
 type Condition = Pick<SystemSnapshot, 'name' | 'state' | 'failure' | 'starting' | 'unansweredSince'>;
 
 /**
- * The machine as a whole: Enabled whether on or off, as the specification's table has it. Critical when its guest, its process or a
- * disk broke down, until it is started again. Warning while the hypervisor does not answer for it.
+ * Returns the status of a machine, which is Enabled even while the machine is off. Health is Critical
+ * after a failure of the guest, its process or a disk, until the next start. It is Warning while the
+ * hypervisor does not answer.
  */
 export function systemStatus({ name, state, failure, unansweredSince }: Condition): JsonObject {
   const isBroken = state === 'crashed' || (failure ?? null) !== null;
@@ -33,7 +34,7 @@ export function systemStatus({ name, state, failure, unansweredSince }: Conditio
   return unansweredSince === undefined ? status : { ...status, Conditions: [unanswered(name, unansweredSince)] };
 }
 
-/** A member of `Status.Conditions`. */
+/** Renders a member of `Status.Conditions`. */
 function unanswered(name: string, since: Date): JsonObject {
   const { severity, text } = resourceEventTable.ResourceStatusChangedWarning;
   const health = text.replace('%1', name).replace('%2', severity);
@@ -48,9 +49,9 @@ function unanswered(name: string, since: Date): JsonObject {
 }
 
 /**
- * On for whatever has a QEMU process, a guest that sleeps or crashed included. PoweringOff is a guest that has finished and whose
- * process is about to go; one that was asked to shut down may yet refuse, so it is On. PoweringOn is a guest that is held back while
- * it is being started. The words are DMTF's, which sushy knows, too.
+ * Returns the power state of a machine. On: it has a QEMU process, even if the guest sleeps or crashed.
+ * PoweringOff: the guest stopped and its process ends soon. A guest that received a shutdown request is
+ * On, because it can ignore the request. PoweringOn: the start of the guest is not complete.
  */
 export function powerState({
   state,

@@ -1,6 +1,6 @@
 /**
- * The storage of a machine: one for each bus that it has disks on, or, where EMULATOR_STORAGE names the machine, those that are
- * configured for it. What Storage, Drive and Volume show is worked out here.
+ * The model behind Storage, Drive and Volume. A machine has one storage for each bus with disks, or the
+ * storages of EMULATOR_STORAGE.
  */
 import type { DiskSnapshot, IndicatorState, SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
@@ -13,53 +13,57 @@ import {
 import { busName, busProtocol, defaultBus, diskBuses } from './disk-bus.js';
 import type { Services } from './services.js';
 
+/** A storage controller. */
 export interface ControllerUnit {
   readonly id: string;
   readonly name: string;
   readonly speedGbps: number | null;
-  /** DMTF's protocols of what is plugged into it. */
+  /** DMTF's Protocol values of its devices. */
   readonly protocols: readonly string[];
 }
 
+/** A drive of a storage. */
 export interface DriveUnit {
   readonly id: string;
   readonly name: string;
   readonly capacityBytes: number | null;
   readonly protocol: string;
-  /** The disk of the machine; null: it is configured, and shown only. */
+  /** The disk of the machine; null for a configured drive, which is only shown. */
   readonly disk: DiskSnapshot | null;
 }
 
+/** A volume of a storage. */
 export interface VolumeUnit {
   readonly id: string;
   readonly name: string;
   readonly capacityBytes: number | null;
   readonly disk: DiskSnapshot | null;
-  /** Null for a disk. */
+  /** Null for a disk of the machine. */
   readonly configured: ConfiguredVolume | null;
-  /** Drives that it is on. */
+  /** Ids of the drives that contain the volume. */
   readonly driveIds: readonly string[];
 }
 
+/** A storage of a machine. */
 export interface StorageUnit {
   readonly id: string;
   readonly name: string;
-  /** That new volumes are attached to. */
+  /** Bus for new volumes. */
   readonly bus: string;
   readonly controllers: readonly ControllerUnit[];
   readonly drives: readonly DriveUnit[];
   readonly volumes: readonly VolumeUnit[];
-  /** Null: it is a bus of the machine. */
+  /** Null for a bus of the machine. */
   readonly configured: ConfiguredStorage | null;
 }
 
-/** What the paths below a Storage lead to. */
+/** A storage and its machine: the entity of resources below Storage. */
 export interface StorageEntity {
   readonly system: SystemSnapshot;
   readonly storage: StorageUnit;
 }
 
-/** Every storage of a machine. Where volumes can be made, a machine without disks has a bus for the first. */
+/** Returns the storages of a machine. If the driver can create volumes, a machine without disks has a default bus. */
 export function storageUnits(
   system: SystemSnapshot,
   { settings, driver }: Pick<Services, 'driver' | 'settings'>,
@@ -76,7 +80,7 @@ function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
     id,
     name: `${busName(id)} Storage`,
     bus: id,
-    // libvirt may spread the disks over several; the guest's driver is the same.
+    // libvirt can use several controllers for a bus, but the guest uses the same driver for all of them.
     controllers: [{ id, name: `${busName(id)} Controller`, speedGbps: null, protocols: [busProtocol(id)] }],
     drives: disks.map((disk) => driveState(disk)),
     volumes: disks.map((disk) => volumeOf(disk)),
@@ -90,7 +94,7 @@ function configuredUnit(
   { drives, volumes }: InventorySettings,
 ): StorageUnit {
   const key = storageKey(uuid, storage.Id);
-  // Sizes and names of what a client had made here: it is a disk like any other, and shown here.
+  // Disks that a client created as volumes of this storage.
   const made = disks.filter((disk) => disk.storage === storage.Id);
   const shown = (drives[key] ?? []).filter(({ Id }) => storage.Drives?.includes(Id) ?? true);
   const configuredVolumes = volumes[key] ?? [];
@@ -141,8 +145,8 @@ function volumeOf(disk: DiskSnapshot): VolumeUnit {
 }
 
 /**
- * `load` of a Storage and of what is below it.
- * @throws {RedfishError} 404 where the machine has no such storage. @throws {DriverError} notFound, unavailable.
+ * Loads a storage, for Storage and the resources below it.
+ * @throws {RedfishError} 404 for an unknown storage. @throws {DriverError} notFound, unavailable.
  */
 export async function loadStorage({
   params,
@@ -157,7 +161,7 @@ export async function loadStorage({
   return { system, storage };
 }
 
-/** The indicator of a drive: as it was set, else lit as every other. */
+/** Returns the indicator of a drive: set by a client, else lit. */
 export function driveIndicator({ indicator }: Pick<DiskSnapshot, 'indicator'>): IndicatorState {
   return indicator ?? 'lit';
 }

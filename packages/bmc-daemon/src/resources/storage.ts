@@ -1,4 +1,4 @@
-/** Storage of a machine with its controllers: storage-unit.ts says which there are; drives and volumes have files of their own. */
+/** Storage and its controllers. storage-unit.ts lists the storages; drive.ts and volume.ts render the rest. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
 import { chassisReference } from './chassis-place.js';
@@ -46,7 +46,7 @@ const storage = defineResource({
     Links: {
       Enclosures: [chassisReference(system.uuid, services.settings)],
       'Enclosures@odata.count': 1,
-      // A bus without a disk has no short form.
+      // A bus without a disk has no SimpleStorage.
       ...(configured !== null || drives.length === 0
         ? {}
         : { SimpleStorage: reference(`/redfish/v1/Systems/${system.uuid}/SimpleStorage/${id}`) }),
@@ -84,11 +84,11 @@ const storageController = defineResource({
     Name: name,
     ...(speedGbps === null ? {} : { SpeedGbps: speedGbps }),
     SupportedDeviceProtocols: protocols,
-    // A volume is one disk of the host's; what is below that is the host's business.
+    // A volume is a disk image. The service does not know the RAID of the host.
     SupportedRAIDTypes: ['None'],
     Status: enabled,
   }),
 });
 
-/** Storage and its controllers under a system. */
+/** The storages of a system, their controllers, and the collections. */
 export const storageResources = [storageCollection, storage, storageControllerCollection, storageController];

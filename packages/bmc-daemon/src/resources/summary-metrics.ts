@@ -1,4 +1,4 @@
-/** How busy the processors and the memory of a machine are: two figures of its metric report, where clients of one machine look. */
+/** CPU and memory utilization from the metric report of a machine, under its ProcessorSummary and MemorySummary. */
 import { processorMetricsUri, memoryMetricsUri, type Report } from '../telemetry/report.js';
 import { loadReport } from './metric-report.js';
 import { defineResource } from './services.js';
@@ -29,16 +29,16 @@ const memoryMetrics = defineResource({
   }),
 });
 
-/** Null: it is not known. */
+/** Returns a metric of a report; null if unknown. */
 function valueOf({ figures }: Report, id: string): number | null {
   return figures.find(({ metricId }) => metricId === id)?.value ?? null;
 }
 
-/** `Metrics` of a system's two summaries, where they are served. */
+/** Renders the `Metrics` links of both summaries. Omits links to resources that are not served. */
 export function summaryMetrics(uuid: string, isServed: (path: string) => boolean) {
   const link = (uri: string) => (isServed(uri) ? { Metrics: { '@odata.id': uri } } : {});
   return { processors: link(processorMetricsUri(uuid)), memory: link(memoryMetricsUri(uuid)) };
 }
 
-/** Metrics of the summaries of a system. */
+/** ProcessorMetrics and MemoryMetrics of a system. */
 export const summaryMetricsResources = [processorMetrics, memoryMetrics];

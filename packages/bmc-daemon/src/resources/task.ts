@@ -1,4 +1,4 @@
-/** Actions that took longer than the client should wait for: their service, the tasks, and the monitors that clients poll. */
+/** Tasks for long operations: the task service, the tasks, and the task monitors that clients poll. */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Severity } from '../redfish/base-registry.js';
@@ -10,10 +10,10 @@ import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from './status.js';
 
-/** How long a client should leave a task alone, in seconds. */
+/** Retry-After of a task monitor, in seconds. */
 const pollSeconds = 1;
 
-/** How long a DELETE waits for the work to stop. Clients give up after 15 s. */
+/** Time that a DELETE waits for the operation to stop. Clients time out after 15 s. */
 const stopWithinMs = 5_000;
 
 const taskService = defineResource({
@@ -33,7 +33,7 @@ const taskService = defineResource({
   }),
   patch: {
     body: z.strictObject({
-      // Actions that take long can not be done without tasks.
+      // Long operations need tasks, so clients cannot disable the service.
       ServiceEnabled: z.literal(true).optional(),
       TaskAutoDeleteTimeoutMinutes: z.number().int().min(1).max(525_600).optional(),
     }),
@@ -64,7 +64,7 @@ function findTask(services: Services, id: string): TaskRecord {
 
 const statusOf = { OK: 0, Warning: 1, Critical: 2 } as const;
 
-/** The worst of what there is to say. */
+/** Returns the worst severity of the task's messages. */
 function healthOf({ state, messages }: TaskRecord): Severity {
   if (state === 'Exception') return 'Critical';
   return messages
@@ -82,24 +82,24 @@ function renderTask(record: TaskRecord): JsonObject {
     StartTime: record.startTime.toISOString(),
     ...(record.endTime === null ? {} : { EndTime: record.endTime.toISOString() }),
     PercentComplete: record.percent,
-    // The body that was sent is left out: it may hold a password.
+    // Without the body of the request, which can contain a password.
     Payload: { HttpOperation: record.method, TargetUri: record.targetUri },
-    // Which is gone with the work that was cancelled.
+    // A cancelled task has no monitor.
     ...(state === 'Cancelled' ? {} : { TaskMonitor: taskMonitorUri(record.id) }),
     Messages: record.messages.map(renderMessage),
   };
 }
 
 /**
- * Stops the work, if there still is any.
- * @returns the task where the work takes its time to stop.
- * @throws {RedfishError} ResourceInUse for work that can not be stopped.
+ * Cancels a running task.
+ * @returns the task if its operation does not stop in time; undefined if it stopped.
+ * @throws {RedfishError} 409 ResourceInUse if the operation cannot be cancelled.
  */
 async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): Promise<WriteResult | undefined> {
   const present = tasks.get(id);
   if (present === undefined || !isRunning(present)) return undefined;
   if (!tasks.cancel(id, by)) {
-    throw new RedfishError(409, [withDetail(message('ResourceInUse'), `${name} can not be cancelled.`)]);
+    throw new RedfishError(409, [withDetail(message('ResourceInUse'), `${name} cannot be cancelled.`)]);
   }
   const waited = new AbortController();
   await Promise.race([
@@ -127,14 +127,18 @@ const task = defineResource({
   },
 });
 
-/** 202 with the task while it runs; then what the request itself would have answered (DSP0266, task monitors). */
+/**
+ * The monitor of a task. It returns 202 while the task runs, and then the response of the original
+ * request (DSP0266, task monitors).
+ */
 const taskMonitor = defineResource({
   entity: 'Task',
   odataType: '#Task.v1_7_4.Task',
   uri: '/redfish/v1/TaskService/TaskMonitors/{taskId}',
   load: ({ params, services, requester }) => {
     const record = findTask(services, params.taskId);
-    // What was asked for may hold a secret (the challenge password of a signing request): it is for whoever asked.
+    // The response can contain a secret, such as the challenge password of a signing request, so only
+    // the user of the original request can read it.
     if (record.response !== undefined && record.owner?.user !== requester.user) throw refuse('InsufficientPrivilege');
     if (record.failure !== null) throw record.failure;
     if (record.state === 'Cancelled') throw refuse('ResourceNotFound', 'TaskMonitor', params.taskId);
@@ -148,11 +152,11 @@ const taskMonitor = defineResource({
     if (record.messages.length === 0) return { status: 204 };
     return { status: 200, body: { '@Message.ExtendedInfo': record.messages.map(renderMessage) } };
   },
-  // The body of a monitor is the task, with the task's own URI: the monitor has no schema.
+  // A monitor has no schema. Its body is the task with the URI of the task.
   render: (record) => ({ '@odata.id': taskUri(record.id), ...renderTask(record) }),
-  // The task itself stays, to show what became of it, until it makes room for others.
+  // Does not remove the task: it shows the result until newer tasks replace it.
   delete: (record, { services, requester }) => stop(record, services.operations.tasks, requester),
 });
 
-/** The task service, its tasks and their monitors. */
+/** The task service, the tasks and their monitors. */
 export const taskResources = [taskService, taskCollection, task, taskMonitor];

@@ -1,4 +1,4 @@
-/** Telemetry: what is measured of the machines, and how clients are told. */
+/** The telemetry service: metrics of the machines, and test reports. */
 import { z } from 'zod';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import { MIN_INTERVAL_SECONDS } from '../telemetry/report-definitions.js';
@@ -11,7 +11,7 @@ import { reference } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from './status.js';
 
-/** Where the driver counts nothing, nothing below is served. */
+/** Returns the telemetry. @throws {RedfishError} 404 if the driver has no statistics. */
 export function telemetryOf({ telemetry }: Services): Telemetry {
   if (telemetry === undefined) throw refuse('ResourceMissingAtURI', telemetryUri);
   return telemetry;
@@ -19,7 +19,7 @@ export function telemetryOf({ telemetry }: Services): Telemetry {
 
 const text = z.string().max(500);
 
-/** Members of a test's MetricValues. */
+/** Members of GeneratedMetricReportValues. */
 const testValue = z.strictObject({
   MetricDefinition: z.strictObject({ '@odata.id': text.startsWith('/redfish/v1') }).optional(),
   MetricId: text.nullable().optional(),
@@ -49,7 +49,7 @@ const telemetryService = defineResource({
     ServiceEnabled: isEnabled,
     Status: isEnabled ? enabled : { State: 'Disabled' },
     MinCollectionInterval: durationText(MIN_INTERVAL_SECONDS),
-    // A report shows what is counted and how fast that grows; nothing else is worked out of it.
+    // Reports contain counters and their rates, and no aggregates.
     SupportedCollectionFunctions: [],
     MetricDefinitions: reference(`${self}/MetricDefinitions`),
     MetricReportDefinitions: reference(`${self}/MetricReportDefinitions`),

@@ -1,4 +1,4 @@
-/** Temperatures and fans of a chassis: no fans, and the places where a server has sensors, without readings. */
+/** Temperatures and fans of a chassis: the sensors of a server without readings, and no fans. */
 import { loadChassis } from './chassis-place.js';
 import { relatedItems } from './power.js';
 import { temperatures } from './sensor.js';
@@ -41,5 +41,5 @@ const thermalSubsystem = defineResource({
   render: () => ({ Id: 'ThermalSubsystem', Name: 'Thermal Subsystem', Status: absent }),
 });
 
-/** Temperatures under a chassis, in the old form (Ironic, OCP) and in the new one. */
+/** Thermal (deprecated, but used by Ironic and OCP) and ThermalSubsystem of a chassis. */
 export const thermalResources = [thermal, thermalSubsystem];

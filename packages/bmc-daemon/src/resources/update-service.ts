@@ -1,6 +1,6 @@
 /**
- * Firmware updates, made up as in sushy-tools: nothing is downloaded and no firmware changes, but everything that a client sees of an
- * update happens, up to the new version that the machine has after its next reset. What drives updates can be tried out with it.
+ * Simulated firmware updates, as in sushy-tools, for tests of update tools. Clients see a whole update,
+ * up to the new version after the next reset. The service downloads nothing and changes no firmware.
  */
 import { z } from 'zod';
 import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
@@ -28,7 +28,7 @@ const updateService = defineResource({
   render: (_machines, { self }): JsonObject => ({
     Id: 'UpdateService',
     Name: 'Update Service',
-    Description: 'Simulated: the version that is shown changes, the firmware does not',
+    Description: 'Simulated: an update changes the shown version, but not the firmware',
     ServiceEnabled: true,
     FirmwareInventory: reference(`${self}/FirmwareInventory`),
     Status: enabled,
@@ -51,7 +51,7 @@ const updateService = defineResource({
       }),
       run: async (machines, { ImageURI, Targets = [], TransferProtocol }, { services, requester }) => {
         const image = imageOf(ImageURI, TransferProtocol);
-        // Whose firmware is meant has to be said, unless there is but one: an image for all machines of a host is nobody's wish.
+        // Targets is optional only with a single machine: an update of all machines is hardly intended.
         if (Targets.length === 0 && machines.length !== 1) throw refuse('ActionParameterMissing', action, 'Targets');
         const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
         const systems = await Promise.all(ids.map((id, index) => target(id, Targets[index] ?? id, services)));
@@ -62,21 +62,22 @@ const updateService = defineResource({
   },
 });
 
-/** @throws {RedfishError} 400 where nobody could fetch it. */
+/** Parses ImageURI. @throws {RedfishError} 400 if it is not an HTTP or HTTPS URL. */
 function imageOf(uri: string, protocol: (typeof transferProtocols)[number] | undefined): URL {
-  // DMTF: without a scheme the protocol that is named, else HTTP.
+  // DMTF: without a scheme, TransferProtocol or HTTP applies.
   const text = /^[a-z][a-z\d+.-]*:/i.test(uri)
     ? uri
     : `${(protocol ?? 'HTTP').toLowerCase()}://${uri.replace(/^\/+/, '')}`;
   const url = parseUrl(text);
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  // Not quoted: a user name and a password may stand in it.
+  // The message does not quote the URL, which can contain a password.
   throw new RedfishError(400, [about(message('ActionParameterValueError', 'ImageURI', action), '#/ImageURI')]);
 }
 
 /**
- * Which machine a target means: its firmware, and as clients of sushy-tools write it also its system, or the Bios of that.
- * @throws {RedfishError} 400.
+ * Returns the machine id of a target. A target is the firmware of a machine, or as clients of
+ * sushy-tools send it, the system or its Bios.
+ * @throws {RedfishError} 400 for any other URI.
  */
 function machineOf(uri: string): string {
   const found =
@@ -86,7 +87,7 @@ function machineOf(uri: string): string {
   return found;
 }
 
-/** @throws {RedfishError} 400 for a machine that there is not. @throws {DriverError} */
+/** Loads the machine of a target. @throws {RedfishError} 400 for an unknown machine. @throws {DriverError} */
 async function target(id: string, uri: string, { driver }: Services): Promise<SystemSnapshot> {
   try {
     return await driver.getSystem(id);
@@ -99,7 +100,7 @@ function notATarget(uri: string): RedfishError {
   return new RedfishError(400, [about(message('ActionParameterValueNotInList', uri, 'Targets', action), '#/Targets')]);
 }
 
-/** Always a task, as clients of this action expect one. It is over when the new version waits for the reset. */
+/** Starts an update as a task, as clients expect. The task completes when the new version waits for a reset. */
 function update(
   systems: ReadonlySet<SystemSnapshot>,
   image: URL,
@@ -108,7 +109,7 @@ function update(
 ): WriteResult {
   const { tasks, onTaskFailed } = services.operations;
   const [first, ...others] = [...systems].map(({ name }) => name);
-  // Of several none is named: who sees but one of them is told of the task, too.
+  // Does not name several machines: a client with access to only one of them sees the task, too.
   const whose = others.length === 0 ? first : `${systems.size} machines`;
   const machines = [...systems].map(({ uuid }) => uuid);
   const { id, name } = tasks.create({ name: `Update the firmware of ${whose}`, targetUri: path, machines, owner });
@@ -138,9 +139,9 @@ function update(
 }
 
 /**
- * The version in the image's file name (`bios-1.5.2.bin`) where it has one, else the present one with its last number raised, as
- * sushy-tools does.
- * @param present null: nobody knows it.
+ * Returns the version after an update: the version in the image's file name (`bios-1.5.2.bin`), else the
+ * present version with its last number incremented, as in sushy-tools.
+ * @param present null if unknown.
  */
 export function nextVersion(image: URL, present: string | null): string {
   const file = image.pathname.split('/').at(-1) ?? '';

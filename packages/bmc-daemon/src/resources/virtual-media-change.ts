@@ -1,7 +1,7 @@
-/** The body of a PATCH of VirtualMedia: an image goes in or out by its properties, as it does by the actions. */
+/** The body of a PATCH of VirtualMedia, which inserts or ejects an image as the actions do. */
 import { z } from 'zod';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
-import { imageUrl, imageWords, protocolFault, type ImageFaults, type ImageWords } from './insert-media.js';
+import { imageUrl, imageOptions, protocolFault, type ImageFaults, type ImageBody } from './insert-media.js';
 
 const faults: ImageFaults = {
   badFormat: (value, name) => message('PropertyValueFormatError', value, name),
@@ -10,16 +10,16 @@ const faults: ImageFaults = {
 };
 
 /**
- * What a PATCH may say of a drive. An image's own properties go with an image: without one they are taken only where they say what
- * is so already, as a client says that sends what it has read.
- * @param shown the drive as GET sends it.
+ * Returns the schema of a PATCH for a drive. Properties of an image need an Image in the same body. Without
+ * it they must have their present values, because some clients send back everything that they read.
+ * @param shown the drive as GET shows it.
  */
 export const driveBody = (shown: Readonly<Record<string, unknown>>) =>
   z
     .strictObject({
       Image: z.union([z.literal(''), imageUrl(faults)]).nullish(),
       Inserted: z.boolean().optional(),
-      ...imageWords,
+      ...imageOptions,
       VerifyCertificate: z.boolean().optional(),
     })
     .superRefine((body, context) => {
@@ -28,7 +28,7 @@ export const driveBody = (shown: Readonly<Record<string, unknown>>) =>
       }
     });
 
-/** What {@link driveBody} has let through. */
+/** A body that {@link driveBody} validated. */
 export type DriveBody = z.infer<ReturnType<typeof driveBody>>;
 
 function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): readonly Message[] {
@@ -36,7 +36,7 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
   if (typeof image === 'string' && image !== '') {
     const found: Message[] = [];
     if (inserted === false) {
-      const why = 'A drive that holds an image shows it to the machine.';
+      const why = 'An image in a drive is always visible to the machine.';
       found.push(about(withDetail(faults.conflict('Inserted', 'false'), why), '#/Inserted', '#/Image'));
     }
     const fault = typeof claimed === 'string' ? protocolFault(image, claimed, faults) : undefined;
@@ -48,14 +48,16 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
     ...(missing ? [about(message('PropertyMissing', 'Image'), '#/Inserted')] : []),
     ...words
       .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== shown[name])
-      .map((name) => about(withDetail(faults.conflict(name, ''), 'It is chosen together with an image.'), `#/${name}`)),
+      .map((name) =>
+        about(withDetail(faults.conflict(name, ''), 'It can be set only together with Image.'), `#/${name}`),
+      ),
   ];
 }
 
-/** What a PATCH does to the image in a drive. */
-export type DriveChange = { readonly kind: 'insert'; readonly body: ImageWords } | { readonly kind: 'eject' } | null;
+/** The effect of a PATCH on the image in a drive; null for none. */
+export type DriveChange = { readonly kind: 'insert'; readonly body: ImageBody } | { readonly kind: 'eject' } | null;
 
-/** @returns null where the image stays as it is. An empty drive is ejected too: its image may be on the way. */
+/** Returns the image change of a PATCH. It also ejects an empty drive, because an insert can be running. */
 export function driveChange(body: DriveBody): DriveChange {
   const { Image: image, Inserted: inserted, ...words } = body;
   if (image === null || image === '' || inserted === false) return { kind: 'eject' };

@@ -1,4 +1,4 @@
-/** The drives that images go into over Redfish, under the machine's manager and under the machine itself. */
+/** Virtual media drives, under the system and under its manager. */
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { MediaSnapshot } from '../drivers/driver.js';
@@ -7,13 +7,7 @@ import { RedfishError, refuse } from '../redfish/errors.js';
 import { runLongOperation, type LongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
 import type { JsonObject, Requester, WriteResult } from '../redfish/resource.js';
-import {
-  imageRequest,
-  insertMediaAction,
-  insertMediaBody,
-  transferProtocols,
-  type ImageWords,
-} from './insert-media.js';
+import { imageRequest, insertMediaAction, insertMediaBody, transferProtocols, type ImageBody } from './insert-media.js';
 import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
@@ -23,7 +17,7 @@ const ejectMediaAction = 'VirtualMedia.EjectMedia';
 
 const methodOut = { upload: 'Upload', stream: 'Stream' } as const;
 
-/** @throws {RedfishError} 404 where the machine has no such drive. */
+/** Loads a virtual media drive. @throws {RedfishError} 404 for an unknown drive. @throws {DriverError} */
 export async function loadMediaDrive(
   { systemId, mediaId }: { readonly systemId: string; readonly mediaId: string },
   { driver, settings }: Services,
@@ -35,8 +29,9 @@ export async function loadMediaDrive(
 }
 
 /**
- * Old clients and Ironic look under the manager, newer ones under the system; playbooks broke when sushy-tools moved it from
- * the one to the other, so both answer. The manager's id is the machine's, so one parameter serves both templates.
+ * Returns the virtual media resources at a URI. Older clients and Ironic use the manager's URI, newer
+ * clients the system's. Playbooks failed when sushy-tools moved the resource, so this service has both.
+ * Manager and system have the same id, so `systemId` fits both templates.
  */
 function virtualMediaAt(
   collectionUri: '/redfish/v1/Managers/{systemId}/VirtualMedia' | '/redfish/v1/Systems/{systemId}/VirtualMedia',
@@ -67,7 +62,7 @@ function virtualMediaAt(
     canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
     render: (entity, { services }) => renderDrive(entity, services.settings.vmediaVerifySsl),
     patch: {
-      // What is shown of the certificates' verification is not compared.
+      // `false` is a placeholder: the body check does not compare VerifyCertificate.
       body: (entity) => driveBody(renderDrive(entity, false)),
       shape: () => 'all',
       async apply(entity, body, { services, requester }) {
@@ -122,31 +117,31 @@ function virtualMediaAt(
   return [collection, member];
 }
 
-interface Asked {
+interface Origin {
   readonly requester: Requester;
   readonly context: Pick<LongOperation['context'], 'action' | 'path'>;
 }
 
-/** An image in the place of the one that is there: who sets a property does not have to clear it before. */
+/** Replaces the image in a drive. A PATCH of Image does not need an eject first, unlike InsertMedia. */
 async function replace(
   entity: MediaDriveEntity,
-  body: ImageWords,
+  body: ImageBody,
   services: Services,
-  asked: Asked,
+  origin: Origin,
 ): Promise<WriteResult | undefined> {
   const { system, drive } = entity;
   const protection = drive.device === 'cdrom' || drive.writeProtected === (body.WriteProtected ?? true);
   const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image)) && protection;
-  return await insert(entity, body, services, asked, async () => {
+  return await insert(entity, body, services, origin, async () => {
     if (drive.inserted && !isSame) await services.driver.ejectMedia(system.uuid, drive.device);
   });
 }
 
 function insert(
   { system, id, drive }: MediaDriveEntity,
-  body: ImageWords,
+  body: ImageBody,
   { driver, settings, operations }: Services,
-  { requester, context }: Asked,
+  { requester, context }: Origin,
   prepare: () => Promise<void> = () => Promise.resolve(),
 ): Promise<WriteResult | undefined> {
   const image = imageRequest(body, trustOf(drive, settings.vmediaVerifySsl));
@@ -156,12 +151,12 @@ function insert(
       name: `Insert an image into ${id} of ${system.name}`,
       requester,
       cancellable: true,
-      // Of the body only what a message may quote: the task outlives the request, the password must not.
+      // Only values that messages can quote: the task must not store the password.
       context: { ...context, body: { Image: image.url.href, TransferMethod: body.TransferMethod } },
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
         await driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });
-        // Done, but not to the letter; the client hears it with a 200 in place of the 204.
+        // A CD is always write-protected. If that differs from the request, a 200 with a message tells the client.
         const { media } = await driver.getSystem(system.uuid);
         const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
         const { WriteProtected: asked } = body;
@@ -176,7 +171,7 @@ function insert(
 function eject(
   { system, id, drive }: MediaDriveEntity,
   { driver, operations }: Services,
-  { requester, context }: Asked,
+  { requester, context }: Origin,
 ): Promise<WriteResult | undefined> {
   return runLongOperation(
     {
@@ -192,9 +187,9 @@ function eject(
   );
 }
 
-/** @throws {RedfishError} 400 for a way in which no image comes into this drive. */
+/** Checks TransferMethod. @throws {RedfishError} 400 if the drive or the image does not support it. */
 function checkMethod(
-  { TransferMethod: method }: ImageWords,
+  { TransferMethod: method }: ImageBody,
   { userName, password }: ImageRequest,
   drive: MediaSnapshot,
   action?: string,
@@ -208,11 +203,11 @@ function checkMethod(
     return about(withDetail(subject, why), '#/TransferMethod');
   };
   if (!drive.transferMethods.includes('stream')) {
-    throw new RedfishError(400, [fault('This drive takes images by Upload only.')]);
+    throw new RedfishError(400, [fault('This drive supports Upload only.')]);
   }
-  // The definition of the machine would have to keep them, wherever they came from.
+  // Streaming would store the credentials in the definition of the machine.
   if (userName !== undefined || password !== undefined) {
-    throw new RedfishError(400, [fault('An image that needs a user name and a password comes by Upload.')]);
+    throw new RedfishError(400, [fault('An image with a user name and a password needs Upload.')]);
   }
 }
 
@@ -228,16 +223,16 @@ function renderDrive({ system, id, name, mediaTypes, drive }: MediaDriveEntity, 
     WriteProtected: drive.writeProtected,
     TransferMethod: drive.transferMethod === null ? null : methodOut[drive.transferMethod],
     TransferProtocolType: drive.viaUri && drive.image !== null ? protocolOf(drive.image) : null,
-    // For writing alone: they are forgotten with the download.
+    // Write-only: the service does not store them after the download.
     UserName: null,
     Password: null,
     VerifyCertificate: trustOf(drive, verifyByDefault).verifyCertificate,
-    // DMTF has a place for them under systems only.
+    // DMTF defines this collection under systems only.
     Certificates: reference(`/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates`),
   };
 }
 
-/** Oem: an image that was put in by other means than this service. */
+/** Returns ConnectedVia. Oem means that another tool inserted the image. */
 function connectedVia(drive: MediaSnapshot): 'NotConnected' | 'URI' | 'Oem' {
   if (!drive.inserted) return 'NotConnected';
   return drive.viaUri ? 'URI' : 'Oem';
@@ -247,7 +242,7 @@ function protocolOf(image: string): 'HTTP' | 'HTTPS' {
   return image.startsWith('https:') ? 'HTTPS' : 'HTTP';
 }
 
-/** Virtual media under managers and under systems. */
+/** The virtual media of managers and of systems. */
 export const virtualMediaResources = [
   ...virtualMediaAt(
     '/redfish/v1/Managers/{systemId}/VirtualMedia',

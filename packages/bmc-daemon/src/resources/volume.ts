@@ -1,6 +1,7 @@
 /**
- * Volumes of a storage: each disk is one, whole and without redundancy (Ironic looks for the disk to install to here first), and
- * those that EMULATOR_VOLUMES names. A new one is made in a storage pool of the host and attached to the machine.
+ * Volumes of a storage: a volume without redundancy for each disk, and the volumes of EMULATOR_VOLUMES.
+ * Ironic looks here first for its installation disk. A new volume is created in a storage pool of the
+ * host and attached to the machine.
  */
 import { z } from 'zod';
 import { DriverError } from '../drivers/driver.js';
@@ -15,15 +16,15 @@ import { defineResource, type Services } from './services.js';
 import { enabled, unavailable, waiting } from './status.js';
 import { loadStorage, type StorageEntity, type VolumeUnit } from './storage-unit.js';
 
-/** What a disk of the host's is counted in. */
+/** Size of a sector. Capacities are multiples of it. */
 const SECTOR_BYTES = 512;
-/** libvirt's own limit for a qcow2 is beyond it; nothing that is larger is meant. */
+/** Maximum capacity: the largest multiple of a sector that a JSON number represents exactly. */
 const MAX_BYTES = 2 ** 53 - SECTOR_BYTES;
 
-/** DMTF's words for a volume without redundancy, the old type and the new one. */
+/** DMTF's values for a volume without redundancy, in the deprecated and in the current property. */
 const plainTypes = { VolumeType: ['RawDevice', 'NonRedundant'], RAIDType: ['None'] } as const;
 
-/** RAIDType of a configured volume's VolumeType, which it has replaced. */
+/** RAIDType for each deprecated VolumeType. */
 const raidTypes: Readonly<Record<string, string>> = {
   RawDevice: 'None',
   NonRedundant: 'RAID0',
@@ -38,7 +39,7 @@ const newVolume = z.strictObject({
   Name: z.string().min(1).max(255).optional(),
   RAIDType: z.enum(plainTypes.RAIDType).optional(),
   VolumeType: z.enum(plainTypes.VolumeType).optional(),
-  // Ironic says so of every volume.
+  // Ironic sends false with every volume.
   Encrypted: z.literal(false).optional(),
   ProvisioningPolicy: z.enum(['Thin', 'Fixed']).optional(),
   '@Redfish.OperationApplyTime': z.enum(['Immediate']).optional(),
@@ -81,12 +82,12 @@ const volumeCollection = defineResource({
   },
 });
 
-/** Whose services, and who asks. */
+/** The fields of a request that volume operations need. */
 type VolumeRequest = Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'>;
 
 interface VolumeEntity extends StorageEntity {
   readonly volume: VolumeUnit;
-  /** False for a configured one that libvirt has nothing behind. */
+  /** False for a configured volume that libvirt does not have. */
   readonly isProvided: boolean;
 }
 
@@ -106,7 +107,7 @@ const volume = defineResource({
     Id: id,
     Name: name,
     CapacityBytes: capacityBytes,
-    // DMTF: no redundancy at the level of the device.
+    // RAIDType None: the volume has no redundancy.
     RAIDType: raidTypes[configured?.VolumeType ?? 'RawDevice'] ?? null,
     ...(configured?.VolumeType === undefined ? {} : { VolumeType: configured.VolumeType }),
     Status: !isProvided ? unavailable : disk?.pending === true ? waiting : enabled,
@@ -120,7 +121,7 @@ const volume = defineResource({
   delete: (entity, request) => deleteVolume(entity, request),
 });
 
-/** 201 with the volume, or a task where the host takes its time. */
+/** Creates a volume. Returns its location, or a task if the host is slow. */
 async function createVolume(
   { system, storage }: StorageEntity,
   wanted: NewVolume,
@@ -147,13 +148,13 @@ async function createVolume(
   return target === undefined || result?.task !== undefined ? result : { created: { location: `${path}/${target}` } };
 }
 
-/** @throws {RedfishError} 409, where it is not ours to delete. */
+/** Deletes a volume. @throws {RedfishError} 409 for a configured volume, or if the driver cannot delete it. */
 async function deleteVolume(
   { system, storage, volume: { id, disk } }: VolumeEntity,
   { services: { driver, operations }, requester }: VolumeRequest,
 ): Promise<WriteResult | undefined> {
   const { volumes } = driver;
-  if (disk === null || volumes === undefined) throw undeletable('The configuration names it.');
+  if (disk === null || volumes === undefined) throw undeletable('The volume comes from the configuration.');
   return await runLongOperation(
     {
       name: `Delete volume ${id} of ${system.name}`,
@@ -175,10 +176,10 @@ async function deleteVolume(
   );
 }
 
-/** 409 and not the message's usual 405: the method is one of the resource's, and other volumes take it. */
+/** Returns a 409 error. The message's usual 405 does not fit, because DELETE works for other volumes. */
 function undeletable(detail: string, cause?: unknown): RedfishError {
   return new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), detail)], {}, cause);
 }
 
-/** Volumes under a storage. */
+/** The volumes of a storage and their collection. */
 export const volumeResources = [volumeCollection, volume];

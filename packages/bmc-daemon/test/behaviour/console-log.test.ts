@@ -93,7 +93,7 @@ describe('the console log', () => {
       '@odata.context': '/redfish/v1/$metadata#LogService.LogService',
       Id: 'ConsoleLog',
       Name: 'Console Log',
-      Description: 'What the serial port printed: a boot an entry, with its whole text attached, and its last lines.',
+      Description: 'Output of the serial port: an entry for each boot with its text attached, and the last lines.',
       LogEntryType: 'OEM',
       LogPurposes: ['ExternalEntity', 'Diagnostic'],
       MaxNumberOfRecords: 1000,

@@ -110,7 +110,7 @@ describe('a session', () => {
       '@odata.id': service,
       '@odata.type': '#SessionService.v1_2_0.SessionService',
       '@odata.context': '/redfish/v1/$metadata#SessionService.SessionService',
-      Description: 'Sessions of users, and how long an unused one lasts',
+      Description: 'Sessions of users, and the timeout of unused sessions',
       Id: 'SessionService',
       Name: 'Session Service',
       ServiceEnabled: true,

@@ -221,7 +221,7 @@ describe('events of QEMU', () => {
     ]);
     const monitor = answer.headers.location ?? '';
     const refused = await lab.client.send('DELETE', monitor);
-    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('can not be cancelled')]);
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('cannot be cancelled')]);
     const at = lab;
     // It would take libvirt some 12 s to lose its patience.
     process.kill(pid, 'SIGCONT');
