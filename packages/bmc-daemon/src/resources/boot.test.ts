@@ -11,7 +11,7 @@ if (machine === undefined) throw new Error('a machine expected');
 const withBoot = (change: Partial<BootSnapshot>) => ({ ...machine, boot: { ...machine.boot, ...change } });
 
 describe('Boot', () => {
-  it('shows the override and what may be asked for', () => {
+  it('shows the override and its allowable values', () => {
     expect(renderBoot(machine, '/redfish/v1/Systems/1')).toEqual({
       BootSourceOverrideEnabled: 'Continuous',
       'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Once', 'Continuous', 'Disabled'],
@@ -34,7 +34,7 @@ describe('Boot', () => {
     });
   });
 
-  it('offers further targets only where the machine has them, after the three', () => {
+  it('lists further targets after Pxe, Cd and Hdd, if the machine has the devices', () => {
     const bios = withBoot({
       available: ['network', 'cdrom', 'hd', 'fd', 'usb'],
       enabled: 'disabled',
@@ -49,13 +49,13 @@ describe('Boot', () => {
     });
   });
 
-  it('offers a legacy BIOS to machines that can have one', () => {
+  it('lists Legacy mode only for architectures with a legacy BIOS', () => {
     const arm = { ...machine, architecture: 'aarch64' };
     expect(renderBoot(arm, '/1')['BootSourceOverrideMode@Redfish.AllowableValues']).toEqual(['UEFI']);
     expect(bootBody(arm).safeParse({ BootSourceOverrideMode: 'Legacy' }).success).toBe(false);
   });
 
-  it('passes on what was asked for and nothing else', () => {
+  it('changes only the properties that a PATCH contains', () => {
     const change = (body: object) => bootChange(bootBody(machine).parse(body), machine.boot);
     expect(change({ BootSourceOverrideTarget: 'Cd' })).toEqual({ target: 'cdrom' });
     expect(change({ BootSourceOverrideEnabled: 'Disabled', BootSourceOverrideTarget: 'None' })).toEqual({
@@ -67,7 +67,7 @@ describe('Boot', () => {
   });
 
   it.each(['Usb', 'BiosSetup', 'cd', 'toString'])(
-    'refuses the target %s and names the accepted ones, beside every other fault',
+    'rejects the target %s with the valid targets, and reports all other errors',
     (target) => {
       const body = { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: 'Twice' };
       const faults = bodyFaults(bootBody(machine).safeParse(body).error?.issues ?? [], body, {
@@ -90,7 +90,7 @@ describe('Boot', () => {
     },
   );
 
-  it('leaves target and enabled undone where the boot device is ignored, and not the mode', () => {
+  it('ignores target and boot order with EMULATOR_IGNORE_BOOT_DEVICE, but not the boot mode', () => {
     const body = bootBody(machine).parse({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideMode: 'UEFI' });
     expect(ignoredProperties(body)).toEqual(['BootSourceOverrideTarget']);
     expect(ignoredProperties({ BootSourceOverrideMode: 'UEFI' })).toEqual([]);
@@ -98,14 +98,14 @@ describe('Boot', () => {
     expect(ignoredProperties(further)).toEqual(['HttpBootUri', 'BootOrder']);
   });
 
-  it("names one device by its UEFI path or as a boot option, which has to be the machine's", () => {
+  it('accepts a UEFI path or a boot option of the machine and rejects others', () => {
     const path = 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)';
     const change = (body: object) => bootChange(bootBody(machine).parse(body), machine.boot);
     expect(change({ BootSourceOverrideTarget: 'UefiTarget', UefiTargetBootSourceOverride: path })).toEqual({
       target: 'path',
       option: 'disk:sda',
     });
-    // Without one, that which is shown.
+    // Without a path: the path that the resource shows.
     expect(change({ BootSourceOverrideTarget: 'UefiTarget' })).toEqual({ target: 'path', option: 'disk:vda' });
     // UEFI's BootNext is for one boot.
     expect(change({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'cd.SDA' })).toEqual({
@@ -146,7 +146,7 @@ describe('Boot', () => {
     expect(refused({ BootOrder: [] })).toEqual([['ArraySizeTooShort', 'BootOrder', 1]]);
   });
 
-  it('keeps the URI of an HTTP boot without credentials', () => {
+  it('stores the URI of an HTTP boot without credentials', () => {
     const body = { BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: 'https://u:secret@images.test/x.iso?token=t' };
     expect(bootChange(bootBody(machine).parse(body), machine.boot)).toEqual({
       target: 'http',
@@ -158,7 +158,7 @@ describe('Boot', () => {
     expect(bootBody(machine).safeParse({ HttpBootUri: 'ftp://images.test/x.iso' }).success).toBe(false);
   });
 
-  it('has no other writable properties', () => {
+  it('rejects other properties', () => {
     expect(bootBody(machine).safeParse({ UefiTargetBootSourceOverride: 'x' }).success).toBe(false);
     expect(bootBody(machine).safeParse({ TrustedModuleRequiredToBoot: 'Required' }).success).toBe(false);
     expect(bootBody(machine).safeParse({ BootSourceOverrideEnabled: 'Twice' }).success).toBe(false);

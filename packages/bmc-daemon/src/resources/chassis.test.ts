@@ -35,7 +35,7 @@ async function serve(...parts: Partial<Parameters<typeof serveResources>[1]>[]):
 const indicatorOf = ({ IndicatorLED, LocationIndicatorActive }: Body) => [IndicatorLED, LocationIndicatorActive];
 
 describe('the chassis of a machine', () => {
-  it('has the machine in it, and links to power, temperatures, sensors and drives', async () => {
+  it('contains the machine and links to power, temperatures, sensors and drives', async () => {
     const { get } = await serve();
     expect(await get(own)).toEqual({
       '@odata.id': own,
@@ -67,7 +67,7 @@ describe('the chassis of a machine', () => {
     });
   });
 
-  it('has no readings, and says so instead of making them up', async () => {
+  it('shows null instead of readings', async () => {
     const { get } = await serve();
     const RelatedItem = [link(`/redfish/v1/Systems/${uuid}`)];
     const related = { RelatedItem, 'RelatedItem@odata.count': 1, Status: { State: 'Absent' } };
@@ -124,21 +124,21 @@ describe('the chassis of a machine', () => {
     expect((await get(`${own}/ThermalSubsystem`))['Status']).toEqual({ State: 'Absent' });
   });
 
-  it('has an indicator in the old words and in the new one, which is that of the machine', async () => {
+  it("has the machine's indicator as IndicatorLED and as LocationIndicatorActive", async () => {
     const { send, get, messages } = await serve();
     const patch = async (body: object) => indicatorOf((await send('PATCH', own, body)).body ?? {});
     expect(await patch({ LocationIndicatorActive: true })).toEqual(['Blinking', true]);
     expect(indicatorOf(await get(`/redfish/v1/Systems/${uuid}`))).toEqual(['Blinking', true]);
     expect(await patch({ LocationIndicatorActive: false })).toEqual(['Off', false]);
     expect(await patch({ IndicatorLED: 'Lit' })).toEqual(['Lit', false]);
-    // It is not active, so there is nothing to put out.
+    // A steady light is not active, so false changes nothing.
     expect(await patch({ LocationIndicatorActive: false })).toEqual(['Lit', false]);
     const both = await send('PATCH', own, { IndicatorLED: 'Lit', LocationIndicatorActive: true });
     expect([both.status, messages(both)]).toEqual([400, ['PropertyValueConflict']]);
     expect(indicatorOf(await get(own))).toEqual(['Lit', false]);
   });
 
-  it('begins as EMULATOR_INDICATOR_LEDS has it, until a client sets it', async () => {
+  it('has the indicator of EMULATOR_INDICATOR_LEDS until a client sets it', async () => {
     const { send, get } = await serve({ settings: { indicatorLeds: { [uuid]: 'Off' } } });
     expect(indicatorOf(await get(own))).toEqual(['Off', false]);
     expect(indicatorOf(await get(`/redfish/v1/Chassis/${second.uuid}`))).toEqual(['Lit', false]);
@@ -148,7 +148,7 @@ describe('the chassis of a machine', () => {
 });
 
 describe('EMULATOR_CHASSIS', () => {
-  it('puts all machines into its first chassis, and the others are empty', async () => {
+  it('puts all machines into its first chassis and leaves the others empty', async () => {
     const { get, send } = await serve({ settings: shared });
     expect((await get('/redfish/v1/Chassis'))['Members']).toEqual(
       [rack, empty].map((id) => link(`/redfish/v1/Chassis/${id}`)),
@@ -168,7 +168,7 @@ describe('EMULATOR_CHASSIS', () => {
     expect((await send('GET', own)).status).toBe(404);
   });
 
-  it('is what every part of a machine links to', async () => {
+  it('is the chassis that all resources of a machine link to', async () => {
     const { get } = await serve({ settings: shared });
     const system = `/redfish/v1/Systems/${uuid}`;
     const Chassis = link(`/redfish/v1/Chassis/${rack}`);
@@ -179,14 +179,14 @@ describe('EMULATOR_CHASSIS', () => {
     expect(await get(`${system}/Storage/virtio`)).toMatchObject({ Links: { Enclosures: [Chassis] } });
   });
 
-  it("is found by sushy-tools' ids and names, too", async () => {
+  it('is also found by the ids and names of sushy-tools', async () => {
     const { get } = await serve({ settings: shared });
     for (const id of ['Rack', 'Rack%201', rack.toUpperCase()]) {
       expect((await get(`/redfish/v1/Chassis/${id}/Power`))['@odata.id']).toBe(`/redfish/v1/Chassis/${rack}/Power`);
     }
   });
 
-  it('has indicators that the service keeps, over a restart, too', async () => {
+  it('has indicators that survive a restart', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-indicators-'));
     const log = { warn: () => undefined, error: () => undefined };
     try {

@@ -6,29 +6,29 @@ const shelf = '48295861-2522-3561-6729-621118518810';
 const own = { chassis: [] };
 const shared = { chassis: [{ Id: 'shelf', UUID: shelf }] };
 
-describe('the address that has taken the place of another', () => {
+describe('the successor of a deprecated URI', () => {
   const system = `/redfish/v1/Systems/${machine}`;
 
-  it('has a drive in the chassis of its machine', () => {
+  it('moves a drive to the chassis of its machine', () => {
     const drive = `${system}/Storage/virtio/Drives/vda`;
     expect(currentUri(drive, own)).toBe(`/redfish/v1/Chassis/${machine}/Drives/virtio-vda`);
     expect(currentUri(drive, shared)).toBe(`/redfish/v1/Chassis/${shelf}/Drives/${machine}-virtio-vda`);
     expect(chassisDriveId(machine, 'virtio', 'vda', own)).toBe('virtio-vda');
     expect(chassisDriveId(machine, 'virtio', 'vda', shared)).toBe(`${machine}-virtio-vda`);
-    // As a path segment spells it.
+    // Ids stay percent-encoded.
     expect(currentUri(`${system}/Storage/a%20b/Drives/%2F`, own)).toBe(
       `/redfish/v1/Chassis/${machine}/Drives/a%20b-%2F`,
     );
   });
 
-  it('has virtual media under the machine', () => {
+  it('moves virtual media from the manager to the system', () => {
     const manager = `/redfish/v1/Managers/${machine}`;
     for (const below of ['', '/Cd', '/Cd/Certificates']) {
       expect(currentUri(`${manager}/VirtualMedia${below}`, own)).toBe(`${system}/VirtualMedia${below}`);
     }
   });
 
-  it('is the same where nothing is deprecated', () => {
+  it('is the URI itself if it is not deprecated', () => {
     for (const uri of [
       '/redfish/v1/',
       system,

@@ -8,7 +8,7 @@ import { subnetMask } from './ethernet-interface.js';
 const [off, running] = sampleMachines(2);
 if (off === undefined || running === undefined) throw new Error('two machines expected');
 
-/** A driver of which the test says what it knows of guests. */
+/** A driver with the guest network data of the test. */
 class KnowingDriver extends FakeDriver {
   override readonly guestNetwork: GuestNetwork;
   constructor(facts: InterfaceFacts) {
@@ -46,7 +46,7 @@ const ofGuest = ({
 const nothing = { HostName: null, FQDN: null, SpeedMbps: null, IPv4Addresses: [], IPv6Addresses: [], NameServers: [] };
 
 describe('an Ethernet interface', () => {
-  it('of a machine that is off has a MAC address, and all else is null or empty', async () => {
+  it('of a machine that is off has a MAC address; other properties are null or empty', async () => {
     const body = await read(new FakeDriver(), off);
     expect(body).toMatchObject({
       MACAddress: off.interfaces[0]?.mac,
@@ -57,7 +57,7 @@ describe('an Ethernet interface', () => {
     expect(ofGuest(body)).toEqual(nothing);
   });
 
-  it('of a guest that runs has its addresses and its name', async () => {
+  it('of a running guest has its addresses and host name', async () => {
     const ipv4 = { address: '10.0.2.10', prefix: 8, origin: 'dhcp' };
     expect(ofGuest(await read(new FakeDriver(), running))).toEqual({
       ...nothing,
@@ -67,14 +67,14 @@ describe('an Ethernet interface', () => {
     });
   });
 
-  it('with its cable out is Enabled and OK, too, for Ironic takes no other', async () => {
+  it('without a link is Enabled and OK, because Ironic ignores other interfaces', async () => {
     expect(await read(new FakeDriver(), running, 1)).toMatchObject({
       LinkStatus: 'LinkDown',
       Status: { State: 'Enabled', Health: 'OK' },
     });
   });
 
-  it('has the origin of an address where it is known or shows, and the speed where the host knows it', async () => {
+  it('shows known address origins and the speed of the link', async () => {
     const facts: InterfaceFacts = {
       ...none,
       speedMbps: 1000,

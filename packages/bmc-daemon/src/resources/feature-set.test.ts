@@ -32,7 +32,7 @@ async function serve(featureSet: FeatureSet): Promise<(path: string) => Promise<
   };
 }
 
-/** Every path that links lead to from the root, with its status. */
+/** Follows all links from the service root. Returns the status of each path. */
 async function crawl(get: Awaited<ReturnType<typeof serve>>): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   const waiting = ['/redfish/v1'];
@@ -45,7 +45,7 @@ async function crawl(get: Awaited<ReturnType<typeof serve>>): Promise<Map<string
   return found;
 }
 
-/** The kinds of paths: a machine's id is left out. */
+/** Returns the paths without machine ids. */
 const kinds = (paths: Iterable<string>) =>
   [
     ...new Set(
@@ -89,7 +89,7 @@ describe('feature sets', () => {
   it.each([
     ['minimum', minimum],
     ['vmedia', vmedia],
-  ] as const)('%s serves what it promises, and every link of it answers', async (featureSet, expected) => {
+  ] as const)('%s serves its resources, and every link works', async (featureSet, expected) => {
     const get = await serve(featureSet);
     const found = await crawl(get);
     expect([...new Set(found.values())]).toEqual([200]);
@@ -98,7 +98,7 @@ describe('feature sets', () => {
     expect(JSON.stringify((await get('/redfish/v1/Systems')).body)).toContain('"Members@odata.count"');
   });
 
-  it('full is everything, unchanged', () => {
+  it('full serves all resources unchanged', () => {
     expect(selectFeatures(resources, 'full')).toBe(resources);
   });
 });

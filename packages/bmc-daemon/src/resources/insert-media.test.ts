@@ -6,7 +6,7 @@ import { imageRequest, insertMediaAction, insertMediaBody } from './insert-media
 
 const verify = { verifyCertificate: true, authorities: [] };
 
-/** What a client would read, were this its body. */
+/** Returns the error messages for a body. */
 function faultsOf(body: JsonObject): readonly { key: string; text: string; related: readonly string[] }[] {
   const issues = insertMediaBody.safeParse(body).error?.issues ?? [];
   return bodyFaults(issues, body, { kind: 'action', action: insertMediaAction }).map((fault) => ({
@@ -17,7 +17,7 @@ function faultsOf(body: JsonObject): readonly { key: string; text: string; relat
 }
 
 describe('InsertMedia body', () => {
-  it('asks for its image, write-protected and verified as configured', () => {
+  it('requests a write-protected image with the configured verification', () => {
     expect(imageRequest({ Image: 'http://h/a.iso', Inserted: true, TransferProtocolType: 'HTTP' }, verify)).toEqual({
       url: new URL('http://h/a.iso'),
       writeProtected: true,
@@ -36,7 +36,7 @@ describe('InsertMedia body', () => {
     });
   });
 
-  it('takes credentials out of the URL, and UserName and Password before them', () => {
+  it('removes credentials from the URL and prefers UserName and Password', () => {
     const request = imageRequest({ Image: 'http://us%40er:p%3Aw@h/a.iso?token=t' }, verify);
     expect(request.url.href).toBe('http://h/a.iso?token=t');
     expect(request).toMatchObject({ userName: 'us@er', password: 'p:w' });
@@ -51,14 +51,14 @@ describe('InsertMedia body', () => {
     expect(imageRequest({ Image: 'http://a:%@h/a.iso' }, verify)).toMatchObject({ password: '%' });
   });
 
-  it('refuses what is no URL, without repeating secrets that are in it', () => {
+  it('rejects an invalid URL without quoting its secrets', () => {
     expect(faultsOf({ Image: '' })).toHaveLength(1);
     const [fault] = faultsOf({ Image: '//user:secret@h/a.iso?token=hidden' });
     expect(fault).toMatchObject({ key: 'ActionParameterValueFormatError', related: ['#/Image'] });
     expect(fault?.text).not.toMatch(/secret|hidden/);
   });
 
-  it('refuses control characters in a URL, and hides the credentials around them', () => {
+  it('rejects control characters in a URL and hides the credentials around them', () => {
     for (const image of ['http://h/a\r\nX: y', 'ht\ntp://user:secret@h/a.iso', 'http:\t//user:secret@h/a.iso']) {
       const [fault] = faultsOf({ Image: image });
       expect(fault).toMatchObject({ key: 'ActionParameterValueFormatError', related: ['#/Image'] });
@@ -67,25 +67,25 @@ describe('InsertMedia body', () => {
   });
 
   it.each(['file:///etc/passwd', 'ftp://h/a.iso', 'nfs://h/a.iso', 'cifs://h/a.iso'])(
-    'refuses the scheme of %s',
+    'rejects the scheme of %s',
     (image) => {
       expect(faultsOf({ Image: image })).toMatchObject([{ key: 'SourceDoesNotSupportProtocol', related: ['#/Image'] }]);
     },
   );
 
-  it('refuses a TransferProtocolType that the URL contradicts, and names both', () => {
+  it('rejects a TransferProtocolType that contradicts the URL and names both', () => {
     expect(faultsOf({ Image: 'http://h/a.iso', TransferProtocolType: 'HTTPS' })).toMatchObject([
       { key: 'ActionParameterValueConflict', related: ['#/TransferProtocolType', '#/Image'] },
     ]);
   });
 
-  it('refuses Inserted false, which no drive of ours can be', () => {
+  it('rejects Inserted false', () => {
     expect(faultsOf({ Image: 'http://h/a.iso', Inserted: false })).toMatchObject([
       { key: 'ActionParameterValueNotInList', related: ['#/Inserted'] },
     ]);
   });
 
-  it('refuses what is too long to be stored with the machine and to stand in events', () => {
+  it('rejects texts that are too long for the metadata of the machine and for events', () => {
     const long = { Image: `http://h/${'a'.repeat(4_096)}`, UserName: 'u'.repeat(1_001), Password: 'p'.repeat(1_001) };
     expect(faultsOf(long)).toEqual([
       expect.objectContaining({ key: 'StringValueTooLong', related: ['#/Image'] }),
@@ -98,7 +98,7 @@ describe('InsertMedia body', () => {
     ]);
   });
 
-  it('tells every fault at once', () => {
+  it('reports all errors at once', () => {
     const body = { Image: 'nfs://h/a.iso', Inserted: false, TransferMethod: 'Carrier', UserName: 1, Foo: true };
     expect(faultsOf(body).map(({ key }) => key)).toEqual([
       'SourceDoesNotSupportProtocol',
@@ -109,7 +109,7 @@ describe('InsertMedia body', () => {
     ]);
   });
 
-  it("knows DMTF's parameters and no others", () => {
+  it("accepts DMTF's parameters only", () => {
     const all = {
       Image: 'http://h/a.iso',
       Inserted: true,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
 import { RedfishError } from '../redfish/errors.js';
-import { askedNetwork, networkBody, type NetworkBody } from './manager-network-change.js';
+import { requestedNetwork, networkBody, type NetworkBody } from './manager-network-change.js';
 
 const shared = { address: '192.0.2.1', prefix: 24, isOwn: false };
 const first = { address: '192.0.2.8', prefix: 24 };
 const second = { address: '192.0.2.9', prefix: 24 };
 
-/** An interface with the addresses of the host, or with those of its own. */
+/** Returns an interface with the addresses of the host, or with its own addresses. */
 function portWith(own: readonly (typeof first)[]): ManagerInterface {
   return {
     name: 'eth0',
@@ -35,7 +35,7 @@ const view = (ownNameServers: readonly string[]): Omit<ManagerView, 'interfaces'
 const ask = (body: NetworkBody, own: readonly (typeof first)[] = [], servers: readonly string[] = []): unknown => {
   const port = portWith(own);
   try {
-    return askedNetwork(networkBody.parse(body), { ...view(servers), interfaces: [port] }, port).change;
+    return requestedNetwork(networkBody.parse(body), { ...view(servers), interfaces: [port] }, port).change;
   } catch (error) {
     if (!(error instanceof RedfishError)) throw error;
     return error.messages.map(({ key, related }) => [key, ...related].join(' '));
@@ -45,7 +45,7 @@ const four = (...ipv4: readonly (typeof first)[]) => ({ addresses: { device: 'et
 const mask = '255.255.255.0';
 
 describe("a PATCH of a manager's interface", () => {
-  it('takes no name that clients take for an address, or for themselves', () => {
+  it('rejects names that clients parse as an address or as themselves', () => {
     const isTaken = (body: NetworkBody): boolean => networkBody.safeParse(body).success;
     const bad = ['12345', '0x7f', '0x', 'localhost', 'LOCALHOST', '-a'];
     const good = ['1a', '0xyz', 'localhost1', 'xn--bcher-kva'];
@@ -130,26 +130,26 @@ describe("a PATCH of a manager's interface", () => {
         'PropertyValueConflict #/NameServers #/StaticNameServers',
       ],
     ],
-  ])('%j of a manager with %j is refused with %j', (body, own, faults) => {
+  ])('%j for a manager with %j is rejected with %j', (body, own, faults) => {
     expect(ask(body, own)).toEqual(faults);
   });
 
   it.each<[NetworkBody, readonly string[], readonly string[]]>([
     [{ NameServers: ['2001:DB8::53'] }, [], ['2001:db8::53']],
-    // What is the host's, said again, is none of its own.
+    // Repeated servers of the host do not become own servers.
     [{ NameServers: ['192.0.2.53', {}] }, [], []],
     [{ NameServers: [{}, null] }, [], ['192.0.2.53']],
     [{ NameServers: [{}, '192.0.2.55'] }, ['192.0.2.60'], ['192.0.2.60', '192.0.2.55']],
     [{ StaticNameServers: [null] }, ['192.0.2.60'], []],
     [{ NameServers: [] }, ['192.0.2.60'], []],
-  ])('%j makes of the name servers %j %j', (body, own, nameServers) => {
+  ])('%j changes the name servers %j to %j', (body, own, nameServers) => {
     expect(ask(body, [], own)).toEqual({ nameServers });
   });
 
   it.each([
     ['HostName', ['web-1', 'W', '1a', 'a'.repeat(63)], ['', 'web.example', '-web', 'web_1', 'a'.repeat(64), 7]],
     ['FQDN', ['web.example.org', '1.example'], ['web', 'web.', 'web..org', '192.0.2.1', `${'a.'.repeat(127)}a`]],
-  ])('%s takes %j and not %j', (name, good, bad) => {
+  ])('%s accepts %j and rejects %j', (name, good, bad) => {
     for (const value of [...good, null])
       expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, true]);
     for (const value of bad) expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, false]);
@@ -166,7 +166,7 @@ describe("a PATCH of a manager's interface", () => {
     { IPv6StaticAddresses: [{ PrefixLength: 129 }] },
     { IPv6Addresses: [] },
     { MACAddress: '52:54:00:00:00:01' },
-  ])('%j is not taken', (body) => {
+  ])('%j is rejected', (body) => {
     expect(networkBody.safeParse(body).success).toBe(false);
   });
 });

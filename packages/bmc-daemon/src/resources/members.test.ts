@@ -4,13 +4,13 @@ import { inOrder } from './members.js';
 describe('members of a collection', () => {
   const machines = ['b', 'c', 'a'].map((uuid) => ({ uuid, name: uuid }));
 
-  it('stand by UUID, one way for systems and the other for managers', () => {
+  it('are sorted by UUID: systems ascending, managers descending', () => {
     expect(inOrder(machines, 'ascending').map(({ uuid }) => uuid)).toEqual(['a', 'b', 'c']);
     expect(inOrder(machines, 'descending').map(({ uuid }) => uuid)).toEqual(['c', 'b', 'a']);
     expect(machines.map(({ uuid }) => uuid)).toEqual(['b', 'c', 'a']);
   });
 
-  it('are the same object for the same list, which is not rendered again then', () => {
+  it('are the same object for the same list, so that cached renderings stay valid', () => {
     expect(inOrder(machines, 'ascending')).toBe(inOrder(machines, 'ascending'));
     expect(inOrder(machines, 'descending')).toBe(inOrder(machines, 'descending'));
     expect(inOrder([...machines], 'ascending')).not.toBe(inOrder(machines, 'ascending'));

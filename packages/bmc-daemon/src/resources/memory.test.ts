@@ -10,7 +10,7 @@ const builtIn = (memoryKiB: number) => memoryModules({ memoryKiB, memoryDevices:
 const volatile = { isPersistent: false };
 
 describe('memory', () => {
-  it("is modules of at most 16 GiB that add up to the machine, as in the guest's SMBIOS", () => {
+  it("has modules of at most 16 GiB that add up to the machine's memory, as in SMBIOS", () => {
     expect(builtIn(40 * gib)).toEqual([
       { id: 'DIMM0', slot: 0, capacityMiB: 16384, ...volatile },
       { id: 'DIMM1', slot: 1, capacityMiB: 16384, ...volatile },
@@ -22,16 +22,16 @@ describe('memory', () => {
     }
   });
 
-  it('has one module even in a machine of less than a MiB', () => {
+  it('has a module even if the machine has less than 1 MiB', () => {
     expect(builtIn(640)).toEqual([{ id: 'DIMM0', slot: 0, capacityMiB: 0, ...volatile }]);
   });
 
-  it('is summed up in whole GiB from 1 GiB on, and as a fraction below', () => {
+  it('has a total in whole GiB from 1 GiB on, and a fraction below', () => {
     expect([gib, 1.5 * gib, 2 * gib - 1, 24 * gib].map(totalMemoryGiB)).toEqual([1, 1, 1, 24]);
     expect([512 * mib, 768 * mib, 100 * mib].map(totalMemoryGiB)).toEqual([0.5, 0.75, 0.098]);
   });
 
-  it('has what is plugged in as modules of their own, and the free places as empty ones', () => {
+  it('shows memory devices as separate modules and free slots as empty modules', () => {
     const dimm = { model: 'dimm', sizeKiB: 4 * gib, totalKiB: 4 * gib, slot: 1 };
     const nvdimm = { model: 'nvdimm', sizeKiB: gib, totalKiB: gib, slot: 0 };
     const growing = { model: 'virtio-mem', sizeKiB: gib, totalKiB: 2 * gib, slot: null };
@@ -47,7 +47,7 @@ describe('memory', () => {
     ]);
   });
 
-  it('of a free place has no capacity and is Absent', async () => {
+  it('in a free slot has no capacity and is Absent', async () => {
     const [, machine] = sampleMachines(2);
     const served = await serveResources(new FakeDriver({ machines: sampleMachines(2) }));
     const path = `/redfish/v1/Systems/${machine?.uuid ?? ''}/Memory`;

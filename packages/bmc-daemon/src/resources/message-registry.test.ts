@@ -44,7 +44,7 @@ const membersOf = async (uri: string) => {
 };
 
 describe('the registries', () => {
-  it('are members that say where the file is', async () => {
+  it('are members with the location of the file', async () => {
     expect(await membersOf('/redfish/v1/Registries')).toEqual(
       [
         ['Base.1.22', 'Base.1.22.1'],
@@ -62,7 +62,7 @@ describe('the registries', () => {
     );
   });
 
-  it('are files with a type and without an id', async () => {
+  it('are files with @odata.type and without @odata.id', async () => {
     const { status, json, headers } = await client.get('/redfish/v1/Registries/Base.1.22/Base.1.22.1.json');
     const { Messages, ...head } = json as { Messages: Readonly<Record<string, unknown>> };
     expect([status, headers.allow, head]).toEqual([
@@ -90,19 +90,19 @@ describe('the registries', () => {
     expect(Messages['Success']).not.toHaveProperty('ParamTypes');
   });
 
-  it('do not know others', async () => {
+  it('answer 404 for other registries', async () => {
     expect((await client.get('/redfish/v1/Registries/Base.1.1')).status).toBe(404);
     expect((await client.get('/redfish/v1/JsonSchemas/ComputerSystem')).status).toBe(404);
   });
 
   if (schemas === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
-    it.skip("have messages of DMTF's: RACKLESS_REDFISH_SCHEMAS is not set", () => undefined);
+    it.skip('contain messages of DMTF: RACKLESS_REDFISH_SCHEMAS is not set', () => undefined);
     return;
   }
   it.each(messageRegistries.map(({ id, body }) => [id, body] as const))(
-    "have messages of DMTF's %s alone, with its arguments",
+    "contain only messages of DMTF's %s, with its arguments",
     (id, body) => {
-      // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
+      // With RACKLESS_REQUIRE_ALL a missing path fails the test instead of skipping it.
       const theirs = registryBody.parse(JSON.parse(readFileSync(join(schemas ?? '', `registries/${id}.json`), 'utf8')));
       const ours = registryBody.parse(body);
       expect([ours.RegistryPrefix, ours.RegistryVersion]).toEqual([theirs.RegistryPrefix, theirs.RegistryVersion]);
@@ -116,7 +116,7 @@ describe('the registries', () => {
 });
 
 describe('the JSON schemas', () => {
-  it('are a member for each type that is served, its own among them, which DMTF publishes', async () => {
+  it('have a member for each served type, which DMTF publishes', async () => {
     const uris = (await membersOf('/redfish/v1/JsonSchemas')).map(({ Id, Location }) => [
       Id,
       Location[0]?.PublicationUri,
@@ -132,7 +132,7 @@ describe('the JSON schemas', () => {
     );
   });
 
-  it('are what the Link header names', async () => {
+  it('have the URIs of the Link headers', async () => {
     const { headers } = await client.get('/redfish/v1/Registries/Base.1.22');
     const [schema] = (await membersOf('/redfish/v1/JsonSchemas')).filter(
       ({ Id }) => Id === 'MessageRegistryFile.v1_1_5',

@@ -10,14 +10,14 @@ const topology = (count: number, sockets: number, coresPerSocket: number, thread
 });
 
 describe('processors', () => {
-  it('are one per socket with its cores and threads', () => {
+  it('are one for each socket, with cores and threads', () => {
     expect(processorSockets(topology(8, 2, 2, 2))).toEqual([
       { id: 'CPU0', cores: 2, threads: 4 },
       { id: 'CPU1', cores: 2, threads: 4 },
     ]);
   });
 
-  it('leave out what is not plugged in, so that the threads add up to the CPUs of the guest', () => {
+  it('omit offline CPUs, so that the threads add up to the CPUs of the guest', () => {
     expect(processorSockets(topology(3, 4, 2, 1))).toEqual([
       { id: 'CPU0', cores: 2, threads: 2 },
       { id: 'CPU1', cores: 1, threads: 1 },

@@ -13,7 +13,7 @@ const condition = {
 };
 
 describe('the status of a machine', () => {
-  it('is a warning with a condition while the hypervisor does not answer for it', () => {
+  it('is Warning with a condition while the hypervisor does not answer', () => {
     expect(systemStatus({ name: 'web-1', state: 'running' })).toEqual({
       State: 'Enabled',
       Health: 'OK',

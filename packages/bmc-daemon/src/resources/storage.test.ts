@@ -28,11 +28,11 @@ async function serve(parts: TestServices = {}, machines = sampleMachines(2)): Pr
   return served;
 }
 
-/** The task's own error, in place of the answer, where it has become one. */
+/** Returns the error of the task if the response is a task, else the response. */
 const detailOf = ({ body }: ServedAnswer) => JSON.stringify(body);
 
 describe('a volume', () => {
-  it('is made, shown with its drive, and deleted', async () => {
+  it('is created, shown with its drive, and deleted', async () => {
     const { send, get } = await serve();
     const made = await send('POST', volumes, { CapacityBytes: gib, Name: 'data', RAIDType: 'None' });
     const path = `${volumes}/vdb`;
@@ -53,7 +53,7 @@ describe('a volume', () => {
     expect((await get(volumes))['Members']).toEqual([link(`${volumes}/vda`)]);
   });
 
-  it('is thin unless it is to be fixed, and has whole sectors', async () => {
+  it('is thin unless the client requests Fixed, and has whole sectors', async () => {
     const { send } = await serve();
     const source = async (body: object) => {
       const { location } = await send('POST', volumes, body);
@@ -65,7 +65,7 @@ describe('a volume', () => {
     expect(await source({ CapacityBytes: 513, ProvisioningPolicy: 'Fixed' })).toEqual(['img', 1024]);
   });
 
-  it('can be applied at once, and the collection says so', async () => {
+  it('is created immediately, as the collection advertises', async () => {
     const { send, get } = await serve();
     expect((await send('GET', volumes)).status).toBe(200);
     const applied = { '@Redfish.OperationApplyTime': 'Immediate' };
@@ -74,7 +74,7 @@ describe('a volume', () => {
     expect(await get(volumes)).toMatchObject({ 'Members@odata.count': 2 });
   });
 
-  it('names every fault of what it is asked for', async () => {
+  it('reports all errors of a request', async () => {
     const { send, messages } = await serve();
     const ask = async (body: object) => {
       const answer = await send('POST', volumes, body);
@@ -93,7 +93,7 @@ describe('a volume', () => {
     ]);
   });
 
-  it('of a machine that runs waits for the next power-on where its bus can not be plugged into', async () => {
+  it('of a running machine waits for the next power-on if its bus has no hot-plug', async () => {
     const { send, get } = await serve();
     const waiting = { State: 'StandbyOffline', Health: 'OK' };
     const storage = `/redfish/v1/Systems/${running.uuid}/Storage`;
@@ -106,7 +106,7 @@ describe('a volume', () => {
     expect(virtio.body?.['Status']).toEqual(ok);
   });
 
-  it('that is in no storage pool is not deleted', async () => {
+  it('outside of a storage pool is not deleted', async () => {
     const [machine] = sampleMachines(1);
     if (machine === undefined) throw new Error('a machine expected');
     const disks = machine.disks.map((disk) => ({ ...disk, source: '/home/me/precious.img' }));
@@ -117,7 +117,7 @@ describe('a volume', () => {
     expect((await driver.getSystem(off.uuid)).disks[0]?.source).toBe('/home/me/precious.img');
   });
 
-  it('that takes long becomes a task, with a success or a failure at its end', async () => {
+  it('becomes a task if its creation is slow, and the task ends with success or failure', async () => {
     const { send, get } = await serve({
       operations: { ...slowOperations(), onTaskFailed: () => undefined },
     });
@@ -137,14 +137,14 @@ describe('a volume', () => {
     expect(JSON.stringify(await get(failed))).toContain('InsufficientStorage');
   });
 
-  it('that takes long can be cancelled, and is not there then', async () => {
+  it('does not exist after a client cancels its slow creation', async () => {
     const { send, get } = await serve({ operations: { ...slowOperations(), onTaskFailed: () => undefined } });
     const held = hold(driver);
     const creating = await send('POST', volumes, { CapacityBytes: gib });
     const task = String(creating.body?.['@odata.id']);
     expect((await send('DELETE', task)).status).toBeLessThan(300);
     held.finish();
-    // A task that was cancelled is gone, or says that it was.
+    // A cancelled task is removed, or shows the state Cancelled.
     await settled(async () => {
       const { status, body } = await send('GET', task);
       return status === 404 || body?.['TaskState'] === 'Cancelled';
@@ -154,7 +154,7 @@ describe('a volume', () => {
 });
 
 describe('a machine without disks', () => {
-  it('has a bus for its first', async () => {
+  it('has a bus for its first disk', async () => {
     const { send, get } = await serve({}, [{ ...off, disks: [] }]);
     const storage = `/redfish/v1/Systems/${off.uuid}/Storage`;
     expect((await get(storage))['Members']).toEqual([link(bus)]);
@@ -166,7 +166,7 @@ describe('a machine without disks', () => {
 });
 
 describe('a drive', () => {
-  it('has an indicator, which is kept with its machine', async () => {
+  it('has an indicator, which is stored with its machine', async () => {
     const { send, get } = await serve();
     const path = `${bus}/Drives/vda`;
     const shown = async () => {
@@ -185,7 +185,7 @@ describe('a drive', () => {
 describe('the drives in a chassis', () => {
   const chassis = (id: string) => `/redfish/v1/Chassis/${id}`;
 
-  it('are those of its machine, with the id of their storage', async () => {
+  it('are those of its machine; their ids contain the storage id', async () => {
     const { send, get } = await serve();
     const drives = `${chassis(running.uuid)}/Drives`;
     expect((await get(chassis(running.uuid)))['Drives']).toEqual(link(drives));
@@ -210,7 +210,7 @@ describe('the drives in a chassis', () => {
     }
   });
 
-  it('are those of all machines in a shared one, with the UUID of their machine', async () => {
+  it('are those of all machines in a shared chassis; their ids contain the UUID', async () => {
     const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
     const empty = { Id: 'empty', UUID: '48295861-2522-3561-6729-621118518811' };
     const { get } = await serve({ settings: { chassis: [shelf, empty] } });
@@ -256,7 +256,7 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     },
   };
 
-  it('take the place of the disks of the machine that they name, and of no other', async () => {
+  it('replace the disks of the configured machine only', async () => {
     const { get } = await serve({ settings });
     expect((await get(`/redfish/v1/Systems/${off.uuid}/Storage`))['Members']).toEqual([link(raid)]);
     expect(await get(raid)).toMatchObject({
@@ -280,7 +280,7 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     expect(other['Members@odata.count']).toBe(2);
   });
 
-  it('have volumes made that libvirt does not have, and say of which that failed', async () => {
+  it('create missing libvirt volumes and show failures', async () => {
     const warnings: string[] = [];
     const { get } = await serve({ settings, log: { warn: (text) => void warnings.push(text) } });
     refusePool(driver, 'absent');
@@ -294,11 +294,11 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
       Status: ok,
     });
     expect((await get(`${raid}/Volumes/2`))['Status']).toEqual({ State: 'UnavailableOffline', Health: 'Critical' });
-    // However often somebody looks.
-    expect(warnings).toEqual(['volume x of EMULATOR_VOLUMES can not be had']);
+    // A repeated read does not log the failure again.
+    expect(warnings).toEqual(['cannot create volume x of EMULATOR_VOLUMES']);
   });
 
-  it('take new volumes, which are disks of the machine, and keep those that the configuration names', async () => {
+  it('accept new volumes, which become disks of the machine, and protect configured volumes', async () => {
     const { send, get, messages } = await serve({ settings });
     const made = await send('POST', `${raid}/Volumes`, { CapacityBytes: gib, Name: 'more' });
     expect(made).toMatchObject({ status: 201, location: `${raid}/Volumes/vdb`, body: { Name: 'more', Status: ok } });
@@ -321,7 +321,7 @@ function slowOperations() {
   return { tasks: createTaskStore({ limit: 10, now }), waitMs: 20 };
 }
 
-/** Makes the making of volumes wait until it is told how it ends. */
+/** Makes the creation of volumes wait until the test ends it. */
 function hold(target: FakeDriver): { readonly finish: (error?: Error) => void } {
   const real = target.volumes.createVolume.bind(target.volumes);
   let end: (error?: Error) => void = () => undefined;
@@ -341,7 +341,7 @@ function refusePool(target: FakeDriver, name: string): void {
   };
 }
 
-/** Polls until the probe is true. */
+/** Polls until the probe returns true. */
 async function settled(probe: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; !(await probe()); turn += 1) {
     if (turn > 12_000) throw new Error('waiting for a task: nothing after 120 s');

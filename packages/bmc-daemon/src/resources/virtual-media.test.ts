@@ -15,7 +15,7 @@ const configDrive = 'http://images.test/redfish/configdrive-5ac4fa6e';
 
 let driver: FakeDriver;
 let served: Served | undefined;
-/** What was downloaded. */
+/** The downloaded images. */
 let fetched: ImageRequest[] = [];
 afterEach(async () => {
   await served?.close();
@@ -69,7 +69,7 @@ async function stick({ get }: Served): Promise<Body> {
 }
 
 describe('virtual media', () => {
-  it('are a CD drive, a floppy drive and a USB stick, the same in both trees', async () => {
+  it('are a CD drive, a floppy drive and a USB stick, with the same body under systems and managers', async () => {
     const { get } = await serve();
     for (const tree of ['Systems', 'Managers'] as const) {
       expect((await get(`/redfish/v1/${tree}/${off.uuid}/VirtualMedia`))['Members']).toEqual(
@@ -80,7 +80,7 @@ describe('virtual media', () => {
     expect((await get(under('Managers', 'Floppy')))['MediaTypes']).toEqual(['Floppy']);
   });
 
-  it("take a config drive without an ending, as Ironic's, onto the USB stick and nowhere else", async () => {
+  it("accept Ironic's config drive without a file extension on the USB stick only", async () => {
     const all = await serve();
     const { send, get } = all;
     expect(await stick(all)).toEqual(emptyStick);
@@ -93,7 +93,7 @@ describe('virtual media', () => {
     expect(await stick(all)).toEqual(emptyStick);
   });
 
-  it('are those of the configuration, and what may be either is a USB stick', async () => {
+  it('are the configured drives; a drive for floppy disks and USB sticks is a USB stick', async () => {
     const { get } = await serve({
       settings: {
         vmediaDevices: {
@@ -113,24 +113,24 @@ describe('virtual media', () => {
     expect(await get(under('Systems', 'Floppy'))).toMatchObject({ Name: 'Virtual Removable Media', Inserted: true });
   });
 
-  it('are left out where the machine can not have them', async () => {
+  it('omit drives that the machine cannot have', async () => {
     const arm = { ...off, media: off.media.filter(({ device }) => device !== 'floppy') };
     const { send } = await serve({}, [arm]);
     expect((await send('GET', under('Systems', 'Floppy'))).status).toBe(404);
   });
 
-  it('protect what is written to, unless it is not to be; a CD is protected all the same and says so', async () => {
+  it('are write-protected unless requested otherwise; a CD always is, and the response says so', async () => {
     const { send, get } = await serve();
     expect((await send('POST', insert(usb), { Image: configDrive, WriteProtected: false })).status).toBe(204);
     expect(await get(usb)).toMatchObject({ WriteProtected: false });
     expect(fetched[0]?.writeProtected).toBe(false);
     const cd = await send('POST', insert(under('Systems', 'Cd')), { Image: configDrive, WriteProtected: false });
-    // 204 without a word: it was done to the letter.
+    // 204 without a body: the request was applied exactly.
     expect(cd.status).toBe(200);
     expect(await get(under('Systems', 'Cd'))).toMatchObject({ Inserted: true, WriteProtected: true });
   });
 
-  it('name the ways in which an image comes, and refuse others', async () => {
+  it('list their transfer methods and reject others', async () => {
     const { send, get, messages } = await serve();
     const methods = async (id: string) => JSON.stringify((await get(under('Systems', id)))['Actions']);
     expect(await methods('Cd')).toContain('"TransferMethod@Redfish.AllowableValues":["Upload","Stream"]');
@@ -150,7 +150,7 @@ describe('virtual media', () => {
     expect(await get(usb)).toMatchObject({ TransferMethod: 'Stream' });
   });
 
-  it('show a name that would climb out of a folder, which never becomes a file name', async () => {
+  it('show an image name with path separators, but never use it as a file name', async () => {
     const { send, get } = await serve();
     expect((await send('POST', insert(usb), { Image: 'http://h/..%2f..%2fetc%2fpasswd' })).status).toBe(204);
     expect((await get(usb))['Inserted']).toBe(true);
@@ -169,7 +169,7 @@ describe('a PATCH of virtual media', () => {
     expect((await send('PATCH', usb, { Image: 'http://images.test/other.img' })).body).toMatchObject({
       ImageName: 'other.img',
     });
-    // What is there already is not downloaded again.
+    // An inserted image is not downloaded again.
     expect((await send('PATCH', usb, { Image: 'http://images.test/other.img' })).status).toBe(200);
     expect(fetched).toHaveLength(2);
     for (const body of [{ Image: null }, { Image: '' }, { Inserted: false }]) {
@@ -180,7 +180,7 @@ describe('a PATCH of virtual media', () => {
     expect((await get(under('Managers', 'Usb')))['Inserted']).toBe(false);
   });
 
-  it('takes back what was read', async () => {
+  it('accepts the body that GET returned', async () => {
     const all = await serve();
     const { Inserted, Image, WriteProtected, UserName, Password, TransferMethod } = emptyStick;
     const same = { Inserted, Image, WriteProtected, UserName, Password, TransferMethod };
@@ -199,7 +199,7 @@ describe('a PATCH of virtual media', () => {
     [{ UserName: 'u', Password: 'p' }, ['PropertyValueConflict', 'PropertyValueConflict']],
     [{ ImageName: 'x' }, ['PropertyNotWritable']],
     [{ Image: configDrive, TransferMethod: 'Carrier' }, ['PropertyValueNotInList']],
-  ])('refuses %j with %j', async (body, keys) => {
+  ])('rejects %j with %j', async (body, keys) => {
     const all = await serve();
     const answer = await all.send('PATCH', usb, body);
     expect([answer.status, all.messages(answer)]).toEqual([400, keys]);
@@ -211,7 +211,7 @@ describe('certificates of image servers', () => {
   const certificates = `${usb}/Certificates`;
   const sent = { CertificateString: certificatePem, CertificateType: 'PEM' };
 
-  it('are verified as the configuration says until a drive is told otherwise', async () => {
+  it('are verified as configured until a client changes VerifyCertificate', async () => {
     const { send, get } = await serve({ settings: { vmediaVerifySsl: true } });
     expect((await get(usb))['VerifyCertificate']).toBe(true);
     await send('POST', insert(usb), { Image: configDrive });
@@ -225,7 +225,7 @@ describe('certificates of image servers', () => {
     expect(fetched.map(({ verifyCertificate }) => verifyCertificate)).toEqual([true, false]);
   });
 
-  it('are added to a drive, shown, trusted for its images alone, and removed', async () => {
+  it('are added to a drive, shown, trusted for its images only, and removed', async () => {
     const { send, get } = await serve();
     const made = await send('POST', certificates, sent);
     const name = { CommonName: 'images.example.org', Country: 'DE', Organization: 'Example' };
@@ -261,14 +261,14 @@ describe('certificates of image servers', () => {
     );
   });
 
-  it('are kept and shown without what else stands in their file', async () => {
+  it('are stored and shown without other text of their file', async () => {
     const { send, get } = await serve();
     const file = `password: secret\n${certificatePem}\u0001\n${certificatePem}more`;
     await send('POST', certificates, { CertificateString: file, CertificateType: 'PEMchain' });
     expect((await get(`${certificates}/1`))['CertificateString']).toBe(certificatePem + certificatePem);
   });
 
-  it('are refused where they are none, or a key, which is not repeated', async () => {
+  it('reject other texts and private keys without quoting them', async () => {
     const { send, messages } = await serve();
     const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
     for (const pem of ['', 'x', key, key + certificatePem, certificatePem.replace('MII', 'MIX')]) {
@@ -280,7 +280,7 @@ describe('certificates of image servers', () => {
     expect([odd.status, messages(odd)]).toEqual([400, ['PropertyValueNotInList']]);
   });
 
-  it('are few', async () => {
+  it('are limited in number', async () => {
     const { send, messages } = await serve();
     for (let count = 0; count < 8; count += 1) expect((await send('POST', certificates, sent)).status).toBe(201);
     expect(messages(await send('POST', certificates, sent))).toEqual(['CreateLimitReachedForResource']);
