@@ -50,7 +50,7 @@ describe('accounts', () => {
   const patch = (user: string, body: object) =>
     fixture.client.send('PATCH', `${accounts}/${user}`, { headers: as('admin'), body });
 
-  it('are created as asked, and never show a password', async () => {
+  it('are created with the requested properties and never show a password', async () => {
     const created = await post({ UserName: 'ada@lab', Password: 'ada’s own', RoleId: 'Operator', Enabled: false });
     const uri = `${accounts}/ada@lab`;
     expect([created.status, created.headers.location, created.json]).toEqual([
@@ -112,7 +112,7 @@ describe('accounts', () => {
     expect(readFileSync(fixture.file, 'utf8')).toBe(before);
   });
 
-  it('keep one administrator who can come in', async () => {
+  it('always include an administrator who can log in', async () => {
     for (const body of [{ RoleId: 'Operator' }, { Enabled: false }])
       expect(outcome(await patch('admin', body))).toBe('409 AccountNotModified');
     expect(outcome(await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('admin') }))).toBe(
@@ -123,7 +123,7 @@ describe('accounts', () => {
     expect((await fixture.client.get(fixture.machine, as('admin'))).status).toBe(401);
   });
 
-  it('that are disabled lose their sessions, also where they are enabled again before those are used', async () => {
+  it('lose their sessions when they are disabled, even if they are enabled again at once', async () => {
     const token = tokenOf(await fixture.logIn('rick', USERS.rick));
     expect((await patch('rick', { Enabled: false })).status).toBe(200);
     expect((await patch('rick', { Enabled: true })).status).toBe(200);
@@ -131,7 +131,7 @@ describe('accounts', () => {
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
 
-  it('are renamed, which gives them another URI and ends their sessions', async () => {
+  it('get another URI and lose their sessions when they are renamed', async () => {
     const token = tokenOf(await fixture.logIn('rick', USERS.rick));
     const renamed = await patch('rick', { UserName: 'ron', RoleId: 'Operator' });
     const uri = `${accounts}/ron`;
@@ -148,7 +148,7 @@ describe('accounts', () => {
     );
     expect(outcome(await patch('ron', { UserName: 'olga' }))).toBe('400 ResourceAlreadyExists');
     expect(outcome(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
-    // Who may change his own password alone may not choose his name.
+    // ConfigureSelf allows a change of the own password, but not of the name.
     const own = await fixture.client.send('PATCH', `${accounts}/olga`, {
       headers: as('olga'),
       body: { UserName: 'o' },
@@ -156,11 +156,11 @@ describe('accounts', () => {
     expect(outcome(own)).toBe('403 InsufficientPrivilege');
   });
 
-  it('are not locked by hand', async () => {
+  it('cannot be locked by a client', async () => {
     expect(outcome(await patch('rick', { Locked: true }))).toBe('400 PropertyValueNotInList');
   });
 
-  it('say which file can not be written, with the reason in the log', async () => {
+  it('report the file that cannot be written, with the reason in the log', async () => {
     rmSync(fixture.folder, { recursive: true });
     const answer = await post({ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
     expect(outcome(answer)).toBe('500 OperationFailed');
@@ -168,7 +168,7 @@ describe('accounts', () => {
     expect(fixture.outcomes.at(-1)?.error).toMatchObject({ name: 'PasswordFileWriteError' });
   });
 
-  it('lock after as many wrong passwords as AccountService says, until they are unlocked', async () => {
+  it('lock after AccountLockoutThreshold wrong passwords, until they are unlocked', async () => {
     const service = `${root}/AccountService`;
     const settings = { AccountLockoutThreshold: 2, AccountLockoutDuration: 60, AccountLockoutCounterResetAfter: 60 };
     const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: as('admin'), body });
@@ -208,7 +208,7 @@ describe('accounts', () => {
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
 
-  it('that are named Members already can be read, changed and removed, although the name cannot be given', async () => {
+  it('with the reserved name Members can be read, changed and removed, but not created', async () => {
     fixture.htpasswd('Members', 'an old password');
     fixture.advance(60_000);
     const uri = `${accounts}/Members`;
@@ -223,12 +223,12 @@ describe('accounts', () => {
     );
     expect((await send('DELETE')).status).toBe(204);
     expect((await fixture.client.get(uri, as('admin'))).status).toBe(404);
-    // As before, an account is created there.
+    // POST there still creates an account.
     const created = await send('POST', { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
     expect([created.status, created.headers.location]).toEqual([201, `${accounts}/ada`]);
   });
 
-  it('come in by session alone where HTTPBasicAuth is Disabled, and are not asked for Basic', async () => {
+  it('log in only by session while HTTPBasicAuth is Disabled, without a Basic challenge', async () => {
     const service = `${root}/AccountService`;
     const admin = tokenOf(await fixture.logIn('admin', USERS.admin));
     const set = (HTTPBasicAuth: string) =>

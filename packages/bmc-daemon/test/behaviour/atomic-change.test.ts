@@ -1,10 +1,10 @@
-/** A PATCH is made as a whole or not at all. */
+/** A PATCH changes all properties or none. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { newFolder, openLab, type Lab } from '../events/event-lab.js';
 import { describeSpec, type Body } from '../spec/spec-daemon.js';
 
-/** One valid value of each kind, beside what the test adds. */
+/** A valid value of each property; tests add others. */
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
 describeSpec('a PATCH of several parts', (spec) => {
@@ -22,7 +22,7 @@ describeSpec('a PATCH of several parts', (spec) => {
     HttpBootUri: uri,
   });
 
-  it('changes every part, running or not', async () => {
+  it('changes all properties, whether the machine runs or not', async () => {
     for (const state of ['off', 'running']) {
       if (state === 'running') await spec().reset('On');
       const uri = spec().image(state === 'off' ? 'disc.iso' : 'other.iso');
@@ -34,7 +34,7 @@ describeSpec('a PATCH of several parts', (spec) => {
     await spec().reset('ForceOff');
   });
 
-  it('changes nothing when one part fails, running or not', async () => {
+  it('changes nothing if one property fails, whether the machine runs or not', async () => {
     for (const state of ['off', 'running']) {
       if (state === 'running') await spec().reset('On');
       const before = await shown();
@@ -76,7 +76,7 @@ describe('the event of a PATCH', () => {
     folder.remove();
   });
 
-  it('is one for all parts and none for a change that fails', async () => {
+  it('is a single event for all properties, and none for a failed change', async () => {
     const { uuid } = await driver.getSystem('node-2');
     const seen: unknown[] = [];
     const stop = driver.onChange(({ kind }) => seen.push(kind));

@@ -26,7 +26,7 @@ describeSpec('boot override', (spec) => {
     }
   });
 
-  it('boots once from a one-time target, reads Disabled then, and boots its own disk the next time', async () => {
+  it('boots once from a one-time target, is Disabled afterwards, and boots from disk the next time', async () => {
     await patch({ BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' });
     await expect(boot()).resolves.toEqual(['Once', 'Cd']);
     await spec().reset('On');
@@ -47,7 +47,7 @@ describeSpec('boot override', (spec) => {
     await expect(boot()).resolves.toEqual(['Continuous', 'Pxe']);
   });
 
-  it('restores the order that the user had when it is disabled, None or not', async () => {
+  it('restores the original boot order when it is disabled, with or without None', async () => {
     await patch({ BootSourceOverrideTarget: 'Cd' });
     expect((await patch({ BootSourceOverrideEnabled: 'Disabled' })).status).toBe(200);
     await spec().reset('On');
@@ -61,7 +61,7 @@ describeSpec('boot override', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('hd');
   });
 
-  it('changes the mode alone, as Ironic does before each deployment, and keeps the override', async () => {
+  it('changes only the mode, as Ironic does before each deployment, and keeps the override', async () => {
     await patch({ BootSourceOverrideTarget: 'Cd' });
     for (const mode of ['Legacy', 'UEFI']) {
       const answer = await patch({ BootSourceOverrideMode: mode });
@@ -74,7 +74,7 @@ describeSpec('boot override', (spec) => {
     }
   });
 
-  it('refuses a target that the machine has no device for, and tells every fault of a body at once', async () => {
+  it('rejects a target without a device and reports all errors of a body at once', async () => {
     const before = await spec().get(path());
     const usb = await patch({ BootSourceOverrideTarget: 'Usb', BootSourceOverrideEnabled: 'Once' });
     expect([usb.status, spec().messageIds(usb)]).toEqual([400, ['PropertyValueNotInList']]);
@@ -93,12 +93,12 @@ describeSpec('boot override', (spec) => {
       'PropertyValueNotInList',
       'PropertyValueTypeError',
     ]);
-    // One bad value, and nothing of the body is done.
+    // One invalid value, and the PATCH changes nothing.
     await spec().call('PATCH', path(), { IndicatorLED: 'Off', Boot: { BootSourceOverrideTarget: 'Usb' } });
     await expect(spec().get(path())).resolves.toEqual(before);
   });
 
-  it('refuses a stale ETag with 412 and takes the present one', async () => {
+  it('rejects a stale ETag with 412 and accepts the current ETag', async () => {
     const stale = (await spec().call('GET', path())).headers.get('etag') ?? '';
     await patch({ BootSourceOverrideTarget: 'Cd' });
     const body = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
@@ -113,7 +113,7 @@ describeSpec('boot override', (spec) => {
 describeSpec(
   'boot override with the boot device ignored',
   (spec) => {
-    it('is answered with the unchanged resource, a message per property and one warning in the log', async () => {
+    it('returns the unchanged resource with a message for each property, and logs one warning', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}`;
       const before = await spec().get(path);
       const warnings = (): number =>
@@ -134,7 +134,7 @@ describeSpec(
       expect(warnings()).toBe(1);
     });
 
-    it('still refuses a target that the machine has no device for', async () => {
+    it('still rejects a target without a device', async () => {
       const answer = await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, {
         Boot: { BootSourceOverrideTarget: 'Usb' },
       });

@@ -1,4 +1,4 @@
-/** The certificate service: what is shown of the certificate of HTTPS, requests for another, and its replacement. */
+/** The certificate service: the HTTPS certificate, signing requests, and replacement. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -102,7 +102,7 @@ const faults = ({ body }: { readonly body: Body }): readonly string[] =>
 describe('the certificate of HTTPS', () => {
   beforeEach(() => start('https'));
 
-  it('is shown as it is, under every manager, and found from the service root', async () => {
+  it('is shown under every manager and linked from the service root', async () => {
     const pem = readFileSync(at('server.pem'), 'utf8');
     expect((await get('/redfish/v1'))['CertificateService']).toEqual({ '@odata.id': service });
     const all = (await driver.listSystems()).map((one) => one.uuid).sort();
@@ -142,7 +142,7 @@ describe('the certificate of HTTPS', () => {
     expect((await client.get(`${collection}/2`)).status).toBe(404);
   });
 
-  it('is requested, signed by an authority and put in place, and clients see it', async () => {
+  it('is requested, signed by an authority and replaced, and clients see the new certificate', async () => {
     const asked = await post(generate, {
       CertificateCollection: { '@odata.id': `${collection}/` },
       CommonName: 'bmc.example.org',
@@ -193,7 +193,7 @@ describe('the certificate of HTTPS', () => {
     ]);
   });
 
-  it('is replaced by what the collection is sent, with its key', async () => {
+  it('is replaced by a POST of a certificate with its key', async () => {
     const next = authority.issue('next');
     const answer = await post(collection, {
       CertificateString: `${next.key}${next.certificate}`,
@@ -205,7 +205,7 @@ describe('the certificate of HTTPS', () => {
     expect(JSON.stringify(answer.body)).not.toContain('PRIVATE KEY');
   });
 
-  it('stays where the new one can not be used, and the reason names the parameter', async () => {
+  it('does not change if the new certificate is unusable, and the error names the parameter', async () => {
     const next = authority.issue('next');
     const other = authority.issue('other');
     const send = async (CertificateString: string) => {
@@ -239,7 +239,7 @@ describe('the certificate of HTTPS', () => {
     ]);
     writeFileSync(at('server.key'), 'no key');
     rmSync(at('server.pem'));
-    // A folder can not be written over.
+    // A folder cannot be overwritten.
     mkdirSync(at('server.pem'));
     const unwritten = await send(`${next.certificate}${next.key}`);
     rmSync(at('server.pem'), { recursive: true });
@@ -251,7 +251,7 @@ describe('the certificate of HTTPS', () => {
     expect((await get(`${collection}/1`))['Subject']).toMatchObject({ CommonName: 'first' });
   });
 
-  it('is not requested with parameters that say nothing sensible, each of which is named', async () => {
+  it('is not requested with invalid parameters, each of which the error names', async () => {
     const good = { CertificateCollection: { '@odata.id': collection }, CommonName: 'bmc' };
     const keysOf = async (change: object) => {
       const { status, body } = await post(generate, { ...good, ...change });
@@ -290,7 +290,7 @@ describe('the certificate of HTTPS', () => {
     ]);
   });
 
-  it('says of every parameter what it takes', async () => {
+  it('describes all parameters', async () => {
     const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> }; // By the schema.
     const listed = (name: string) =>
       Object.keys(actions[name] ?? {})
@@ -340,10 +340,10 @@ describe('the certificate of HTTPS', () => {
   });
 });
 
-describe('a signing request whose key takes longer than clients wait', () => {
+describe('a signing request with a slow key', () => {
   beforeEach(() => start('https', 0));
 
-  it('is the end of a task, whose monitor has the request then', async () => {
+  it('becomes a task, whose monitor returns the request at its end', async () => {
     const started = await post(generate, {
       CertificateCollection: { '@odata.id': collection },
       CommonName: 'bmc.example.org',
@@ -361,7 +361,7 @@ describe('a signing request whose key takes longer than clients wait', () => {
     expect(openssl(['req', '-noout', '-text', '-verify'], String(csr))).toContain('Public-Key: (2048 bit)');
   });
 
-  it('is for whoever asked alone: there may be a challenge password in it', async () => {
+  it('is visible only to the user who requested it, because it can contain a challenge password', async () => {
     const owner = { user: 'somebody else', address: '192.0.2.1' };
     const { id } = tasks.create({ name: 'Make a key', targetUri: generate, owner });
     expect((await client.get(taskMonitorUri(id))).status).toBe(202);
@@ -376,7 +376,7 @@ describe('a signing request whose key takes longer than clients wait', () => {
 describe('the certificate of a drive', () => {
   beforeEach(() => start('https'));
 
-  it('is replaced in its place, and nothing that is no certificate is put there', async () => {
+  it('is replaced under its URI, and only by a certificate', async () => {
     const own = `/redfish/v1/Systems/${uuid}/VirtualMedia/Cd/Certificates`;
     expect((await post(own, { CertificateString: certificatePem, CertificateType: 'PEM' })).status).toBe(201);
     const locations = JSON.stringify(await get(`${service}/CertificateLocations`));
@@ -408,7 +408,7 @@ describe('the certificate of a drive', () => {
 describe('with plain HTTP', () => {
   beforeEach(() => start('http'));
 
-  it('there is no certificate, nor anything that leads to one', async () => {
+  it('has no certificate and no links to certificates', async () => {
     expect((await client.get(collection)).status).toBe(404);
     expect((await client.get(`${collection}/1`)).status).toBe(404);
     const { HTTPS: https } = await get(`/redfish/v1/Managers/${uuid}/NetworkProtocol`);

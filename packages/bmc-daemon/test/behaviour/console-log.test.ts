@@ -1,4 +1,4 @@
-/** What a machine's serial port printed, as a client reads it. */
+/** The console log of a machine, as a client reads it. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,7 +82,7 @@ const boot = async (count: number): Promise<void> => {
 const lines = [`Rackless made-up firmware, machine`, 'Booting from hard disk...', `${name} login:`];
 
 describe('the console log', () => {
-  it('is found from the machine, describes itself, and is not the manager’s', async () => {
+  it('is linked from the machine and not from its manager', async () => {
     expect((await get(`${system()}/LogServices`))['Members']).toEqual([
       { '@odata.id': `${system()}/LogServices/EventLog` },
       { '@odata.id': log() },
@@ -161,7 +161,7 @@ describe('the console log', () => {
       expect([id, (await client.get(`${log()}/Entries/${id}`)).status]).toEqual([id, 404]);
   });
 
-  it('gives a boot’s whole text as it was printed, as a file that no browser takes for a page', async () => {
+  it('returns the whole text of a boot unchanged, as a file that no browser renders', async () => {
     await boot(1);
     const [{ AdditionalDataURI, AdditionalDataSizeBytes } = {}] = await members();
     const { status, headers, text } = await client.get(String(AdditionalDataURI));
@@ -184,7 +184,7 @@ describe('the console log', () => {
       expect([id, (await client.get(`${log()}/Entries/${String(id)}/attachment`)).status]).toEqual([id, 404]);
   });
 
-  it('is not for everybody who may read: a console shows passwords', async () => {
+  it('is not visible to read-only accounts, because a console can show passwords', async () => {
     await boot(1);
     privileges = ['Login', 'ConfigureSelf'];
     expect((await client.get(log())).status).toBe(200);
@@ -214,7 +214,7 @@ describe('the console log', () => {
     expect((await members()).map(({ Id }) => String(Id).split('-')[0])).toEqual(['3', '3', '3', '3']);
   });
 
-  it('survives a restart of the service, and goes with its machine', async () => {
+  it('survives a restart of the service and is removed with its machine', async () => {
     await boot(1);
     const before = await members();
     await close();
@@ -229,7 +229,7 @@ describe('the console log', () => {
     await until('an empty folder', () => !existsSync(join(folder, uuid)));
   });
 
-  it('is not there where nothing is recorded, or the machine has no serial port', async () => {
+  it('does not exist if recording is off or the machine has no serial port', async () => {
     await close();
     await open({ isLogged: false });
     const gone = async () => {

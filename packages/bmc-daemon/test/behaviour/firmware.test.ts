@@ -13,7 +13,7 @@ describeSpec('Secure Boot', (spec) => {
   };
   const keys = (type: string) => spec().call('POST', `${path()}/Actions/SecureBoot.ResetKeys`, { ResetKeysType: type });
 
-  it('is read back at once while the machine is off, and holds from its start', async () => {
+  it('shows a change at once while the machine is off, and applies it at its start', async () => {
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}`)).toMatchObject({
       SecureBoot: { '@odata.id': path() },
     });
@@ -23,7 +23,7 @@ describeSpec('Secure Boot', (spec) => {
     await spec().reset('On');
     expect(await state()).toEqual([true, 'Enabled', 'UserMode']);
     await enable(false);
-    // The running firmware goes on enforcing.
+    // The running firmware still enforces Secure Boot.
     expect(await state()).toEqual([false, 'Enabled', 'SetupMode']);
     await spec().reset('ForceRestart');
     expect(await state()).toEqual([false, 'Disabled', 'SetupMode']);
@@ -31,20 +31,20 @@ describeSpec('Secure Boot', (spec) => {
     expect(await state()).toEqual([false, null, 'SetupMode']);
   });
 
-  it("gets the vendor's keys, or none", async () => {
+  it("gets the vendor's keys or no keys", async () => {
     expect((await keys('ResetAllKeysToDefault')).status).toBe(204);
     expect(await state()).toEqual([true, null, 'UserMode']);
     expect((await keys('DeleteAllKeys')).status).toBe(204);
     expect(await state()).toEqual([false, null, 'SetupMode']);
     await spec().reset('On');
     expect(await state()).toEqual([false, 'Disabled', 'SetupMode']);
-    // To take one key out the variables would have to be written to.
+    // The service cannot edit the variables, so it cannot remove a single key.
     const refused = await keys('DeletePK');
     expect([refused.status, spec().messageIds(refused)]).toEqual([400, ['ActionParameterValueNotInList']]);
     expect(JSON.stringify(refused.body)).toContain('ResetAllKeysToDefault, DeleteAllKeys');
   });
 
-  it('is refused as a word, and gone from a machine that boots by BIOS', async () => {
+  it('rejects a text value and does not exist on a machine with legacy BIOS', async () => {
     const word = await enable('true');
     expect([word.status, spec().messageIds(word)]).toEqual([400, ['PropertyValueTypeError']]);
     const system = `/redfish/v1/Systems/${spec().uuid}`;
@@ -62,7 +62,7 @@ describeSpec('BIOS attributes', (spec) => {
   const now = async () => spec().objectAt(await spec().get(path()), 'Attributes');
   const next = async () => {
     const settings = await spec().get(`${path()}/Settings`);
-    // Within the attributes a client would take it for one of them.
+    // A client would read an annotation within Attributes as an attribute.
     expect(settings['@Redfish.WriteableProperties']).toEqual(['Attributes']);
     return spec().objectAt(settings, 'Attributes');
   };
@@ -80,7 +80,7 @@ describeSpec('BIOS attributes', (spec) => {
     SysPassword: null,
   };
 
-  it('are those of the machine, and stand in the registry that they name', async () => {
+  it('are those of the machine, and the attribute registry contains them', async () => {
     expect(await now()).toEqual(first);
     expect(await next()).toEqual(first);
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}/BIOS`)).toEqual(await spec().get(path()));
@@ -98,7 +98,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect(Attributes?.map(({ AttributeName }) => AttributeName)).toEqual(Object.keys(first));
   });
 
-  it('wait in Settings until the machine is started, and are the machine then', async () => {
+  it('are pending in Settings until the machine starts, and then apply', async () => {
     const change = {
       ...{ NumCores: 1, MemorySizeMiB: 1024, SecureBootStatus: 'Enabled', NicBoot1: 'NetworkBoot' },
       ...{ QuietBoot: false, ProcTurboMode: 'Disabled' },
@@ -121,7 +121,7 @@ describeSpec('BIOS attributes', (spec) => {
     });
   });
 
-  it('change a machine that runs with its restart, and go back with ResetBios and the next', async () => {
+  it('change a running machine at its restart, and ResetBios reverts them at the next one', async () => {
     await spec().reset('On');
     await set({ NumCores: 1, L2Cache: '16 MB' });
     expect((await now())['NumCores']).toBe(2);
@@ -134,7 +134,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect(await now()).toEqual(first);
   });
 
-  it('are refused, each by its name, where they are unknown, read-only, of the wrong type or out of range', async () => {
+  it('are rejected by name if they are unknown, read-only, of the wrong type or out of range', async () => {
     const answer = await set({
       Foo: 1,
       SerialNumber: 'X',
@@ -162,7 +162,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect(await next()).toEqual(first);
   });
 
-  it('take a password and keep none, and the one apply time that there is', async () => {
+  it('accept a password without storing it, and accept the apply time OnReset', async () => {
     expect((await set({ SysPassword: 'secret' })).status).toBe(200);
     expect(JSON.stringify(await spec().get(`${path()}/Settings`))).not.toContain('secret');
     const timed = (time: string) =>
@@ -175,12 +175,12 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await next())['NumCores']).toBe(1);
   });
 
-  it('of the boot mode are overtaken by a mode that is asked for now', async () => {
+  it('for the boot mode are replaced by a later change of the mode in Boot', async () => {
     await set({ BootMode: 'Bios' });
     expect((await next())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });
     expect((await next())['BootMode']).toBe('Uefi');
-    // One thing after the other: without UEFI there is no Secure Boot.
+    // In this order: without UEFI there is no Secure Boot.
     await set({ BootMode: 'Bios' });
     const refused = await set({ SecureBootStatus: 'Enabled' });
     expect([refused.status, spec().messageIds(refused)]).toEqual([409, ['PropertyValueExternalConflict']]);
@@ -195,7 +195,7 @@ describeSpec('boot options', (spec) => {
   const boot = async () => spec().objectAt(await spec().get(path()), 'Boot');
   const nic = (): string => `Pxe.${spec().mac.replaceAll(':', '')}`;
 
-  it('are the devices of the machine, each with its alias and UEFI path', async () => {
+  it('are the devices of the machine with alias and UEFI path', async () => {
     const options = await spec().members(`${path()}/BootOptions`);
     expect(
       options.map(({ BootOptionReference, Alias, BootOptionEnabled }) => [
@@ -212,7 +212,7 @@ describeSpec('boot options', (spec) => {
     expect(options[2]?.['RelatedItem']).toEqual([{ '@odata.id': `${path()}/EthernetInterfaces/${spec().mac}` }]);
   });
 
-  it('are put into an order that holds, whatever is overridden in between', async () => {
+  it('keep the order that a client sets, despite overrides in between', async () => {
     expect((await boot())['BootOrder']).toEqual(['Hdd.vda']);
     expect((await patch({ BootOrder: [nic(), 'Hdd.vda'] })).status).toBe(200);
     await patch({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' });
@@ -230,7 +230,7 @@ describeSpec('boot options', (spec) => {
     expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueIncorrect']]);
   });
 
-  it('are booted once as BootNext, and for as long as wished by their UEFI path', async () => {
+  it('boot once as BootNext, and once or continuously by their UEFI path', async () => {
     expect((await patch({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Cd.sda' })).status).toBe(200);
     expect(await boot()).toMatchObject({
       BootSourceOverrideTarget: 'UefiBootNext',
@@ -267,7 +267,7 @@ describeSpec('an HTTP boot', (spec) => {
     return [BootSourceOverrideTarget, HttpBootUri];
   };
 
-  it('boots the image at its URI, and lets go of it with the target', async () => {
+  it('boots the image at its URI and ejects it when the target changes', async () => {
     const uri = spec().imageUrl;
     const once = { BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Once' };
     expect((await patch({ ...once, HttpBootUri: uri })).status).toBe(200);
@@ -275,7 +275,7 @@ describeSpec('an HTTP boot', (spec) => {
     expect(await drive()).toEqual([true, uri]);
     await spec().reset('On');
     await expect(spec().startedFrom()).resolves.toBe('cdrom');
-    // It goes on reading what it has booted.
+    // The running machine still reads the image that it booted.
     expect(await boot()).toEqual(['None', uri]);
     expect(await drive()).toEqual([true, uri]);
     await spec().reset('ForceOff');
@@ -286,7 +286,7 @@ describeSpec('an HTTP boot', (spec) => {
     expect(await drive()).toEqual([false, null]);
   });
 
-  it('changes nothing where the image can not be had, and asks the network where it has no URI', async () => {
+  it('changes nothing if the image is unavailable, and boots from the network without a URI', async () => {
     const gone = await patch({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: spec().image('gone.iso') });
     expect(gone.status).toBe(400);
     const [said] = spec().objectAt(gone.body ?? {}, 'error')['@Message.ExtendedInfo'] as readonly Body[];
@@ -302,7 +302,7 @@ describeSpec('an HTTP boot', (spec) => {
 });
 
 describe('a machine that boots by BIOS', () => {
-  it('offers nothing of UEFI', async () => {
+  it('shows no UEFI properties', async () => {
     const machine = sampleMachines(3)[2];
     if (machine === undefined) throw new Error('three machines expected');
     const { get, stop } = await serveDriver(new FakeDriver({ machines: [machine] }));

@@ -1,9 +1,9 @@
-/** What stands behind a server's links, where it is not there. */
+/** Inventory resources of a machine, including those that do not exist. */
 import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 
 describeSpec('inventory', (spec) => {
-  it('answers 404 for parts that the machine does not have', async () => {
+  it('returns 404 for components that the machine does not have', async () => {
     const self = `/redfish/v1/Systems/${spec().uuid}`;
     for (const path of [
       'Processors/CPU7',
@@ -21,13 +21,13 @@ describeSpec('inventory', (spec) => {
     }
   });
 
-  it('answers 404 under a machine that there is not', async () => {
+  it('returns 404 under an unknown machine', async () => {
     for (const path of ['Systems/x', 'Systems/x/Bios', 'Systems/x/Memory', 'Managers/x/VirtualMedia', 'Chassis/x']) {
       expect((await spec().call('GET', `/redfish/v1/${path}`)).status).toBe(404);
     }
   });
 
-  it("knows BIOS by sushy-tools' spelling, too, and an interface by its address in capitals", async () => {
+  it("accepts sushy-tools' spelling BIOS, and an upper-case MAC address", async () => {
     const self = `/redfish/v1/Systems/${spec().uuid}`;
     await expect(spec().get(`${self}/BIOS`)).resolves.toEqual(await spec().get(`${self}/Bios`));
     const path = `${self}/EthernetInterfaces/${spec().mac}`;
@@ -36,7 +36,7 @@ describeSpec('inventory', (spec) => {
     );
   });
 
-  it("is the same by the machine's name, with the UUID in every path", async () => {
+  it("is the same under the machine's name, with the UUID in every path", async () => {
     for (const path of ['', '/Processors', '/Memory/DIMM0', '/Storage/virtio/Drives/vda', '/VirtualMedia/Cd']) {
       const byUuid = await spec().get(`/redfish/v1/Systems/${spec().uuid}${path}`);
       await expect(spec().get(`/redfish/v1/Systems/${spec().name}${path}`)).resolves.toEqual(byUuid);

@@ -6,7 +6,7 @@ import { describeSpec, serveDriver } from '../spec/spec-daemon.js';
 describeSpec('the manager', (spec) => {
   const path = (): string => `/redfish/v1/Managers/${spec().uuid}`;
 
-  it('shows the protocol and the port that it is reached by, and no other', async () => {
+  it('shows only the protocol and the port that are in use', async () => {
     const self = `${path()}/NetworkProtocol`;
     expect((await spec().get(path()))['NetworkProtocol']).toEqual({ '@odata.id': self });
     expect(await spec().get(self)).toEqual({
@@ -33,7 +33,7 @@ describeSpec('the manager', (spec) => {
     });
   });
 
-  it('says why its clock cannot be set', async () => {
+  it('explains why its clock cannot be set', async () => {
     const answer = await spec().call('PATCH', path(), {
       DateTime: '2030-01-01T00:00:00Z',
       DateTimeLocalOffset: '+01:00',
@@ -44,7 +44,7 @@ describeSpec('the manager', (spec) => {
     expect(await spec().get(path())).not.toHaveProperty(['@Redfish.WriteableProperties']);
   });
 
-  it('lets SSDP be set, and says of the ports of HTTP and HTTPS that they can not be', async () => {
+  it('accepts changes of SSDP and rejects changes of the HTTP and HTTPS ports', async () => {
     const self = `${path()}/NetworkProtocol`;
     const changed = await spec().call('PATCH', self, { SSDP: { ProtocolEnabled: true, NotifyTTL: 5 } });
     expect([changed.status, spec().objectAt(changed.body ?? {}, 'SSDP')]).toEqual([
@@ -73,7 +73,7 @@ describeSpec('the manager', (spec) => {
     }
   });
 
-  it("shows the host's interfaces that it is reached by", async () => {
+  it("shows the host's interfaces at which it listens", async () => {
     const collection = `${path()}/EthernetInterfaces`;
     const self = `${collection}/eth0`;
     expect(await spec().members(collection)).toEqual([
@@ -118,7 +118,7 @@ describeSpec('the manager', (spec) => {
     expect((await spec().call('GET', `${collection}/eth9`)).status).toBe(404);
   });
 
-  it('takes a reset, and no reset of another type', async () => {
+  it('accepts a reset and rejects other reset types', async () => {
     const action = `${path()}/Actions/Manager.Reset`;
     expect(spec().objectAt(await spec().get(path()), 'Actions')).toEqual({
       '#Manager.Reset': { target: action, 'ResetType@Redfish.AllowableValues': ['ForceRestart', 'GracefulRestart'] },
@@ -130,21 +130,21 @@ describeSpec('the manager', (spec) => {
     expect([off.status, spec().messageIds(off)]).toEqual([400, ['ActionParameterValueNotInList']]);
   });
 
-  it('names its chassis where DMTF rules, and none where the specification does', async () => {
+  it('links to its chassis only with EMULATOR_DMTF_STRICT', async () => {
     const links = spec().objectAt((await spec().crawlStrict()).get(path()) ?? {}, 'Links');
     expect(links['ManagerForChassis']).toEqual([{ '@odata.id': `/redfish/v1/Chassis/${spec().uuid}` }]);
     expect(spec().objectAt(await spec().get(path()), 'Links')['ManagerForChassis']).toEqual([]);
   });
 });
 
-it('a machine that broke down says so until it is started again', async () => {
+it('a failed machine is Critical until its next start', async () => {
   const driver = new FakeDriver();
   const { get, stop } = await serveDriver(driver);
   try {
     const machine = await driver.getSystem('node-1');
     const seen = async (): Promise<unknown> => {
       const { PowerState, Status } = await get(`/redfish/v1/Systems/${machine.uuid}`);
-      const { Health } = Status as Record<string, unknown>; // Required by the specification.
+      const { Health } = Status as Record<string, unknown>; // Every system has a Status.
       return [PowerState, Health];
     };
     driver.define({ ...machine, state: 'shutoff', failure: 'crashed' });

@@ -1,11 +1,11 @@
-/** Access where EMULATOR_AUTH_FILE is not set. */
+/** Access without EMULATOR_AUTH_FILE. */
 import { describe, expect, it } from '@jest/globals';
 import { accessFixture, accounts, outcome, roles, root, sessions, tokenOf } from '../support/access.js';
 
 const fixture = accessFixture({ open: true });
 
 describe('a service without a password file', () => {
-  it('takes sessions of anyone, and does not mind their tokens', async () => {
+  it('creates sessions for all clients and ignores their tokens', async () => {
     const nobody = await fixture.logIn(null, null);
     expect([nobody.status, nobody.json]).toMatchObject([201, { UserName: null }]);
     const somebody = await fixture.logIn('anyone', 'anything');
@@ -17,7 +17,7 @@ describe('a service without a password file', () => {
     expect((await fixture.client.get(sessions)).json).toMatchObject({ 'Members@odata.count': 1 });
   });
 
-  it('has no accounts, and says why it makes none', async () => {
+  it('has no accounts and explains why it cannot create any', async () => {
     expect((await fixture.client.get(accounts)).json).toMatchObject({ 'Members@odata.count': 0, Members: [] });
     const body = { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' };
     const answer = await fixture.client.send('POST', accounts, { body });

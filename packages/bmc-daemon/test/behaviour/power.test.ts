@@ -18,25 +18,25 @@ describeSpec('power', (spec) => {
     },
   );
 
-  it('takes On and ForceOn on a machine that is on, and ForceOff on one that is off, for done', async () => {
+  it('accepts On and ForceOn for a running machine, and ForceOff for a machine that is off', async () => {
     expect((await reset('ForceOff')).status).toBe(204);
     await expect(power()).resolves.toBe('Off');
     for (const type of ['On', 'On', 'ForceOn']) expect((await reset(type)).status).toBe(204);
     await expect(power()).resolves.toBe('On');
   });
 
-  it('ends on after ForceRestart of a machine that is off', async () => {
+  it('is on after ForceRestart of a machine that is off', async () => {
     expect((await reset('ForceRestart')).status).toBe(204);
     await expect(power()).resolves.toBe('On');
   });
 
-  it('passes GracefulShutdown and Nmi on to a machine that runs', async () => {
+  it('passes GracefulShutdown and Nmi to a running machine', async () => {
     await spec().reset('On');
     expect((await reset('Nmi')).status).toBe(204);
     expect((await reset('GracefulShutdown')).status).toBe(204);
   });
 
-  it('pauses and resumes, and says so in PowerState', async () => {
+  it('pauses and resumes, and shows it in PowerState', async () => {
     await spec().reset('On');
     for (const type of ['Pause', 'Pause']) await spec().reset(type);
     await expect(power()).resolves.toBe('Paused');
@@ -46,7 +46,7 @@ describeSpec('power', (spec) => {
     await expect(power()).resolves.toBe('On');
   });
 
-  it('ends on after PowerCycle, of a machine that runs, is paused or is off', async () => {
+  it('is on after PowerCycle of a machine that runs, is paused or is off', async () => {
     for (const before of ['ForceOff', 'On', 'Pause']) {
       await spec().reset(before);
       await spec().reset('PowerCycle');
@@ -54,13 +54,13 @@ describeSpec('power', (spec) => {
     }
   });
 
-  it('switches on by the power button a machine that is off', async () => {
+  it('switches a machine on by the power button', async () => {
     await spec().reset('PushPowerButton');
     await expect(power()).resolves.toBe('On');
     expect((await reset('PushPowerButton')).status).toBe(204);
   });
 
-  it('needs a guest to pause, to resume and to suspend', async () => {
+  it('rejects Pause, Resume and Suspend while the machine is off', async () => {
     for (const type of ['Pause', 'Resume', 'Suspend']) {
       const answer = await reset(type);
       expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['ChassisPowerStateOnRequired']]);
@@ -68,7 +68,7 @@ describeSpec('power', (spec) => {
     await expect(power()).resolves.toBe('Off');
   });
 
-  it('keeps the policy for the return of power, which is not LastState', async () => {
+  it('stores PowerRestorePolicy and rejects LastState', async () => {
     const policy = async (): Promise<unknown> => (await spec().get(path()))['PowerRestorePolicy'];
     await expect(policy()).resolves.toBe('AlwaysOff');
     for (const wanted of ['AlwaysOn', 'AlwaysOff']) {
@@ -80,7 +80,7 @@ describeSpec('power', (spec) => {
     expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueNotInList']]);
   });
 
-  it('keeps an asset tag with the machine, which its chassis shows, too', async () => {
+  it('stores an asset tag with the machine and shows it in its chassis', async () => {
     const chassis = `/redfish/v1/Chassis/${spec().uuid}`;
     const tags = async () => Promise.all([path(), chassis].map(async (uri) => (await spec().get(uri))['AssetTag']));
     await expect(tags()).resolves.toEqual([null, null]);
@@ -97,7 +97,7 @@ describeSpec('power', (spec) => {
     await expect(tags()).resolves.toEqual([null, null]);
   });
 
-  it("refuses a reset type of DMTF's that is not offered, a wrong type and an unknown parameter", async () => {
+  it('rejects an unsupported reset type, a wrong JSON type and an unknown parameter', async () => {
     const post = (body: unknown) => spec().call('POST', `${path()}/Actions/ComputerSystem.Reset`, body);
     const full = await post({ ResetType: 'FullPowerCycle' });
     expect([full.status, spec().messageIds(full)]).toEqual([400, ['ActionParameterValueNotInList']]);
@@ -113,7 +113,7 @@ describeSpec('power', (spec) => {
 describeSpec(
   'power with power-off disabled',
   (spec) => {
-    it('refuses what would switch off, and nothing else', async () => {
+    it('rejects only actions that switch the machine off', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}/Actions/ComputerSystem.Reset`;
       await spec().reset('On');
       for (const ResetType of ['ForceOff', 'GracefulShutdown', 'PushPowerButton', 'Suspend']) {

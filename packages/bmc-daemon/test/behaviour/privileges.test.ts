@@ -1,4 +1,4 @@
-/** What roles may do, over HTTP. */
+/** Privileges of roles over HTTP. */
 import { describe, expect, it } from '@jest/globals';
 import {
   accessFixture,
@@ -24,7 +24,7 @@ describe('privileges', () => {
   const patch = async (user: User, uri: string, body: object) =>
     outcome(await fixture.client.send('PATCH', uri, { headers: as(user), body }));
 
-  it('are those of the role: who reads may read, who operates may power off, who administers may do the rest', async () => {
+  it('are those of the role: ReadOnly reads, Operator changes power, Administrator changes everything', async () => {
     expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
     expect(outcome(await reset('rick'))).toBe('403 InsufficientPrivilege');
     expect((await reset('olga')).status).toBe(204);
@@ -32,14 +32,14 @@ describe('privileges', () => {
     expect(await patch('olga', `${root}/SessionService`, { SessionTimeout: 60 })).toBe('403 InsufficientPrivilege');
     expect(await patch('olga', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('403 InsufficientPrivilege');
     expect(await patch('admin', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('200');
-    // First whether there is such a method, then who may use it; and without credentials nobody learns of either.
+    // 401 comes before 405, and 405 before 403, so without credentials a client learns nothing.
     expect(outcome(await fixture.client.send('DELETE', fixture.machine, { headers: as('rick') }))).toBe(
       '405 OperationNotAllowed',
     );
     expect(outcome(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
   });
 
-  it('let everybody see and change the own account, of that the password alone', async () => {
+  it('let each user read the own account and change its password only', async () => {
     const [mine, other] = [`${accounts}/rick`, `${accounts}/olga`];
     expect((await fixture.client.get(mine, as('rick'))).status).toBe(200);
     expect(outcome(await fixture.client.get(other, as('rick')))).toBe('403 InsufficientPrivilege');
@@ -53,7 +53,7 @@ describe('privileges', () => {
     });
   });
 
-  it('are none but for the own password until that is changed, where it has to be', async () => {
+  it('allow only a change of the own password while it is required', async () => {
     const uri = `${accounts}/olga`;
     expect(await patch('admin', uri, { PasswordChangeRequired: true })).toBe('200');
     const opened = await fixture.logIn('olga', USERS.olga);

@@ -8,7 +8,7 @@ describe('roles', () => {
   const send = (method: string, uri: string, body?: object) =>
     fixture.client.send(method, uri, { headers: as('admin'), ...(body === undefined ? {} : { body }) });
 
-  it('are the predefined ones, which stay as they are', async () => {
+  it('include the predefined roles, which cannot change', async () => {
     const privileges = {
       Administrator: ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf'],
       Operator: ['Login', 'ConfigureComponents', 'ConfigureSelf'],
@@ -33,7 +33,7 @@ describe('roles', () => {
     expect((await fixture.client.get(roles, as('rick'))).json).toMatchObject({ 'Members@odata.count': 3 });
   });
 
-  it('are made, changed with effect at once, and deleted when nobody has them', async () => {
+  it('are created, changed with immediate effect, and deleted if no account has them', async () => {
     const uri = `${roles}/Nurse`;
     const created = await send('POST', roles, { RoleId: 'Nurse', AssignedPrivileges: ['Login', 'Login'] });
     expect([created.status, created.headers.location, created.json]).toMatchObject([
@@ -56,7 +56,7 @@ describe('roles', () => {
     expect(outcome(await fixture.client.get(uri, as('admin')))).toBe('404 ResourceNotFound');
   });
 
-  it('are 100 at most: the state file is written as a whole with each account that changes', async () => {
+  it('are limited to 100, because each change writes the whole state file', async () => {
     const create = (index: number) => send('POST', roles, { RoleId: `Role${index}`, AssignedPrivileges: ['Login'] });
     for (let index = 0; index < 100; index += 1) await create(index);
     expect(outcome(await create(100))).toBe('400 CreateLimitReachedForResource');
@@ -64,7 +64,7 @@ describe('roles', () => {
       expect((await send('DELETE', `${roles}/Role${index}`)).status).toBe(204);
   });
 
-  it('take only privileges that the requester has, so that ConfigureManager does not lead to ConfigureUsers', async () => {
+  it('accept only privileges of the requester, so that ConfigureManager does not lead to ConfigureUsers', async () => {
     const deployer = ['Login', 'ConfigureSelf', 'ConfigureComponents', 'ConfigureManager'];
     const uri = `${roles}/Deployer`;
     expect((await send('POST', roles, { RoleId: 'Deployer', AssignedPrivileges: deployer })).status).toBe(201);

@@ -1,4 +1,4 @@
-/** What Redfish tells of consoles: how they are reached, and who is at one. */
+/** Serial consoles in Redfish: SSH access, and sessions of connected users. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -40,7 +40,7 @@ async function start(parts: Partial<Services> = {}) {
 }
 
 describe('the serial console of a machine', () => {
-  it('is where SSH serves it, and how it is named there', async () => {
+  it('shows the SSH port and the command that opens it', async () => {
     const { get, uuid } = await start();
     const { Name: name, SerialConsole: ofSystem } = await get(`${root}/Systems/${uuid}`);
     expect(ofSystem).toEqual({
@@ -64,13 +64,13 @@ describe('the serial console of a machine', () => {
     });
   });
 
-  it('is not told of where the machine has no serial port', async () => {
+  it('is not shown if the machine has no serial port', async () => {
     const { get, portless } = await start();
     for (const uri of [`${root}/Systems/${portless}`, `${root}/Managers/${portless}`])
       expect(Object.keys(await get(uri))).not.toContain('SerialConsole');
   });
 
-  it('is not told of where nobody serves it over SSH', async () => {
+  it('is not shown if SSH is disabled', async () => {
     const { get, uuid } = await start({ consoleSsh: null });
     for (const uri of [`${root}/Systems/${uuid}`, `${root}/Managers/${uuid}`])
       expect(Object.keys(await get(uri))).not.toContain('SerialConsole');
@@ -82,8 +82,8 @@ describe('the serial console of a machine', () => {
   });
 });
 
-describe('who is at a console', () => {
-  it('is a session, which a client can end', async () => {
+describe('a user at a console', () => {
+  it('has a session, which a client can end', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'bmc-console-'));
     folders.push(folder);
     const access = accessWithAccount(path.join(folder, 'users'));

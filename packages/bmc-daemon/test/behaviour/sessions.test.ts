@@ -16,7 +16,7 @@ import {
 const fixture = accessFixture();
 
 describe('a session', () => {
-  it('is created without credentials, on the collection and on its Members, and shown whole', async () => {
+  it('is created without credentials at the collection or its Members, and returned completely', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const location = String(created.headers.location);
     expect(location).toMatch(/^\/redfish\/v1\/SessionService\/Sessions\/[0-9a-f]{16}$/);
@@ -44,11 +44,11 @@ describe('a session', () => {
     expect((await fixture.client.get(location, tokenOf(other))).json).toEqual(created.json);
   });
 
-  it('opens what user and password open; a wrong or ended one opens nothing and is not repeated', async () => {
+  it('gives the access of user and password; a wrong or ended token gives none and is not quoted', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const token = tokenOf(created);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
-    // The token decides, whatever else is sent.
+    // The token decides, even with other credentials.
     const wrong = { 'X-Auth-Token': `f${token['X-Auth-Token'].slice(1)}x`, ...as('admin') };
     for (const uri of [fixture.machine, `${root}/nothing`]) {
       const refused = await fixture.client.get(uri, wrong);
@@ -77,7 +77,7 @@ describe('a session', () => {
     expect('www-authenticate' in answer.headers).toBe(answer.status === 401);
   });
 
-  it('waits with HTTP Basic for the same turns, and is 503 with Retry-After where they take too long', async () => {
+  it('shares the login queue with HTTP Basic, and returns 503 with Retry-After if it waits too long', async () => {
     const guesses = Array.from({ length: 16 }, (_, at) =>
       at % 2 === 0
         ? fixture.logIn('rick', `guess ${at}`)
@@ -99,7 +99,7 @@ describe('a session', () => {
     expect(outcome(await fixture.logIn('rick', USERS.rick))).toBe('201');
   });
 
-  it('times out when it is idle for as long as SessionTimeout says', async () => {
+  it('ends after SessionTimeout without a request', async () => {
     const service = `${root}/SessionService`;
     const patch = (SessionTimeout: unknown) =>
       fixture.client.send('PATCH', service, { headers: as('admin'), body: { SessionTimeout } });
@@ -126,7 +126,7 @@ describe('a session', () => {
     expect((await fixture.client.get(fixture.machine, tokenOf(created))).status).toBe(401);
   });
 
-  it('makes room for a new one: of one user the one unused for longest goes', async () => {
+  it('replaces the longest unused session of a user at the limit', async () => {
     const opened = [];
     for (let index = 0; index < 5; index += 1) {
       fixture.advance(1);
@@ -137,7 +137,7 @@ describe('a session', () => {
     expect(statuses).toEqual([401, 200, 200, 200, 200]);
   });
 
-  it('is ended by its own user and by who configures the manager, and by nobody else', async () => {
+  it('can be ended only by its user and by accounts with ConfigureManager', async () => {
     const ricks = String((await fixture.logIn('rick', USERS.rick)).headers.location);
     const olgas = String((await fixture.logIn('olga', USERS.olga)).headers.location);
     const end = async (uri: string, user: User) =>
@@ -148,7 +148,7 @@ describe('a session', () => {
     expect(await end(ricks, 'admin')).toBe('404 ResourceNotFound');
   });
 
-  it('ends with the account and with its password, wherever that is changed', async () => {
+  it('ends when the account is removed or its password changes, in Redfish or in the file', async () => {
     const [one, two] = [
       tokenOf(await fixture.logIn('rick', USERS.rick)),
       tokenOf(await fixture.logIn('rick', USERS.rick)),

@@ -1,4 +1,4 @@
-/** Actions that take longer than the client should wait for. */
+/** Long actions, which become tasks. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { describeSpec, type Answer } from '../spec/spec-daemon.js';
@@ -35,7 +35,7 @@ describeSpec(
       expect((await end(monitorOf(answer))).status).toBe(204);
     };
 
-    it('are what a slow insert becomes: 202 with the task, and 204 at its monitor in the end', async () => {
+    it('result from a slow insert: 202 with the task, and 204 at its monitor at the end', async () => {
       const answer = await insert(spec().image('slow.iso'));
       const monitor = monitorOf(answer);
       const id = monitor.split('/').at(-1) ?? '';
@@ -62,7 +62,7 @@ describeSpec(
       expect(Date.parse(String(task['EndTime']))).toBeGreaterThanOrEqual(Date.parse(String(task['StartTime'])));
     });
 
-    it('make power-on and eject of another drive wait, and no read', async () => {
+    it('delay a power-on and an eject of another drive, but no read', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
       const ejecting = monitorOf(await eject('Usb'));
@@ -73,7 +73,7 @@ describeSpec(
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
     });
 
-    it.each(['the action', 'a PATCH'])('end with an eject of the drive by %s, which does not wait', async (how) => {
+    it.each(['the action', 'a PATCH'])('end when %s ejects the drive, which does not wait', async (how) => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
       const answer = how === 'a PATCH' ? await spec().call('PATCH', drivePath(), { Image: null }) : await eject('Cd');
@@ -90,7 +90,7 @@ describeSpec(
       expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
     });
 
-    it('end with a change of the boot override that empties the drive, which does not wait', async () => {
+    it('end when a change of the boot override ejects the image, which does not wait', async () => {
       const httpBoot = (image: string): Promise<Answer> =>
         spec().call('PATCH', systemPath(), {
           Boot: {
@@ -112,7 +112,7 @@ describeSpec(
       expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'Hdd' });
     });
 
-    it('fail with the insert that they wait for, and no later power-on does', async () => {
+    it('fail if the insert that they wait for fails; a later power-on succeeds', async () => {
       const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
       const ejecting = monitorOf(await eject('Usb'));
@@ -130,7 +130,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
     });
 
-    it('let ForceOff overtake a power-on that waits, which then never comes', async () => {
+    it('let ForceOff cancel a waiting power-on', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
       await done(await reset('ForceOff'));
@@ -141,7 +141,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
-    it('end in the error that the request would have had, with no password in it or in the log', async () => {
+    it('end with the error of the request, without passwords in the error or the log', async () => {
       const slow = spec().image('slow.iso').replace('http://', 'http://user:hush@');
       const inserting = monitorOf(await insert(slow));
       const second = monitorOf(await insert(spec().image('other.iso')));
@@ -156,7 +156,7 @@ describeSpec(
       expect(everything).not.toContain('hush');
     });
 
-    it('are forgotten when a client deletes them after their end', async () => {
+    it('are removed when a client deletes them after their end', async () => {
       const monitor = monitorOf(await insert(spec().image('slow.iso')));
       const path = monitor.replace('TaskMonitors', 'Tasks');
       await spec().releaseSlowImage();
@@ -168,7 +168,7 @@ describeSpec(
       }
     });
 
-    it('are cancelled by a DELETE of the monitor: the insert stops, and the task says so', async () => {
+    it('are cancelled by a DELETE of the monitor: the insert stops, and the task is Cancelled', async () => {
       const monitor = monitorOf(await insert(spec().image('slow.iso')));
       const path = monitor.replace('TaskMonitors', 'Tasks');
       const powerOn = monitorOf(await reset('On'));
@@ -180,16 +180,16 @@ describeSpec(
       const gone = await spec().call('GET', monitor);
       expect([gone.status, spec().messageIds(gone)]).toEqual([404, ['ResourceNotFound']]);
       expect((await spec().get(drivePath()))['Inserted']).toBe(false);
-      // What would have booted from the image does not boot an empty drive.
+      // The power-on that waits for the image fails instead of booting an empty drive.
       expect((await end(powerOn)).status).toBe(409);
       await spec().releaseSlowImage();
       expect((await spec().call('DELETE', path)).status).toBe(204);
-      // The drive is free for the next one, whose image comes.
+      // The drive is free for another image.
       await done(await insert(spec().imageUrl));
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
     });
 
-    it('are cancelled and forgotten by a DELETE of the task, and so is a power-on that still waits', async () => {
+    it('are cancelled and removed by a DELETE of the task, including a waiting power-on', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On')).replace('TaskMonitors', 'Tasks');
       expect((await spec().call('DELETE', powerOn)).status).toBe(204);
@@ -199,7 +199,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
-    it('that nothing can stop cannot be deleted while they run', async () => {
+    it('cannot be deleted while they run if they cannot be cancelled', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const ejecting = monitorOf(await eject('Usb'));
       for (const path of [ejecting, ejecting.replace('TaskMonitors', 'Tasks')]) {
@@ -210,7 +210,7 @@ describeSpec(
       for (const monitor of [inserting, ejecting]) expect((await end(monitor)).status).toBe(204);
     });
 
-    it('answer at their monitor with the messages that the action would have had', async () => {
+    it('return the messages of the action at their monitor', async () => {
       const body = { Image: spec().image('slow.iso'), WriteProtected: false };
       const monitor = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.InsertMedia`, body));
       await spec().releaseSlowImage();
@@ -224,7 +224,7 @@ describeSpec(
       expect(task).toMatchObject({ TaskState: 'Completed', TaskStatus: 'Warning' });
     });
 
-    it('are remembered for as long as the service is told to', async () => {
+    it('are stored for TaskAutoDeleteTimeoutMinutes', async () => {
       const path = '/redfish/v1/TaskService';
       expect(await spec().get(path)).toMatchObject({
         ServiceEnabled: true,

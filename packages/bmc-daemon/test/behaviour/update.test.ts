@@ -1,4 +1,4 @@
-/** Firmware updates, as far as they are simulated. */
+/** Simulated firmware updates. */
 import { expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../src/version.js';
@@ -10,7 +10,7 @@ describeSpec('firmware updates', (spec) => {
   const system = (): string => `/redfish/v1/Systems/${spec().uuid}`;
   const update = (body: unknown) => spec().call('POST', `${service}/Actions/UpdateService.SimpleUpdate`, body);
   const bios = async (): Promise<unknown> => (await spec().get(system()))['BiosVersion'];
-  /** The task of an answer when it is over. */
+  /** Returns the task of a response after its end. */
   const ended = async ({ status, body = {} }: Answer) => {
     expect(status).toBe(202);
     for (let turn = 0; turn < 2_400; turn += 1) {
@@ -32,7 +32,7 @@ describeSpec('firmware updates', (spec) => {
     expect((await spec().get(firmware()))['Version']).toBeNull();
   });
 
-  it('change the version of a machine with its next reset, and wait for that in a task that is over', async () => {
+  it('change the version of a machine at its next reset, after their task has completed', async () => {
     const task = await ended(
       await update({ ImageURI: 'http://192.0.2.1/bios-2.3.4.bin', TransferProtocol: 'HTTP', Targets: [firmware()] }),
     );
@@ -41,14 +41,14 @@ describeSpec('firmware updates', (spec) => {
     expect([await bios(), (await spec().get(firmware()))['Staged']]).toEqual([null, true]);
     await spec().reset('ForceRestart');
     expect([await bios(), (await spec().get(firmware()))['Staged']]).toEqual(['2.3.4', false]);
-    // As it is in the inventory; and the next one is one more.
+    // Without a version in the file name, an update increments the version of the inventory.
     expect((await spec().get(firmware()))['Version']).toBe('2.3.4');
     await ended(await update({ ImageURI: 'http://192.0.2.1/bios', Targets: [`${system()}/Bios`, system()] }));
     await spec().reset('ForceRestart');
     await expect(bios()).resolves.toBe('2.3.5');
   });
 
-  it('are refused without a target, for what is none, and from where nobody could fetch them', async () => {
+  it('are rejected without a target, for an invalid target, and for an unsupported URL', async () => {
     const ImageURI = 'http://192.0.2.1/bios.bin';
     for (const [body, key] of [
       [{ ImageURI }, 'ActionParameterMissing'],

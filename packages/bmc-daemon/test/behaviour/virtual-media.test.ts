@@ -1,4 +1,4 @@
-/** Virtual media as clients use it, and every way in which an image can not be had. */
+/** Virtual media as clients use it, and all errors of images. */
 import { expect, it } from '@jest/globals';
 import { describeSpec, type Answer, type Body, type SpecDaemon } from '../spec/spec-daemon.js';
 
@@ -16,7 +16,7 @@ describeSpec('virtual media', (spec) => {
     return [answer.status, ...spec().messageIds(answer)];
   };
 
-  it('is one drive under the manager and under the system', async () => {
+  it('is the same drive under the manager and under the system', async () => {
     expect((await insert({ Image: spec().imageUrl }, 'Systems')).status).toBe(204);
     const inserted = {
       Inserted: true,
@@ -33,7 +33,7 @@ describeSpec('virtual media', (spec) => {
     expect(await spec().get(drivePath('Systems'))).toMatchObject(empty);
   });
 
-  it('takes the same image again, and refuses another while it is in the drive', async () => {
+  it('accepts the same image again and rejects another image while it is inserted', async () => {
     await spec().insert();
     await spec().insert();
     await expect(refusal({ Image: spec().image('other.iso') })).resolves.toEqual([409, 'ResourceInUse']);
@@ -43,7 +43,7 @@ describeSpec('virtual media', (spec) => {
     expect(await drive()).toMatchObject({ Image: spec().image('other.iso'), ImageName: 'other.iso' });
   });
 
-  it('takes what Ironic, sushy and Ansible send', async () => {
+  it('accepts the requests of Ironic, sushy and Ansible', async () => {
     const bodies: readonly Body[] = [
       { Image: spec().imageUrl },
       { Image: spec().imageUrl, Inserted: true, WriteProtected: true },
@@ -56,13 +56,13 @@ describeSpec('virtual media', (spec) => {
     }
   });
 
-  it('tells a client that wants to write that a CD stays write-protected', async () => {
+  it('reports that a CD stays write-protected if a client asks for a writable CD', async () => {
     const answer = await insert({ Image: spec().imageUrl, WriteProtected: false });
     expect([answer.status, spec().messageIds(answer)]).toEqual([200, ['PropertyValueModified']]);
     expect(await drive()).toMatchObject({ Inserted: true, WriteProtected: true });
   });
 
-  it('refuses Inserted false, which would be an image in no drive', async () => {
+  it('rejects Inserted false', async () => {
     await expect(refusal({ Image: spec().imageUrl, Inserted: false })).resolves.toEqual([
       400,
       'ActionParameterValueNotInList',
@@ -70,7 +70,7 @@ describeSpec('virtual media', (spec) => {
     expect(await drive()).toMatchObject(empty);
   });
 
-  it("gives user name and password to the image's server, from parameters or from the URL, and shows them nowhere", async () => {
+  it('sends user name and password of parameters or URL to the image server, and never shows them', async () => {
     const secret = spec().image('secret.iso');
     await expect(refusal({ Image: secret })).resolves.toEqual([400, 'ResourceAtUriUnauthorized']);
     const inUrl = secret.replace('http://', 'http://user:pass%20word@');
@@ -110,12 +110,12 @@ describeSpec('virtual media', (spec) => {
     ],
     ['an unknown parameter', (daemon) => ({ Image: daemon.imageUrl, Speed: 1 }), [400, 'ActionParameterUnknown']],
   ];
-  it.each(refusals)('answers %s with an error of its own, and the drive stays empty', async (_name, body, expected) => {
+  it.each(refusals)('returns a specific error for %s and leaves the drive empty', async (_name, body, expected) => {
     await expect(refusal(body(spec()))).resolves.toEqual(expected);
     expect(await drive()).toMatchObject(empty);
   });
 
-  it('knows no other drive and no other action', async () => {
+  it('returns 404 for other drives and other actions', async () => {
     expect((await spec().call('GET', `/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Tape`)).status).toBe(404);
     expect((await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.Burn`, {})).status).toBe(404);
     const odd = await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`, { Force: true });

@@ -3,7 +3,7 @@ import { copyFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** As `scripts/guests/build-guest --help` says. */
+/** A guest image. `scripts/guests/build-guest --help` describes the options. */
 export interface GuestImage {
   readonly kind: 'disk' | 'iso';
   readonly system: 'grub' | 'linux';
@@ -14,15 +14,16 @@ export interface GuestImage {
 const builder = fileURLToPath(new URL('../../../../scripts/guests/build-guest', import.meta.url));
 
 /**
- * Path of a bootable image, built where it is not in the cache yet: 0.3 s for GRUB, 3 s for Linux and once the download of a
- * kernel. Shared by all suites, so to be read only: a CD, or copied by {@link copyGuestImage}.
+ * Returns the path of a bootable image. Builds the image if the cache does not have it: 0.3 s for GRUB,
+ * 3 s for Linux and once the download of a kernel. All suites share the file, so use it as a CD, or copy
+ * it with {@link copyGuestImage}.
  */
 export async function guestImage({ kind, system, label = 'RACKLESS' }: GuestImage): Promise<string> {
   const { stdout } = await promisify(execFile)(builder, ['--kind', kind, `--${system}`, '--label', label]);
   return stdout.trim();
 }
 
-/** A copy of the image that a guest may write to. */
+/** Copies an image to a path, so that a guest can write to it. */
 export async function copyGuestImage(image: GuestImage, path: string): Promise<string> {
   await copyFile(await guestImage(image), path);
   return path;

@@ -1,25 +1,29 @@
 import type { SerialLine } from './serial-line.js';
 
+/** Options of a guest definition. */
 export interface GuestMachine {
   readonly name: string;
   readonly uuid?: string;
   readonly firmware: 'bios' | 'efi';
-  /** `pc` has its drive on IDE, `q35` on SATA, for which the kernel of the Linux guests has no driver: give it a SCSI one. */
+  /**
+   * The CD drive is on IDE for `pc` and on SATA for `q35`. The kernel of the Linux guests has no SATA
+   * driver, so a Linux guest on `q35` needs `cdromBus: 'scsi'`.
+   */
   readonly machine: 'pc' | 'q35';
   /** Raw image that the guest may write to. */
   readonly disk: string;
-  /** Image in the CD drive; null: the drive is empty; absent: there is no drive. */
+  /** Image in the CD drive; null: an empty drive; absent: no drive. */
   readonly cdrom?: string | null;
-  /** Default: what the machine has built in. */
+  /** Default: the built-in bus of the machine type. */
   readonly cdromBus?: 'ide' | 'sata' | 'scsi';
   readonly serial: Pick<SerialLine, 'markup'>;
-  /** Whether it has a network interface, which leads to QEMU's own network alone. Default false. */
+  /** Whether the guest has an interface on QEMU's user network. Default false. */
   readonly network?: boolean;
 }
 
 const NO_SECURE_BOOT = `<firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>`;
 
-/** A definition for a guest of `guest-image.ts`, emulated (TCG), that boots its disk and talks on its serial line. */
+/** Returns the domain XML of an emulated guest (TCG) that boots its disk and uses its serial line. */
 export function guestMachineXml(options: GuestMachine): string {
   const { name, uuid, firmware, machine, disk, cdrom, serial, network = false } = options;
   const bus = options.cdromBus ?? (machine === 'pc' ? 'ide' : 'sata');

@@ -40,7 +40,7 @@ const names = new Map(
 const READS =
   /^auth|^connect|Lookup|Get|List|^domain(Is|Has|MemoryStats|BlockStats)|NumOf|^storage(Pool|Vol)(Refresh|Download)$/;
 
-/** VIR_ERR_SYSTEM_ERROR. */
+/** libvirt's VIR_ERR_SYSTEM_ERROR. */
 const SYSTEM_ERROR = 38;
 
 /** A call as the relay sees it: `domainCreateXml`, `domainQemuMonitorCommand`; also `storageVolUpload part`. */
@@ -76,7 +76,7 @@ export class CallRelay {
     return relay;
   }
 
-  /** Forwards again, and asks this about every call from now on. */
+  /** Forwards messages again and lets `decide` decide about every later call. */
   decideBy(decide: Decide): void {
     this.#dropping = false;
     this.#decide = decide;
@@ -120,7 +120,7 @@ export class CallRelay {
     // The parts of an upload, and its end.
     const isPart = type === MessageType.stream && name === 'storageVolUpload' && status !== MessageStatus.error;
     if (type !== MessageType.call && !isPart) return 'forward';
-    // QEMU is asked and told by the same call.
+    // The same call queries and changes QEMU.
     const changes = name === 'domainQemuMonitorCommand' ? message.includes('qom-set') : !READS.test(name);
     const decision = this.#decide({ name: isPart ? `${name} part` : name, changes });
     this.#dropping = decision === 'drop';

@@ -1,4 +1,4 @@
-/** Reads everything of a machine and its host that an operation may change, to compare it before and after. */
+/** Reads the state of a machine and its host that an operation can change, for comparisons. */
 import { readFile } from 'node:fs/promises';
 import { variableNames } from '../../src/drivers/libvirt/variable-store.js';
 import type { Bmc } from '../e2e/bmc.js';
@@ -6,7 +6,7 @@ import type { Bmc } from '../e2e/bmc.js';
 /** The pool that the daemon stores images in. */
 export const IMAGE_POOL = 'rackless-images';
 
-/** Everything of a machine and its host that an operation may change. */
+/** The state of a machine and its host that an operation can change. */
 export interface Fingerprint {
   readonly power: string;
   readonly definition: string;
@@ -26,7 +26,7 @@ export interface Fingerprint {
   readonly unfinished: readonly string[];
 }
 
-/** A machine, and the means to look at it. */
+/** A machine, and access to its state. */
 export interface Subject {
   readonly name: string;
   readonly bmc: Bmc;
@@ -80,7 +80,7 @@ async function drive({ bmc, manager }: Subject, id: string): Promise<unknown> {
   return [Inserted, Image];
 }
 
-/** Asks QEMU, which numbers the devices that it boots from. */
+/** Queries QEMU, which numbers its boot devices. */
 async function guestOrder(subject: Subject): Promise<readonly string[]> {
   const { name } = subject;
   const live = await subject.virsh('dumpxml', name);

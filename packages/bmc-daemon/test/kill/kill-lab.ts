@@ -1,4 +1,4 @@
-/** A daemon in a process of its own that is killed before a chosen call to libvirtd, and what a host looks like afterwards. */
+/** Kills a daemon process before a chosen call to libvirtd, and reads the state of the host afterwards. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ import { IMAGE_POOL, poolsOf, readFingerprint, volumesOf, type Fingerprint } fro
 const name = 'killed';
 const uuid = '00000000-0000-4000-8000-00000000dead';
 
-/** What a call to libvirtd was, and whether the daemon was killed before it. */
+/** The calls of an operation, and whether the daemon was killed. */
 export interface Run {
-  /** Names of the calls that change something, in order. */
+  /** Names of the calls that change state, in order. */
   readonly calls: readonly string[];
   readonly killed: boolean;
 }
@@ -42,7 +42,7 @@ export class KillLab {
     const relay = await CallRelay.listen(join(libvirtd.dir, 'tmp', 'relay.sock'), libvirtd.socket);
     const lab = new KillLab(libvirtd, await ImageServer.start(), relay, await SerialLine.listen());
     await lab.#prepare();
-    // The first image makes the pool, which stays.
+    // The first image creates the pool, which is not removed.
     await lab.reset();
     for (const [action, body] of [
       ['InsertMedia', { Image: lab.images.url('a.iso') }],
@@ -88,10 +88,10 @@ export class KillLab {
   async startDaemon(): Promise<void> {
     this.#daemon = new DaemonProcess(['--config', this.file('bmc-daemon.conf')]);
     this.#bmc = new Bmc(await this.#daemon.address());
-    // A daemon finishes what it finds before it changes anything else of the machine.
+    // A new daemon finishes interrupted operations before it accepts changes of the machine.
     const path = `${this.manager}/VirtualMedia/Cd`;
     await until(
-      'the daemon to take the machine up',
+      'the daemon to serve the machine',
       async () => {
         const { status } = await this.bmc.send('PATCH', path, { VerifyCertificate: true });
         return status === 200;
@@ -111,7 +111,7 @@ export class KillLab {
     return this.#isKilled;
   }
 
-  /** Sends a request that is expected to be done. */
+  /** Sends a request and expects success. */
   async done(method: string, path: string, body?: unknown): Promise<void> {
     const answer = await this.bmc.finish(await this.bmc.send(method, path, body));
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -123,7 +123,7 @@ export class KillLab {
 
   /**
    * Runs an operation and kills the daemon before its change number `kill`, counted from 0.
-   * @param kill Infinity: the daemon goes on.
+   * @param kill Infinity: does not kill the daemon.
    */
   async run(operation: () => Promise<void>, kill: number): Promise<Run> {
     const calls: string[] = [];
@@ -139,7 +139,7 @@ export class KillLab {
     try {
       await operation();
     } catch (error) {
-      // The client of a daemon that is killed gets no answer.
+      // The client of a killed daemon gets no response.
       if (!this.isKilled) throw error;
     }
     if (this.isKilled) await this.#daemon?.dispose();
@@ -148,8 +148,8 @@ export class KillLab {
   }
 
   /**
-   * Runs an operation, and answers its change number `refuse` with an error.
-   * @returns whether the operation was done all the same.
+   * Runs an operation and answers its change number `refuse` with an error.
+   * @returns whether the operation succeeded nevertheless.
    */
   async runRefused(
     operation: () => Promise<void>,
@@ -165,7 +165,7 @@ export class KillLab {
       await operation();
       return { call: refused, done: true };
     } catch {
-      // What the client is told is for other tests.
+      // Other tests check the error response.
       return { call: refused, done: false };
     } finally {
       this.relay.decideBy(() => 'forward');
@@ -176,7 +176,7 @@ export class KillLab {
     return readFingerprint(this);
   }
 
-  /** What virsh prints. */
+  /** Runs virsh and returns its output. */
   async virsh(...words: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
       timeout: 600_000,
@@ -191,7 +191,7 @@ export class KillLab {
     await this.serial.reaches(told + 2, 600_000);
   }
 
-  /** Makes the machine one with UEFI, which has run: it has a file of variables, and a boot entry in it. */
+  /** Changes the machine to UEFI and starts it once, so that it has a variable file with a boot entry. */
   async makeUefi(): Promise<void> {
     await this.virsh('define', this.file('uefi.xml'));
     await this.virsh('start', name);

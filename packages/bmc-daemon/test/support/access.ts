@@ -1,4 +1,4 @@
-/** Sessions, accounts, roles and privileges over HTTP, on machines in memory: the service that their tests ask. */
+/** A service with machines in memory, for tests of sessions, accounts, roles and privileges over HTTP. */
 import { afterEach, beforeEach } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,37 +12,39 @@ import { resources } from '../../src/resources/index.js';
 import { serve, type Client, type Received } from './client.js';
 import { stateInMemory, testServices } from './services.js';
 
+/** URIs of the service. */
 export const root = '/redfish/v1';
 export const sessions = `${root}/SessionService/Sessions`;
 export const accounts = `${root}/AccountService/Accounts`;
 export const roles = `${root}/AccountService/Roles`;
 
-/** An administrator, an operator and one who reads, with their passwords. */
+/** An administrator, an operator and a read-only user, with their passwords. */
 export const USERS = {
   admin: 'secret words',
   olga: 'operates all',
   rick: 'reads a lot',
 };
+/** The name of a test user. */
 export type User = keyof typeof USERS;
 
-/** The service of one test; each test gets a new one. */
+/** The service of a test. Each test gets a new service. */
 export interface AccessFixture {
   readonly client: Client;
-  /** Of the password file. */
+  /** Path of the password file. */
   readonly file: string;
   readonly folder: string;
   /** URI of a machine. */
   readonly machine: string;
-  /** What became of the requests so far. */
+  /** Outcomes of the requests so far. */
   readonly outcomes: readonly Outcome[];
-  /** Moves the clocks on, in milliseconds. */
+  /** Advances the clocks by milliseconds. */
   advance(milliseconds: number): void;
   /** Sets a password as an administrator does on the host. */
   htpasswd(user: string, password: string): void;
   logIn(user: unknown, password: unknown, uri?: string): Promise<Received>;
 }
 
-/** To be called where a suite's hooks are. @param options `open`: without a password file. */
+/** Registers the hooks of a suite that start and stop the service. @param options `open`: no password file. */
 export function accessFixture({ open = false }: { readonly open?: boolean } = {}): AccessFixture {
   let running: Running | undefined;
   let time = 0;
@@ -109,7 +111,7 @@ async function start(open: boolean, clock: () => number, advance: (ms: number) =
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     now: clock,
     clock,
-    // A wait moves the clock on.
+    // A wait advances the clock.
     login: {
       after: (ms, call) => {
         let isWanted = true;
@@ -149,27 +151,29 @@ async function start(open: boolean, clock: () => number, advance: (ms: number) =
   };
 }
 
-/** bcrypt at its least cost. */
+/** Sets a password with bcrypt at its lowest cost. */
 function setPassword(file: string, user: string, password: string): void {
   execFileSync('htpasswd', ['-bB', '-C', '4', file, user, password], { stdio: 'pipe' });
 }
 
-/** Headers of a user and a password. */
+/** Returns the headers of HTTP Basic authentication. */
 export const basic = (user: string, password: string) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
+/** Returns the headers of a test user. */
 export const as = (user: User) => basic(user, USERS[user]);
+/** Returns the header with the token of a created session. */
 export const tokenOf = ({ headers }: Received) => ({ 'X-Auth-Token': String(headers['x-auth-token']) });
 
 interface ErrorBody {
   readonly error: { readonly '@Message.ExtendedInfo': readonly { readonly MessageId: string }[] };
 }
 
-/** Status and message keys of an answer: `403 InsufficientPrivilege`. */
+/** Returns status and message keys of a response: `403 InsufficientPrivilege`. */
 export const outcome = ({ status, json }: Received): string =>
   [
     status,
-    // Every error has this body: the contract's test.
+    // contract.test.ts checks that every error has this body.
     ...(status >= 400
       ? (json as ErrorBody).error['@Message.ExtendedInfo'].map(({ MessageId }) => MessageId.split('.').at(-1))
       : []),

@@ -1,16 +1,17 @@
-/** A certificate authority in a folder, by the `openssl` command: what a client's own authority does with a signing request. */
+/** A certificate authority in a folder. It uses the `openssl` command to sign requests. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+/** A certificate authority. */
 export interface Authority {
-  /** Of the root, as PEM. */
+  /** Root certificate in PEM. */
   readonly root: string;
-  /** Path of the root, for clients. */
+  /** Path of the root certificate, for clients. */
   readonly rootFile: string;
-  /** Signs a request, with the extensions that it asks for. */
+  /** Signs a request and copies its extensions. */
   readonly sign: (request: string, options?: { readonly days?: number }) => string;
-  /** A certificate with a key of its own. @param kind as for `openssl req -newkey`. */
+  /** Issues a certificate with a new key. @param kind as for `openssl req -newkey`. */
   readonly issue: (
     name: string,
     options?: {
@@ -19,18 +20,18 @@ export interface Authority {
       readonly expired?: boolean;
     },
   ) => { readonly certificate: string; readonly key: string };
-  /** An authority that this one has signed. @param extensions other than an authority's: others should not take it for one. */
+  /** Creates a subordinate authority. @param extensions other than the default create an invalid authority. */
   readonly subordinate: (name: string, extensions?: readonly string[]) => Authority;
 }
 
 const EC = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 
-/** Runs openssl. @returns what it writes. */
+/** Runs openssl and returns its output. */
 export function openssl(args: readonly string[], input = ''): string {
   return execFileSync('openssl', args, { input, stdio: ['pipe', 'pipe', 'pipe'], encoding: 'utf8' });
 }
 
-/** Makes a root. @param folder to be removed by its owner. */
+/** Creates a root authority. @param folder which the caller removes. */
 export function createAuthority(folder: string, name = 'root'): Authority {
   const [certificate, key] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];
   const extension = [

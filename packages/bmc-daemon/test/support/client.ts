@@ -1,8 +1,9 @@
-/** An HTTP client for tests that shows an answer as it was sent: no redirects, no decoding, every header. */
+/** An HTTP client for tests. It shows responses unchanged: no redirects, no decoding, all headers. */
 import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import { connect } from 'node:net';
 
+/** A received response. */
 export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -11,27 +12,29 @@ export interface Received {
   readonly json: unknown;
 }
 
+/** Headers and body of a request. */
 export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
   /** An object is sent as JSON, a string as it is, without a content type. */
   readonly body?: string | object;
 }
 
+/** A client of a server on a loopback port. */
 export interface Client {
   readonly port: number;
   send(method: string, path: string, sent?: Sent): Promise<Received>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Received>;
-  /** Writes bytes to a new connection and gives back all that comes before it is closed. */
+  /** Writes bytes to a new connection and returns everything received until the connection closes. */
   raw(bytes: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Serves with this listener on a free loopback port. */
+/** Serves a listener on a free loopback port. The caller closes it. */
 export async function serve(
   listener: RequestListener,
   prepare: (server: Server) => void = () => undefined,
 ): Promise<Client> {
-  // As in server/listener.ts: the app says so itself.
+  // As in server/listener.ts: the pipeline checks the Host header itself.
   const server = createServer({ requireHostHeader: false }, listener);
   // A loaded machine may reuse a connection at the moment at which the server closes it as idle.
   server.keepAliveTimeout = 0;
@@ -50,7 +53,7 @@ export async function serve(
   };
 }
 
-/** A client of what listens at a loopback port. */
+/** Returns a client of the server at a loopback port. */
 export function clientAt(port: number): Omit<Client, 'close'> {
   const send: Client['send'] = (method, path, sent = {}) => exchange(port, method, path, sent);
   return {
@@ -77,7 +80,7 @@ function exchange(port: number, method: string, path: string, { headers = {}, bo
       });
     });
     outgoing.on('error', reject);
-    // Node sends neither length nor chunks with GET and DELETE by itself: the body would be taken for a second request.
+    // Node sets no length for a body of GET and DELETE, so the server would parse it as a second request.
     if (text !== undefined) outgoing.setHeader('Content-Length', Buffer.byteLength(text));
     if (typeof body === 'object') outgoing.setHeader('Content-Type', 'application/json');
     for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);

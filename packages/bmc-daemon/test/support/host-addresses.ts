@@ -1,24 +1,26 @@
-/** The addresses of a host that is none: what the tests of a manager's network work with where no real host is needed. */
+/** Host addresses in memory, for tests of a manager's network. */
 import type { DeviceAddress, HostAddresses, HostRoute } from '../../src/host-addresses.js';
 
+/** Host addresses in memory, which can fail on demand. */
 export interface AddressesInMemory extends HostAddresses {
-  /** What was added and not removed: `192.0.2.9/32 eth0`. */
+  /** Present addresses that were added: `192.0.2.9/32 eth0`. */
   readonly set: ReadonlySet<string>;
-  /** From now on this is what adding one ends with; undefined: it is added. */
+  /** Makes later calls of `add` fail with the error; undefined: they succeed. */
   failWith(error: Error | undefined): void;
 }
 
+/** The initial state of the host. */
 export interface AddressesInMemoryOptions {
-  /** The host's own. Default: none. */
+  /** Addresses of the host. Default: none. */
   readonly present?: readonly DeviceAddress[];
   readonly routes?: readonly HostRoute[];
-  /** Addresses that other hosts of the link answer for. */
+  /** Addresses that other hosts on the link use. */
   readonly answered?: readonly string[];
 }
 
 const textOf = ({ address, prefix, device }: DeviceAddress): string => `${address}/${prefix} ${device}`;
 
-/** A host that does what it is asked to. */
+/** Creates a host without addresses other than `present`. */
 export function addressesInMemory(options: AddressesInMemoryOptions = {}): AddressesInMemory {
   const { present = [], routes = [], answered = [] } = options;
   const added = new Map<string, DeviceAddress>();

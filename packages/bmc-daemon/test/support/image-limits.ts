@@ -1,6 +1,7 @@
-/** Limits of image servers for tests, longer than a busy machine holds a test back. */
+/** Limits of image servers for tests, which even a busy machine does not reach. */
 import type { ImageServerLimits } from '../../src/media/image-server.js';
 
+/** The limits. Times are in milliseconds. */
 export const imageLimits: ImageServerLimits = {
   connectTimeoutMs: 60_000,
   answerTimeoutMs: 120_000,

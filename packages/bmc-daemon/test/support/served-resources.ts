@@ -1,4 +1,4 @@
-/** All resources behind a real socket, with a driver and settings of the test's choice, without EMULATOR_DMTF_STRICT. */
+/** Serves all resources on a real socket, with driver and settings of the test, without EMULATOR_DMTF_STRICT. */
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resources } from '../../src/resources/index.js';
@@ -6,25 +6,28 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { serve } from './client.js';
 import { testServices, type TestServices } from './services.js';
 
+/** A JSON object. */
 export type Body = Readonly<Record<string, unknown>>;
 
+/** A response of the service. */
 export interface ServedAnswer {
   readonly status: number;
   readonly location: string | undefined;
-  /** Without its annotations, but for `@odata.id`; undefined where there is none. */
+  /** The body without annotations except `@odata.id`; undefined without a body. */
   readonly body: Body | undefined;
 }
 
+/** The service of a test. */
 export interface Served {
   readonly send: (method: string, path: string, body?: object) => Promise<ServedAnswer>;
-  /** Body of a GET that is expected to be 200. */
+  /** Returns the body of a GET. Throws if the status is not 200. */
   readonly get: (path: string) => Promise<Body>;
-  /** Keys of the messages of an answer, `PropertyUnknown`. */
+  /** Returns the message keys of a response, for example `PropertyUnknown`. */
   readonly messages: (answer: ServedAnswer) => readonly string[];
   readonly close: () => Promise<void>;
 }
 
-/** Serves until it is closed; the driver is closed with it. */
+/** Starts the service. Its `close` also closes the driver. */
 export async function serveResources(driver: HypervisorDriver, parts: TestServices = {}): Promise<Served> {
   const services = testServices(driver, parts);
   const pipeline = createPipeline({ resources, services, authenticate: openToAll, strict: false });

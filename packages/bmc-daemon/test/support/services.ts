@@ -1,4 +1,4 @@
-/** What the resources work with, with a test's own parts in place of the daemon's: one place that knows every part. */
+/** Creates the services for resources in tests. A test can replace each of them. */
 import { writeFileSync } from 'node:fs';
 import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
@@ -26,7 +26,7 @@ import { addressesInMemory } from './host-addresses.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** A host with one port. */
+/** A host with one network interface. */
 const hostNetwork: HostNetwork = {
   hostName: 'host',
   fqdn: 'host.example.org',
@@ -47,11 +47,15 @@ const hostNetwork: HostNetwork = {
   nameServers: ['192.0.2.53'],
 };
 
+/** Services and settings that a test replaces. */
 export interface TestServices extends Partial<Omit<Services, 'driver' | 'settings'>> {
   readonly settings?: Partial<ResourceSettings>;
 }
 
-/** @param parts in place of the usual ones: the real clock, a silent log, tasks after 8 s, and the default settings. */
+/**
+ * Creates services with the real clock, a silent log, tasks after 8 s and default settings.
+ * @param parts replace these services and settings.
+ */
 export function testServices(driver: HypervisorDriver, { settings, ...parts }: TestServices = {}): Services {
   const now = parts.now ?? (() => new Date());
   const events =
@@ -83,7 +87,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
       backlog: 100,
       keepAliveMs: 60_000,
     }),
-    // Nowhere: such a log is in memory alone.
+    // The folder cannot exist, so the logs are in memory only.
     logs: openEventLogs({ bus: events, folder: '/dev/null/logs', limit: 100, log: silent }),
     telemetry,
     consoleSsh: { port: 2222, mostConsoles: 64 },
@@ -91,7 +95,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),
     indicators: indicatorsInMemory(),
-    // Shown, and never replaced: there is no file to write it to.
+    // The certificate cannot be replaced, because its files cannot be written.
     serverCertificate: openServerCertificate({
       tls: { cert: certificatePem, key: '', minVersion: 'TLSv1.2' },
       files: () => ({ sslCert: '/dev/null/server.pem', sslKey: '/dev/null/server.key' }),
@@ -108,12 +112,12 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
 }
 
 const unpacedAttempts = { ...attemptLimits.pair, free: Infinity };
-/** Log-ins that no earlier wrong password slows down. */
+/** Login limits without delays after wrong passwords. */
 export const unpaced = { limits: { ...attemptLimits, pair: unpacedAttempts, address: unpacedAttempts } };
 
 /**
- * Accounts with one in it, `admin` with the password `secret`.
- * @param file where the password file is made.
+ * Creates accounts with the user `admin` and the password `secret`.
+ * @param file path of the password file to create.
  */
 export function accessWithAccount(file: string): Access {
   writeFileSync(file, 'admin:$2y$04$0hxnz9bkZIMncnXv3EQ.yeZvFU9vlPkWUyVBgi99ssVla3nH69FIa\n');
@@ -125,7 +129,7 @@ function indicatorsInMemory(): IndicatorStore {
   return { get: (id) => states.get(id), set: (id, state) => void states.set(id, state) };
 }
 
-/** On a host that takes every address and has no other. */
+/** Creates a manager network on a host that accepts every address. */
 export function managerNetworkInMemory(network: HostNetwork = hostNetwork): ManagerNetwork {
   return createManagerNetwork({
     state: stateInMemory(emptyNetworkState),
@@ -137,7 +141,7 @@ export function managerNetworkInMemory(network: HostNetwork = hostNetwork): Mana
   });
 }
 
-/** Without a socket. */
+/** Creates a discovery that opens no socket. */
 function discoveryInMemory(): Discovery {
   let settings: DiscoverySettings = { enabled: false, notifyTtl: 2, notifyIntervalSeconds: 600 };
   return {
@@ -154,7 +158,7 @@ function discoveryInMemory(): Discovery {
   };
 }
 
-/** A state file without the file. */
+/** Creates a state file that is in memory only. */
 export function stateInMemory<State>(initial: State): StateFile<State> {
   let state = initial;
   return {

@@ -1,9 +1,9 @@
-/** Who searches by SSDP, over the loopback interface. */
+/** An SSDP client on the loopback interface. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { networkInterfaces } from 'node:os';
 
-/** The loopback interface alone. */
+/** The loopback interface only. */
 export const loopbackAlone: typeof networkInterfaces = () => ({
   lo: [
     {
@@ -17,7 +17,7 @@ export const loopbackAlone: typeof networkInterfaces = () => ({
   ],
 });
 
-/** A search as clients send it. @param headers in place of the usual ones, null for none. */
+/** Returns a search request. @param headers replace the default headers; null removes a header. */
 export function searchText(headers: Readonly<Record<string, string | null>> = {}): string {
   const all: Readonly<Record<string, string | null>> = {
     HOST: '239.255.255.250:1900',
@@ -30,7 +30,7 @@ export function searchText(headers: Readonly<Record<string, string | null>> = {}
   return ['M-SEARCH * HTTP/1.1', ...lines, '', ''].join('\r\n');
 }
 
-/** A UDP port that nobody has. */
+/** Returns a free UDP port. */
 export async function freeUdpPort(): Promise<number> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');
@@ -42,16 +42,16 @@ export async function freeUdpPort(): Promise<number> {
 }
 
 export interface SsdpClient {
-  /** What has come so far, with the sender's address. */
+  /** Received packets with the address of the sender. */
   readonly received: readonly { readonly text: string; readonly from: string }[];
-  /** Sends to a group, or to one address. */
+  /** Sends a packet to a group or to an address. */
   send(text: string | Buffer, to: { readonly group: string; readonly port: number }): Promise<void>;
-  /** Resolves when so many packets have come. */
+  /** Resolves after this number of packets arrived. */
   arrived(count: number): Promise<void>;
   close(): void;
 }
 
-/** @param listen joins a group, to hear what everybody is told. */
+/** Opens a client. @param listen joins a multicast group, to receive announcements. */
 export async function openSsdpClient(listen?: { readonly group: string; readonly port: number }): Promise<SsdpClient> {
   const socket: Socket = createSocket({ type: 'udp4', reuseAddr: true });
   const received: { text: string; from: string }[] = [];
