@@ -90,7 +90,16 @@ const floors = {
     ['settings.ts'],
     ['providers/'],
     ['json/'],
-    ['errors.ts', 'in-flight.ts', 'metrics.ts', 'secret-names.ts', 'trace.ts', 'version.ts', 'webassembly/'],
+    [
+      'chunk-limit.ts',
+      'errors.ts',
+      'in-flight.ts',
+      'metrics.ts',
+      'secret-names.ts',
+      'trace.ts',
+      'version.ts',
+      'webassembly/',
+    ],
   ],
 };
 

@@ -179,6 +179,11 @@ export function requestTooLarge(limitBytes: number, bytes: number | undefined): 
   return requestFault(`Request size is too large.${size} Max size is ${megabytes(limitBytes)} MB.`, { status: 413 });
 }
 
+/** The body has more chunks than the proxy reads. */
+export function tooManyChunks(): ProxyError {
+  return requestFault('The request body has too many small chunks: send larger chunks, or a Content-Length header.');
+}
+
 /** The answer is too large to be held in memory. @param bytes announced or received so far. */
 export function responseTooLarge(limitBytes: number, bytes: number): ProxyError {
   return new ProxyError({

@@ -5,6 +5,7 @@
  * promise for each chunk would cost more than the work on the chunk.
  */
 import { performance } from 'node:perf_hooks';
+import { chunkLimitOf } from '../chunk-limit.js';
 import {
   missingModel,
   missingParameter,
@@ -63,6 +64,7 @@ export function forward(exchange: Exchange, target: Target): void {
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   const { request, response, serving } = exchange;
   const limit = serving.settings.maxRequestBytes;
+  const chunks = chunkLimitOf(request);
   let length = 0;
   const upload: Upload = {
     inFlightIndex: -1,
@@ -80,6 +82,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     if (isOver(exchange)) return;
     try {
       if (length > limit) throw requestTooLarge(limit, undefined);
+      chunks?.add(chunk);
       body.push(chunk);
       if (exchange.call !== null || !body.canBeSent) return;
       exchange.receivedAt = performance.now();

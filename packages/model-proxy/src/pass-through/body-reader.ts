@@ -1,4 +1,5 @@
 /** Reads the bodies of raw requests, or their beginning, if they select the deployment. */
+import { chunkLimitOf } from '../chunk-limit.js';
 import type { Exchange } from '../endpoints/exchange.js';
 import { refuse } from '../endpoints/refusal.js';
 import { ChunkList } from '../json/chunk-list.js';
@@ -90,9 +91,13 @@ function read(exchange: Exchange, { onData, onEnd }: BodyHandlers): { readonly s
       refuse(exchange, toProxyError(error));
     }
   };
+  const chunks = chunkLimitOf(request);
   const takeData = (chunk: Buffer): void => {
     stall.refresh();
-    guarded(() => onData(chunk));
+    guarded(() => {
+      chunks?.add(chunk);
+      onData(chunk);
+    });
   };
   const takeEnd = (): void => guarded(onEnd);
   const stop = (): void => {

@@ -1,6 +1,7 @@
 /** Sends a raw request and its answer, and handles all their errors and timeouts. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { chunkLimitOf } from '../chunk-limit.js';
 import type { Exchange } from '../endpoints/exchange.js';
 import { linger, refuse } from '../endpoints/refusal.js';
 import { internalError, stalledRequest, toProxyError, type ProxyError } from '../errors.js';
@@ -141,12 +142,14 @@ export class RawCall implements UpstreamCall {
     }
     this.#stall = setTimeout(() => this.#stalled(), STALL_MS);
     const { inspect } = body;
+    const chunks = chunkLimitOf(request);
     // Must come before the pipe, so that a rejected chunk does not go upstream.
     request.on('data', (chunk: Buffer) => {
       this.#stall?.refresh();
-      if (this.#over || inspect === undefined) return;
+      if (this.#over) return;
       try {
-        inspect(chunk);
+        chunks?.add(chunk);
+        inspect?.(chunk);
       } catch (error) {
         this.#fail(toProxyError(error));
       }

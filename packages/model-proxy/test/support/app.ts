@@ -146,7 +146,8 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
   };
 }
 
-async function listening(server: Server): Promise<number> {
+/** Starts a server on a free port of the loopback address, and returns the port. */
+export async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port; // it listens at TCP
