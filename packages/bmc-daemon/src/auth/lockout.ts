@@ -61,8 +61,8 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
 }
 
 /**
- * Shortens locks from before this start to what a new lock would last. Otherwise, a host whose clock was years ahead when an account
- * was locked, and was set right since, would keep the account locked for years.
+ * Shortens locks of an earlier run to the length of a new lock. If the host's clock was years ahead
+ * when it locked an account, and was corrected later, the account would stay locked for years.
  */
 function boundLocks(state: StateFile<AccessState>, { log, clock }: LockoutOptions): void {
   const latest = clock() + state.state.settings.lockoutSeconds * 1000;

@@ -35,13 +35,16 @@ const GOODBYE_MS = 300;
 /** Of a client that has no use for so many. */
 const MOST_CHANNELS = 16;
 /**
- * The least that a client has to take in one packet; OpenSSH takes 32 KiB. The library splits everything into packets of the size that
- * the client has chosen: with 0 it never comes to an end, and with a few bytes each of them costs a packet.
+ * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of
+ * the client's size: with 0 its loop never ends, and with a few bytes each costs a whole packet.
  */
 const LEAST_PACKET_BYTES = 1024;
-/** The library's own record of a channel's other end, of which its types say nothing. */
+/** The library's record of a channel's other end, which its types do not declare. */
 const otherEnd = z.object({ packetSize: z.number().min(LEAST_PACKET_BYTES) });
-/** What may wait in the socket. Consoles keep to less: a client beyond it asks without end, and reads no answer. */
+/**
+ * Maximum number of unsent bytes of a connection. Consoles stop below it, so a client that exceeds it
+ * sends requests and never reads the replies.
+ */
 const MOST_UNSENT_BYTES = 16 * 1024 * 1024;
 /** Machines that are named to who names none. */
 const MOST_NAMED = 50;
@@ -217,7 +220,7 @@ export class SshConnection {
     this.#consoles.add(console);
   }
 
-  /** Whoever was logged out over Redfish, or is not what it was, is out. So is a client that never reads. */
+  /** Closes the connection if its session has ended, its role changed, or the client never reads. */
   #lookAgain(): void {
     const { access, socket, log } = this.#options;
     if (socket.writableLength > MOST_UNSENT_BYTES) {

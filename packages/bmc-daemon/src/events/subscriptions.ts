@@ -181,8 +181,8 @@ export const subscriptionUri = (id: string): string => `/redfish/v1/EventService
 const RETRY_AFTER_S = '30';
 
 /**
- * The JSON of one listener. All of them are written with each change of one, before the answer: 200 of this size take some milliseconds,
- * and with headers of 1 MiB each they took seconds.
+ * Maximum length of the JSON of a subscription. A change of one subscription writes all of them
+ * before the answer. 200 of this size take some milliseconds; with 1 MiB each they took seconds.
  */
 const LONGEST_RECORD = 16 * 1024;
 

@@ -254,7 +254,7 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
   } else done(streamed(exchange, { selection: selectForFiles(task, { models: [], provider: null }), query }));
 }
 
-/** Selects the deployment of a file. The head has priority over the body. */
+/** Selects the deployment of a file. The head has priority: some clients cannot change the body. */
 function selectForFiles(task: RawTask, inBody: FilesChoice): Selection {
   return chooseFiles(inHead(task) ?? inBody, task.path, task.choosing);
 }

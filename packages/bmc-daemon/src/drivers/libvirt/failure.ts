@@ -43,7 +43,7 @@ export function driverError(doing: string, error: unknown): DriverError {
     );
     // libvirt has no error code for a machine without a free bus address either.
     const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
-    // Nor for a machine that another client of libvirt renames, removes or switches off at the same moment.
+    // It also has none for a machine that another client renames, removes or stops at the same time.
     const changed = /already defined with uuid|already being removed|terminating on signal \d+ from pid/.test(
       error.message,
     );

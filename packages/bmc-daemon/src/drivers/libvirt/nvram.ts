@@ -1,7 +1,7 @@
 /**
  * Makes the UEFI variables of a machine again while it is off, and carries over what the installed
  * system has written, its boot entries above all. libvirt reads and writes the file as a volume,
- * because the account of this daemon has no access to it.
+ * because the account of this daemon may have no access to it.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

@@ -82,7 +82,7 @@ export class LinkReader {
   async #one(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
     const resource = await this.#read(uri).catch((error: unknown): JsonObject => {
-      // Of the link, not of the request: a machine that goes away is no reason for a 404 of its collection.
+      // A fault of the link only: a machine that disappears must not make its collection a 404.
       const failure = toRedfishError(error, { path: uri });
       if (failure.status !== 403 && failure.status !== 404) throw error;
       return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };
