@@ -1,4 +1,6 @@
-/** Everything that stands on the serial ports of the machines, put together: who shares them, and the log of what they print. */
+/**
+ * Opens all services that use the machines' serial ports: the shared consoles and the console log.
+ */
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
 import { createConsoleHub, type ConsoleHub } from './console/console-hub.js';
@@ -7,26 +9,26 @@ import type { HypervisorDriver } from './drivers/driver.js';
 
 export interface ConsoleServicesOptions {
   readonly driver: HypervisorDriver;
-  /** EMULATOR_CONSOLE_LOG. */
+  /** The value of EMULATOR_CONSOLE_LOG. */
   readonly isLogged: boolean;
   readonly stateDir: string;
-  /** Two services that share a folder have logs of their own. */
+  /** Distinguishes the logs of services that share a folder. */
   readonly serviceUuid: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
 }
 
 export interface ConsoleServices {
-  /** Null: the hypervisor has no consoles. */
+  /** Null if the hypervisor has no consoles. */
   readonly hub: ConsoleHub | null;
-  /** Null: nothing is recorded. */
+  /** Null if nothing is recorded. */
   readonly logs: ConsoleLogs | null;
-  /** Begins to record; after the driver has been started. */
+  /** Starts recording. Call it after the driver has started. */
   start(): void;
-  /** Gives the consoles back, and resolves when the logs are on the disk. */
+  /** Releases the consoles, and resolves when the logs are on the disk. */
   close(): Promise<void>;
 }
 
-/** Connects to nothing yet. */
+/** Opens the services without connecting to a console. */
 export function openConsoleServices(options: ConsoleServicesOptions): ConsoleServices {
   const { driver, isLogged, stateDir, serviceUuid, log } = options;
   const { console: control } = driver;

@@ -1,4 +1,4 @@
-/** Everything that stands on the event bus, put together: what is published, the logs, and who is subscribed. */
+/** Opens all services that use the event bus: publishers, logs and subscriptions. */
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from './auth/access.js';
@@ -26,17 +26,17 @@ import type { ReportSource } from './telemetry/report.js';
 export interface EventServicesOptions<Services> {
   readonly bus: EventBus;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
-  /** Its refused log-ins are events. */
+  /** Its rejected logins are events. */
   readonly access: Pick<Access, 'onRefusedLogin'>;
   readonly tasks: Pick<TaskStore, 'onChange'>;
-  /** Where metric reports come from; undefined: there are none. */
+  /** The source of metric reports; undefined without telemetry. */
   readonly reports: ReportSource | undefined;
-  /** What is served. */
+  /** The resources of the service. */
   readonly resources: readonly Resource<Services>[];
   readonly stateDir: string;
-  /** Two services that share a folder have subscriptions and logs of their own. */
+  /** Distinguishes the subscriptions and logs of services that share a folder. */
   readonly serviceUuid: string;
-  /** How the names of listeners are looked up. Default: as the host does. */
+  /** Resolves the host names of listeners. Default: the host's resolver. */
   readonly lookup?: NameLookup;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
@@ -44,26 +44,29 @@ export interface EventServicesOptions<Services> {
 export interface EventServices {
   readonly subscriptions: Subscriptions;
   readonly logs: EventLogs;
-  /** Types of the resources that are served. */
+  /** The types of all resources. */
   readonly resourceTypes: readonly string[];
-  /** Closes the streams, stops sending, and resolves when the logs are on the disk. */
+  /** Closes the streams, stops all deliveries, and resolves when the logs are on the disk. */
   close(): Promise<void>;
 }
 
-/** Events that are kept for a stream that comes back. */
+/** Events that are stored for a stream that reconnects. */
 const KEPT_FOR_REPLAY = 1_000;
-/** Listeners and streams in all. */
+/** The most listeners and streams in total. */
 const MOST_SUBSCRIPTIONS = 200;
-/** Events that wait for one of them: what a stream that comes back has missed, and as many more. */
+/**
+ * The most waiting events of a subscriber: the stored events that a reconnecting stream missed, and
+ * as many new ones.
+ */
 const BACKLOG = 2 * KEPT_FOR_REPLAY;
-/** Entries of a log. */
+/** The most entries of a log. */
 const LOG_RECORDS = 1_000;
-/** Below what proxies wait before they close a silent connection, 60 s with most. */
+/** Shorter than the idle timeout of most proxies, 60 s. */
 const KEEP_ALIVE_MS = 15_000;
 
 /**
- * Begins to listen to the driver, the tasks and the bus.
- * @throws {StateFileError} where the subscriptions can not be read.
+ * Opens the services, which listen to the driver, the tasks and the bus.
+ * @throws {StateFileError} if the subscriptions are unreadable.
  */
 export function openEventServices<Services>(options: EventServicesOptions<Services>): EventServices {
   const { bus, driver, access, tasks, reports, resources, stateDir, serviceUuid, log } = options;

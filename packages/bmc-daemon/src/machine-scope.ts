@@ -1,7 +1,8 @@
 /**
- * The service as the management controller of one machine: what a request sees that comes by the machine's own name or address.
- * Machines, and what is about them (tasks, events, subscriptions, entries of logs), are that machine's alone; accounts, sessions and
- * settings are the one service's. It is a view and no wall: the same account sees everything by the host's own name.
+ * Restricts requests that come by a machine's own name or address to this machine, so that the
+ * service looks like the machine's own BMC. Only this machine, with its tasks, events,
+ * subscriptions and log entries, is visible; accounts, sessions and settings are shared. This is a
+ * view, not a security boundary: the same account sees everything by the host's name.
  */
 import type { IncomingMessage } from 'node:http';
 import { allowSystems } from './drivers/allowed-systems.js';
@@ -14,12 +15,15 @@ import type { TaskRecord, TaskStore } from './redfish/task-store.js';
 import type { Services } from './resources/index.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 
-/** @param services what a request sees that comes by the host's name. */
+/**
+ * Creates the scoping.
+ * @param services the services for requests by the host's name.
+ */
 export function machineScoping(
   services: Services,
   scopeOf: (request: IncomingMessage) => string | null,
 ): Scoping<Services> {
-  // Small, and at most one for each machine that ever had a name or an address of its own.
+  // The map is small: at most one entry per machine that ever had its own name or address.
   const known = new Map<string, Services>();
   return {
     scopeOf,
@@ -36,7 +40,7 @@ function servicesOfMachine(services: Services, uuid: string): Services {
   return {
     ...services,
     driver: allowSystems(driver, [uuid]),
-    // Clients tell services apart by it: each machine's is one.
+    // Clients distinguish services by the UUID, so each machine has its own.
     serviceUuid: uuid,
     operations: {
       tasks: tasksOf(operations.tasks, uuid),
@@ -55,7 +59,7 @@ function servicesOfMachine(services: Services, uuid: string): Services {
   };
 }
 
-/** Whether a URI is another machine's; what is nobody's is everybody's. */
+/** Whether a URI belongs to another machine. URIs without an owner are visible to everyone. */
 function isOthers(uri: string, uuid: string): boolean {
   const system = systemOf(uri);
   return system !== null && system !== uuid;
@@ -82,7 +86,10 @@ function logOf(log: EventLog, uuid: string): EventLog {
   return { ...log, read: async () => shown(await log.read()) };
 }
 
-/** The driver knows which machines there are; what is kept for the time that it does not answer knows them all. */
+/**
+ * Restricts `kept` to the machine. It returns stored reports of any machine while the driver does
+ * not answer; everything else asks the driver, which is restricted already.
+ */
 function reportsOf(telemetry: Telemetry, uuid: string): Telemetry {
   return {
     ...telemetry,
@@ -93,7 +100,10 @@ function reportsOf(telemetry: Telemetry, uuid: string): Telemetry {
   };
 }
 
-/** Whoever subscribes at one machine's controller is told of that machine, and finds there what was subscribed there. */
+/**
+ * A client that subscribes at a machine's controller receives events of this machine, and sees the
+ * subscriptions made there.
+ */
 function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscriptions {
   const isShown = (one: Subscription): boolean => (one.kind === 'push' ? one.record.machine : one.machine) === uuid;
   const shown = filtered<Subscription>(isShown);
@@ -112,7 +122,10 @@ function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscripti
   };
 }
 
-/** The same list again gives the same answer object, which is what says that nothing changed. */
+/**
+ * Returns the same result for the same list, because an identical object means that nothing
+ * changed.
+ */
 function filtered<Item>(isShown: (item: Item) => boolean): (list: readonly Item[]) => readonly Item[] {
   let all: readonly Item[] = [];
   let shown: readonly Item[] = [];

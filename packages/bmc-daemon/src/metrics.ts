@@ -1,18 +1,25 @@
-/** What Prometheus reads: requests by method, route and status, how long they took, and whether the host answers. */
+/**
+ * Metrics for Prometheus: requests by method, route and status, their duration, and whether the
+ * host answers.
+ */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
-  /** A request has come in. @returns what to call when it is answered; `route` is a template, never a path, of which there is no end. */
+  /**
+   * Counts a request.
+   * @returns a function to call with the answer; `route` is a template, because the number of paths
+   *   is unbounded.
+   */
   requestStarted(method: string): (route: string, status: number, seconds: number) => void;
-  /** The text that Prometheus reads, and its content type. */
+  /** Returns the metrics as text, with its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Forgets everything; for an app that is closed. */
+  /** Removes all metrics, when the app closes. */
   clear(): void;
 }
 
 /**
- * Makes the metrics of one app.
- * @param ping rejects while the hypervisor does not answer; asked at each reading.
+ * Creates the metrics of one app.
+ * @param ping rejects while the hypervisor does not answer; called for each scrape.
  */
 export function createMetrics(ping: () => Promise<void>): Metrics {
   const register = new Registry();
@@ -27,7 +34,8 @@ export function createMetrics(ping: () => Promise<void>): Metrics {
     name: 'bmc_http_request_duration_seconds',
     help: 'Time from the head of a request to its answer.',
     labelNames: ['method', 'route'],
-    // A read takes about a millisecond, a shutdown some seconds, a slow insert is cut off at eight.
+    // A read takes about a millisecond and a shutdown some seconds; a slow insert becomes a task
+    // after eight seconds.
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [register],
   });

@@ -1,11 +1,11 @@
 /**
- * How this service finds the addresses of the names that it connects to (image servers, listeners to events): as its host does, or,
- * where a client has given name servers of its own, by asking those.
+ * Resolves the host names that the service connects to (image servers, event listeners): with the
+ * host's resolver, or with the name servers that a client has set.
  */
 import { lookup as askHost, Resolver, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
 
-/** All addresses of a name, as `dns.lookup` gives them. */
+/** Returns all addresses of a name, in the form of `dns.lookup`. */
 export type NameLookup = (
   name: string,
   options: LookupOptions & { readonly all: true },
@@ -14,15 +14,19 @@ export type NameLookup = (
 
 export interface NameServers {
   readonly lookup: NameLookup;
-  /** From now on. @param servers addresses, with `:port` or `[…]:port` where it is not 53; empty: the host's own way. */
+  /**
+   * Sets the name servers.
+   * @param servers addresses, with `:port` or `[…]:port` if it is not 53; empty: the host's
+   *   resolver.
+   */
   readonly use: (servers: readonly string[]) => void;
 }
 
-/** For one answer of one server; there are two tries. */
+/** The timeout for one answer of one server; there are two tries. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/** Asks as the host does until {@link NameServers.use} says otherwise. */
+/** Creates a resolver that uses the host's resolver until {@link NameServers.use} sets servers. */
 export function createNameServers(): NameServers {
   let resolver: Resolver | undefined;
   return {
@@ -35,7 +39,7 @@ export function createNameServers(): NameServers {
         resolver = undefined;
         return;
       }
-      // A resolver of its own for each list: what is being asked goes on with the old one.
+      // A new resolver for each list, so that queries in progress finish with the old one.
       resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
       resolver.setServers(servers);
     },
@@ -44,13 +48,19 @@ export function createNameServers(): NameServers {
 
 type Family = 4 | 6;
 
-/** IPv4 first, as on most hosts of labs it alone works; Node tries the others soon after. */
+/**
+ * Returns the address families to query: IPv4 first, because it often is the only family that works
+ * in a lab; Node soon tries the others.
+ */
 function familiesOf({ family = 0 }: LookupOptions): readonly Family[] {
   if (family === 4 || family === 'IPv4') return [4];
   return family === 6 || family === 'IPv6' ? [6] : [4, 6];
 }
 
-/** The host's own table of names is not looked at: whoever names servers wants their answers. */
+/**
+ * Resolves a name with the given servers. Ignores the host's own table of names, because the client
+ * wants the answers of its servers.
+ */
 function askServers(
   resolver: Resolver,
   name: string,
@@ -74,7 +84,7 @@ function askServers(
   let failure: NodeJS.ErrnoException | undefined;
   for (const one of families) {
     const done = (error: NodeJS.ErrnoException | null, addresses: readonly string[]): void => {
-      // That a name has no address of one family is no failure of the other.
+      // A name may lack addresses of one family.
       if (error === null) found.push(...addresses.map((address) => ({ address, family: one })));
       else if (failure === undefined || isAbsence(failure)) failure = error;
       waiting -= 1;
@@ -87,7 +97,7 @@ function askServers(
   }
 }
 
-/** RFC 6761 §6.3: never asked of a server. */
+/** Whether the name is a localhost name, which must never be sent to a server (RFC 6761 §6.3). */
 function isLocalhost(name: string): boolean {
   return /^(.+\.)?localhost\.?$/i.test(name);
 }
@@ -100,7 +110,10 @@ function isAbsence({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ENODATA' || code === 'ENOTFOUND';
 }
 
-/** With the codes of getaddrinfo, which whoever connects knows: no such name, or nobody there to say. */
+/**
+ * Returns an error with the code of getaddrinfo, which HTTP clients expect: unknown name, or no
+ * answer.
+ */
 function unresolved(name: string, cause: NodeJS.ErrnoException | undefined): NodeJS.ErrnoException {
   const code = cause === undefined || isAbsence(cause) ? 'ENOTFOUND' : 'EAI_AGAIN';
   const error: NodeJS.ErrnoException = new Error(`looking up ${name}: ${code}`, { cause });

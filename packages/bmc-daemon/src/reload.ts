@@ -1,11 +1,11 @@
-/** Reading the configuration again while the service runs: one way for SIGHUP and for Manager.Reset. */
+/** Reloads the configuration while the service runs, for SIGHUP and for Manager.Reset. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '@rackless/daemon/log.js';
 import { loadTls, type TlsFiles, type TlsOptions } from '@rackless/daemon/tls.js';
 import { reloadableKeys } from './config/reloadable.js';
 import { settingKeys, settingsTable, type SettingKey, type Settings } from './config/settings.js';
 
-/** A configuration as it is now. Its settings are not to be used where there are faults. */
+/** The current configuration. Do not use its settings if it has faults. */
 export interface Reread {
   readonly settings: Settings;
   readonly faults: readonly string[];
@@ -13,15 +13,18 @@ export interface Reread {
 }
 
 export interface ReloadOptions {
-  /** The settings that hold: those that can change are changed in this very object. */
+  /** The active settings; a reload changes this object. */
   readonly live: Settings;
-  /** Undefined: there is nothing to read, only the certificate's files. */
+  /** Undefined: there is no configuration, only the certificate's files. */
   readonly reread: (() => Reread) | undefined;
   readonly setTls: (tls: TlsOptions) => void;
   readonly log: Log;
 }
 
-/** Takes what can be taken, and says in the log what was, what waits for a restart, and what was wrong. Never throws. */
+/**
+ * Applies the settings that can change, and logs which changed, which need a restart, and which are
+ * wrong. Never throws.
+ */
 export function reloadSettings({ live, reread, setTls, log }: ReloadOptions): void {
   const next = readAgain(reread, log);
   if (next !== undefined) takeOver(live, next, log);
@@ -35,7 +38,7 @@ export function reloadSettings({ live, reread, setTls, log }: ReloadOptions): vo
   }
 }
 
-/** Both files; undefined: plain HTTP. */
+/** Returns both files; undefined for plain HTTP. */
 export function tlsFilesOf({ sslCert, sslKey }: Pick<Settings, 'sslCert' | 'sslKey'>): TlsFiles | undefined {
   return sslCert === null || sslKey === null ? undefined : { sslCert, sslKey };
 }
@@ -56,7 +59,7 @@ function readAgain(reread: ReloadOptions['reread'], log: Log): Settings | undefi
 
 function takeOver(live: Settings, next: Settings, log: Log): void {
   const changed = settingKeys.filter((key) => !isDeepStrictEqual(live[key], next[key]));
-  // From HTTP to HTTPS, or back, is another listener.
+  // A change between HTTP and HTTPS needs another listener.
   const sameScheme = (tlsFilesOf(live) === undefined) === (tlsFilesOf(next) === undefined);
   const taken = changed.filter(
     (key) => reloadableKeys.some((known) => known === key) && (sameScheme || (key !== 'sslCert' && key !== 'sslKey')),

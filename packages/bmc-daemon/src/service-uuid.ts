@@ -1,6 +1,7 @@
 /**
- * The UUID of the service root: the same after every restart, another on every host and for every service of a host. It is made
- * from the machine's id, so nothing has to be kept; where a machine has none (a container), it is kept in the state folder.
+ * Returns the UUID of the service root. It is the same after every restart, and different for every
+ * host and every service of a host. It is derived from the machine id. A host without a machine id
+ * (a container) stores it in the state folder.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -9,7 +10,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
 
 export interface ServiceUuidOptions {
-  /** What tells the services of one host apart: `qemu:///system 8000`. */
+  /** Distinguishes the services of one host: `qemu:///system 8000`. */
   readonly service: string;
   readonly stateDir: string;
   readonly log: Pick<Log, 'warn' | 'error'>;
@@ -23,16 +24,16 @@ function readTrimmed(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
-    // Whether it is missing or unreadable: there is no id to be had from it, and the caller has another way.
+    // Missing or unreadable: the caller stores a UUID instead.
     return '';
   }
 }
 
-/** A canonical UUID. */
+/** Returns the canonical UUID of the service. */
 export function serviceUuid(options: ServiceUuidOptions): string {
   const { service, stateDir, log, machineIdFile = '/etc/machine-id' } = options;
   const machineId = readTrimmed(machineIdFile);
-  // machine-id(5): it must not leave the host as it is, only hashed.
+  // machine-id(5): the id must not leave the host unhashed.
   if (/^[0-9a-f]{32}$/.test(machineId))
     return toUuid(createHmac('sha256', machineId).update(`bmc-daemon ${service}`).digest());
 
@@ -54,7 +55,7 @@ export function serviceUuid(options: ServiceUuidOptions): string {
   return made;
 }
 
-/** RFC 9562 §5.8: a version 8 UUID is made of whatever its maker likes. */
+/** RFC 9562 §5.8: a version 8 UUID may have any content. */
 function toUuid(digest: Buffer): string {
   const hex = digest.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-b${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,6 +1,6 @@
 /**
- * What belongs to the service and to no machine (accounts' roles, subscriptions), kept as JSON in EMULATOR_STATE_DIR. It is read
- * once; what is kept is replaced as a whole, in memory and on the disk, one change after the other.
+ * Stores the service's own data (roles, subscriptions) as JSON in EMULATOR_STATE_DIR. A file is
+ * read once. Each change replaces the whole state, in memory and on the disk, one after another.
  */
 import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -16,38 +16,43 @@ export class StateFileError extends StorageError {
 }
 
 export interface StateFile<State> {
-  /** Path of the file, for messages. */
+  /** The file's path, for messages. */
   readonly path: string;
-  /** What is kept. Another object after each change; never to be mutated. */
+  /** The current state. A change replaces the object; never mutate it. */
   readonly state: State;
   /**
-   * Replaces what is kept by what `change` makes of it. On the disk when it returns (a few milliseconds: not for what changes
-   * many times a second); the same object as before is not written.
-   * @throws {StateFileError} where it can not be written; then what was kept still is.
+   * Replaces the state by the result of `change`, and writes it before returning. A write takes a
+   * few milliseconds, so do not use it for frequent changes. Nothing is written if `change` returns
+   * the same object.
+   * @throws {StateFileError} if the file cannot be written; the state stays unchanged.
    */
   update(change: (state: State) => State): void;
 }
 
 export interface StateFileOptions<State> {
-  /** EMULATOR_STATE_DIR; made, for its owner alone, by the first change. */
+  /** EMULATOR_STATE_DIR; the first change creates it, for its owner only. */
   readonly folder: string;
   /** `accounts`: the file is `accounts.json`. */
   readonly name: string;
-  /** What the file has to hold. Unknown properties of a `z.object` are dropped, so a newer daemon's file can be read. */
+  /**
+   * The schema of the file. Unknown properties of a `z.object` are dropped, so the daemon can read
+   * a newer daemon's file.
+   */
   readonly schema: z.ZodType<State>;
-  /** Where there is no file yet. */
+  /** The state without a file. */
   readonly initial: State;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /**
-   * What happens to a damaged file (not UTF-8, not JSON, not of the schema): `setAside` renames it to `<name>.json.broken`, logs an
-   * error and begins anew; `refuse` throws. Refuse if beginning anew would open a door.
+   * What to do with a damaged file (not UTF-8, not JSON, or against the schema): `setAside` renames
+   * it to `<name>.json.broken`, logs an error and starts with the initial state; `refuse` throws.
+   * Use `refuse` if the initial state would weaken security.
    */
   readonly broken: 'setAside' | 'refuse';
 }
 
 /**
- * Opens a state file, and removes what a killed process left beside it.
- * @throws {StateFileError} if the file exists and cannot be read, or is damaged and that is to be refused.
+ * Opens a state file, and removes leftovers of a killed process.
+ * @throws {StateFileError} if the file is unreadable, or is damaged and `broken` is `refuse`.
  */
 export function openStateFile<State>(options: StateFileOptions<State>): StateFile<State> {
   const { folder, name, initial, log } = options;

@@ -1,4 +1,7 @@
-/** The certificate of the service's own HTTPS, put together: what the listener shows, the files that it stands in, and what is requested. */
+/**
+ * Opens the certificate of the service's own HTTPS: the listener's context, the files and the
+ * signing requests.
+ */
 import type { Log } from '@rackless/daemon/log.js';
 import { removeLeftovers } from '@rackless/daemon/replace-file.js';
 import type { TlsOptions } from '@rackless/daemon/tls.js';
@@ -13,21 +16,21 @@ import { tlsFilesOf } from './reload.js';
 import { openStateFile } from './state-file.js';
 
 export interface TlsCertificateOptions {
-  /** What was read at the start; undefined: plain HTTP. */
+  /** The certificate at the start; undefined for plain HTTP. */
   readonly tls: TlsOptions | undefined;
-  /** Those that hold: a reload may name other files. */
+  /** The active settings; a reload may name other files. */
   readonly settings: Pick<Settings, 'sslCert' | 'sslKey'>;
   readonly setTls: (tls: TlsOptions) => void;
   readonly stateDir: string;
-  /** Two services that share a folder have requests of their own. */
+  /** Distinguishes the signing requests of services that share a folder. */
   readonly serviceUuid: string;
   readonly now: () => Date;
   readonly log: Log;
 }
 
 /**
- * Null with plain HTTP.
- * @throws {StateFileError} where the keys of requests can not be read.
+ * Opens the certificate; returns null for plain HTTP.
+ * @throws {StateFileError} if the keys of signing requests are unreadable.
  */
 export function openTlsCertificate(options: TlsCertificateOptions): ServerCertificate | null {
   const { tls, settings, setTls, stateDir, serviceUuid, now, log } = options;

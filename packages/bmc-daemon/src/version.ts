@@ -1,14 +1,14 @@
-/** What we are called, on the wire and for people. */
+/** The names and versions of the product. */
 import { readVersion } from '@rackless/daemon/version.js';
 
-/** Version of the package, `0.1.0`. */
+/** The package version: `0.1.0`. */
 export const version = readVersion(new URL('../package.json', import.meta.url));
 
-/** Manufacturer and vendor where the machine's own definition names none. */
+/** The manufacturer, if the machine's definition names none. */
 export const vendor = 'Rackless';
 
 /** `Rackless bmc-daemon`. */
 export const product = `${vendor} bmc-daemon`;
 
-/** The version of the Redfish protocol (DSP0266) that is spoken. */
+/** The version of the Redfish protocol (DSP0266) that the service implements. */
 export const redfishVersion = '1.20.0';

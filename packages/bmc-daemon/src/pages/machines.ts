@@ -1,8 +1,8 @@
-/** The page for people: which machines are here, and how they are. Plain HTML; it works without scripts and without pictures. */
+/** Renders the HTML page with the machines and their state. It works without scripts and images. */
 import { Html, html } from '@rackless/daemon/html.js';
 import type { BootSnapshot, SystemSnapshot } from '../drivers/driver.js';
 
-/** A machine as it was read just now; `system` is null for one that would not tell. */
+/** A machine and its current state; `system` is null if it could not be read. */
 export interface MachineRow {
   readonly uuid: string;
   readonly name: string;
@@ -16,7 +16,7 @@ export interface MachinesPage {
   readonly machines: readonly MachineRow[];
 }
 
-/** The page. Machines are shown in the order given. */
+/** Renders the page. Keeps the order of the machines. */
 export function renderMachines({ hypervisor, version, machines }: MachinesPage): string {
   const on = machines.filter(({ system }) => system !== null && system.state !== 'shutoff').length;
   return page(
@@ -36,7 +36,7 @@ export function renderMachines({ hypervisor, version, machines }: MachinesPage):
   );
 }
 
-/** What stands there instead while the host does not answer. `reason` is written for people. */
+/** Renders the page while the host does not answer. `reason` is written for people. */
 export function renderUnavailable({
   hypervisor,
   reason,
@@ -108,7 +108,7 @@ function power({ state }: SystemSnapshot): Html {
   return html`<span class="power other">${state}</span>`;
 }
 
-/** Exact where it is round, one digit where it is not. */
+/** Formats a size: exact for round values, otherwise with one digit. */
 function memory(memoryKiB: number): string {
   const mib = memoryKiB / 1024;
   return mib >= 1024 ? `${Number((mib / 1024).toFixed(1))} GiB` : `${Number(mib.toFixed(1))} MiB`;

@@ -1,4 +1,7 @@
-/** What Express serves: the page of the machines, health and metrics. Everything below /redfish goes another way (app.ts). */
+/**
+ * Routes for Express: the page of the machines, health and metrics. Everything below /redfish uses
+ * the pipeline (app.ts).
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
@@ -13,20 +16,20 @@ import { refuse, type RedfishError } from '../redfish/errors.js';
 import type { Outcome } from '../redfish/pipeline.js';
 import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
 
-/** What the pages ask of a hypervisor. */
+/** The driver methods that the pages use. */
 export type PagesDriver = Pick<HypervisorDriver, 'name' | 'ping' | 'listSystems' | 'getSystem'>;
 
 export interface PagesOptions {
   readonly driver: PagesDriver;
-  /** The machines that a request sees. */
+  /** Returns the machines that a request may see. */
   readonly driverFor: (request: IncomingMessage) => PagesDriver;
   readonly metrics: Pick<Metrics, 'expose'>;
   readonly authenticate: Authenticate;
-  /** Of the daemon, for the page's foot. */
+  /** The daemon's version, for the page's footer. */
   readonly version: string;
 }
 
-/** What is noted of a request on its way, for the log. */
+/** The data of a request for the log. */
 interface Notes {
   route: string;
   user: string | null;
@@ -37,7 +40,7 @@ type Reply = Response<unknown, Record<string, unknown> & Notes>;
 
 const allow = 'GET, HEAD';
 
-/** How many machines are read at a time: a page must not crowd out the Redfish clients of a host. */
+/** How many machines are read in parallel, so that a page leaves room for Redfish clients. */
 const readsAtOnce = 8;
 
 /** Like the Redfish pipeline: answers one request, resolves when the answer has gone out, never rejects. */
@@ -82,7 +85,7 @@ export function createPages(
       fail(toRedfishError(error, { path: request.path }), response);
       return;
     }
-    // Nothing can be said any more once an answer is under way.
+    // An answer in progress cannot be replaced.
     response.locals.error = error;
     response.destroy();
   });
@@ -133,9 +136,10 @@ async function machinesPage(driver: PagesDriver, version: string, response: Repl
 }
 
 /**
- * All machines by name. One that can not be read is shown all the same; the list itself has to be there. A host that does not
- * tell of any of those that are read together hangs: the others are not asked for, as each would cost a time-out.
- * @throws {DriverError} unavailable where it hung from the first on.
+ * Reads all machines, by name. A machine that cannot be read is listed without its state; a failed
+ * list is an error. If all machines of a parallel batch time out, the others are not read, because
+ * each would cost another timeout.
+ * @throws {DriverError} unavailable if the first batch times out.
  */
 async function readMachines(driver: PagesDriver): Promise<readonly MachineRow[]> {
   const refs = [...(await driver.listSystems())].sort((a, b) => a.name.localeCompare(b.name));
@@ -164,7 +168,10 @@ async function readMachine(
   }
 }
 
-/** Makes the handler of `/healthz`. A probe asks every few seconds, so the log has each reason once until the host answers again. */
+/**
+ * Returns the handler of `/healthz`. Probes are frequent, so it logs each reason once until the
+ * host answers again.
+ */
 function createHealth(driver: PagesDriver): (response: Reply) => Promise<void> {
   let logged: string | null = null;
   return async (response) => {

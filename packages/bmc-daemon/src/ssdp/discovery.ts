@@ -1,4 +1,7 @@
-/** Whether and how the service lets itself be found: what clients set over Redfish, kept over restarts, and the socket that follows it. */
+/**
+ * Manages discovery by SSDP: the settings that clients change over Redfish, which survive restarts,
+ * and the socket that follows them.
+ */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import { openStateFile } from '../state-file.js';
@@ -6,16 +9,19 @@ import { product, redfishVersion, version } from '../version.js';
 import { SSDP_GROUP, SSDP_PORT } from './message.js';
 import { openResponder, type Responder } from './responder.js';
 
-/** What can be set. */
+/** The settings of discovery. */
 export interface DiscoverySettings {
   readonly enabled: boolean;
-  /** Hops of notifications, 1 to 255. */
+  /** The TTL of notifications, 1 to 255. */
   readonly notifyTtl: number;
-  /** Between two notifications, to 86,400; 0: none are sent, and searches are answered all the same. */
+  /**
+   * The interval of notifications in seconds, at most 86,400; 0: no notifications, but searches are
+   * still answered.
+   */
   readonly notifyIntervalSeconds: number;
 }
 
-/** The change was not made; the message says why. */
+/** The error for a rejected change; the message gives the reason. */
 export class DiscoveryError extends Error {
   override readonly name = 'DiscoveryError';
 }
@@ -23,21 +29,27 @@ export class DiscoveryError extends Error {
 export interface Discovery {
   /** UDP port. */
   readonly port: number;
-  /** As they are: `enabled` only where the port is listened at. The same object until something changes. */
+  /**
+   * The active settings: `enabled` only if the socket is open. The same object until something
+   * changes.
+   */
   readonly settings: DiscoverySettings;
-  /** Sets what is given. @throws {DiscoveryError}, {StateFileError}; then everything is as it was. */
+  /**
+   * Changes settings.
+   * @throws {DiscoveryError}, {StateFileError}; nothing changes then.
+   */
   change(change: Partial<DiscoverySettings>): Promise<void>;
-  /** Begins, where that is wanted. What stands in its way is a warning in the log. */
+  /** Starts discovery if it is enabled. Logs a warning if it fails. */
   start(service: DiscoveredService): Promise<void>;
-  /** Says good-bye. */
+  /** Sends the byebye messages and closes the socket. */
   close(): Promise<void>;
 }
 
-/** Where the service is found. */
+/** The addresses of the service. */
 export interface DiscoveredService {
-  /** URLs that the service listens at. */
+  /** The service's URLs. */
   readonly addresses: readonly string[];
-  /** Whether these are all addresses of the machine. */
+  /** Whether the service listens at all addresses of the host. */
   readonly everywhere: boolean;
 }
 
@@ -49,7 +61,7 @@ const stateSchema = z.object({
   notifyIntervalSeconds: z.int().min(0).max(86_400),
 });
 
-/** DMTF's recommended values. */
+/** The values that DMTF recommends. */
 const NOTIFY_TTL = 2;
 const NOTIFY_INTERVAL_S = 600;
 
@@ -59,7 +71,7 @@ export interface DiscoveryOptions {
   readonly stateDir: string;
   readonly serviceUuid: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Another group and port than SSDP's. */
+  /** Another multicast group and port, for tests. */
   readonly group?: string;
   readonly port?: number;
   /** When answers are sent, as in {@link openResponder}. */
@@ -67,8 +79,8 @@ export interface DiscoveryOptions {
 }
 
 /**
- * Nothing is sent or heard before it is started.
- * @throws {StateFileError} where what was set can not be read.
+ * Creates discovery. It opens no socket before `start`.
+ * @throws {StateFileError} if the stored settings are unreadable.
  */
 export function openDiscovery(options: DiscoveryOptions): Discovery {
   const { configured, stateDir, serviceUuid, log, group = SSDP_GROUP, port = SSDP_PORT } = options;
@@ -100,7 +112,7 @@ export function openDiscovery(options: DiscoveryOptions): Discovery {
   let service: DiscoveredService | undefined;
   let shown = settingsOf(wanted, false);
 
-  /** Has the socket follow what is wanted. */
+  /** Opens or closes the socket to match the settings. */
   const apply = async (): Promise<void> => {
     await responder?.close();
     responder = undefined;
@@ -145,7 +157,7 @@ export function openDiscovery(options: DiscoveryOptions): Discovery {
   };
 
   let turn: Promise<void> = Promise.resolve();
-  /** One after the other. */
+  /** Serializes all changes. */
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const done = turn.then(work);
     turn = done.catch(() => undefined);

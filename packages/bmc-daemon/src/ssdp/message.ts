@@ -1,11 +1,11 @@
 /**
- * The messages of SSDP as Redfish uses it (DSP0266, discovery; UPnP Device Architecture 1.1 §1): what a search asks for, and what is
- * said to it and to everybody. Nothing here sends anything.
+ * Parses and builds the SSDP messages of Redfish (DSP0266, discovery; UPnP Device Architecture 1.1
+ * §1). Sends nothing.
  */
 
-/** Multicast group that searches are sent to, and notifications. */
+/** The multicast group for searches and notifications. */
 export const SSDP_GROUP = '239.255.255.250';
-/** UDP port of both. */
+/** The UDP port for both. */
 export const SSDP_PORT = 1900;
 
 /** What is searched for, with the version of the protocol behind it: major, and minor where it is the service's own. */
@@ -13,12 +13,12 @@ const REDFISH = 'urn:dmtf-org:service:redfish-rest:1';
 const EVERYTHING = 'ssdp:all';
 const ROOT_DEVICE = 'upnp:rootdevice';
 
-/** Searches are shorter; what is longer is none. */
+/** Longer packets are not searches. */
 const LONGEST = 2_048;
-/** UPnP §1.3.2: more than five seconds are as good as five. */
+/** UPnP §1.3.2: more than five seconds count as five. */
 const LONGEST_WAIT_S = 5;
 
-/** The service, as its messages tell of it. */
+/** The service's data in SSDP messages. */
 export interface Announced {
   /** UUID of the service root. */
   readonly uuid: string;
@@ -29,13 +29,13 @@ export interface Announced {
 }
 
 export interface Search {
-  /** What the answer says was found. */
+  /** The search target of the answer. */
   readonly target: string;
-  /** The answer comes within so long, at a moment that is left to chance, so that not all answers come at once. */
+  /** The answer is sent at a random moment within this time, so that answers do not collide. */
   readonly withinMs: number;
 }
 
-/** What a packet searches for; undefined where it is no search, or for nothing that there is here. */
+/** Parses a search; returns undefined for any other packet, or a search for something else. */
 export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>): Search | undefined {
   if (packet.length > LONGEST) return undefined;
   const [first = '', ...lines] = packet.toString('latin1').split('\r\n');
@@ -47,14 +47,14 @@ export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>):
     }),
   );
   if (headers.get('man') !== '"ssdp:discover"') return undefined;
-  // UPnP §1.3.2: a search without it is to be ignored.
+  // UPnP §1.3.2: ignore a search without it.
   const wait = Number(headers.get('mx') ?? NaN);
   if (!Number.isInteger(wait) || wait < 1) return undefined;
   const target = foundBy(headers.get('st') ?? '', minor);
   return target === undefined ? undefined : { target, withinMs: Math.min(wait, LONGEST_WAIT_S) * 1_000 };
 }
 
-/** One answer, whatever is asked for: everything that there is here is one service. */
+/** Returns the target of the single answer, because there is one service; undefined: no match. */
 function foundBy(target: string, minor: number): string | undefined {
   if (target === REDFISH || target === EVERYTHING) return REDFISH;
   if (target === ROOT_DEVICE) return target;
@@ -62,9 +62,9 @@ function foundBy(target: string, minor: number): string | undefined {
 }
 
 /**
- * The answer to a search.
- * @param location URL of the service root, at an address that can be reached by whoever searches.
- * @param maxAgeSeconds for how long it may be relied on.
+ * Builds the answer to a search.
+ * @param location the service root's URL, at an address that the client can reach.
+ * @param maxAgeSeconds how long the answer is valid.
  */
 export function searchAnswer(
   { uuid, product }: Announced,
@@ -83,7 +83,7 @@ export function searchAnswer(
   );
 }
 
-/** What is said to everybody: that the service is there, at this URL. */
+/** Builds the notification that the service is available at this URL. */
 export function aliveMessage({ uuid, product }: Announced, location: string, maxAgeSeconds: number): string {
   return lines(
     'NOTIFY * HTTP/1.1',
@@ -97,7 +97,7 @@ export function aliveMessage({ uuid, product }: Announced, location: string, max
   );
 }
 
-/** What is said to everybody: that the service goes. */
+/** Builds the notification that the service stops. */
 export function byebyeMessage({ uuid }: Announced): string {
   return lines(
     'NOTIFY * HTTP/1.1',

@@ -1,6 +1,5 @@
 /**
- * The socket of SSDP: it hears what is sent to the multicast group, answers searches, and tells everybody that the service is there.
- * IPv4 only.
+ * The SSDP socket: receives multicast searches, answers them and sends notifications. IPv4 only.
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
@@ -8,53 +7,56 @@ import type { Log } from '@rackless/daemon/log.js';
 import { aliveMessage, byebyeMessage, readSearch, searchAnswer, type Announced, type Search } from './message.js';
 
 export interface ResponderOptions extends Announced {
-  /** URLs that the service listens at, `https://192.0.2.1:8000`. */
+  /** The service's URLs, `https://192.0.2.1:8000`. */
   readonly addresses: readonly string[];
-  /** It listens at every address of the machine, also at those that the machine gets later. */
+  /** Whether the service listens at every address of the host, including later ones. */
   readonly everywhere: boolean;
-  /** Multicast group and port. */
+  /** The multicast group and port. */
   readonly group: string;
   readonly port: number;
-  /** Hops of notifications. */
+  /** The TTL of notifications. */
   readonly ttl: number;
-  /** Between two notifications; 0: none are sent. */
+  /** The interval of notifications; 0: none. */
   readonly notifyIntervalMs: number;
   readonly log: Pick<Log, 'warn'>;
-  /** 0 to 1, when in the time that a search leaves its answer is sent. Default: by chance. */
+  /** 0 to 1: when to answer within the allowed time. Default: random. */
   readonly random?: () => number;
-  /** The machine's interfaces. Default: those that Node finds. */
+  /** The host's interfaces. Default: those that Node reports. */
   readonly interfaces?: typeof networkInterfaces;
 }
 
 export interface Responder {
-  /** Says good-bye, where anything was said before, and lets go of the socket. */
+  /** Sends byebye messages if the service was announced, and closes the socket. */
   close(): Promise<void>;
 }
 
-/** DSP0266: at least. */
+/** The minimum of DSP0266. */
 const LEAST_MAX_AGE_S = 1_800;
-/** Answers that wait for their moment. Who asks when there are as many gets none, and asks again. */
+/** The most waiting answers. Further searches get no answer, and clients repeat them. */
 const MOST_WAITING = 64;
-/** Answers in one second, to all together: a host that is asked for in somebody else's name does not become a weapon. */
+/**
+ * The most answers per second in total, so that searches with a forged address cannot abuse the
+ * host for an attack.
+ */
 const MOST_ANSWERS_PER_SECOND = 20;
-/** Interfaces come and go with networks of machines; a new one is listened at within so long. */
+/** How often the interfaces are checked, because networks of machines come and go. */
 const REJOIN_MS = 30_000;
 
 /**
- * Binds the socket and says that the service is there.
- * @throws what node:dgram throws where the port can not be had.
+ * Opens the socket and announces the service.
+ * @throws the errors of node:dgram if the port is not available.
  */
 export async function openResponder(options: ResponderOptions): Promise<Responder> {
   const { group, port, ttl, notifyIntervalMs, log, random = Math.random } = options;
   const own = (): readonly (readonly string[])[] => ipv4OfInterfaces(options.interfaces ?? networkInterfaces);
   // Others at this host speak SSDP, too: each gets every packet of the group.
   const socket = createSocket({ type: 'udp4', reuseAddr: true });
-  // To the group's address and to no other: what is sent to this host alone, from anywhere in the world, is not heard at all.
+  // Binds to the group's address only, so that unicast packets from anywhere are not received.
   await bind(socket, port, group);
   // A packet that can not be sent is asked for again; the socket goes on.
   socket.on('error', (error) => log.warn('speaking SSDP', { error }));
   socket.setMulticastTTL(ttl);
-  // Clients may run at this very host.
+  // Clients may run on this host.
   socket.setMulticastLoopback(true);
   const maxAge = Math.max(LEAST_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
 
@@ -87,7 +89,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
   socket.on('message', (packet, sender) => {
     const search = readSearch(packet, options);
     if (search === undefined || sender.port === 0 || waiting.size >= MOST_WAITING) return;
-    // Clients ask twice or thrice, as packets get lost; one answer on its way is enough.
+    // Clients repeat searches because packets get lost; one pending answer is enough.
     const asker = `${sender.address} ${sender.port} ${search.target}`;
     if (askers.has(asker)) return;
     askers.add(asker);
@@ -158,7 +160,7 @@ function send(socket: Socket, text: string, port: number, address: string): Prom
   });
 }
 
-/** So many a second, with as many saved up at most. */
+/** Limits a rate: this many per second, with the same burst. */
 function createAllowance(perSecond: number): () => boolean {
   let left = perSecond;
   let at = performance.now();
@@ -172,7 +174,7 @@ function createAllowance(perSecond: number): () => boolean {
   };
 }
 
-/** IPv4 addresses of each interface that has one. */
+/** Returns the IPv4 addresses of each interface that has one. */
 function ipv4OfInterfaces(interfaces: typeof networkInterfaces): readonly (readonly string[])[] {
   try {
     return Object.values(interfaces())
