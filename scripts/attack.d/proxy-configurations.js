@@ -105,6 +105,9 @@ const longReads = () => {
     'a name of 8 MB': `${'k'.repeat(8_000_000)}: 1\n`,
     '30,000 lines without indentation in braces': `a: {\n${many(30_000, (index) => `k${index}: 1,\n`)}}\n`,
     'a million lines': `a:\n${'- x\n'.repeat(1_000_000)}`,
+    '7 million comments': '#\n'.repeat(7_000_000),
+    'the same name 50,000 times': 'a: 1\n'.repeat(50_000),
+    'a number of a million digits that is none': `a: !!float ${'1'.repeat(1_000_000)}x\n`,
   };
 };
 

@@ -15,6 +15,10 @@ const INCLUDE = 'include';
  * 10,000 models have about a million characters.
  */
 const MAX_LENGTH = 16_000_000;
+/** Maximum number of lines of one file. Empty lines and comments are not values, but take time, too. */
+const MAX_LINES = 1_000_000;
+const LF = 0x0a;
+const CR = 0x0d;
 
 /**
  * Reads a file and, recursively, the files that it includes.
@@ -34,6 +38,7 @@ export function readDocuments(file: string, directory: string, findings: Finding
     try {
       text = readTextFile(absolute);
       if (text.length > MAX_LENGTH) throw new Error('it has more than 16 million characters');
+      if (hasMoreLines(text, MAX_LINES)) throw new Error('it has more than a million lines');
     } catch (error) {
       const what = `the configuration ${asker === undefined ? '' : `${name} `}can not be read: ${fileReason(error)}`;
       if (asker === undefined) findings.faultAt({ file: name, line: 0 }, `${name}: ${what}`);
@@ -49,6 +54,16 @@ export function readDocuments(file: string, directory: string, findings: Finding
   };
   read(file, undefined);
   return roots;
+}
+
+function hasMoreLines(text: string, limit: number): boolean {
+  let ends = 0;
+  for (let at = 0; at < text.length && ends <= limit; at += 1) {
+    const code = text.charCodeAt(at);
+    // A CR before an LF belongs to the same line end.
+    if (code === LF || (code === CR && text.charCodeAt(at + 1) !== LF)) ends += 1;
+  }
+  return ends > limit;
 }
 
 function includesOf(root: YamlMapping, findings: Findings) {

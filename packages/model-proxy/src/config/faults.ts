@@ -38,7 +38,8 @@ interface Finding {
 
 /** Collects faults and warnings while the configuration is read to the end. */
 export class Findings {
-  readonly #faults: Finding[] = [];
+  /** By their texts: a file can have 100,000 faults. */
+  readonly #faults = new Map<string, Finding>();
   readonly #warnings: Finding[] = [];
   /** Absolute paths of all files that were read. */
   readonly watchedFiles = new Set<string>();
@@ -65,16 +66,16 @@ export class Findings {
   }
 
   #addFault(fault: Finding): void {
-    if (!this.#faults.some(({ text }) => text === fault.text)) this.#faults.push(fault);
+    if (!this.#faults.has(fault.text)) this.#faults.set(fault.text, fault);
   }
 
   get faultCount(): number {
-    return this.#faults.length;
+    return this.#faults.size;
   }
 
   /** All faults, in the order of the files and their lines. */
   get faults(): readonly string[] {
-    return inOrder(this.#faults);
+    return inOrder([...this.#faults.values()]);
   }
 
   get warnings(): readonly string[] {

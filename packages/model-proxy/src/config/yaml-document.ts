@@ -57,7 +57,7 @@ const floatTag = defineScalarTag(floatYaml11Tag.tagName, {
   ...floatYaml11Tag,
   resolve: (source, isExplicit, tagName) => {
     const number = source.replaceAll('_', '');
-    return isExplicit && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(number)
+    return isExplicit && /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(number)
       ? Number(number)
       : floatYaml11Tag.resolve(source, isExplicit, tagName);
   },
