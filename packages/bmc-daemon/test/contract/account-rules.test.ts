@@ -36,13 +36,13 @@ async function addAccount(name: string, more: Body = {}): Promise<{ readonly uri
 }
 
 describe('an account', () => {
-  it('has an ETag as RFC 9110 has it', async () => {
+  it('has an ETag in the syntax of RFC 9110', async () => {
     const { uri } = await addAccount('tagged');
     const { headers } = await service.ask('GET', uri);
     expect(headers.etag).toMatch(/^(W\/)?"[\x21\x23-\x7e]*"$/);
   });
 
-  it('that is changed with a property that there is not keeps what it has, and hears of it by name', async () => {
+  it('does not change by a PATCH with an unknown property, which the error names', async () => {
     const { uri, password } = await addAccount('mixed');
     const mixed = await service.ask('PATCH', uri, { body: { Password: 'another-Pass1', BogusProp: 'x' } });
     expect([mixed.status, ...messagesOf(mixed)]).toEqual([400, 'PropertyUnknown']);
@@ -51,19 +51,19 @@ describe('an account', () => {
     expect([bogus.status, bogus.text.includes('BogusProp')]).toEqual([400, true]);
   });
 
-  it('is not changed by annotations alone', async () => {
+  it('does not change by a PATCH with annotations only', async () => {
     const { uri } = await addAccount('annotated');
     const answer = await service.ask('PATCH', uri, { body: { '@odata.id': uri } });
     expect([answer.status, ...messagesOf(answer)]).toEqual([400, 'NoOperation']);
   });
 
-  it.each(['"x"', '"x"foobar', 'x', 'W/"x"'])('is not changed with If-Match: %s', async (tag) => {
+  it.each(['"x"', '"x"foobar', 'x', 'W/"x"'])('does not change with If-Match: %s', async (tag) => {
     const uri = `${accounts}/${administrator.UserName}`;
     const answer = await service.ask('PATCH', uri, { body: { Password: 'never-this1' }, headers: { 'If-Match': tag } });
     expect([answer.status, ...messagesOf(answer)]).toEqual([412, 'PreconditionFailed']);
   });
 
-  it('that may only read changes its own password, and nothing of others', async () => {
+  it('with ReadOnly can change its own password, but no other account', async () => {
     const reader = await addAccount('reader');
     const other = await addAccount('other');
     const headers = tokenOf(await service.logIn('reader', reader.password));
@@ -74,7 +74,7 @@ describe('an account', () => {
     expect((await service.logIn('other', other.password)).status).toBe(201);
   });
 
-  it('that has to change its password opens a session that hears so, sees itself alone, and is free once it has', async () => {
+  it('that must change its password gets a session for this change only, and full access afterwards', async () => {
     const { uri, password } = await addAccount('new', { PasswordChangeRequired: true });
     const opened = await service.logIn('new', password);
     expect([opened.status, ...messagesOf(opened)]).toEqual([201, 'PasswordChangeRequired']);
@@ -93,7 +93,7 @@ describe('roles', () => {
     ['Administrator', ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf']],
     ['Operator', ['Login', 'ConfigureComponents', 'ConfigureSelf']],
     ['ReadOnly', ['Login', 'ConfigureSelf']],
-  ])('that Redfish predefines have its privileges and no other, for good: %s', async (id, privileges) => {
+  ])('that are predefined always have the privileges that Redfish defines: %s', async (id, privileges) => {
     const uri = `${roles}/${id}`;
     expect(await service.get(uri)).toMatchObject({ RoleId: id, IsPredefined: true, AssignedPrivileges: privileges });
     const refused = await service.ask('PATCH', uri, { body: { AssignedPrivileges: ['Login'] } });

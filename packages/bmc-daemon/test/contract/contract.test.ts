@@ -55,7 +55,7 @@ async function everyPath(daemon: SpecDaemon): Promise<Paths> {
 }
 
 describeSpec(
-  'what holds of every resource',
+  'every resource',
   (spec) => {
     let paths: readonly string[];
     let monitor: string;

@@ -50,18 +50,18 @@ describe('every payload', () => {
     expect(parts.filter(({ object }) => 'MemberId' in object).length).toBeGreaterThan(2);
   });
 
-  it('has paths without a slash at their end', () => {
+  it('has URIs without a trailing slash', () => {
     const slashed = parts.filter(({ object }) => /.\/$/.test(text(object['@odata.id'])));
     expect(slashed.map(({ at }) => at)).toEqual([]);
   });
 
-  it('has nothing but its path in a link of Links', () => {
+  it('has only @odata.id in a link of Links', () => {
     const links = parts.filter(({ at }) => at.includes('#/Links/'));
     expect(links.length).toBeGreaterThan(5);
     expect(links.filter(({ object }) => Object.keys(object).join() !== '@odata.id').map(({ at }) => at)).toEqual([]);
   });
 
-  it('has nothing but target, title and annotations of Redfish in an action', () => {
+  it('has only target, title and @Redfish annotations in an action', () => {
     const actions = parts.filter(({ at }) => /#\/Actions\/#[\w.]+$/.test(at));
     const strange = actions.flatMap(({ at, object }) =>
       Object.keys(object)
@@ -71,21 +71,21 @@ describe('every payload', () => {
     expect(strange).toEqual([]);
   });
 
-  it('has the position of a member in a list as its MemberId, and in its path', () => {
+  it('has the list position of a member as its MemberId and in its URI', () => {
     for (const { at, object } of parts.filter((part) => 'MemberId' in part.object)) {
       expect(object['MemberId']).toBe(at.split('/').at(-1));
       expect(object['@odata.id']).toBe(at);
     }
   });
 
-  it('has words in its Name, and null for the password of an account', () => {
+  it('has a non-empty Name, and null as the password of an account', () => {
     const unnamed = [...found.values()].filter(({ body }) => !/\w/.test(text(body['Name'])));
     expect(unnamed.filter(({ path }) => !path.endsWith('.json')).map(({ path }) => path)).toEqual([]);
     const accounts = parts.filter(({ object }) => String(object['@odata.type']).startsWith('#ManagerAccount.'));
     expect(accounts.map(({ object }) => object['Password'])).toEqual([null]);
   });
 
-  it('has no string that is empty: what is not known is null or absent', () => {
+  it('has no empty string: unknown values are null or absent', () => {
     const emptied = parts.flatMap(({ at, object }) =>
       Object.entries(object)
         .filter(([, value]) => value === '' || (Array.isArray(value) && value.includes('')))
@@ -94,7 +94,7 @@ describe('every payload', () => {
     expect(emptied).toEqual([]);
   });
 
-  it('has a type of one schema, with its version unless it is a collection', () => {
+  it('has an @odata.type with a version, except collections', () => {
     for (const { body } of found.values()) {
       expect(body['@odata.type']).toMatch(/^#(\w+Collection\.\w+Collection|(\w+)\.v\d+_\d+_\d+\.\2)$/);
     }
@@ -106,14 +106,14 @@ describe('every payload', () => {
     for (const { body } of collections) {
       const { Members: members, 'Members@odata.count': count, Name: name } = body;
       expect([Array.isArray(members), typeof count, typeof name]).toEqual([true, 'number', 'string']);
-      // As was seen.
+      // The assertion above checked this.
       for (const { '@odata.id': path } of members as readonly Body[]) {
         expect(typeOf(found.get(String(path))?.body)).toBe(typeOf(body).replace(/Collection$/, ''));
       }
     }
   });
 
-  it('leads with a link to what its name says', () => {
+  it('links to a resource of the type that the property names', () => {
     const links = parts.flatMap(({ object }) =>
       Object.entries(object).flatMap(([name, value]) =>
         (Array.isArray(value) ? value : [value]).flatMap((link: unknown): (readonly [string, string])[] => {
@@ -131,7 +131,7 @@ describe('every payload', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('has Copyright in no payload, and no deprecated Severity in the messages of a registry', () => {
+  it('has no Copyright, and no deprecated Severity in the messages of a registry', () => {
     for (const { path, body } of found.values()) expect([path, '@Redfish.Copyright' in body]).toEqual([path, false]);
     const registries = [...found.values()].filter(({ body }) => typeOf(body) === 'MessageRegistry');
     expect(registries.length).toBeGreaterThan(2);
@@ -142,7 +142,7 @@ describe('every payload', () => {
     }
   });
 
-  it('is at no address that DMTF has moved, and linked at none', () => {
+  it('has no deprecated URI and no link to a deprecated URI', () => {
     const oldAddresses = /\/Managers\/[^/]+\/VirtualMedia|\/Storage\/[^/]+\/Drives/;
     expect([...found.keys()].filter((path) => oldAddresses.test(path))).toEqual([]);
   });

@@ -58,7 +58,7 @@ describe('what is created', () => {
       { CertificateString: certificatePem, CertificateType: 'PEM' },
     ],
     ['a volume', volumes, { CapacityBytes: 2 ** 30 }],
-  ])('answers 201 with its address as Location and itself as the body: %s', async (_name, collection, body) => {
+  ])('returns 201 with its URI as Location and itself as the body: %s', async (_name, collection, body) => {
     const made = await service.ask('POST', await collection(), { body });
     expect([made.status, made.headers['content-type']]).toEqual([201, 'application/json; charset=utf-8']);
     const location = String(made.headers.location);
@@ -100,7 +100,7 @@ describe('an answer', () => {
     }
   });
 
-  it('of an error is a Redfish error in JSON, whatever the status', async () => {
+  it('of an error is a Redfish error in JSON for every status', async () => {
     const failed: readonly Received[] = [
       await service.ask('PATCH', machine, { body: { Bogus: 1 } }),
       await service.anonymous('GET', machine),
@@ -150,7 +150,7 @@ describe('a GET', () => {
     expect([answer.status, answer.headers['content-type']?.split(';')[0]]).toEqual([200, 'application/yaml']);
   });
 
-  it('with a parameter that nobody knows is as without it, and 501 with one that begins with a dollar', async () => {
+  it('ignores unknown query parameters, but returns 501 if they start with a dollar sign', async () => {
     const plain = await service.ask('GET', sessions);
     expect((await service.ask('GET', `${sessions}?x=1&rackless`)).json).toEqual(plain.json);
     const refused = await service.ask('GET', `${sessions}?$rackless=1`);
@@ -163,7 +163,7 @@ describe('a GET', () => {
     expect(features).toMatchObject({ ExcerptQuery: false, OnlyMemberQuery: true });
   });
 
-  it('has what the service root offers of the protocol, and nothing else is answered', async () => {
+  it('supports the protocol features that the service root lists, and no others', async () => {
     const { ProtocolFeaturesSupported: features } = await service.get(`${root}/`);
     const asked: Readonly<Record<string, string>> = {
       FilterQuery: `${roles}?$filter=RoleId%20eq%20'Operator'`,
@@ -182,12 +182,12 @@ describe('a GET', () => {
 });
 
 describe('sessions', () => {
-  it('are where the service root and their service say, the same address', async () => {
+  it('have the same URI in the service root and in the session service', async () => {
     const fromRoot = linkIn(await service.get(`${root}/`), 'Links.Sessions');
     expect(linkIn(await service.get(`${root}/SessionService`), 'Sessions')).toBe(fromRoot);
   });
 
-  it('are deleted by their own token, and by nobody without', async () => {
+  it('are deleted with their own token, and not without credentials', async () => {
     const made = await service.logIn(administrator.UserName, administrator.Password);
     const uri = String(made.headers.location);
     expect((await service.anonymous('DELETE', uri)).status).toBe(401);
@@ -196,7 +196,7 @@ describe('sessions', () => {
     expect((await service.anonymous('GET', machine, { headers: tokenOf(made) })).status).toBe(401);
   });
 
-  it('are made of JSON whose character set is named', async () => {
+  it('are created from JSON with a charset parameter', async () => {
     const made = await service.anonymous('POST', sessions, {
       body: JSON.stringify(administrator),
       headers: { 'Content-Type': 'application/json;charset=utf-8' },
@@ -210,7 +210,7 @@ describe('sessions', () => {
     expect((await service.ask('GET', sessions)).status).toBe(200);
   });
 
-  it('that are wrong are not repeated, where there is nothing either', async () => {
+  it('do not appear in errors if credentials are wrong, even at unknown URIs', async () => {
     const wrong = 'c0ffee'.repeat(8);
     const answer = await service.anonymous('GET', `${root}/Nowhere`, {
       headers: { ...token(wrong), ...basic('some-user', 'some-password') },
@@ -221,7 +221,7 @@ describe('sessions', () => {
 });
 
 describe('the manager', () => {
-  it('is the one that the service root speaks of: the same UUID, never null', async () => {
+  it('has the service entry point UUID of the service root, never null', async () => {
     const { UUID } = await service.get(`${root}/`);
     expect(UUID).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     for (const path of await service.members(`${root}/Managers`)) {
@@ -229,7 +229,7 @@ describe('the manager', () => {
     }
   });
 
-  it('shows no NTP, which it does not do', async () => {
+  it('shows no NTP, because it does not support NTP', async () => {
     const protocols = await service.get(linkIn(await service.get(manager), 'NetworkProtocol'));
     expect(protocols).not.toHaveProperty('NTP');
   });
@@ -238,14 +238,14 @@ describe('the manager', () => {
 describe('a subscription', () => {
   const subscriptions = `${root}/EventService/Subscriptions`;
 
-  it('is made at once, whether or not anybody listens there', async () => {
+  it('is created at once, even if its destination does not answer', async () => {
     const Destination = 'https://192.168.1.50/rackless';
     const made = await service.ask('POST', subscriptions, { body: { Destination, Protocol: 'Redfish', Context: 'c' } });
     expect([made.status, made.headers.location]).toEqual([201, bodyOf(made)['@odata.id']]);
     expect(bodyOf(made)).toMatchObject({ Context: 'c', Protocol: 'Redfish', SubscriptionType: 'RedfishEvent' });
   });
 
-  it('is not made over a protocol that is not offered', async () => {
+  it('is not created for an unsupported protocol', async () => {
     const body = { Destination: 'ftp://192.168.1.50/', Protocol: 'FTP', Context: 'c' };
     const refused = await service.ask('POST', subscriptions, { body });
     expect([refused.status, messagesOf(refused).includes('PropertyValueNotInList')]).toEqual([400, true]);
@@ -266,7 +266,7 @@ describe('a stream of events', () => {
 });
 
 describe('an unknown method', () => {
-  it('is refused with 501 and a Redfish error, though Node calls it no HTTP', async () => {
+  it('is rejected with 501 and a Redfish error, although the parser of Node rejects it', async () => {
     const answer = await service.raw(
       'FAKEMETHODFORTEST /redfish/v1/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
     );

@@ -1,14 +1,14 @@
-/** A Redfish client that knows no more than the specification: paths, bodies, and plain HTTP. */
+/** A plain HTTP client for Redfish. It uses only the URIs and bodies of the contract. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined: there was none. */
+  /** Undefined if the response has no body. */
   readonly body: unknown;
 }
 
-/** One service. */
+/** A service. */
 export class Bmc {
   constructor(
     /** `http://127.0.0.1:8000`. */
@@ -18,7 +18,7 @@ export class Bmc {
   async send(method: string, path: string, body?: unknown): Promise<Answer> {
     const response = await fetch(`${this.address}${path}`, {
       method,
-      // Nobody's connection is kept: a test must be able to stop the daemon without having to wait for an idle one.
+      // No connection is reused, so that the daemon can stop without waiting for idle connections.
       headers: { connection: 'close', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(120_000),
@@ -27,7 +27,7 @@ export class Bmc {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** Follows a task to its end. @returns what its monitor answers then; the answer itself where it is no task's. */
+  /** Waits for the end of a task. @returns the last response of its monitor; the response itself if it is no task. */
   async finish(answer: Answer): Promise<Answer> {
     const monitor = answer.headers.get('location');
     if (answer.status !== 202 || monitor === null) return answer;
@@ -40,7 +40,7 @@ export class Bmc {
     }
   }
 
-  /** A resource that is expected to be there. */
+  /** Reads a resource, which must exist. */
   async get(path: string): Promise<unknown> {
     const { status, body } = await this.send('GET', path);
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
@@ -50,7 +50,7 @@ export class Bmc {
 
 export type ResetType = 'On' | 'ForceOff' | 'GracefulShutdown' | 'GracefulRestart' | 'ForceRestart' | 'Nmi' | 'ForceOn';
 
-/** The two properties of a boot override. */
+/** Target and Enabled of a boot override. */
 export interface BootOverride {
   readonly enabled: 'Disabled' | 'Once' | 'Continuous';
   readonly target: string;
@@ -76,7 +76,7 @@ export class Machine {
     return property(await this.bmc().get(this.path), 'PowerState');
   }
 
-  /** POSTs a reset, whatever comes of it. */
+  /** POSTs a reset and returns the response, even an error. */
   async tryReset(type: ResetType): Promise<Answer> {
     return await this.bmc().send('POST', `${this.path}/Actions/ComputerSystem.Reset`, { ResetType: type });
   }
@@ -85,7 +85,7 @@ export class Machine {
     expectStatus(`Reset ${type}`, await this.bmc().finish(await this.tryReset(type)), 204);
   }
 
-  /** PATCHes what is given. @returns what the answer says of the override. */
+  /** Changes the given properties. @returns the override in the response. */
   async setBoot(change: Partial<BootOverride>): Promise<BootOverride> {
     const { enabled, target } = change;
     const answer = await this.bmc().send('PATCH', this.path, {
@@ -102,7 +102,7 @@ export class Machine {
     return bootOf(await this.bmc().get(this.path));
   }
 
-  /** POSTs an InsertMedia, whatever comes of it. */
+  /** POSTs an InsertMedia and returns the response, even an error. */
   async tryInsert(image: string): Promise<Answer> {
     const path = `${this.drivePath}/Actions/VirtualMedia.InsertMedia`;
     return await this.bmc().send('POST', path, { Image: image, Inserted: true });
@@ -112,7 +112,7 @@ export class Machine {
     expectStatus(`InsertMedia ${image}`, await this.bmc().finish(await this.tryInsert(image)), 204);
   }
 
-  /** POSTs an EjectMedia, whatever comes of it. */
+  /** POSTs an EjectMedia and returns the response, even an error. */
   async tryEject(): Promise<Answer> {
     return await this.bmc().send('POST', `${this.drivePath}/Actions/VirtualMedia.EjectMedia`);
   }
@@ -121,26 +121,26 @@ export class Machine {
     expectStatus('EjectMedia', await this.bmc().finish(await this.tryEject()), 204);
   }
 
-  /** `Inserted` and `Image` of its drive. */
+  /** Returns `Inserted` and `Image` of the drive. */
   async drive(): Promise<{ readonly inserted: unknown; readonly image: unknown }> {
     const body = await this.bmc().get(this.drivePath);
     return { inserted: property(body, 'Inserted'), image: property(body, 'Image') };
   }
 }
 
-/** Of the first message in an error: its key and its text. */
+/** Returns key and text of the first message in an error. */
 export function fault(body: unknown): { readonly key: string; readonly text: string } {
   const [first] = property(body, 'error', '@Message.ExtendedInfo') as readonly unknown[]; // Every error has it.
   const key = String(property(first, 'MessageId')).replace(/^.*\./, '');
   return { key, text: String(property(first, 'Message')) };
 }
 
-/** A property on a path through a body. */
+/** Returns the property at a path in a body. */
 export function property(body: unknown, ...path: readonly string[]): unknown {
   let value = body;
   for (const name of path) {
     if (typeof value !== 'object' || value === null || !(name in value)) return undefined;
-    value = (value as Readonly<Record<string, unknown>>)[name]; // An object, as was seen a line ago.
+    value = (value as Readonly<Record<string, unknown>>)[name]; // The line above checks that it is an object.
   }
   return value;
 }

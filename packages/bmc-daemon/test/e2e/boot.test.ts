@@ -18,7 +18,7 @@ for (const [firmware, platform, name] of [
     let image: string;
 
     beforeAll(async () => {
-      // A boot loader does not see the power button: a graceful restart has to end as a hard one.
+      // A boot loader ignores the power button, so a graceful restart ends as a hard restart.
       lab = await Lab.start({ settings: ['EMULATOR_GRACEFUL_RESTART_WAIT_SECONDS = 1'] });
       image = await lab.images.publish('boot.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'CD' }));
       guest = await lab.guest({ firmware });
@@ -28,7 +28,7 @@ for (const [firmware, platform, name] of [
     it.each([
       ['with the daemon watching', false],
       ['with no daemon in between', true],
-    ])('takes the inserted ISO once and the disk when the guest restarts itself, %s', async (_how, killed) => {
+    ])('boots the inserted ISO once, and the disk when the guest restarts itself, %s', async (_how, killed) => {
       const definition = await guest.definition();
       await guest.insert(image);
       const pending = { enabled: 'Once', target: 'Cd' };
@@ -45,11 +45,11 @@ for (const [firmware, platform, name] of [
       expect(await guest.drive()).toEqual({ inserted: true, image });
       await guest.reset('ForceOff');
       await guest.eject();
-      // Neither the override nor the image has left a trace.
+      // The definition contains nothing of the override and the image.
       expect(await guest.definition()).toBe(definition);
     });
 
-    it('takes the ISO every time until the override is disabled, which gives the user his order back', async () => {
+    it('boots the ISO until the override is disabled, which restores the original boot order', async () => {
       const definition = await guest.definition();
       await guest.insert(image);
       const withImage = await guest.definition();
@@ -69,7 +69,7 @@ for (const [firmware, platform, name] of [
       expect(await guest.definition()).toBe(definition);
     });
 
-    it('set to once on a running machine, takes the ISO at the next restart of whatever kind', async () => {
+    it('set to Once on a running machine, boots the ISO at the next restart of any kind', async () => {
       const definition = await guest.definition();
       await guest.reset('On');
       expect(await guest.tells()).toBe(disk);
@@ -77,7 +77,7 @@ for (const [firmware, platform, name] of [
       const restarts = {
         'by itself': () => guest.type('reboot'),
         ForceRestart: () => guest.reset('ForceRestart'),
-        // Ends as a hard one. It is the same with both firmwares, and OVMF is slow.
+        // Ends as a hard restart. Both firmwares behave the same, and OVMF is slow.
         ...(firmware === 'bios' ? { GracefulRestart: () => guest.reset('GracefulRestart') } : {}),
       };
       for (const [how, restart] of Object.entries(restarts)) {
@@ -107,7 +107,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
   });
   afterAll(() => lab.stop());
 
-  it('is taken for the network, and the guest boots as it would without', async () => {
+  it('can be the network, and the guest then boots its disk', async () => {
     const guest = await lab.guest();
     const definition = await guest.definition();
     for (const enabled of ['Continuous', 'Once'] as const) {
@@ -119,7 +119,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     }
   });
 
-  it('is taken for the CD, and the guest is given a drive, which it boots an image from', async () => {
+  it('can be the CD, and the guest gets a drive and boots an image from it', async () => {
     const guest = await lab.guest({ drive: false });
     const set = { target: 'Cd', enabled: 'Continuous' } as const;
     expect(await guest.setBoot(set)).toEqual(set);
@@ -129,7 +129,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     await guest.reset('ForceOff');
   });
 
-  it('is taken for the disk, and the guest boots what there is', async () => {
+  it('can be the disk, and the guest boots from it', async () => {
     const guest = await lab.guest();
     await lab.virsh('detach-disk', guest.name, 'vda', '--config');
     await guest.insert(image);

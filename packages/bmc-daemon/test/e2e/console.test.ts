@@ -1,4 +1,4 @@
-/** A person at the serial console of a real guest, over SSH, with OpenSSH's client and a terminal. */
+/** The serial console of a real guest over SSH, with OpenSSH's client in a terminal. */
 import { spawn, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ describeEndToEnd('the console of a guest', () => {
     await lab.stop();
   });
 
-  it('shows what it says at its start, takes what is typed, and is given back to who takes it by force', async () => {
+  it('shows the output from the start, accepts input, and can be taken over by force', async () => {
     const port = Number((await lab.daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
     const client = new SshClient({
       user: `admin/${name}`,
@@ -56,7 +56,7 @@ describeEndToEnd('the console of a guest', () => {
     });
     clients.push(client);
     await client.says(`[${name}: the machine is off; this goes on by itself`);
-    // Started by somebody else: the console is there from the first words on.
+    // Started by virsh: the console shows the output from the first line on.
     await lab.virsh('start', name);
     await client.says(`[connected to ${name}]`);
     await client.says('RACKLESS-DISK label=DISK platform=pc');
@@ -64,7 +64,7 @@ describeEndToEnd('the console of a guest', () => {
     client.type('echo written-here\r');
     await client.says(/\n\r?written-here\s/);
 
-    // virsh wants a terminal of its own, which script(1) gives it.
+    // virsh needs a terminal, which script(1) provides.
     const command = `virsh --connect ${lab.libvirtd.uri} console --force ${name}`;
     const virsh = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       stdio: ['pipe', 'ignore', 'inherit'],
@@ -77,7 +77,7 @@ describeEndToEnd('the console of a guest', () => {
     client.type('\recho and-here\r');
     await client.says(/\n\r?and-here\s/);
 
-    // The guest's own restart is no end of its console.
+    // A restart by the guest does not close its console.
     client.type('reboot\r');
     await client.says('RACKLESS-DISK label=DISK platform=pc');
     await lab.virsh('destroy', name);

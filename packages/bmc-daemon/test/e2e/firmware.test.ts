@@ -1,4 +1,4 @@
-/** What clients set of a machine's firmware, as its guest and the firmware itself see it. */
+/** Firmware settings of clients, as the guest and the firmware see them. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { guestImage } from '../harness/guest-image.js';
 import { property } from './bmc.js';
@@ -29,7 +29,7 @@ describeEndToEnd('the firmware of a guest', () => {
     return ['SecureBootEnable', 'SecureBootCurrentBoot', 'SecureBootMode'].map((name) => property(body, name));
   };
 
-  it('is UEFI or legacy BIOS, as the boot loader finds it', async () => {
+  it('is UEFI or legacy BIOS for the boot loader', async () => {
     await guest.reset('On');
     expect(await guest.tells()).toBe(disk('efi'));
     for (const [mode, platform] of [
@@ -47,7 +47,7 @@ describeEndToEnd('the firmware of a guest', () => {
     await patch(`${guest.path}/SecureBoot`, { SecureBootEnable: true });
     expect(await secureBoot()).toEqual([true, 'Disabled', 'UserMode']);
     await guest.reset('ForceRestart');
-    // In the firmware's own words, about each thing that it tries.
+    // The firmware logs each boot attempt.
     await guest.says('Access Denied');
     expect(await secureBoot()).toEqual([true, 'Enabled', 'UserMode']);
     await patch(`${guest.path}/SecureBoot`, { SecureBootEnable: false });
@@ -56,7 +56,7 @@ describeEndToEnd('the firmware of a guest', () => {
     expect(await secureBoot()).toEqual([false, 'Disabled', 'SetupMode']);
   });
 
-  it('boots from the network, from an image at a URI, and from one device by its name', async () => {
+  it('boots from the network, from an image at a URI, and from a device by its name', async () => {
     await setBoot({ BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' });
     await guest.reset('ForceRestart');
     await guest.says('Start PXE over IPv4');
@@ -67,7 +67,7 @@ describeEndToEnd('the firmware of a guest', () => {
     await guest.type('reboot');
     expect(await guest.tells()).toBe(disk('efi'));
     await becomes(async () => (await guest.boot()).enabled, 'Disabled');
-    // With the target the image of the HTTP boot goes, too.
+    // A change of the target also ejects the image of the HTTP boot.
     await setBoot({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Cd.sda' });
     expect(await guest.drive()).toEqual({ inserted: false, image: null });
     await guest.insert(image);
@@ -85,7 +85,7 @@ describeEndToEnd('a BIOS attribute', () => {
   });
   afterAll(() => lab.stop());
 
-  it('is what the system of the guest finds after its next start', async () => {
+  it('is visible to the guest after its next start', async () => {
     const guest = await lab.guest({ system: 'linux' });
     await lab.virsh('setvcpus', guest.name, '2', '--maximum', '--config');
     const settings = `${guest.path}/Bios/Settings`;
@@ -93,7 +93,7 @@ describeEndToEnd('a BIOS attribute', () => {
     expect(status).toBe(200);
     await guest.reset('On');
     await guest.type('echo machine=$(nproc)-$(($(sed -n "s/MemTotal: *//;s/ kB//;1p" /proc/meminfo) / 65536))');
-    // Less than 192 MiB and more than 128: what the kernel takes for itself does not count.
+    // Between 128 and 192 MiB: MemTotal excludes the memory that the kernel reserves.
     await guest.says('machine=2-2');
     await guest.reset('ForceOff');
   });

@@ -1,23 +1,23 @@
-/** An HTTP server of images, as somebody would run one, that can be told to be slow and to break off. */
+/** An HTTP server for images, which can pause and abort downloads. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
 
 interface Image {
   readonly bytes: Buffer;
-  /** Downloads that have begun. */
+  /** Number of started downloads. */
   downloads: number;
-  /** Told of the response that has been sent one half. */
+  /** Receives the response when half of it is sent. */
   readonly onHalf: ((response: ServerResponse) => void) | undefined;
 }
 
-/** A download that stands still in the middle. */
+/** A download that pauses in the middle. */
 export interface HeldDownload {
   /** Sends the rest. */
   finish(): void;
-  /** Breaks the connection. */
+  /** Aborts the connection. */
   drop(): void;
-  /** Resolves when the client has closed the connection. */
+  /** Resolves when the client closes the connection. */
   readonly gone: Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export class ImageServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** @returns the URL at which the file's bytes are served from now on. */
+  /** Publishes a file. @returns its URL. */
   async publish(name: string, file: string): Promise<string> {
     this.#images.set(name, { bytes: await readFile(file), downloads: 0, onHalf: undefined });
     return this.url(name);
@@ -91,13 +91,13 @@ export class ImageServer {
     return { url: this.url(name), held };
   }
 
-  /** Where an image of this name is, or would be. */
+  /** Returns the URL of an image, published or not. */
   url(name: string): string {
     // A listening TCP server's address is never a path.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`;
   }
 
-  /** How often an image was downloaded, whole or not. */
+  /** Returns the number of started downloads of an image. */
   downloads(name: string): number {
     return this.#images.get(name)?.downloads ?? 0;
   }

@@ -69,7 +69,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     }
   };
 
-  it('are found by a guest that was off', async () => {
+  it('are visible to a guest after its start', async () => {
     const definition = await guest.definition();
     expect(await insert('Usb', { Image: await configDrive('REST') })).toBe(204);
     expect(await insert('Floppy', { Image: await floppyDisk('REST') })).toBe(204);
@@ -80,10 +80,10 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(await guest.tells()).toBe('RACKLESS-CONFIG REST');
     await guest.type('cat (fd0)/meta');
     expect(await guest.tells()).toBe('RACKLESS-FLOPPY REST');
-    // A drive that is there takes another disk while the guest runs.
+    // A present drive accepts another disk while the guest runs.
     expect(await eject('Floppy')).toBe(204);
     expect(await insert('Floppy', { Image: await floppyDisk('LIVE'), WriteProtected: true })).toBe(204);
-    // GRUB believes what it has read for two seconds after it last looked.
+    // GRUB caches what it read for two seconds.
     await guest.type('sleep 3');
     await guest.type('cat (fd0)/meta');
     expect(await guest.tells()).toBe('RACKLESS-FLOPPY LIVE');
@@ -96,12 +96,12 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('are found by a guest that runs, and gone from it when they are ejected', async () => {
+  it('are visible to a running guest until they are ejected', async () => {
     guest = await lab.guest();
     await guest.reset('On');
     expect(await guest.tells()).toMatch(/RACKLESS-DISK/);
     expect(await insert('Usb', { Image: await configDrive('LIVE') })).toBe(204);
-    // GRUB's own driver, which looks for itself.
+    // GRUB's own driver reads the device again.
     await guest.type('insmod uhci');
     await guest.type('insmod usbms');
     await guest.type('cat (usb0)/meta');
@@ -111,7 +111,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await guest.reset('ForceOff');
   });
 
-  it('are booted from, and so is an image that QEMU reads from its server', async () => {
+  it('can be booted, including an image that QEMU streams from its server', async () => {
     const machine = await lab.guest();
     const stick = `${machine.path}/VirtualMedia/Usb/Actions/VirtualMedia.InsertMedia`;
     const usb = await lab.images.publish('usb.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'USB' }));
@@ -129,7 +129,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     const methods = property(action, 'TransferMethod@Redfish.AllowableValues');
     const answer = await lab.bmc.send('POST', `${cd}/Actions/VirtualMedia.InsertMedia`, body);
     if (JSON.stringify(methods) === '["Upload"]') {
-      // QEMU's driver is in a package of its own, which this host does not have.
+      // QEMU's HTTP driver is in a separate package, which this host does not have.
       expect(answer.status).toBe(400);
       return;
     }

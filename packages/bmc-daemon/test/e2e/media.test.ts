@@ -32,7 +32,7 @@ describeEndToEnd('images over HTTP', () => {
       ]),
     );
 
-  it('keep the power-on waiting while they come, of which no client has to know', async () => {
+  it('delay a power-on until their download ends, without action of the client', async () => {
     const { url, held } = await lab.images.publishHeld('slow.iso', file);
     const insert = await guest.tryInsert(url);
     await guest.setBoot({ target: 'Cd', enabled: 'Once' });
@@ -54,7 +54,7 @@ describeEndToEnd('images over HTTP', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('keep a restart waiting while they come', async () => {
+  it('delay a restart until their download ends', async () => {
     await guest.reset('ForceRestart');
     expect(await guest.tells()).toBe(disk);
     await guest.type('set rest=LESS-alive');
@@ -72,7 +72,7 @@ describeEndToEnd('images over HTTP', () => {
     await guest.eject();
   });
 
-  it('stop coming when their drive is ejected, and leave nothing', async () => {
+  it('stop downloading when their drive is ejected, and leave nothing', async () => {
     const { url, held } = await lab.images.publishHeld('slow.iso', file);
     const insert = await guest.tryInsert(url);
     expect(await tasks(insert)).toEqual([[202, 'Running']]);
@@ -84,7 +84,7 @@ describeEndToEnd('images over HTTP', () => {
     await becomes(async () => [await guest.drive(), await lab.volumes()], [empty, []]);
   });
 
-  it('leave neither a volume nor a full drive where their server breaks off, and the task says so', async () => {
+  it('leave no volume and an empty drive if their server aborts, and the task reports it', async () => {
     const definition = await guest.definition();
     const { url, held } = await lab.images.publishHeld('half.iso', file);
     const insert = await guest.tryInsert(url);
@@ -96,12 +96,12 @@ describeEndToEnd('images over HTTP', () => {
     expect(await tasks(insert)).toEqual([[202, 'Exception']]);
     expect([await guest.drive(), await lab.volumes()]).toEqual([empty, []]);
     expect(await guest.definition()).toBe(definition);
-    // And the next attempt succeeds.
+    // The next attempt succeeds.
     await guest.insert(await lab.images.publish('half.iso', file));
     await guest.eject();
   });
 
-  it('are downloaded once for two machines, and gone with the last of them', async () => {
+  it('are downloaded once for two machines and removed with the last of them', async () => {
     const other = await lab.guest();
     const url = await lab.images.publish('shared.iso', file);
     await Promise.all([guest.insert(url), other.insert(url)]);
@@ -112,7 +112,7 @@ describeEndToEnd('images over HTTP', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('that can not be had are told apart', async () => {
+  it('have different errors for each reason of a failure', async () => {
     const gone = new URL(lab.images.url('any.iso'));
     gone.port = '1'; // tcpmux: nobody listens there.
     const large = await lab.images.publish('large.iso', await guestImage({ kind: 'iso', system: 'linux' }));
@@ -133,7 +133,7 @@ describeEndToEnd('images over HTTP', () => {
     expect([await guest.drive(), await lab.volumes()]).toEqual([empty, []]);
   });
 
-  it('leave nothing where the daemon is killed while they come, and can be inserted by the next', async () => {
+  it('leave nothing if the daemon is killed during the download, and the next daemon can insert them', async () => {
     const { url, held } = await lab.images.publishHeld('killed.iso', file);
     expect((await guest.tryInsert(url)).status).toBe(202);
     await held;

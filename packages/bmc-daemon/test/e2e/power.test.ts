@@ -33,7 +33,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     },
   );
 
-  it('takes ForceOff of a guest that is off for done', async () => {
+  it('accepts ForceOff of a guest that is off', async () => {
     await switchTo('Off');
     expect((await guest.tryReset('ForceOff')).status).toBe(204);
     expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
@@ -58,21 +58,21 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
       const process = await guest.process();
       await guest.type('set rest=LESS-alive');
       expect((await guest.tryReset(type)).status).toBe(204);
-      // Only the guest that has been there before knows the variable.
+      // Only a guest that was not restarted knows the variable.
       await guest.type('echo RACK$rest');
       expect(await guest.tells()).toBe('RACKLESS-alive');
       expect([await guest.powerState(), await guest.process()]).toEqual(['On', process]);
     },
   );
 
-  it('boots a guest that is on anew with ForceRestart', async () => {
+  it('restarts a running guest with ForceRestart', async () => {
     await switchTo('On');
     expect((await guest.tryReset('ForceRestart')).status).toBe(204);
     expect(await guest.tells()).toBe(boot);
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('restarts a guest that pays no heed to GracefulRestart when its time is up', async () => {
+  it('restarts a guest that ignores GracefulRestart after a timeout', async () => {
     await switchTo('On');
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
     expect(await guest.tells()).toBe(boot);
@@ -80,7 +80,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     expect(lab.daemon.messages('info')).toContain(`machine ${guest.name} did not restart in time: forcing a restart`);
   });
 
-  it('lets a guest go on that somebody has paused with On', async () => {
+  it('resumes a paused guest with On', async () => {
     await switchTo('On');
     await guest.type('set rest=LESS-resumed');
     await lab.virsh('suspend', guest.name);
@@ -117,7 +117,7 @@ describeEndToEnd('a guest that runs Linux', () => {
   });
   afterAll(() => lab.stop());
 
-  it('sees an image come and go, from under a tray that it has locked, too', async () => {
+  it('sees an insert and an eject, even while it locks the tray', async () => {
     const image = await lab.images.publish(
       'live.iso',
       await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' }),
@@ -132,7 +132,7 @@ describeEndToEnd('a guest that runs Linux', () => {
 
     await guest.insert(image);
     await guest.says('RACKLESS-MEDIA sr0 LIVE');
-    // Linux locks the tray of a drive that is mounted.
+    // Linux locks the tray of a mounted drive.
     await guest.type('mkdir -p /mnt && mount -t iso9660 -o ro /dev/sr0 /mnt && echo RACK""LESS-mounted');
     await guest.says('RACKLESS-mounted');
     await guest.eject();
@@ -142,7 +142,7 @@ describeEndToEnd('a guest that runs Linux', () => {
     await guest.type('umount /mnt');
   });
 
-  it('sees a non-maskable interrupt, and goes on', async () => {
+  it('sees a non-maskable interrupt and continues', async () => {
     expect((await guest.tryReset('Nmi')).status).toBe(204);
     await guest.says('NMI received');
     expect(await guest.powerState()).toBe('On');

@@ -1,4 +1,4 @@
-/** What the end-to-end tests need of the machine; scripts/test installs all of it. */
+/** Checks the prerequisites of the end-to-end tests, which scripts/test installs. */
 import { execFile } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';

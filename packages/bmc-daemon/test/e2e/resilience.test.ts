@@ -27,7 +27,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     await lab.startDaemon();
   };
   const statusOf = async (path: string): Promise<number> => (await lab.bmc.send('GET', path)).status;
-  /** What a client reads that must outlive the daemon, by path. */
+  /** Reads the properties that must survive a restart of the daemon, by path. */
   const state = async (): Promise<unknown> => {
     const read = [guest.path, guest.drivePath].map(async (path) => {
       const { status, headers, body } = await lab.bmc.send('GET', path);
@@ -36,7 +36,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     return await Promise.all(read);
   };
 
-  it('keeps an image and a pending boot from it over the end of the daemon, the guest being off', async () => {
+  it('keeps an image and a pending boot over a restart of the daemon while the guest is off', async () => {
     await guest.insert(image);
     await guest.setBoot(pending);
     const before = await state();
@@ -49,7 +49,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.tells()).toBe(disk);
   });
 
-  it('keeps them while the guest runs, and the restart that comes later is from the image', async () => {
+  it('keeps them while the guest runs, and a later restart boots the image', async () => {
     await guest.setBoot(pending);
     const before = await state();
     await restartDaemon();
@@ -61,7 +61,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.tells()).toBe(disk);
   });
 
-  it('is told by the next daemon that the override was used, where the guest restarts while there is none', async () => {
+  it('shows the override as used if the guest restarted while no daemon ran', async () => {
     await guest.setBoot(pending);
     await lab.killDaemon();
     await guest.type('reboot');
@@ -72,7 +72,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.tells()).toBe(disk);
   });
 
-  it('answers 503 in time while libvirtd hangs, the root as ever, and recovers with it', async () => {
+  it('returns 503 in time while libvirtd hangs, still serves the root, and recovers', async () => {
     lab.libvirtd.signal('SIGSTOP');
     try {
       const { status, headers, body } = await lab.bmc.send('GET', guest.path);
@@ -86,7 +86,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('starts while libvirtd is down, answers 503, and serves when it comes', async () => {
+  it('starts while libvirtd is down, returns 503, and serves when libvirtd starts', async () => {
     await lab.killDaemon();
     await lab.libvirtd.end();
     await lab.startDaemon();
@@ -99,7 +99,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect([await guest.powerState(), await guest.drive()]).toEqual(['On', { inserted: true, image }]);
   });
 
-  it('hears of restarts and takes a used override back after libvirtd was killed', async () => {
+  it('receives restart events and removes a used override after libvirtd was killed', async () => {
     await guest.setBoot(pending);
     await lab.libvirtd.end('SIGKILL');
     await becomes(() => statusOf(guest.path), 503);

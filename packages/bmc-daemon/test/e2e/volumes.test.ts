@@ -23,9 +23,9 @@ describeEndToEnd('volumes over Redfish', () => {
     expect([answer.status, property(answer.body, 'Status', 'State')]).toEqual([201, 'Enabled']);
     return answer.headers.get('location') ?? '';
   };
-  /** What the guest's kernel says of a disk: its size in sectors, or that there is none. */
+  /** Returns the size of a disk in sectors as the guest sees it, or that it does not exist. */
   const sectors = async (disk: string): Promise<string> => {
-    // In two parts: what is typed is echoed, and is not what the guest says.
+    // The command splits the word, so that its echo does not match the expected output.
     await guest.type(`echo RACK''LESS-SIZE $(cat /sys/block/${disk}/size || echo none)`);
     // The guest also reports its empty CD drive, soon after it has booted.
     for (;;) {
@@ -35,7 +35,7 @@ describeEndToEnd('volumes over Redfish', () => {
   };
   const members = async (): Promise<unknown> => property(await lab.bmc.get(volumes), 'Members@odata.count');
 
-  it('are found by a guest that was off and by one that runs, and gone when they are deleted', async () => {
+  it('are visible to a running guest and after a start, and removed when they are deleted', async () => {
     const definition = await guest.definition();
     const fixed = await create({ CapacityBytes: 8 * mib, Name: 'before', ProvisioningPolicy: 'Fixed' });
     await guest.reset('On');
@@ -51,7 +51,7 @@ describeEndToEnd('volumes over Redfish', () => {
     const made = (await lab.volumes()).filter((name) => name.startsWith(`rackless-volume-${guest.uuid}-`));
     expect(made.map((name) => name.split('.').at(-1)).toSorted()).toEqual(['img', 'qcow2']);
 
-    // One while it runs, the other when it is off.
+    // Deletes a volume while the guest runs, and the other while it is off.
     expect((await lab.bmc.finish(await lab.bmc.send('DELETE', thin))).status).toBe(204);
     await becomes(() => sectors('vdc'), 'none');
     await guest.reset('ForceOff');

@@ -24,7 +24,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
   };
   const cd = `boot cd-${machine}`;
 
-  it('from off boots once, and every reset after it the disk, with nobody in between', async () => {
+  it('of a machine that is off boots once, and later resets boot the disk without a client', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     const definition = await host.inactiveXml(guest);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
@@ -37,11 +37,11 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(4)).slice(3)).toEqual(['boot disk']);
     await driver.power(guest.uuid, 'destroy');
-    // All that is left of it is our record.
+    // Only the record of the service is left.
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('set on a running machine holds for the restart that the guest makes by itself, and for no other', async () => {
+  it('of a running machine applies to the next restart by the guest only', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -54,13 +54,13 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('set on a running machine holds for ForceRestart and for GracefulRestart', async () => {
+  it('of a running machine applies to ForceRestart and to GracefulRestart', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(guest.uuid, 'reset');
-    // A new process, so that nothing has to be taken back later.
+    // A new process needs no restoration of the boot order.
     expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', cd]);
     expect(await override(guest.uuid)).toEqual(used);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
@@ -72,7 +72,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('is applied when somebody else starts the machine', async () => {
+  it('applies when another tool starts the machine', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await host.virsh('start', guest.name);
@@ -86,7 +86,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
 });
 
 describe('a continuous override', () => {
-  it('holds for every boot, the running guest included, until it is disabled', async () => {
+  it('applies to every boot, including restarts of a running guest, until it is disabled', async () => {
     const guest = await host.guest({ cdrom: await host.drive('cd') });
     const definition = await host.inactiveXml(guest);
     await driver.power(guest.uuid, 'create');

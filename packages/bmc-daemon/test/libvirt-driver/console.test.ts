@@ -1,4 +1,4 @@
-/** Serial ports of real guests, through libvirt's console streams, and the log of what they print; virsh is the other user. */
+/** Serial ports of real guests through libvirt's console streams, with virsh as another user, and their log. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ function control() {
   return driver.console;
 }
 
-/** Reads on until this was said, for a minute at most. */
+/** Reads until the output contains a text, for at most a minute. */
 async function says(stream: Duplex, wanted: RegExp): Promise<void> {
   const signal = AbortSignal.timeout(240_000);
   let text = '';
@@ -54,7 +54,7 @@ async function kindOf(attempt: Promise<unknown>): Promise<DriverErrorKind | 'don
 }
 
 describe('a serial port of a libvirt machine', () => {
-  it('says what the guest says from its first words on, and takes what is typed', async () => {
+  it('shows the output of the guest from the start, and sends input', async () => {
     await guest('talker');
     expect(await kindOf(control().open('talker'))).toBe('conflict');
     expect((await driver.getSystem('talker')).hasConsole).toBe(true);
@@ -88,20 +88,20 @@ describe('a serial port of a libvirt machine', () => {
     await driver.power('talker', 'destroy');
   });
 
-  it('is taken away by force, and free again when virsh leaves', async () => {
+  it('can be taken over by force, and is free when virsh disconnects', async () => {
     await guest('shared');
     await driver.power('shared', 'create');
     const first = await control().open('shared');
     const closed = new Promise((resolve) => first.resume().once('close', resolve));
     const reason = once(first, 'error');
-    // virsh wants a terminal; script(1) of bsdutils gives it one.
+    // virsh needs a terminal, which script(1) of bsdutils provides.
     const command = `virsh --connect ${host.libvirtd.uri} console --force shared`;
     const virsh = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       stdio: ['pipe', 'ignore', 'inherit'],
     });
     const left = once(virsh, 'exit');
     await closed;
-    // libvirt's only word for it.
+    // libvirt reports it in this message only.
     expect(await reason).toEqual([expect.objectContaining({ message: 'stream had I/O failure' })]);
     expect(await kindOf(control().open('shared'))).toBe('consoleInUse');
     virsh.stdin.write('\u001D');
@@ -117,7 +117,7 @@ describe('a serial port of a libvirt machine', () => {
     await driver.power('shared', 'destroy');
   });
 
-  it('is refused where libvirt hands none out', async () => {
+  it('is rejected if libvirt offers no console', async () => {
     const { name } = await host.guest();
     await driver.power(name, 'create');
     expect(await kindOf(control().open(name))).toBe('unsupported');
@@ -140,8 +140,8 @@ describe('the console log of a libvirt machine', () => {
     return opened;
   };
 
-  it('has each boot from the first words of its firmware on, over a restart of the service, too', async () => {
-    // SeaBIOS speaks where it is told to.
+  it('records each boot from the start of the firmware, also over a restart of the service', async () => {
+    // The definition makes SeaBIOS use the serial port.
     await guest('logged', `<bios useserial='yes'/>`);
     const { uuid } = await driver.getSystem('logged');
     let consoles = open();

@@ -22,7 +22,7 @@ const override = async (driver: HypervisorDriver, { uuid }: Guest) => {
 const used = { enabled: 'disabled', target: 'none' };
 const pending = { enabled: 'once', target: 'cdrom' };
 
-/** A guest that runs, with a one-time boot pending, and no daemon any more. */
+/** Starts a guest with a pending one-time boot and stops the daemon. */
 async function armedAndLeft(): Promise<Guest> {
   const guest = await host.guest({ cdrom: await host.drive('cd') });
   const first = await host.driver();
@@ -33,8 +33,8 @@ async function armedAndLeft(): Promise<Guest> {
   return guest;
 }
 
-describe('a daemon that is started again', () => {
-  it('finds an override that the guest has used meanwhile, and takes it back', async () => {
+describe('a restarted daemon', () => {
+  it('removes an override that the guest used meanwhile', async () => {
     const guest = await armedAndLeft();
     guest.serial.send('r');
     expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
@@ -46,7 +46,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('goes on waiting for a restart that has not come yet', async () => {
+  it('still waits for a restart of the guest', async () => {
     const guest = await armedAndLeft();
     const next = await host.driver();
     expect(await override(next, guest)).toEqual(pending);
@@ -59,12 +59,12 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('knows of a restart that it hears of before it has looked at the machine', async () => {
+  it('handles a restart event that arrives before it has read the machine', async () => {
     const guest = await armedAndLeft();
     const parts = host.parts();
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
     try {
-      // As the driver does it, but in this order, and before the firmware has read the drive.
+      // As the driver does it, but in this order and before the firmware reads the drive.
       boot.onReboot(guest.uuid);
       const machine = await parts.inventory.find(guest.uuid);
       await boot.reconcile(machine, await readDefinition(machine, 30_000));
@@ -81,7 +81,7 @@ describe('a daemon that is started again', () => {
     }
   });
 
-  it('keeps an override for the power-on that comes later', async () => {
+  it('preserves an override for a later power-on', async () => {
     const guest = await armedAndLeft();
     await host.virsh('destroy', guest.name);
     const next = await host.driver();
@@ -93,12 +93,12 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('lets a guest go that its predecessor left paused at its start', async () => {
+  it('resumes a guest that a killed daemon left paused at its start', async () => {
     const guest = await host.guest({ cdrom: await host.drive('cd') });
     const first = await host.driver();
     await first.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await first.close();
-    // The very state in which the first step of a start leaves a machine.
+    // The state of a machine after the first step of a start.
     const definition = await host.inactiveXml(guest);
     await writeFile(host.file('start.xml'), withStartingMark(withBootOrder(definition, 'cdrom').xml));
     await host.virsh('create', '--paused', host.file('start.xml'));
@@ -112,7 +112,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('starts a machine that its predecessor switched off to restart it', async () => {
+  it('starts a machine that a killed daemon switched off for a restart', async () => {
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);
     const intents = [{ kind: 'restart' as const, instance: 7, force: false }];
@@ -126,7 +126,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('goes on with a graceful restart into a changed definition, whose guest was asked', async () => {
+  it('completes a graceful restart into a changed definition after the shutdown request', async () => {
     const guest = await host.guest({ ignoresPowerButton: true, cdrom: await host.drive('cd') });
     const first = await host.driver();
     await first.power(guest.uuid, 'create');
@@ -142,7 +142,7 @@ describe('a daemon that is started again', () => {
     await guest.serial.reaches(3);
     await first.close();
     const next = await host.driver({ gracefulRestartWaitMs: 200 });
-    // The next daemon presses the button again; the guest may ignore that before it is restarted or not.
+    // The next daemon presses the button again. The guest may ignore it before the restart.
     await until('the restart', () => Promise.resolve(guest.serial.story.at(-1) === 'boot cd'));
     expect(guest.serial.story.slice(-2)).toEqual(['<power on>', 'boot cd']);
     await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 const image = (url: URL): ImageRequest => ({ url, writeProtected: true, verifyCertificate: true });
-/** Off, and saved as libvirt-guests does it when the host goes down. */
+/** Saves the state of a machine, as libvirt-guests does at a host shutdown. */
 async function saved(guest: Guest): Promise<void> {
   await host.virsh('managedsave', guest.name);
   await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
@@ -25,18 +25,18 @@ const isSaved = async ({ name }: Guest): Promise<boolean> =>
   /Managed save:\s+yes/.test(await host.virsh('dominfo', name));
 const inserted = async ({ uuid }: Guest): Promise<readonly string[]> =>
   (await driver.getSystem(uuid)).media.flatMap(({ device, inserted }) => (inserted ? [device] : []));
-/** What the running guest has on USB. */
+/** Returns the USB disks of the running guest. */
 const sticks = async ({ name }: Guest): Promise<readonly string[]> =>
   (await host.virsh('domblklist', name)).match(/sd[a-z](?= )/g) ?? [];
 
-describe('a machine whose state was saved', () => {
-  it('goes on from it when it is switched on, and forgets it when it is restarted', async () => {
+describe('a machine with a saved state', () => {
+  it('continues from it at a power-on and discards it at a restart', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await saved(guest);
     await driver.power(guest.uuid, 'create');
-    // The same guest, in a process of its own: it has not booted.
+    // The same guest in a new process: it did not boot.
     expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', '<power on>']);
     await driver.power(guest.uuid, 'pressButton');
     expect((await guest.serial.reaches(4)).at(-1)).toBe('power button');
@@ -54,7 +54,7 @@ describe('a machine whose state was saved', () => {
     }
   });
 
-  it('finds what was inserted while it was off when it goes on, and boots it when it restarts', async () => {
+  it('sees an image that was inserted while it was off, and boots it at a restart', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -74,7 +74,7 @@ describe('a machine whose state was saved', () => {
     for (const device of ['cdrom', 'usb'] as const) await driver.ejectMedia(guest.uuid, device);
   });
 
-  it('goes on with the image that was ejected while it was off, and is rid of it then', async () => {
+  it('continues with an image that was ejected while it was off, and then loses it', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -85,7 +85,7 @@ describe('a machine whose state was saved', () => {
     await saved(guest);
     for (const device of ['cdrom', 'usb'] as const) await driver.ejectMedia(guest.uuid, device);
     expect(await inserted(guest)).toEqual([]);
-    // QEMU opens what it was saved with before anybody can take it away.
+    // QEMU opens the saved image before the service can eject it.
     expect(await readdir(host.file('pool'))).toHaveLength(2);
     await driver.power(guest.uuid, 'create');
     await guestFinds(guest, 'no medium');
@@ -95,7 +95,7 @@ describe('a machine whose state was saved', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('keeps the volume that it goes on with', async () => {
+  it('preserves the volume that the saved state uses', async () => {
     const guest = await host.guest();
     const volume = {
       bus: 'virtio',

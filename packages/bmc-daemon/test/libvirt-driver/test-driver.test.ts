@@ -43,7 +43,7 @@ const boot = async () => {
 };
 
 describe('a host without a monitor', () => {
-  it('has its machines read, switched on and off, restarted and shut down', async () => {
+  it('supports reads, power-on, power-off, restart and shutdown', async () => {
     expect((await driver.getSystem('dummy')).state).toBe('shutoff');
     await driver.power(uuid, 'create');
     expect((await driver.getSystem(uuid)).state).toBe('running');
@@ -54,7 +54,7 @@ describe('a host without a monitor', () => {
     expect((await driver.getSystem(uuid)).indicator).toBe('off');
   });
 
-  it('gets the order of a one-time boot for one power cycle, and the log says so', async () => {
+  it('applies a one-time boot for one power cycle and logs it', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(uuid, 'create');
     expect(await order()).toEqual(['2', '1']);
@@ -69,7 +69,7 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'destroy');
   });
 
-  it('keeps what somebody changes while a one-time boot starts', async () => {
+  it('preserves changes by other tools while a one-time boot starts', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     const parts = host.parts();
     const machine = await parts.inventory.find(uuid);
@@ -87,7 +87,7 @@ describe('a host without a monitor', () => {
     await host.virsh('desc', 'dummy', '--config', '');
   });
 
-  it('keeps an override of a running machine for its next power-on, and the log says so', async () => {
+  it('applies an override of a running machine at its next power-on and logs it', async () => {
     await driver.power(uuid, 'create');
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     expect(host.messages).toContain('no access to QEMU monitors: a boot override takes effect at the next power-on');
@@ -98,7 +98,7 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'destroy');
   });
 
-  it("puts the user's order back that a killed daemon has left overridden", async () => {
+  it('restores the boot order that a killed daemon left overridden', async () => {
     const { withBootOrder } = await import('../../src/drivers/libvirt/xml/boot-order.js');
     const { readMetadata, withMetadata } = await import('../../src/drivers/libvirt/xml/metadata.js');
     const definition = await host.virsh('dumpxml', '--inactive', 'dummy');
@@ -108,14 +108,14 @@ describe('a host without a monitor', () => {
     await writeFile(host.file('left.xml'), withMetadata(ordered.xml, record));
     await host.virsh('define', host.file('left.xml'));
     const next = await host.driver();
-    // The first power action waits for its turn behind what is being put back.
+    // The first power action waits in the queue for the restoration.
     await next.change(uuid, { indicator: 'lit' });
     expect(await order('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await next.close();
   });
 
-  it('says that it can not hold an image', async () => {
+  it('reports that it cannot store an image', async () => {
     await host.virsh('change-media', 'dummy', 'hdc', '--eject', '--config').catch(() => undefined);
     await driver.ejectMedia(uuid, 'cdrom');
     const url = await host.serve((_request, response) => response.end('iso'));
