@@ -1,8 +1,8 @@
-/** From two measurements of a machine to what its report says. */
+/** Computes the values of a machine's report from two measurements. */
 import { metrics } from './metric-table.js';
 import type { Measurement } from './sampler.js';
 
-/** One value of a report. */
+/** A value of a report. */
 export interface Figure {
   readonly metricId: string;
   readonly value: number;
@@ -10,8 +10,9 @@ export interface Figure {
 }
 
 /**
- * What is known of a machine. What is not known is left out: a rate needs two measurements of one run.
- * @param before an earlier one, or none.
+ * Returns the known values of a machine. Unknown values are omitted: a rate needs two measurements
+ * of the same run.
+ * @param before an earlier measurement, or none.
  */
 export function figures(now: Measurement, before: Measurement | undefined): readonly Figure[] {
   const { statistics } = now;
@@ -28,11 +29,14 @@ export function figures(now: Measurement, before: Measurement | undefined): read
   });
 }
 
-/** The earlier one, if it is of the same run, and of a moment that is known well enough. */
+/**
+ * Returns the earlier measurement if it is of the same run and its time is exact enough for a rate.
+ */
 function comparable(now: Measurement, before: Measurement | undefined): Measurement | undefined {
   if (before?.statistics?.run !== now.statistics?.run) return undefined;
   const window = now.clockMs - (before?.clockMs ?? now.clockMs);
-  // A host that took long for its answer tells neither when it looked at this machine nor, within that, what its rates are.
+  // If the host was slow, the time of each machine's measurement is uncertain, and so are rates
+  // over a short time.
   const uncertain = (now.tookMs + (before?.tookMs ?? 0)) / 2;
   return window > 0 && uncertain <= window / 4 ? before : undefined;
 }

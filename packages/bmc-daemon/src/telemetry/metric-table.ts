@@ -1,16 +1,16 @@
-/** The metrics of a machine: what each is, and how it comes from what the hypervisor counts. */
+/** The metrics of a machine, and how to compute each from the hypervisor's counters. */
 import type { DiskCounter, InterfaceCounter, MachineStatistics } from '../drivers/statistics-control.js';
 
-/** What a value is made of. */
+/** The input of a metric. */
 export interface View {
   readonly now: MachineStatistics;
-  /** The same run of the machine some time before; undefined: there is nothing to compare with. */
+  /** An earlier measurement of the same run; undefined if there is none. */
   readonly before: MachineStatistics | undefined;
-  /** Between the two. */
+  /** The time between both. */
   readonly seconds: number;
 }
 
-/** A value, and when it was obtained where that is not when the sample was taken. */
+/** A value, and its time if it differs from the sample's. */
 export interface Reading {
   readonly value: number;
   readonly at?: Date;
@@ -21,16 +21,16 @@ export interface Metric {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** DMTF's: a counter begins at 0 with each start of the machine. */
+  /** DMTF's metric type: a counter starts at 0 with each start of the machine. */
   readonly type: 'Counter' | 'Gauge';
   readonly dataType: 'Integer' | 'Decimal';
   /** UCUM, case sensitive. */
   readonly units: '%' | 'By' | 'By/s' | 'ns' | '{request}' | '{packet}';
   readonly min?: number;
   readonly max?: number;
-  /** Whether it makes sense to add up those of several machines. */
+  /** Whether values of several machines may be added. */
   readonly summable: boolean;
-  /** undefined: not known, and left out. */
+  /** Returns the value; undefined if unknown. */
   readonly read: (view: View) => Reading | undefined;
 }
 
@@ -49,10 +49,10 @@ const cpu: readonly Metric[] = [
     summable: false,
     read: ({ now, before, seconds }) => {
       const [present, past] = [now.processors.vcpus, before?.processors.vcpus];
-      // With another number of CPUs the two sums are not of the same.
+      // If the number of CPUs changed, the two sums are not comparable.
       if (present === undefined || past?.count !== present.count) return undefined;
       const share = ((present.timeNs - past.timeNs) / (seconds * 1e9 * present.count)) * 100;
-      // The kernel counts in steps of 10 ms, which may make a little more than all of it.
+      // The kernel counts in steps of 10 ms, so the result may slightly exceed 100 %.
       return share < 0 ? undefined : { value: rounded(Math.min(share, 100)) };
     },
   },
@@ -110,7 +110,7 @@ const memory: readonly Metric[] = [
   },
 ];
 
-/** A total of all disks or interfaces. */
+/** Returns a metric for the total of all disks or interfaces. */
 const total = (
   id: string,
   name: string,
@@ -129,7 +129,7 @@ const total = (
   read: ({ now }) => known(sum(read(now))),
 });
 
-/** How fast such a total grows. */
+/** Returns a metric for the rate of such a total. */
 const rate = (id: string, name: string, what: string, read: (machine: MachineStatistics) => Devices): Metric => ({
   id,
   name,
@@ -196,10 +196,10 @@ const network: readonly Metric[] = [
   ),
 ];
 
-/** All of them, in the order of a report. */
+/** All metrics, in the order of a report. */
 export const metrics: readonly Metric[] = [...cpu, ...memory, ...disks, ...network];
 
-/** One counter of each device that has it. */
+/** The values of one counter, by device. */
 type Devices = ReadonlyMap<string, number>;
 
 function devices<Name extends string>(
@@ -221,7 +221,9 @@ function sum(all: Devices): number | undefined {
   return whole;
 }
 
-/** How much was counted in between; undefined where a device came, went or began anew: of that one nobody knows. */
+/**
+ * Returns the increase between the measurements; undefined if a device was added, removed or reset.
+ */
 function growth(before: Devices, now: Devices): number | undefined {
   if (now.size === 0 || now.size !== before.size) return undefined;
   let whole = 0;

@@ -1,18 +1,21 @@
-/** When the reports of machines are made: as clients have set it, kept over restarts. */
+/** Stores when the reports of machines are made, as clients have set it. */
 import { z } from 'zod';
 import type { StateFile } from '../state-file.js';
 
-/** `periodic`: at its interval, for whoever is subscribed to it or reads it; `onRequest`: when it is read. */
+/**
+ * `periodic`: at its interval, while a client subscribes or reads; `onRequest`: when a client reads
+ * it.
+ */
 export type ReportType = 'periodic' | 'onRequest';
 
-/** Of one machine's report. */
+/** The definition of one machine's report. */
 export interface ReportDefinition {
   readonly enabled: boolean;
   readonly type: ReportType;
   readonly intervalSeconds: number;
 }
 
-/** Absent members stay as they are. */
+/** A change; absent members stay unchanged. */
 export type DefinitionChange = Partial<ReportDefinition>;
 
 const change = z.object({
@@ -21,37 +24,40 @@ const change = z.object({
   intervalSeconds: z.number().positive().optional(),
 });
 
-/** What is kept in the state file: what differs from the default, by UUID. */
+/** The content of the state file: the differences from the default, by UUID. */
 export const telemetryState = z.object({
   enabled: z.boolean(),
   definitions: z.record(z.string(), change),
 });
 export type TelemetryState = z.infer<typeof telemetryState>;
 
-/** Nobody has set anything. */
+/** The initial state: all defaults. */
 export const initialTelemetry: TelemetryState = { enabled: true, definitions: {} };
 
 const usual: ReportDefinition = { enabled: true, type: 'periodic', intervalSeconds: 60 };
 
 /** The shortest interval that a client may set. */
 export const MIN_INTERVAL_SECONDS = 1;
-/** The longest: a day. */
+/** The longest interval: a day. */
 export const MAX_INTERVAL_SECONDS = 86_400;
 
 export interface ReportDefinitions {
-  /** Whether there are reports at all. */
+  /** Whether reports are enabled. */
   readonly enabled: boolean;
   /** @throws {StateFileError} */
   setEnabled(enabled: boolean): void;
-  /** The same object until it is changed. */
+  /** Returns a definition; the same object until it changes. */
   of(uuid: string): ReportDefinition;
   /** @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): void;
-  /** Forgets what was set for machines that are not among these. @throws {StateFileError} */
+  /**
+   * Removes the definitions of all machines that are not in this set.
+   * @throws {StateFileError}
+   */
   retain(uuids: ReadonlySet<string>): void;
 }
 
-/** Takes up what is kept. */
+/** Opens the stored definitions. */
 export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDefinitions {
   const known = new Map<string, ReportDefinition>();
   return {

@@ -1,7 +1,7 @@
 /**
- * Makes the reports of machines: those that are periodic at their intervals, while anybody is subscribed to them or has read them
- * a short time ago, and all others when they are read. Nobody who looks finds a periodic report older than its interval; while
- * nobody looks, the host is left alone.
+ * Makes the reports of machines. Periodic reports are made at their intervals, while a client
+ * subscribes to them or has read them recently; all others when a client reads them. A reader never
+ * receives a periodic report older than its interval. Without readers, the host is not queried.
  */
 import type { HypervisorDriver, SystemRef } from '../drivers/driver.js';
 import { figures } from './figures.js';
@@ -22,13 +22,13 @@ export interface ReportScheduleOptions {
   readonly sampler: Sampler;
   /** The sampler's. */
   readonly clock: () => number;
-  /** How long a reader waits for a host that is slow, before it gets what there is. */
+  /** How long a reader waits for a slow host before it receives the stored report. */
   readonly waitMs: number;
-  /** Told of every failure to make what is due, and null when it went well. */
+  /** Called with each failure to make a due report, and with null after a success. */
   readonly onHealth: (failure: unknown) => void;
 }
 
-/** The last report of a machine. */
+/** The latest report of a machine. */
 interface Kept {
   readonly report: Report;
   readonly measurement: Measurement;
@@ -40,7 +40,7 @@ interface Kept {
 
 interface Subscription {
   readonly subscriber: ReportSubscriber;
-  /** Machines whose last report to it had nothing in it: another one like that is not worth sending. */
+  /** Machines whose latest report was empty; another empty report is not sent. */
   readonly empty: Set<string>;
 }
 
@@ -52,15 +52,15 @@ const LONGEST_WINDOW_MS = 600_000;
 const SHORTEST_MS = MIN_INTERVAL_SECONDS * 1000;
 /** The first two are so many times apart what the host took for a sample: less, and there would be no rates (figures.ts). */
 const SAMPLE_TIMES = 6;
-/** Between two attempts at a host that does not answer. */
+/** The pause before another attempt if the host does not answer. */
 const RETRY_MS = 5_000;
-/** Between two looks for machines that are new. */
+/** The interval of checks for new machines. */
 const LONGEST_SLEEP_MS = 60_000;
 
 export class ReportSchedule implements ReportSource {
   readonly #options: ReportScheduleOptions;
   readonly #kept = new Map<string, Kept>();
-  /** By UUID, until when its last reader counts. */
+  /** By UUID: until when the latest reader counts. */
   readonly #watched = new Map<string, number>();
   /** By UUID, when a machine came or was started that was not measured since. */
   readonly #begun = new Map<string, number>();
@@ -76,8 +76,9 @@ export class ReportSchedule implements ReportSource {
   }
 
   /**
-   * What a reader gets: a report no older than its definition says, or the last one of a host that does not answer.
-   * @throws {DriverError} where the host does not answer, and nothing was measured before.
+   * Returns a report that is no older than its definition says, or the latest report if the host
+   * does not answer.
+   * @throws {DriverError} if the host does not answer and there is no earlier report.
    */
   async read(machine: SystemRef): Promise<Report> {
     const { uuid } = machine;
@@ -92,7 +93,7 @@ export class ReportSchedule implements ReportSource {
     try {
       return kept !== undefined && clock() < this.#dueAt(uuid) ? kept.report : await this.#makeNow(machine);
     } catch (error) {
-      // Its Timestamp says how old it is.
+      // The Timestamp shows its age.
       if (kept !== undefined) return kept.report;
       throw error;
     } finally {
@@ -115,7 +116,7 @@ export class ReportSchedule implements ReportSource {
     for (const { subscriber } of this.#subscriptions) if (subscriber.wants(null)) subscriber.deliver(message);
   }
 
-  /** The last report of a machine, however old. */
+  /** Returns the latest report of a machine, however old. */
   kept(uuid: string): Report | undefined {
     return this.#kept.get(uuid)?.report;
   }
@@ -126,7 +127,7 @@ export class ReportSchedule implements ReportSource {
     this.changed();
   }
 
-  /** A machine is gone. */
+  /** A machine was removed. */
   forget(uuid: string): void {
     this.#kept.delete(uuid);
     this.#watched.delete(uuid);
@@ -164,7 +165,7 @@ export class ReportSchedule implements ReportSource {
     return this.#isOn(uuid) && this.#options.definitions.of(uuid).type === 'periodic';
   }
 
-  /** Whether somebody would see a report that is made now. */
+  /** Whether a client would receive a report now. */
   #isObserved(uuid: string): boolean {
     if (!this.#isPeriodic(uuid)) return false;
     if ((this.#watched.get(uuid) ?? 0) > this.#options.clock()) return true;
@@ -172,7 +173,7 @@ export class ReportSchedule implements ReportSource {
     return [...this.#subscriptions].some(({ subscriber }) => subscriber.wants(uri));
   }
 
-  /** When a machine's next report is to be made, by the steady clock. */
+  /** Returns when a machine's next report is due, by the steady clock. */
   #dueAt(uuid: string): number {
     const kept = this.#kept.get(uuid);
     const begun = this.#begun.get(uuid);
@@ -257,7 +258,7 @@ export class ReportSchedule implements ReportSource {
   }
 
   async #run(): Promise<void> {
-    // One at a time: a host that is slow is not asked again before it has answered.
+    // One query at a time: a slow host is not queried again before it answers.
     if (this.#running || this.#closed) return;
     this.#running = true;
     const changes = this.#changes;

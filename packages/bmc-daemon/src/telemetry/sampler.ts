@@ -1,19 +1,19 @@
-/** Samples of what the hypervisor counts: one for all machines at a time, however many ask. */
+/** Samples the hypervisor's counters: one sample for all machines, however many clients ask. */
 import { DriverError } from '../drivers/driver.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 
-/** What one machine had counted at one moment; null: it did not run. */
+/** A machine's counters at one moment; null if it did not run. */
 export interface Measurement {
-  /** Wall clock, for people. */
+  /** Wall-clock time, for people. */
   readonly at: Date;
-  /** Steady clock, ms: the middle of the time that the hypervisor took for its answer. */
+  /** Steady clock, ms: the middle of the hypervisor's query. */
   readonly clockMs: number;
-  /** How long it took: within it the moment of this machine is not known. */
+  /** The duration of the query, which is the uncertainty of the time. */
   readonly tookMs: number;
   readonly statistics: MachineStatistics | null;
 }
 
-/** All machines at one moment. */
+/** The counters of all machines at one moment. */
 export interface Sample {
   readonly clockMs: number;
   of(uuid: string): Measurement;
@@ -24,7 +24,7 @@ export interface SamplerOptions {
   readonly now: () => Date;
   /** Milliseconds of a steady clock. */
   readonly clock: () => number;
-  /** A sample that is younger serves again. */
+  /** A younger sample is used again. */
   readonly minAgeMs: number;
 }
 
@@ -43,7 +43,7 @@ export class Sampler {
     return { sample: this.#latest, before: this.#previous };
   }
 
-  /** One that is as good as new. A host that is slow is asked once, and all who want to know wait for the same answer. */
+  /** Returns a fresh sample. Concurrent callers share one query. */
   sample(): Promise<Sample> {
     const { clock, minAgeMs } = this.#options;
     if (this.#latest !== undefined && clock() - this.#latest.clockMs < minAgeMs) return Promise.resolve(this.#latest);
@@ -51,7 +51,7 @@ export class Sampler {
     return this.#underWay;
   }
 
-  /** Lets go of what nobody has looked at for long. */
+  /** Drops samples that were not used for a long time. */
   forget(): void {
     this.#latest = undefined;
     this.#previous = undefined;
@@ -76,8 +76,8 @@ export class Sampler {
 }
 
 /**
- * Waits for a sample, but not for longer than this; what goes on then goes on for the next who asks.
- * @throws {DriverError} unavailable, after so long.
+ * Waits for a sample up to a deadline. The query continues for later callers.
+ * @throws {DriverError} unavailable, at the deadline.
  */
 export async function within(sampling: Promise<Sample>, ms: number): Promise<Sample> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-/** Telemetry, put together: what is sampled, which reports there are and when they are made. */
+/** Combines sampling, report definitions and their schedule. */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log.js';
 import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
@@ -24,11 +24,12 @@ export interface Telemetry extends ReportSource {
   /** @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): void;
   /**
-   * The report of a machine, no older than its definition says, or the last one where the host does not answer.
-   * @throws {DriverError} where there is none, either.
+   * Returns the report of a machine, no older than its definition says, or the latest one if the
+   * host does not answer.
+   * @throws {DriverError} if there is no report either.
    */
   report(machine: SystemRef): Promise<Report>;
-  /** The last one of a machine that can not be looked up, by its UUID. */
+  /** Returns the latest report of a machine by its UUID, for a machine that cannot be looked up. */
   kept(uuid: string): Report | undefined;
   sendTest(message: ReportMessage): void;
   close(): void;
@@ -44,19 +45,20 @@ export interface TelemetryOptions {
 
 export interface OpenTelemetryOptions extends TelemetryOptions {
   readonly stateDir: string;
-  /** Two services that share a folder have definitions of their own. */
+  /** Distinguishes the definitions of services that share a folder. */
   readonly serviceUuid: string;
 }
 
-/** A reader of a host that is slow gets what there is after this. */
+/** A reader of a slow host receives the stored report after this time. */
 const WAIT_MS = 4_000;
-/** A sample serves for as long as the shortest interval, or nearly: timers fire a little early or late. */
+/** A sample is used for slightly less than the shortest interval, because timers are not exact. */
 const SAMPLE_SERVES_MS = 900;
 
 /**
- * Begins, with what is kept in EMULATOR_STATE_DIR; nothing is sampled before somebody looks.
- * @returns undefined where the driver counts nothing.
- * @throws {StateFileError} where the definitions can not be read.
+ * Opens telemetry with the definitions in EMULATOR_STATE_DIR. Takes no sample before a client
+ * reads.
+ * @returns undefined if the driver has no counters.
+ * @throws {StateFileError} if the definitions are unreadable.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Telemetry | undefined {
   const { stateDir: folder, serviceUuid, log } = options;
@@ -83,7 +85,7 @@ export function createTelemetry(
     waitMs: WAIT_MS,
     onHealth: (failure) => {
       if (failure === null && !isWell) log.info('metric reports are made again');
-      // Once, and not every few seconds for as long as the host is down.
+      // Log once, not every few seconds while the host is down.
       if (failure !== null && isWell) log.warn('metric reports can not be made', { error: failure });
       isWell = failure === null;
     },
@@ -92,7 +94,10 @@ export function createTelemetry(
     if (kind === 'defined' || kind === 'started') schedule.began(uuid);
     if (kind === 'undefined') void tidy(uuid);
   });
-  /** A machine that is renamed is undefined and defined again: it keeps what was set. */
+  /**
+   * Removes the data of a removed machine. libvirt undefines and defines a machine to rename it;
+   * its definition then stays.
+   */
   const tidy = async (uuid: string): Promise<void> => {
     try {
       const uuids = new Set((await driver.listSystems()).map((machine) => machine.uuid));
@@ -100,7 +105,7 @@ export function createTelemetry(
       schedule.forget(uuid);
       definitions.retain(uuids);
     } catch (error) {
-      // A host that does not answer says nothing of its machines; the next one that goes takes this one along.
+      // If the host does not answer, the next removal cleans up.
       if (!(error instanceof DriverError)) log.warn('forgetting the metric reports of a machine failed', { error });
     }
   };
