@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -74,6 +74,24 @@ describe('the command line', () => {
     ],
   ])('%s stops the start with one line and exit code 78', async (_, args, line) => {
     expect(await run(args, { cwd: at('') })).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
+  });
+});
+
+describe('a state folder', () => {
+  it('whose lock belongs to another user stops the start and names the file', async () => {
+    const lock = path.join(at(''), 'lock');
+    const holder = createServer().listen(lock);
+    await once(holder, 'listening');
+    chmodSync(lock, 0);
+    chmodSync(at(''), 0o777);
+    // Permissions do not bind root.
+    const asNobody = process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+    const { code, stderr } = await run([...FAKE], { through: asNobody, env: { EMULATOR_STATE_DIR: at('') } });
+    holder.close();
+    expect([code, stderr]).toEqual([
+      1,
+      `environment EMULATOR_STATE_DIR: permission denied to connect to ${lock}, which belongs to another user. If no daemon uses the folder, remove this file\n`,
+    ]);
   });
 });
 
