@@ -1,23 +1,26 @@
 /**
- * One console of each machine, for as many as want it: libvirt lets one at a time connect to a serial port, so whoever reads or
- * types here (SSH clients, the recorder of logs) shares one stream. It is opened when the first comes, again at each start of the
- * machine, and given back when the last one leaves.
+ * Shares each machine's console among all clients. libvirt allows one connection to a serial port,
+ * so all readers and writers (SSH clients, the console log) share one stream. The first client
+ * opens it, each start of the machine opens it again, and the last client closes it.
  */
 import type { Log } from '@rackless/daemon/log.js';
 import type { ConsoleControl } from '../drivers/console-control.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { ConsoleLine } from './console-line.js';
 
-/** `closed`: the machine is off, or its host does not answer; it opens by itself. `absent`: no machine, or no serial port. */
+/**
+ * `closed`: the machine is off, or its host does not answer; the hub reopens it. `taken`: another
+ * program uses it. `absent`: no machine, or no serial port.
+ */
 export type ConsoleState = 'open' | 'closed' | 'taken' | 'absent';
 
 /** Neither method may throw. */
 export interface ConsoleListener {
-  /** What the guest says; the buffer is shared, and must not be changed. Nobody waits for a listener. */
+  /** Receives the guest's output. The buffer is shared: do not change it. */
   data(bytes: Buffer): void;
   /**
-   * First of all, and whenever it changes; `open` each time that the console was opened, before its first byte. After `closed` and
-   * `taken` the hub goes on trying.
+   * Called first, and after each change; `open` comes each time the console opens, before its first
+   * byte. After `closed` and `taken` the hub retries.
    * @param why for people: `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;
@@ -25,20 +28,23 @@ export interface ConsoleListener {
 
 export interface ConsoleAttachment {
   /**
-   * Types. What is typed while the console is not open is thrown away.
-   * @param taken called when there is room for more: the guest's end takes no more than it reads.
+   * Writes input. Input is dropped while the console is not open.
+   * @param taken called when the guest's end accepts more input.
    */
   write(bytes: Buffer, taken?: () => void): void;
-  /** The listener hears nothing any more. Idempotent. */
+  /** Removes the listener. Idempotent. */
   detach(): void;
 }
 
 export interface ConsoleHub {
-  /** @param uuid canonical. Never throws: of a machine that is not there, the listener is told so. */
+  /**
+   * Attaches a listener. Never throws: a missing machine is reported to the listener.
+   * @param uuid the canonical UUID.
+   */
   attach(uuid: string, listener: ConsoleListener): ConsoleAttachment;
   /** @throws {DriverError} as `ConsoleControl.sendBreak`. */
   sendBreak(uuid: string): Promise<void>;
-  /** Gives every console back; listeners are not told. */
+  /** Closes every console without notifying listeners. */
   close(): void;
 }
 
@@ -47,11 +53,14 @@ export interface ConsoleHubOptions {
     readonly console: Pick<ConsoleControl, 'open' | 'sendBreak'>;
   };
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  /** Between two attempts at a console that somebody else has; grows to five times of it. Default: 1 s. */
+  /**
+   * The pause between attempts to open a console that another program uses; grows to five times
+   * this value. Default: 1 s.
+   */
   readonly retryMs?: number;
 }
 
-/** Begins to listen to the driver. */
+/** Creates the hub, which listens to the driver. */
 export function createConsoleHub({ driver, log, retryMs = 1_000 }: ConsoleHubOptions): ConsoleHub {
   const lines = new Map<string, ConsoleLine>();
   const leave = driver.onChange(({ uuid, kind }) => lines.get(uuid)?.follow(kind));

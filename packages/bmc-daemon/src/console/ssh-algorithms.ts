@@ -1,11 +1,14 @@
 /**
- * What is offered to SSH clients: what OpenSSH itself offers by default, as far as the library knows it, but for the large groups of
- * Diffie and Hellman. The library computes them in JavaScript's one thread, 12 ms (group 16) and 60 ms (group 18) for each stranger
- * who says hello, and Redfish stands still meanwhile; whoever speaks those speaks curve25519, too.
+ * The algorithms that the SSH server offers: OpenSSH's defaults, as far as the library has them,
+ * without the large Diffie-Hellman groups. The library computes these on the main thread, 12 ms
+ * (group 16) and 60 ms (group 18) for each unauthenticated client, which would block Redfish.
+ * Clients with these groups also have curve25519.
  */
 import type { Algorithms } from 'ssh2';
 
-/** No SHA-1, no CBC; no compression, which lets a few bytes become many before anybody has said who it is. */
+/**
+ * No SHA-1 and no CBC. No compression, because a few bytes could expand to many before the login.
+ */
 export const sshAlgorithms: Algorithms = {
   kex: [
     'curve25519-sha256',

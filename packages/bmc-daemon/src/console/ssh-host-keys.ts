@@ -1,4 +1,4 @@
-/** What the console service shows clients to be known again by: made once, kept in EMULATOR_STATE_DIR. */
+/** The SSH server's host keys, created once and stored in EMULATOR_STATE_DIR. */
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import ssh2 from 'ssh2';
 import { StateFileError } from '../state-file.js';
 
 export interface HostKey {
-  /** OpenSSH's format, without a passphrase. */
+  /** In OpenSSH's format, without a passphrase. */
   readonly privateKey: string;
   /** `ssh-ed25519`. */
   readonly type: string;
@@ -16,16 +16,17 @@ export interface HostKey {
   readonly fingerprint: string;
 }
 
-/** Clients take the first that they know; every one of the last ten years knows both. */
+/** Clients use the first kind that they support; all clients of the last ten years support both. */
 const kinds = [
   { file: 'ssh_host_ed25519_key', make: () => ssh2.utils.generateKeyPairSync('ed25519') },
   { file: 'ssh_host_ecdsa_key', make: () => ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 }) },
 ] as const;
 
 /**
- * Reads the keys, and makes those that are missing, readable by their owner alone.
+ * Reads the keys and creates missing ones, readable for their owner only.
  * @param folder EMULATOR_STATE_DIR.
- * @throws {StateFileError} where one can not be read or kept, or is none: a new one would make every client believe in an attack.
+ * @throws {StateFileError} if a key cannot be read or stored, or is damaged. It is not replaced,
+ *   because clients would report an attack.
  */
 export function openHostKeys(folder: string): readonly HostKey[] {
   return kinds.map(({ file, make }) => {
@@ -38,9 +39,9 @@ export function openHostKeys(folder: string): readonly HostKey[] {
 
 function keptKey(name: string): string {
   try {
-    // Whoever can read it can pretend to be this service.
+    // A reader of the key can impersonate this service.
     chmodSync(name, 0o600);
-    // Bytes that are no UTF-8 make it no key, which is reported as any other damage.
+    // Invalid UTF-8 is an invalid key, which is reported below.
     return readFileSync(name, 'utf8');
   } catch (error) {
     throw new StateFileError(`reading ${name}: ${fileReason(error)}`, { cause: error });
@@ -62,7 +63,7 @@ function newKey(name: string, make: () => { readonly private: string }): string 
 
 function readKey(name: string, privateKey: string): HostKey {
   const key = ssh2.utils.parseKey(privateKey);
-  // Its text is not quoted: it is a secret, whatever is wrong with it.
+  // The text is secret even if it is damaged.
   if (key instanceof Error || !key.isPrivateKey())
     throw new StateFileError(`${name} is damaged: correct it, or move it away to have a new key made`);
   const digest = createHash('sha256').update(key.getPublicSSH()).digest('base64').replace(/=+$/, '');

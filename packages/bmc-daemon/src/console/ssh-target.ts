@@ -1,16 +1,17 @@
-/** Which machine an SSH client means, by its user name and its command: the pure part of logging in. */
+/** Finds the machine that an SSH client wants, from its user name and its command. */
 
-/** A user name, taken apart. */
+/** A parsed user name. */
 export interface Target {
-  /** Who logs in, where the name says so. */
+  /** The account, if the name contains it. */
   readonly account: string | null;
-  /** UUID or name of the machine, where the name says so. */
+  /** The machine's UUID or name, if the user name contains it. */
   readonly machine: string | null;
 }
 
 /**
- * `ACCOUNT/MACHINE`, or one of the two; which of them a name without a slash is, `isMachine` tells. No machine has a slash in its
- * name, with libvirt; an account may, so the last one counts.
+ * Parses `ACCOUNT/MACHINE`, or one of the two; `isMachine` decides about a name without a slash.
+ * The last slash counts, because libvirt allows no slash in a machine's name, but an account may
+ * have one.
  */
 export function readUserName(name: string, isMachine: (name: string) => boolean): Target {
   const slash = name.lastIndexOf('/');
@@ -18,27 +19,28 @@ export function readUserName(name: string, isMachine: (name: string) => boolean)
   return isMachine(name) ? { account: null, machine: name } : { account: name, machine: null };
 }
 
-/** What a client wants after it has logged in. */
+/** What a client wants after its login. */
 export type Wish =
   | { readonly kind: 'console'; readonly machine: string }
-  /** It has named no machine. */
+  /** It names no machine. */
   | { readonly kind: 'which' }
-  /** It wants something that is no console, for a sentence to say. */
+  /** It wants something else; `why` is a sentence for the client. */
   | { readonly kind: 'refused'; readonly why: string };
 
-/** What file transfers send as their command. */
+/** The commands of file transfers. */
 const TRANSFER = /^(?:scp|sftp-server|sftp|rsync)(?:\s|$)|\/sftp-server/;
 
 /**
- * @param target of the user name.
- * @param account who has logged in; null where nobody is asked.
+ * Decides what a client wants.
+ * @param target the parsed user name.
+ * @param account the account; null without accounts.
  * @param command null for a shell.
  */
 export function readWish({ machine }: Target, account: string | null, command: string | null): Wish {
   const word = command?.trim() ?? '';
   if (word === '') return machine === null ? { kind: 'which' } : { kind: 'console', machine };
   if (TRANSFER.test(word)) return { kind: 'refused', why: 'this is a serial console: it takes no files' };
-  // `ssh admin@host NAME`, whatever else may be called admin.
+  // `ssh admin@host NAME`, even if a machine is also named admin.
   if (machine === null || machine === account) return { kind: 'console', machine: word };
   return { kind: 'refused', why: `this is the serial console of ${machine}: it runs no commands` };
 }
