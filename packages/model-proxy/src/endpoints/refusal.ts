@@ -49,6 +49,9 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
   headers.push('connection', 'close');
   writeHead(response, error.status, headers);
   response.write(body);
+  // Sends the answer before Node parses the next bytes. If they are malformed, the socket is destroyed
+  // in the same turn, with everything that it has not sent.
+  response.socket?.uncork();
   linger(exchange);
 }
 

@@ -178,6 +178,7 @@ describe('a body that is too large', () => {
 
   it.each([
     ['POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n', 501],
+    ['POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n', 501],
     ['POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n', 200],
     ['POST /v1/chat/completions\r\n', 400],
   ])('that follows %j is answered with %d', async (head, status) => {
