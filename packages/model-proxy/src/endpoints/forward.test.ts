@@ -298,6 +298,7 @@ describe('other endpoints', () => {
     ['/v1/chat/completions', 'text/plain', '{"model":"served/model"}', '{"model":"hosted_vllm/served/model"}'],
     ['/v1/embeddings', 'application/octet-stream', 'bytes', 'bytes'],
     ['/v1/rerank', 'application/json', ' []\n', ' []\n'],
+    ['/v1/rerank', 'application/json', '\ufeff{"model":"served/model"}', '{"model":"hosted_vllm/served/model"}'],
     ['/v1/rerank', 'application/json', '{"NaN":[NaN,-Infinity,"\\"NaN"]}', '{"NaN":[NaN,-Infinity,"\\"NaN"]}'],
     ['/v1/audio/speech', undefined, 'sound', 'sound'],
     ['/v1/audio/speech', 'text/plain', '', ''],

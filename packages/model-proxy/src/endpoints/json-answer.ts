@@ -26,6 +26,7 @@ const EDGE_BYTES = 1024;
 const PARSED_BYTES = 4096;
 /** Maximum size of an answer that is only a string, a number, a boolean or null. */
 const MAX_SCALAR_BYTES = 65_536;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /** A JSON answer, collected until it is complete. */
 export class JsonAnswer implements Answer {
@@ -43,8 +44,9 @@ export class JsonAnswer implements Answer {
     const { maxResponseBytes } = exchange.serving.settings;
     // Rejects an answer with its first chunk if its announced length is too large.
     const announced = this.#length === 0 ? Number(headerOf(headers, 'content-length') ?? 0) : 0;
-    this.#received.push(chunk);
-    this.#length += chunk.length;
+    const bytes = this.#length === 0 ? withoutByteOrderMark(chunk) : chunk;
+    this.#received.push(bytes);
+    this.#length += bytes.length;
     if (this.#length > maxResponseBytes || announced > maxResponseBytes)
       throw responseTooLarge(maxResponseBytes, Math.max(announced, this.#length));
   }
@@ -139,6 +141,13 @@ export class JsonAnswer implements Answer {
       Math.min(start + EDGE_BYTES, this.#length),
     ).toString('latin1');
   }
+}
+
+/** RFC 8259 §8.1 lets readers ignore the mark. Clients in Python and in browsers do. */
+function withoutByteOrderMark(bytes: Buffer): Buffer {
+  return bytes[0] === BYTE_ORDER_MARK[0] && bytes.indexOf(BYTE_ORDER_MARK) === 0
+    ? bytes.subarray(BYTE_ORDER_MARK.length)
+    : bytes;
 }
 
 /**
