@@ -23,6 +23,11 @@ export interface GuestMachine {
 
 const NO_SECURE_BOOT = `<firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>`;
 
+/** The UEFI firmware of Debian 13 boots from the network only with a random number generator. */
+const NETWORK =
+  `<interface type='user'><model type='virtio'/></interface>` +
+  `<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`;
+
 /** Returns the domain XML of an emulated guest (TCG) that boots its disk and uses its serial line. */
 export function guestMachineXml(options: GuestMachine): string {
   const { name, uuid, firmware, machine, disk, cdrom, serial, network = false } = options;
@@ -53,7 +58,7 @@ export function guestMachineXml(options: GuestMachine): string {
     ${drive}
     ${bus === 'scsi' ? `<controller type='scsi' index='0' model='virtio-scsi'/>` : ''}
     ${serial.markup}
-    ${network ? `<interface type='user'><model type='virtio'/></interface>` : ''}
+    ${network ? NETWORK : ''}
     <memballoon model='none'/>
   </devices>
 </domain>`;
