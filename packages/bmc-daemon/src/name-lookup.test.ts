@@ -33,7 +33,8 @@ function answer(query: Buffer): Buffer {
   record.writeUInt16BE(0xc00c, 0);
   record.writeUInt16BE(type, 2);
   record.writeUInt16BE(1, 4);
-  record.writeUInt32BE(60, 6);
+  // Newer versions of c-ares cache answers. A TTL of 0 prevents that.
+  record.writeUInt32BE(0, 6);
   record.writeUInt16BE(data.length, 10);
   return Buffer.concat([head, question, record, data]);
 }
