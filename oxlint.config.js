@@ -13,6 +13,7 @@ const floors = {
     ['redact.ts'],
     ['replace-file.ts'],
     [
+      'chunk-allowance.ts',
       'declined-upgrade.ts',
       'error-code.ts',
       'escape-reg-exp.ts',

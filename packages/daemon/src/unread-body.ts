@@ -4,11 +4,10 @@
  * the event loop for half a second. No credentials are necessary for that.
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { ChunkAllowance } from './chunk-allowance.js';
 
-/** Chunks that any body may have. */
-const FREE_CHUNKS = 4096;
-/** Average bytes of a chunk beyond that. Slow networks deliver segments of 536 bytes. */
-const MIN_AVERAGE_BYTES = 256;
+/** Slow networks deliver segments of 536 bytes. */
+const LIMITS = { freeChunks: 4096, minAverageBytes: 256 };
 
 /** Wraps a request listener: see {@link limitChunks}. The limit applies once the response ended. */
 export function limitUnreadBodies(handle: RequestListener): RequestListener {
@@ -26,12 +25,9 @@ export function limitUnreadBodies(handle: RequestListener): RequestListener {
 
 /** Reads and discards a body. Closes the connection if the body arrives in too many small chunks. */
 export function limitChunks(request: IncomingMessage): void {
-  let chunks = 0;
-  let bytes = 0;
+  const allowance = new ChunkAllowance(LIMITS);
   const count = (chunk: Buffer): void => {
-    chunks += 1;
-    bytes += chunk.length;
-    if (chunks <= FREE_CHUNKS + bytes / MIN_AVERAGE_BYTES) return;
+    if (allowance.accept(chunk)) return;
     request.off('data', count);
     request.socket.pause();
     // Sends what is left of the response first.

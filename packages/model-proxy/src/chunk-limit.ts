@@ -3,21 +3,18 @@
  * has one byte: without a limit, 1 MiB in chunks of one byte costs 3 s, and other clients wait.
  */
 import type { IncomingMessage } from 'node:http';
+import { ChunkAllowance } from '@rackless/daemon/chunk-allowance.js';
 import { tooManyChunks } from './errors.js';
 
-/** Chunks that each body may have. */
-const FREE_CHUNKS = 16_384;
-/** Minimum average size of further chunks, in bytes. */
-const MIN_AVERAGE_BYTES = 16;
+const LIMITS = { freeChunks: 16_384, minAverageBytes: 16 };
 
-/** Counts the chunks of one body. */
+/** Limits the chunks of one body. */
 export class ChunkLimit {
-  #left = FREE_CHUNKS;
+  readonly #allowance = new ChunkAllowance(LIMITS);
 
   /** @throws {ProxyError} 400: the body has too many small chunks. */
   add(chunk: Buffer): void {
-    this.#left += chunk.length / MIN_AVERAGE_BYTES - 1;
-    if (this.#left < 0) throw tooManyChunks();
+    if (!this.#allowance.accept(chunk)) throw tooManyChunks();
   }
 }
 
