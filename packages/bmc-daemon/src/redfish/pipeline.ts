@@ -145,13 +145,12 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       user = who.user;
       if (user === null && who !== stranger) checkOpenOrigin(request);
       const preconditions = preconditionsOf(request);
-      const isWhole = request.complete;
       const exchangeOf = (client: Authenticated): Exchange => {
         const requester = new RequestRequester(client, requestId, request, response);
         return { request, path, preconditions, query, requester, who: client, scope, patchable: null, reauthorize };
       };
       const reauthorize = async (): Promise<Exchange> => {
-        const current = isWhole || who === stranger ? who : await authenticate(request);
+        const current = who === stranger ? who : await authenticate(request);
         if ('refused' in current) throw new LoginRefused(current);
         const renewed = exchangeOf(current);
         return match === undefined ? renewed : admit(match, renewed, request.method ?? '');

@@ -77,8 +77,7 @@ function patchOperation<Services>(
   // the first.
   const queue = new OperationQueue();
   return async (incoming, params) => {
-    const received = await receive(options.readBody(incoming.request));
-    const exchange = await incoming.reauthorize();
+    const { exchange, received } = await receive(incoming, options.readBody);
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
@@ -98,8 +97,7 @@ function postOperation<Services>(
 ): Operation {
   return async (incoming, params) => {
     const limit = post.open === true ? freeBodyBytes : undefined;
-    const received = await receive(options.readBody(incoming.request, limit));
-    const exchange = await incoming.reauthorize();
+    const { exchange, received } = await receive(incoming, options.readBody, limit);
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     const entity = await resource.load(request);
@@ -171,16 +169,21 @@ type Received = () => JsonObject | undefined;
 /**
  * Reads the body before the entity is loaded, because a slow body would make the entity stale. Its
  * faults are thrown later, because a failed condition comes first.
+ * @throws {RedfishError} 401, 403, 503: the body arrived late, and the client has lost its rights.
  */
-async function receive(reading: ReturnType<ReadBody>): Promise<Received> {
-  try {
-    const body = await reading;
-    return () => body;
-  } catch (error) {
-    return () => {
+async function receive(
+  incoming: Exchange,
+  readBody: ReadBody,
+  limit?: number,
+): Promise<{ readonly exchange: Exchange; readonly received: Received }> {
+  const isLate = !incoming.request.complete;
+  const received = await readBody(incoming.request, limit).then<Received, Received>(
+    (body) => () => body,
+    (error: unknown) => () => {
       throw error;
-    };
-  }
+    },
+  );
+  return { exchange: isLate ? await incoming.reauthorize() : incoming, received };
 }
 
 /**
