@@ -128,7 +128,7 @@ export class JsonAnswer implements Answer {
       if (begins === '{' || begins === '[') return ends === (begins === '{' ? '}' : ']');
       if (this.#length > MAX_SCALAR_BYTES) return false;
     }
-    return isJson(Buffer.concat(this.#received.chunks, this.#length).toString());
+    return isJson(bytesBetween(this.#received.chunks, this.#length, 0, this.#length).toString());
   }
 
   /** Returns up to {@link EDGE_BYTES} characters from a position. */

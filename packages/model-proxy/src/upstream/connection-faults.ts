@@ -2,6 +2,7 @@
  * Makes the errors for faults of connections to upstreams, with LiteLLM's statuses and message
  * heads.
  */
+import { errorCode } from '@rackless/daemon/error-code.js';
 import { ProxyError, type ErrorKind } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 import { AnswerFault } from './answer-fault.js';
@@ -159,7 +160,8 @@ function tcpFault(error: Error, hostname: string, port: number): string {
  * no code.
  */
 export function codeOf(error: Error): string {
-  if ('code' in error && typeof error.code === 'string') return error.code;
+  const code = errorCode(error);
+  if (code !== undefined) return code;
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
   return '';
 }

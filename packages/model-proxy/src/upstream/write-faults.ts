@@ -5,6 +5,7 @@
  * §9.5 asks clients to read answers while they send.
  */
 import type { Socket } from 'node:net';
+import { errorCode } from '@rackless/daemon/error-code.js';
 
 /**
  * Lets a socket read the bytes that have arrived before it reports a failed write. Call this before
@@ -31,6 +32,6 @@ function delayed(done: Done): Done {
 }
 
 function isClosedByPeer(error: Error | null | undefined): boolean {
-  if (error === null || error === undefined) return false;
-  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+  const code = errorCode(error);
+  return code === 'ECONNRESET' || code === 'EPIPE';
 }
