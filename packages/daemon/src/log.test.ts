@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { createLog, type LogOptions } from './log.js';
 
 const collect = (options: Partial<LogOptions> = {}) => {
@@ -15,20 +15,21 @@ const parse = (line: string | undefined) => JSON.parse(line ?? '') as unknown;
 const request = { id: 'r1', user: 'admin', method: 'GET', path: '/redfish/v1', status: 200, ms: 1.25 };
 
 describe('createLog', () => {
-  it('buffers the first lines until a flush, each with its own time', async () => {
-    const { log, lines, written } = collect();
-    const before = Date.now();
-    log.info('one');
-    while (Date.now() === before) await new Promise((resolve) => setImmediate(resolve));
-    log.info('two');
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(written).toEqual([]);
-    const [one, two] = lines().map((line) => parse(line) as { readonly time: string }); // every line has its time
-    expect([one, two]).toEqual([
-      { time: anyTime, level: 'info', message: 'one' },
-      { time: anyTime, level: 'info', message: 'two' },
-    ]);
-    expect(one?.time).not.toBe(two?.time);
+  it('buffers the first lines until a flush, each with its own time', () => {
+    jest.useFakeTimers({ now: Date.parse('2026-01-02T03:04:05.000Z') });
+    try {
+      const { log, lines, written } = collect();
+      log.info('one');
+      jest.advanceTimersByTime(100);
+      log.info('two');
+      expect(written).toEqual([]);
+      expect(lines().map(parse)).toEqual([
+        { time: '2026-01-02T03:04:05.000Z', level: 'info', message: 'one' },
+        { time: '2026-01-02T03:04:05.100Z', level: 'info', message: 'two' },
+      ]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('writes the first lines after a while without a flush', async () => {
