@@ -85,11 +85,12 @@ const floors = {
     ['proxy.ts'],
     ['app.ts', 'pages/', 'pass-through/', 'config/'],
     ['request-record.ts'],
-    ['auth/', 'endpoints/'],
+    ['auth/', 'exchange/'],
     ['routing/'],
     ['upstream/'],
     ['settings.ts'],
     ['providers/'],
+    ['endpoints/'],
     ['json/'],
     [
       'chunk-limit.ts',

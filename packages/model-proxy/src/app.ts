@@ -10,16 +10,16 @@ import type { Log } from '@rackless/daemon/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys, subprotocols } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';
-import { answerJson } from './endpoints/answer-json.js';
-import { answerOptions } from './endpoints/cors.js';
-import { Exchange, type Serving } from './endpoints/exchange.js';
-import { forward } from './endpoints/forward.js';
+import { answerJson } from './exchange/answer/answer-json.js';
+import { answerOptions } from './exchange/cors.js';
+import { Exchange, type Serving } from './exchange/exchange.js';
+import { forward } from './exchange/forward.js';
 import { endpoints } from './endpoints/index.js';
 import { litellmRoutePage } from './endpoints/litellm-routes.js';
 import { createPaths, forwardedTarget, plainPath } from './endpoints/paths.js';
-import { answerClientError } from './endpoints/raw-errors.js';
-import { countHosts } from './endpoints/raw-heads.js';
-import { breakOff, refuse } from './endpoints/refusal.js';
+import { answerClientError } from './exchange/raw-errors.js';
+import { countHosts } from './exchange/raw-heads.js';
+import { breakOff, refuse } from './exchange/answer/refusal.js';
 import {
   methodNotAllowed,
   noSuchPath,

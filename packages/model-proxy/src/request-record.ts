@@ -4,8 +4,8 @@
  */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log.js';
-import { overheadOf, shownApiBase } from './endpoints/answer-headers.js';
-import type { Exchange } from './endpoints/exchange.js';
+import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
+import type { Exchange } from './exchange/exchange.js';
 import { plainPath } from './endpoints/paths.js';
 import type { ProxyError } from './errors.js';
 import type { Metrics } from './metrics.js';

@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { defaults } from '../config/defaults.js';
 import { endpoints } from '../endpoints/index.js';
-import type { Serving } from '../endpoints/exchange.js';
-import { shownApiBase } from '../endpoints/answer-headers.js';
-import { createJsonBody } from '../endpoints/json-body.js';
-import { upstreamRequest } from '../endpoints/upstream-request.js';
+import type { Serving } from '../exchange/exchange.js';
+import { shownApiBase } from '../exchange/answer/answer-headers.js';
+import { createJsonBody } from '../exchange/request/json-body.js';
+import { upstreamRequest } from '../exchange/request/upstream-request.js';
 import { toProxyError } from '../errors.js';
 import { ChunkList } from '../json/chunk-list.js';
 import type { Deployment } from '../providers/deployment.js';

@@ -3,7 +3,7 @@
  * themselves.
  */
 import { modelNotFound, type ProxyError } from '../errors.js';
-import type { Serving } from '../endpoints/exchange.js';
+import type { Serving } from '../exchange/exchange.js';
 import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';
 

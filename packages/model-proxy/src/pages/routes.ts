@@ -3,11 +3,11 @@
  * start.
  */
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { answerJson, answerText } from '../endpoints/answer-json.js';
+import { answerJson, answerText } from '../exchange/answer/answer-json.js';
 import { endpoints } from '../endpoints/index.js';
-import type { Exchange } from '../endpoints/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { endpointPaths, plainPath } from '../endpoints/paths.js';
-import { refuse } from '../endpoints/refusal.js';
+import { refuse } from '../exchange/answer/refusal.js';
 import { noSuchPath, toProxyError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
 import type { ProxySettings } from '../settings.js';

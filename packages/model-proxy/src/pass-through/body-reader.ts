@@ -1,13 +1,13 @@
 /** Reads the bodies of raw requests, or their beginning, if they select the deployment. */
 import { chunkLimitOf } from '../chunk-limit.js';
-import type { Exchange } from '../endpoints/exchange.js';
-import { refuse } from '../endpoints/refusal.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { refuse } from '../exchange/answer/refusal.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { requestTooLarge, stalledRequest, toProxyError } from '../errors.js';
 import type { FormHead, FormHeadReader } from './form-head.js';
 
 /**
- * Milliseconds without a chunk, after which a client has stalled. As in endpoints/stalled-uploads.
+ * Milliseconds without a chunk, after which a client has stalled. As in exchange/stalled-uploads.
  */
 const STALL_MS = 60_000;
 

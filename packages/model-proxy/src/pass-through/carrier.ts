@@ -4,10 +4,10 @@
  */
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
-import type { Exchange } from '../endpoints/exchange.js';
-import { checkTransferCoding, mediaType } from '../endpoints/request-head.js';
-import { refuse } from '../endpoints/refusal.js';
-import { boundsOf, requestBounds, shownTimeout } from '../endpoints/request-bounds.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { checkTransferCoding, mediaType } from '../exchange/request/request-head.js';
+import { refuse } from '../exchange/answer/refusal.js';
+import { boundsOf, requestBounds, shownTimeout } from '../exchange/request-bounds.js';
 import { methodNotAllowed, missingModel, noSuchPath, ProxyError, toProxyError, webSocketOnly } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';

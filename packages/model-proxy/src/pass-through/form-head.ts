@@ -2,7 +2,7 @@
  * Finds the fields of a form before its file, while the form arrives. LiteLLM's clients name the
  * deployment there. The proxy removes these fields, and does not wait for the file.
  */
-import { boundaryOf, dispositionOf, MultipartError, type Disposition } from '../endpoints/multipart.js';
+import { boundaryOf, dispositionOf, MultipartError, type Disposition } from '../exchange/request/multipart.js';
 
 /** Size of a form's beginning that is searched for fields. */
 const MAX_SEARCHED_BYTES = 65_536;

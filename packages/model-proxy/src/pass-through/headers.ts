@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
-import { isHeaderText, upstreamsOwn } from '../endpoints/answer-headers.js';
+import { isHeaderText, upstreamsOwn } from '../exchange/answer/answer-headers.js';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 

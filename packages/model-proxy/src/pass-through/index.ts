@@ -3,8 +3,8 @@
  * after the start.
  */
 import type { PassThrough } from '../app.js';
-import { refuse } from '../endpoints/refusal.js';
-import type { Exchange } from '../endpoints/exchange.js';
+import { refuse } from '../exchange/answer/refusal.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { toProxyError } from '../errors.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import type { Carrier } from './carrier.js';

@@ -2,7 +2,7 @@
  * Rejects fields that select a deployment but arrive after the form has gone to another one.
  * Otherwise a file could silently go to a wrong account.
  */
-import { boundaryOf, MultipartError, MultipartScanner } from '../endpoints/multipart.js';
+import { boundaryOf, MultipartError, MultipartScanner } from '../exchange/request/multipart.js';
 import { lateChoice } from '../errors.js';
 
 /**

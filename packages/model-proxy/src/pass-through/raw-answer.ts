@@ -1,9 +1,9 @@
 /** Forwards the answers to raw requests: bytes unchanged, and the proxy's headers added. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
-import { answerHeaders, writeHead } from '../endpoints/answer-headers.js';
-import type { Exchange } from '../endpoints/exchange.js';
-import { dropLongHeaders } from '../endpoints/head-limit.js';
+import { answerHeaders, writeHead } from '../exchange/answer/answer-headers.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { dropLongHeaders } from '../exchange/head-limit.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/answer-fault.js';
 import { secretMask } from '../upstream/own-secrets.js';

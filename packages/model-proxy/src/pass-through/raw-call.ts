@@ -2,8 +2,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
-import type { Exchange } from '../endpoints/exchange.js';
-import { linger, refuse } from '../endpoints/refusal.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { linger, refuse } from '../exchange/answer/refusal.js';
 import { internalError, stalledRequest, toProxyError, type ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
@@ -41,7 +41,7 @@ export interface RawCallOptions {
 }
 
 /**
- * Milliseconds without a chunk, after which a client has stalled. As in endpoints/stalled-uploads.
+ * Milliseconds without a chunk, after which a client has stalled. As in exchange/stalled-uploads.
  */
 const STALL_MS = 60_000;
 /**

@@ -5,8 +5,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { Exchange } from '../endpoints/exchange.js';
-import { refuse } from '../endpoints/refusal.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { refuse } from '../exchange/answer/refusal.js';
 import { toProxyError, type ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';

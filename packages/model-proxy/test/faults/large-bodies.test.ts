@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { BodyBlocks } from '../../src/endpoints/body-blocks.js';
+import { BodyBlocks } from '../../src/exchange/request/body-blocks.js';
 import { call } from '../harness/call.js';
 import { startTestProxy, type TestProxy } from '../harness/proxy.js';
 import { waitFor } from '../harness/wait.js';

@@ -2,11 +2,11 @@
  * The interface of the five kinds of upstream answers: JSON, events, raw, untyped and error. The
  * head of an answer decides its kind.
  */
-import type { ProxyError } from '../errors.js';
-import { secretMask } from '../upstream/own-secrets.js';
-import type { UpstreamCall } from '../upstream/upstream.js';
-import type { Endpoint } from './endpoint.js';
-import type { Exchange } from './exchange.js';
+import type { ProxyError } from '../../errors.js';
+import { secretMask } from '../../upstream/own-secrets.js';
+import type { UpstreamCall } from '../../upstream/upstream.js';
+import type { Endpoint } from '../../endpoints/endpoint.js';
+import type { Exchange } from '../exchange.js';
 
 /** The upstream's answer to one request, which the proxy sends to the client. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { call } from '../../test/harness/call.js';
-import { json, serveApp, type ServedApp } from '../../test/support/app.js';
+import { call } from '../../../test/harness/call.js';
+import { json, serveApp, type ServedApp } from '../../../test/support/app.js';
 
 let served: ServedApp;
 beforeAll(async () => {

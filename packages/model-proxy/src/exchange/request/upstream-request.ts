@@ -1,12 +1,12 @@
 /** Makes the request to the upstream from the client's request and the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Selection } from '../routing/router.js';
-import { BodyStream } from '../upstream/body-stream.js';
-import type { UpstreamRequest } from '../upstream/upstream.js';
-import type { Endpoint } from './endpoint.js';
-import type { Serving } from './exchange.js';
+import type { Selection } from '../../routing/router.js';
+import { BodyStream } from '../../upstream/body-stream.js';
+import type { UpstreamRequest } from '../../upstream/upstream.js';
+import type { Endpoint } from '../../endpoints/endpoint.js';
+import type { Serving } from '../exchange.js';
 import type { RequestBody } from './request-body.js';
-import { boundsOf, type RequestBounds } from './request-bounds.js';
+import { boundsOf, type RequestBounds } from '../request-bounds.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
 /** Options of {@link upstreamRequest}. */

@@ -11,7 +11,7 @@ import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
 import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
 import type { RequestBounds } from './request-bounds.js';
-import type { Usage } from './usage.js';
+import type { Usage } from './answer/usage.js';
 
 /**
  * Everything that requests share. A reload makes a new object; requests in flight keep the object

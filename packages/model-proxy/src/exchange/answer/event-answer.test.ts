@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { call, open } from '../../test/harness/call.js';
-import { waitFor } from '../../test/harness/wait.js';
-import { json, serveApp, type Asked, type ServedApp } from '../../test/support/app.js';
+import { call, open } from '../../../test/harness/call.js';
+import { waitFor } from '../../../test/harness/wait.js';
+import { json, serveApp, type Asked, type ServedApp } from '../../../test/support/app.js';
 
 let served: ServedApp;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** Answers of upstreams with an error status. The client gets the error in OpenAI's shape. */
 import { performance } from 'node:perf_hooks';
-import { ChunkList } from '../json/chunk-list.js';
-import { errorOfStatus } from '../upstream/classify.js';
+import { ChunkList } from '../../json/chunk-list.js';
+import { errorOfStatus } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { refuse } from './refusal.js';
 

@@ -2,7 +2,7 @@
  * Calculates the cost of answers with the prices in `model_info`.
  * @see https://docs.litellm.ai/docs/proxy/custom_pricing
  */
-import type { Deployment } from '../providers/deployment.js';
+import type { Deployment } from '../../providers/deployment.js';
 import type { Usage } from './usage.js';
 
 /** Prices in dollars, or in the unit of the configuration. */

@@ -3,8 +3,8 @@
  * configuration asks for that.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Deployment } from '../providers/deployment.js';
-import { secretHeader } from '../secret-names.js';
+import type { Deployment } from '../../providers/deployment.js';
+import { secretHeader } from '../../secret-names.js';
 
 /** The part of the headers that is the same for all requests to a deployment. */
 interface Fixed {

@@ -5,10 +5,10 @@ import {
   unsupportedContentEncoding,
   unsupportedContentType,
   unsupportedTransferCoding,
-} from '../errors.js';
+} from '../../errors.js';
 import { createJsonBody } from './json-body.js';
 import { createMultipartBody } from './multipart-body.js';
-import type { Endpoint } from './endpoint.js';
+import type { Endpoint } from '../../endpoints/endpoint.js';
 import type { RequestBody } from './request-body.js';
 
 /**

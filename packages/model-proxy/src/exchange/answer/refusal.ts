@@ -2,9 +2,9 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { limitChunks } from '@rackless/daemon/unread-body.js';
-import { toProxyError, type ProxyError } from '../errors.js';
+import { toProxyError, type ProxyError } from '../../errors.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange.js';
 
 /** Node reads the rest of a body up to this size, and the connection stays open. */
 const SMALL_BODY_BYTES = 65_536;

@@ -5,12 +5,12 @@
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import type { Deployment } from '../providers/deployment.js';
-import type { Selection } from '../routing/router.js';
-import { pythonSeconds } from '../upstream/connection-faults.js';
-import { secretMask } from '../upstream/own-secrets.js';
-import type { Exchange } from './exchange.js';
-import { dropLongHeaders } from './head-limit.js';
+import type { Deployment } from '../../providers/deployment.js';
+import type { Selection } from '../../routing/router.js';
+import { pythonSeconds } from '../../upstream/connection-faults.js';
+import { secretMask } from '../../upstream/own-secrets.js';
+import type { Exchange } from '../exchange.js';
+import { dropLongHeaders } from '../head-limit.js';
 import { costOf } from './response-cost.js';
 
 /**

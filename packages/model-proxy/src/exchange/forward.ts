@@ -20,20 +20,20 @@ import type { ModelNameInResponse } from '../settings.js';
 import type { TracedCall, TracedRequest } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { SentCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
-import { headerOf, type Answer, type AnswerContext } from './answer.js';
-import { ErrorAnswer } from './error-answer.js';
-import { EventAnswer } from './event-answer.js';
+import { headerOf, type Answer, type AnswerContext } from './answer/answer.js';
+import { ErrorAnswer } from './answer/error-answer.js';
+import { EventAnswer } from './answer/event-answer.js';
 import type { Exchange } from './exchange.js';
-import { JsonAnswer } from './json-answer.js';
-import type { Target } from './paths.js';
-import { RawAnswer } from './raw-answer.js';
-import { breakOff, refuse } from './refusal.js';
-import type { RequestBody } from './request-body.js';
+import { JsonAnswer } from './answer/json-answer.js';
+import type { Target } from '../endpoints/paths.js';
+import { RawAnswer } from './answer/raw-answer.js';
+import { breakOff, refuse } from './answer/refusal.js';
+import type { RequestBody } from './request/request-body.js';
 import { boundsOf, requestBounds, shownTimeout } from './request-bounds.js';
-import { announcedBody, mediaType } from './request-head.js';
+import { announcedBody, mediaType } from './request/request-head.js';
 import { watchUploads, type Upload } from './stalled-uploads.js';
-import { UntypedAnswer } from './untyped-answer.js';
-import { upstreamRequest } from './upstream-request.js';
+import { UntypedAnswer } from './answer/untyped-answer.js';
+import { upstreamRequest } from './request/upstream-request.js';
 
 /**
  * Forwards one POST to an upstream and sends the upstream's answer to the client. Never throws: the

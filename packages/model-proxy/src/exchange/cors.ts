@@ -3,7 +3,7 @@
  * are not allowed: keys are in headers.
  */
 import type { ServerResponse } from 'node:http';
-import { answerHeaders, writeHead } from './answer-headers.js';
+import { answerHeaders, writeHead } from './answer/answer-headers.js';
 import type { Exchange } from './exchange.js';
 
 /**

@@ -6,10 +6,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { passTime, stopTime } from '../../test/harness/stopped-time.js';
-import { waitFor } from '../../test/harness/wait.js';
-import { serveApp, type ServedApp } from '../../test/support/app.js';
-import { UNBOUNDED } from '../../test/support/deployment.js';
+import { passTime, stopTime } from '../../../test/harness/stopped-time.js';
+import { waitFor } from '../../../test/harness/wait.js';
+import { serveApp, type ServedApp } from '../../../test/support/app.js';
+import { UNBOUNDED } from '../../../test/support/deployment.js';
 
 /** A request at the upstream, as far as it has arrived. */
 interface Received {

@@ -1,6 +1,6 @@
 /** Answers that the proxy makes itself, without an upstream. */
 import { answerHeaders, writeHead } from './answer-headers.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange.js';
 
 /** Sends a value as JSON. */
 export function answerJson(exchange: Exchange, status: number, value: unknown): void {

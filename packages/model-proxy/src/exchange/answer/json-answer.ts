@@ -1,9 +1,9 @@
 /** JSON answers. The proxy collects them to find errors, the usage and the model's name. */
-import { ChunkList } from '../json/chunk-list.js';
-import { bytesBetween } from '../json/text.js';
-import { rewriteAnswer } from '../json/rewrite-answer.js';
-import { responseTooLarge, type ProxyError } from '../errors.js';
-import { errorOfStatus, interruptionFault, notJsonFault } from '../upstream/classify.js';
+import { ChunkList } from '../../json/chunk-list.js';
+import { bytesBetween } from '../../json/text.js';
+import { rewriteAnswer } from '../../json/rewrite-answer.js';
+import { responseTooLarge, type ProxyError } from '../../errors.js';
+import { errorOfStatus, interruptionFault, notJsonFault } from '../../upstream/classify.js';
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';

@@ -3,11 +3,11 @@
  * upstream's name and forwards files unchanged. After it has read `model`, it sends the rest of the
  * form while it arrives.
  */
-import { ChunkList } from '../json/chunk-list.js';
-import { spliceChunks } from '../json/splice.js';
-import { invalidMultipart, modelIsFile, repeatedField } from '../errors.js';
-import type { Selection } from '../routing/router.js';
-import { BodyStream } from '../upstream/body-stream.js';
+import { ChunkList } from '../../json/chunk-list.js';
+import { spliceChunks } from '../../json/splice.js';
+import { invalidMultipart, modelIsFile, repeatedField } from '../../errors.js';
+import type { Selection } from '../../routing/router.js';
+import { BodyStream } from '../../upstream/body-stream.js';
 import { boundaryOf, MultipartError, MultipartScanner, type FormField } from './multipart.js';
 import type { RequestBody } from './request-body.js';
 

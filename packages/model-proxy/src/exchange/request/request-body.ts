@@ -1,8 +1,8 @@
 /** The interface of request bodies: JSON and forms. */
-import type { Selection } from '../routing/router.js';
-import type { ProxySettings } from '../settings.js';
-import type { BodyStream } from '../upstream/body-stream.js';
-import type { Endpoint } from './endpoint.js';
+import type { Selection } from '../../routing/router.js';
+import type { ProxySettings } from '../../settings.js';
+import type { BodyStream } from '../../upstream/body-stream.js';
+import type { Endpoint } from '../../endpoints/endpoint.js';
 
 /** The body of a model request. */
 export interface RequestBody {

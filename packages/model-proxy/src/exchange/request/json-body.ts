@@ -1,13 +1,13 @@
 /** Request bodies in JSON. The proxy verifies all of the object, but does not build its values. */
-import { ambiguousMember, invalidJson, modelNotText } from '../errors.js';
-import { KeySketch } from '../json/key-sketch.js';
-import { JsonError, type JsonObject } from '../json/object.js';
-import { JsonObjectScanner } from '../json/scanner.js';
-import { isInOtherCase, memberNamed, textOf } from '../json/text.js';
-import { prepareRequestBody } from '../providers/request-body.js';
-import type { Selection } from '../routing/router.js';
-import type { ProxySettings } from '../settings.js';
-import type { Endpoint } from './endpoint.js';
+import { ambiguousMember, invalidJson, modelNotText } from '../../errors.js';
+import { KeySketch } from '../../json/key-sketch.js';
+import { JsonError, type JsonObject } from '../../json/object.js';
+import { JsonObjectScanner } from '../../json/scanner.js';
+import { isInOtherCase, memberNamed, textOf } from '../../json/text.js';
+import { prepareRequestBody } from '../../providers/request-body.js';
+import type { Selection } from '../../routing/router.js';
+import type { ProxySettings } from '../../settings.js';
+import type { Endpoint } from '../../endpoints/endpoint.js';
 import { BodyBlocks, isForBlocks } from './body-blocks.js';
 import type { RequestBody } from './request-body.js';
 
