@@ -5,8 +5,8 @@
 import { endpoints } from '../endpoints/index.js';
 import type { Table } from './faults.js';
 import { flagsTable } from './flags.js';
-import { foreignProviders } from './known-names.js';
-import { unimplemented, type Treatment } from './unimplemented.js';
+import { foreignProviders } from './names/known-names.js';
+import { unimplemented, type Treatment } from './names/unimplemented.js';
 import { credentialTable, entryTable, generalTable, paramsTable, routerTable, settingsTable } from './settings.js';
 
 /** Escapes a cell of a Markdown table. */

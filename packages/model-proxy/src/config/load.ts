@@ -7,17 +7,17 @@ import { findBlock, hasValues, mergeBlocks, type FoundBlock } from './blocks.js'
 import { readAccess } from './access.js';
 import { defaults } from './defaults.js';
 import { readDocuments } from './documents.js';
-import { readEnvironmentDeployment } from './environment-deployment.js';
-import { noteEnvironment, readStartWithout } from './environment-names.js';
+import { readEnvironmentDeployment } from './deployments/environment-deployment.js';
+import { noteEnvironment, readStartWithout } from './names/environment-names.js';
 import { resolveReferences, withVariables } from './environment-references.js';
 import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block } from './faults.js';
 import { fromEnvironment, readSeconds } from './given-text.js';
 import { readListenSettings, type Flags } from './listen-settings.js';
-import { readModelList, type Entry } from './model-list.js';
-import { noteMissingModels } from './missing-models.js';
-import { readAliases } from './model-group-alias.js';
+import { readModelList, type Entry } from './deployments/model-list.js';
+import { noteMissingModels } from './deployments/missing-models.js';
+import { readAliases } from './deployments/model-group-alias.js';
 import { credentialTable, generalTable, routerTable, settingsTable } from './settings.js';
-import { singleModelDocument } from './single-model.js';
+import { singleModelDocument } from './deployments/single-model.js';
 import { TlsResolver } from './tls-settings.js';
 import {
   generalNames,
@@ -27,9 +27,9 @@ import {
   settingsNames,
   topNames,
   type Notes,
-} from './unknown-keys.js';
+} from './names/unknown-keys.js';
 import { isLoopback } from '@rackless/daemon/loopback.js';
-import type { YamlMapping, YamlNode } from './yaml-node.js';
+import type { YamlMapping, YamlNode } from './yaml/yaml-node.js';
 
 export type { Flags } from './listen-settings.js';
 export { ConfigError } from './faults.js';

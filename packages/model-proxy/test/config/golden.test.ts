@@ -6,8 +6,14 @@ import path from 'node:path';
 import { renderConfigurationPage } from '../../src/config/documentation.js';
 import { renderEffectiveConfig } from '../../src/config/effective.js';
 import { loadConfig } from '../../src/config/load.js';
-import { paramsNames, settingsNames, generalNames, routerNames, entryNames } from '../../src/config/unknown-keys.js';
-import { groupOf } from '../../src/config/unimplemented.js';
+import {
+  paramsNames,
+  settingsNames,
+  generalNames,
+  routerNames,
+  entryNames,
+} from '../../src/config/names/unknown-keys.js';
+import { groupOf } from '../../src/config/names/unimplemented.js';
 import { openaiParameters } from '../../src/providers/parameters.js';
 
 const source = import.meta.dirname;

@@ -1,14 +1,14 @@
 /** Resolves the provider, the address and the key of an entry. */
-import { findProvider, isKnownProvider, knownProviders, providerOfAddress } from '../providers/index.js';
-import { providerOfModel } from '../providers/model-names.js';
-import type { Provider } from '../providers/provider.js';
-import type { FoundBlock } from './blocks.js';
-import type { Environment } from '../settings.js';
-import type { Block, Findings } from './faults.js';
-import { fromEnvironment } from './given-text.js';
-import { foreignProviders } from './known-names.js';
-import { normalUrl } from './setting-types.js';
-import type { paramsTable } from './settings.js';
+import { findProvider, isKnownProvider, knownProviders, providerOfAddress } from '../../providers/index.js';
+import { providerOfModel } from '../../providers/model-names.js';
+import type { Provider } from '../../providers/provider.js';
+import type { FoundBlock } from '../blocks.js';
+import type { Environment } from '../../settings.js';
+import type { Block, Findings } from '../faults.js';
+import { fromEnvironment } from '../given-text.js';
+import { foreignProviders } from '../names/known-names.js';
+import { normalUrl } from '../setting-types.js';
+import type { paramsTable } from '../settings.js';
 
 /** The part of a deployment that says where its requests go. */
 export interface UpstreamTarget {

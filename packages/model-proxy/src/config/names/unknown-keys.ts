@@ -3,11 +3,11 @@
  * and unknown names.
  */
 import { nearestName } from '@rackless/daemon/nearest-name.js';
-import type { Findings, Table } from './faults.js';
+import type { Findings, Table } from '../faults.js';
 import { checkedByValue, protectiveValues } from './protective-values.js';
-import { entryTable, generalTable, paramsTable, routerTable, settingsTable } from './settings.js';
+import { entryTable, generalTable, paramsTable, routerTable, settingsTable } from '../settings.js';
 import { groupOf, unimplemented, type SettingGroup } from './unimplemented.js';
-import { formatPath, type KeyPath, type YamlNode } from './yaml-node.js';
+import { formatPath, type KeyPath, type YamlNode } from '../yaml/yaml-node.js';
 
 /** The names that are known in a block. */
 interface BlockNames {

@@ -1,8 +1,8 @@
 /** Reads `router_settings.model_group_alias`: alternative names of model groups. */
-import type { Deployment } from '../providers/deployment.js';
-import { wildcardPattern } from '../routing/wildcard.js';
-import type { Block, Findings } from './faults.js';
-import type { routerTable } from './settings.js';
+import type { Deployment } from '../../providers/deployment.js';
+import { wildcardPattern } from '../../routing/wildcard.js';
+import type { Block, Findings } from '../faults.js';
+import type { routerTable } from '../settings.js';
 
 /** All aliases of a configuration. */
 export interface Aliases {

@@ -1,20 +1,20 @@
 /** Turns `litellm_params`, with everything that they inherit, into a deployment. */
 import { createHash } from 'node:crypto';
-import type { Deployment } from '../providers/deployment.js';
-import { openaiParameters } from '../providers/parameters.js';
+import type { Deployment } from '../../providers/deployment.js';
+import { openaiParameters } from '../../providers/parameters.js';
 import { targetsByProvider } from './any-provider.js';
-import type { FoundBlock } from './blocks.js';
-import { defaults } from './defaults.js';
+import type { FoundBlock } from '../blocks.js';
+import { defaults } from '../defaults.js';
 import { readExtraHeaders } from './extra-headers.js';
-import { readBlock, type Block } from './faults.js';
-import { upstreamParameters } from './known-names.js';
-import { paramsTable } from './settings.js';
+import { readBlock, type Block } from '../faults.js';
+import { upstreamParameters } from '../names/known-names.js';
+import { paramsTable } from '../settings.js';
 import { streamTimeoutsOf, timeoutsOf, type TimeoutSources } from './timeouts.js';
-import type { TlsResolver } from './tls-settings.js';
-import { groupOf } from './unimplemented.js';
-import { reportUnknownKeys, paramsNames, type IgnoredSettings } from './unknown-keys.js';
+import type { TlsResolver } from '../tls-settings.js';
+import { groupOf } from '../names/unimplemented.js';
+import { reportUnknownKeys, paramsNames, type IgnoredSettings } from '../names/unknown-keys.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
-import { toPlain, type KeyPath, type YamlNode } from './yaml-node.js';
+import { toPlain, type KeyPath, type YamlNode } from '../yaml/yaml-node.js';
 
 /** Settings that deployments inherit. */
 export interface Inherited extends TimeoutSources, TargetOptions {

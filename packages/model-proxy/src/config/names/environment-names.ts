@@ -2,10 +2,10 @@
  * Handles LiteLLM's environment variables that are not implemented, and
  * `general_settings.start_without`.
  */
-import type { Environment } from '../settings.js';
-import { ENVIRONMENT, type Block } from './faults.js';
-import type { generalTable } from './settings.js';
-import { scalar } from './single-model.js';
+import type { Environment } from '../../settings.js';
+import { ENVIRONMENT, type Block } from '../faults.js';
+import type { generalTable } from '../settings.js';
+import { scalar } from '../deployments/single-model.js';
 import { unimplemented } from './unimplemented.js';
 import { canBeRefused, refuseSetting, type Notes } from './unknown-keys.js';
 

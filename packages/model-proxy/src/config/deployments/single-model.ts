@@ -2,9 +2,9 @@
  * Turns flags such as `--model` and `--request_timeout` into a document that acts like a
  * configuration file.
  */
-import { COMMAND_LINE, type Findings } from './faults.js';
-import type { Flags } from './listen-settings.js';
-import type { YamlMapping, YamlNode } from './yaml-node.js';
+import { COMMAND_LINE, type Findings } from '../faults.js';
+import type { Flags } from '../listen-settings.js';
+import type { YamlMapping, YamlNode } from '../yaml/yaml-node.js';
 
 /** Used in messages instead of a file name. Line numbers are 0. */
 const FILE = COMMAND_LINE.file;

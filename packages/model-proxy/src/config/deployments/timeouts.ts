@@ -1,8 +1,8 @@
 /** Resolves the time limits of a deployment from the places that may set them. */
-import type { Timeouts } from '../providers/deployment.js';
-import { defaults } from './defaults.js';
-import type { Block } from './faults.js';
-import type { paramsTable, routerTable, settingsTable } from './settings.js';
+import type { Timeouts } from '../../providers/deployment.js';
+import { defaults } from '../defaults.js';
+import type { Block } from '../faults.js';
+import type { paramsTable, routerTable, settingsTable } from '../settings.js';
 
 /** The places in a configuration that set time limits. */
 export interface TimeoutSources {

@@ -1,11 +1,11 @@
 /** Turns the entries of `model_list`, with everything that they inherit, into deployments. */
-import type { Deployment } from '../providers/deployment.js';
-import { findBlock, hasValues, type FoundBlock } from './blocks.js';
-import { readBlock } from './faults.js';
+import type { Deployment } from '../../providers/deployment.js';
+import { findBlock, hasValues, type FoundBlock } from '../blocks.js';
+import { readBlock } from '../faults.js';
 import { digestOf, readParams, type Inherited, type Unserved } from './params.js';
-import { entryTable } from './settings.js';
-import { entryNames, reportUnknownKeys } from './unknown-keys.js';
-import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
+import { entryTable } from '../settings.js';
+import { entryNames, reportUnknownKeys } from '../names/unknown-keys.js';
+import type { KeyPath, YamlMapping, YamlNode } from '../yaml/yaml-node.js';
 
 /** Settings and credentials that entries inherit or refer to. */
 interface ListInherited extends Inherited {

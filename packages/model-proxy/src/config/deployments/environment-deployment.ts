@@ -2,9 +2,9 @@
  * The deployment for OpenAI that consists only of a key in the environment. LiteLLM's `/openai/…`
  * works with such a key even if the configuration has no OpenAI model.
  */
-import type { Deployment } from '../providers/deployment.js';
-import { findProvider } from '../providers/index.js';
-import { Findings } from './faults.js';
+import type { Deployment } from '../../providers/deployment.js';
+import { findProvider } from '../../providers/index.js';
+import { Findings } from '../faults.js';
 import { readParams, type Inherited } from './params.js';
 import { mapping, scalar } from './single-model.js';
 

@@ -1,10 +1,10 @@
 /** `model: "*"`: an entry for any model, which selects the provider by the model's name. */
-import { findProvider, knownProviders } from '../providers/index.js';
-import { Findings, type Block } from './faults.js';
-import type { FoundBlock } from './blocks.js';
-import { foreignProviders } from './known-names.js';
-import type { paramsTable } from './settings.js';
-import { OTHER_NAMES } from '../providers/model-names.js';
+import { findProvider, knownProviders } from '../../providers/index.js';
+import { Findings, type Block } from '../faults.js';
+import type { FoundBlock } from '../blocks.js';
+import { foreignProviders } from '../names/known-names.js';
+import type { paramsTable } from '../settings.js';
+import { OTHER_NAMES } from '../../providers/model-names.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 
 /**

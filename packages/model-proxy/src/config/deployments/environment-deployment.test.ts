@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { configurationFixture, oneModel } from '../../test/support/configuration.js';
+import { configurationFixture, oneModel } from '../../../test/support/configuration.js';
 
 const { at, load, makeCertificate } = configurationFixture();
 

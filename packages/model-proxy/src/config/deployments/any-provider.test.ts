@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { configurationFixture } from '../../test/support/configuration.js';
-import { createRouter } from '../routing/create-router.js';
+import { configurationFixture } from '../../../test/support/configuration.js';
+import { createRouter } from '../../routing/create-router.js';
 
 const { faults, load } = configurationFixture();
 
