@@ -6,9 +6,9 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Deployment } from '../providers/deployment.js';
-import { MAX_HEAD_BYTES } from '../upstream/answer-head.js';
-import { ConnectionLife } from '../upstream/connection-life.js';
-import type { ConnectionPool } from '../upstream/connection-pool.js';
+import { MAX_HEAD_BYTES } from '../upstream/connection/answer-head.js';
+import { ConnectionLife } from '../upstream/connection/connection-life.js';
+import type { ConnectionPool } from '../upstream/connection/connection-pool.js';
 import type { Way } from '../upstream/send.js';
 import { deadline } from '../upstream/time-bounds.js';
 

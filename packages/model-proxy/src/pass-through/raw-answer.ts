@@ -5,7 +5,7 @@ import { answerHeaders, writeHead } from '../exchange/answer/answer-headers.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { dropLongHeaders } from '../exchange/head-limit.js';
 import type { TracedCall } from '../trace.js';
-import { AnswerFault } from '../upstream/answer-fault.js';
+import { AnswerFault } from '../upstream/connection/answer-fault.js';
 import { secretMask } from '../upstream/own-secrets.js';
 import { rawAnswerHeaders } from './headers.js';
 

@@ -7,7 +7,7 @@ import { linger, refuse } from '../exchange/answer/refusal.js';
 import { internalError, stalledRequest, toProxyError, type ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
-import { AnswerFault } from '../upstream/answer-fault.js';
+import { AnswerFault } from '../upstream/connection/answer-fault.js';
 import { codeOf, connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
 import { deadline, type Deadline } from '../upstream/time-bounds.js';
 import type { UpstreamCall } from '../upstream/upstream.js';

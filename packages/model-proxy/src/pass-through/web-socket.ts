@@ -10,7 +10,7 @@ import { refuse } from '../exchange/answer/refusal.js';
 import { toProxyError, type ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
-import { AnswerFault } from '../upstream/answer-fault.js';
+import { AnswerFault } from '../upstream/connection/answer-fault.js';
 import { connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
 import { deadline, type Deadline } from '../upstream/time-bounds.js';
 import type { UpstreamCall } from '../upstream/upstream.js';

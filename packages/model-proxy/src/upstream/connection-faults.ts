@@ -5,13 +5,13 @@
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { ProxyError, type ErrorKind } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
-import { AnswerFault } from './answer-fault.js';
-import { ConnectError } from './connect.js';
+import { AnswerFault } from './connection/answer-fault.js';
+import { ConnectError } from './connection/connect.js';
 import type { ForwardProxy } from './environment-proxy.js';
 import { inModelGroup } from './model-group.js';
 import { CERTIFICATE_QUESTION, tlsFault } from './tls-faults.js';
 import type { TlsIdentity } from './tls-identity.js';
-import { UnsendableError } from './wire-request.js';
+import { UnsendableError } from './connection/wire-request.js';
 
 /** The upstream of a request. */
 export interface Peer {

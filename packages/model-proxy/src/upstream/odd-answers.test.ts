@@ -6,8 +6,8 @@ import { Duplex } from 'node:stream';
 import { request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { AnswerFault } from './answer-fault.js';
-import { AnswerReader } from './answer-reader.js';
+import { AnswerFault } from './connection/answer-fault.js';
+import { AnswerReader } from './connection/answer-reader.js';
 
 /** Status and body as read; null: rejected. */
 type Understood = { readonly status: number; readonly body: string } | null;

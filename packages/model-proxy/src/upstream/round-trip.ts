@@ -4,8 +4,8 @@
  */
 import type { ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
-import { AnswerFault } from './answer-fault.js';
-import type { AnswerHead } from './answer-head.js';
+import { AnswerFault } from './connection/answer-fault.js';
+import type { AnswerHead } from './connection/answer-head.js';
 import type { BodyStream } from './body-stream.js';
 import {
   codeOf,
@@ -15,12 +15,12 @@ import {
   type Bound,
   type Peer,
 } from './connection-faults.js';
-import type { AnswerListener } from './connection.js';
-import type { ConnectionPool, Link } from './connection-pool.js';
+import type { AnswerListener } from './connection/connection.js';
+import type { ConnectionPool, Link } from './connection/connection-pool.js';
 import { decoderOf, type DecodedSink, type Decoder } from './content-coding.js';
 import type { Bounded, BoundsClock } from './time-bounds.js';
 import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
-import type { WireRequest } from './wire-request.js';
+import type { WireRequest } from './connection/wire-request.js';
 
 /** Dependencies of {@link RoundTrip}. */
 export interface RoundTripContext {

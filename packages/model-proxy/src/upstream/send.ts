@@ -6,15 +6,15 @@ import { shuttingDown, type ProxyError } from '../errors.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 import { BodyStream } from './body-stream.js';
-import type { Destination } from './connect.js';
+import type { Destination } from './connection/connect.js';
 import { connectionFault, unusableDeployment, type Peer } from './connection-faults.js';
-import { ConnectionPool } from './connection-pool.js';
+import { ConnectionPool } from './connection/connection-pool.js';
 import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
 import { RoundTrip } from './round-trip.js';
 import { BoundsClock } from './time-bounds.js';
 import { readTlsIdentity, type TlsIdentity } from './tls-identity.js';
 import type { Upstream, SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
-import { UnsendableError, wireRequest, type AbsoluteForm } from './wire-request.js';
+import { UnsendableError, wireRequest, type AbsoluteForm } from './connection/wire-request.js';
 
 /** Options of {@link createUpstream}. */
 export interface UpstreamOptions {

@@ -4,7 +4,7 @@
  */
 import { Agent, request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { CONNECTION_LIMITS } from '../../src/upstream/connection-life.js';
+import { CONNECTION_LIMITS } from '../../src/upstream/connection/connection-life.js';
 import { startTestProxy } from '../harness/proxy.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer } from './scripted-server.js';

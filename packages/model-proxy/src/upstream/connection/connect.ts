@@ -6,9 +6,9 @@ import { request as requestHttp, type ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect as connectTcp, isIP, type ConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import type { ForwardProxy } from './environment-proxy.js';
+import type { ForwardProxy } from '../environment-proxy.js';
 import { readInto } from './read-buffer.js';
-import type { TlsIdentity } from './tls-identity.js';
+import type { TlsIdentity } from '../tls-identity.js';
 
 interface Host {
   /** Name or address, without brackets. */

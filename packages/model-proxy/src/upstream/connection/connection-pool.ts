@@ -1,6 +1,6 @@
 /** Pools the connections to an upstream, and stores the idle ones for later requests. */
 import type { Socket } from 'node:net';
-import { InFlight, type Tracked } from '../in-flight.js';
+import { InFlight, type Tracked } from '../../in-flight.js';
 import { AnswerFault } from './answer-fault.js';
 import { Connection, type AnswerListener } from './connection.js';
 import { ConnectionLife } from './connection-life.js';

@@ -1,6 +1,6 @@
 /** Serializes requests to HTTP/1.1. */
-import { BodyStream } from './body-stream.js';
-import type { UpstreamRequest } from './upstream.js';
+import { BodyStream } from '../body-stream.js';
+import type { UpstreamRequest } from '../upstream.js';
 
 /** A serialized request. */
 export interface WireRequest {

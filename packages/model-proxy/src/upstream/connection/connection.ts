@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { AnswerFault } from './answer-fault.js';
 import type { AnswerHead } from './answer-head.js';
 import { AnswerReader, type AnswerSink } from './answer-reader.js';
-import { BodyStream } from './body-stream.js';
+import { BodyStream } from '../body-stream.js';
 import type { WireRequest } from './wire-request.js';
 
 /** The sender of a request. No call follows the end or an error. */
