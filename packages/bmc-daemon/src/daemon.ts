@@ -25,10 +25,10 @@ import { openManagerNetwork, type ManagerNetworkService } from './manager-networ
 import { createNameServers } from './name-lookup.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
-import type { ManagementController } from './resources/management-controller.js';
+import type { ManagementController } from './resources/managers/management-controller.js';
 import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
-import { openIndicatorStore } from './resources/indicator-store.js';
+import { openIndicatorStore } from './resources/chassis/indicator-store.js';
 import { resourcesOf, streams, type Services } from './resources/index.js';
 import { serviceUuid } from './service-uuid.js';
 import { openDiscovery } from './ssdp/discovery.js';

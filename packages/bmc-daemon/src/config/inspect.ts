@@ -9,7 +9,7 @@ import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import { PasswordFileError, readPasswordFile } from '../auth/password-file.js';
 import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
-import { storageKey } from '../resources/configured-inventory.js';
+import { storageKey } from '../resources/chassis/configured-inventory.js';
 import type { LoadedSettings } from './load.js';
 import { settingsTable, type BootLoaderMap, type SettingKey, type Settings } from './settings.js';
 

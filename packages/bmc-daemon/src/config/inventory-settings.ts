@@ -9,7 +9,7 @@ import type {
   ConfiguredStorage,
   ConfiguredVolume,
   IndicatorLed,
-} from '../resources/configured-inventory.js';
+} from '../resources/chassis/configured-inventory.js';
 import type { SettingDefinition } from './setting-types.js';
 
 // Not `z.uuid`: the sample of sushy-tools is not valid by RFC 9562.

@@ -1,6 +1,10 @@
 /** The settings of virtual media with their own schemas. */
 import { z } from 'zod';
-import { deviceOf, mediaTypes, type ConfiguredVirtualMediaDrives } from '../resources/configured-drive.js';
+import {
+  deviceOf,
+  mediaTypes,
+  type ConfiguredVirtualMediaDrives,
+} from '../resources/virtual-media/configured-drive.js';
 import { isHostRule } from '../media/image-hosts.js';
 import type { SettingDefinition } from './setting-types.js';
 

@@ -14,7 +14,7 @@ import {
   sentCertificate,
   translateCertificateError,
 } from './https-certificate.js';
-import { drivesOf } from './configured-drive.js';
+import { drivesOf } from './virtual-media/configured-drive.js';
 import { inOrder } from './members.js';
 import { reference } from './reference.js';
 import { defineResource, type Services } from './services.js';

@@ -7,7 +7,7 @@ import { about, message, withDetail } from '../redfish/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
-import { loadMediaDrive } from './virtual-media.js';
+import { loadMediaDrive } from './virtual-media/virtual-media.js';
 
 /** The machine's definition stores the certificates, so their number and size are limited. */
 const MOST_CERTIFICATES = 8;

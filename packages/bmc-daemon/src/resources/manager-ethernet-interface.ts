@@ -6,11 +6,11 @@ import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-n
 import { NetworkChangeError } from '../manager-network/network-plan.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { subnetMask } from './ethernet-interface.js';
 import { requestedNetwork, translateNetworkError, networkBody } from './manager-network-change.js';
 import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
+import { subnetMask } from './systems/ethernet-interface.js';
 
 const managerInterfaceCollection = defineResource({
   entity: 'EthernetInterfaceCollection',

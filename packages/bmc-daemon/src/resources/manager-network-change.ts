@@ -9,7 +9,7 @@ import type { ManagerInterface, ManagerView } from '../manager-network/manager-v
 import { NetworkChangeError, type NetworkChange, type NetworkFault } from '../manager-network/network-plan.js';
 import { RedfishError } from '../redfish/errors.js';
 import { about, message, messageStatus, withDetail, type Message } from '../redfish/messages.js';
-import { subnetMask } from './ethernet-interface.js';
+import { subnetMask } from './systems/ethernet-interface.js';
 
 /** Maximum items of a list. */
 const MOST = 16;

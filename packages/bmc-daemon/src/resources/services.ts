@@ -12,10 +12,10 @@ import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
 import type { Discovery } from '../ssdp/discovery.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
-import type { InventorySettings } from './configured-inventory.js';
-import type { IndicatorStore } from './indicator-store.js';
-import type { ManagementController } from './management-controller.js';
-import type { ConfiguredVirtualMediaDrives } from './configured-drive.js';
+import type { InventorySettings } from './chassis/configured-inventory.js';
+import type { IndicatorStore } from './chassis/indicator-store.js';
+import type { ManagementController } from './managers/management-controller.js';
+import type { ConfiguredVirtualMediaDrives } from './virtual-media/configured-drive.js';
 
 /** The settings that resources use, under their names in config/settings.ts. */
 export interface ResourceSettings extends InventorySettings {

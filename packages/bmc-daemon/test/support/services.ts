@@ -16,7 +16,7 @@ import { emptyNetworkState } from '../../src/manager-network/network-state.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
 import { resourceTypesOf } from '../../src/resources/resource-types.js';
-import type { IndicatorStore } from '../../src/resources/indicator-store.js';
+import type { IndicatorStore } from '../../src/resources/chassis/indicator-store.js';
 import type { Discovery, DiscoverySettings } from '../../src/ssdp/discovery.js';
 import type { StateFile } from '../../src/state-file.js';
 import { initialTelemetry } from '../../src/telemetry/report-definitions.js';

@@ -1,0 +1,193 @@
+/**
+ * The table of BIOS attributes: name, values, and the machine setting behind each of them. The names
+ * are those of sushy-tools and of the servers that it models, so settings files for both work.
+ */
+import { z } from 'zod';
+import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { KeptValue, SettingsChange } from '../../drivers/firmware-snapshot.js';
+import type { JsonObject } from '../../redfish/resource.js';
+
+interface Described {
+  readonly name: string;
+  readonly display: string;
+  readonly help: string;
+  /** Every machine shows the attribute; no client can change it. */
+  readonly readOnly?: true;
+}
+
+type Kind =
+  | { readonly type: 'Enumeration'; readonly values: readonly string[] }
+  | { readonly type: 'Integer'; readonly lower: number; readonly upper: (system: SystemSnapshot) => number }
+  | { readonly type: 'Boolean' }
+  | { readonly type: 'String'; readonly maxLength: number }
+  | { readonly type: 'Password'; readonly maxLength: number };
+
+/** Maps an attribute to a setting of the machine. `change` gets a value of the attribute's type. */
+interface Meaning {
+  readonly read: (system: SystemSnapshot) => KeptValue | null;
+  /** Absent: the service accepts the value and does not store it. */
+  readonly change?: (value: KeptValue) => SettingsChange;
+  /** Value after ResetBios, for attributes that have no setting behind them. */
+  readonly first?: KeptValue;
+}
+
+/** A BIOS attribute: description, type, and access to its value. */
+export type BiosAttribute = Described & Kind & Meaning;
+
+/** Returns an attribute that is stored in the machine's metadata and has no effect on it. */
+function storedOnly(first: KeptValue, { name, ...described }: Described & Kind): BiosAttribute {
+  return {
+    name,
+    ...described,
+    first,
+    read: ({ firmware }) => firmware.settings.kept[name] ?? first,
+    change: (value) => ({ kept: { [name]: value } }),
+  };
+}
+
+const toggle = ['Enabled', 'Disabled'] as const;
+const noEffect = 'Stored with the machine. It has no effect on a virtual machine.';
+
+/** Every attribute, in the order of the registry. */
+export const biosAttributes: readonly BiosAttribute[] = [
+  {
+    name: 'BootMode',
+    display: 'Boot Mode',
+    help: 'The firmware that the machine boots with: Uefi, or Bios for legacy BIOS.',
+    type: 'Enumeration',
+    values: ['Uefi', 'Bios'],
+    read: ({ firmware }) => (firmware.settings.firmware === 'efi' ? 'Uefi' : 'Bios'),
+    change: (value) => ({ firmware: value === 'Uefi' ? 'efi' : 'bios' }),
+  },
+  {
+    name: 'SecureBootStatus',
+    display: 'Secure Boot',
+    help: 'Whether UEFI rejects unsigned boot loaders. A change resets the UEFI variables.',
+    type: 'Enumeration',
+    values: toggle,
+    read: ({ firmware }) => (firmware.settings.secureBoot === true ? 'Enabled' : 'Disabled'),
+    change: (value) => ({ secureBoot: value === 'Enabled' }),
+  },
+  {
+    name: 'NumCores',
+    display: 'Number of vCPUs',
+    help: 'The number of vCPUs that the machine starts with, up to the maximum in its definition.',
+    type: 'Integer',
+    lower: 1,
+    upper: ({ firmware }) => firmware.limits.cpuCount,
+    read: ({ firmware }) => firmware.settings.cpuCount,
+    change: (value) => ({ cpuCount: Number(value) }),
+  },
+  {
+    name: 'MemorySizeMiB',
+    display: 'Memory Size',
+    help: 'The memory that the machine starts with, in MiB, up to the maximum in its definition.',
+    type: 'Integer',
+    lower: 16,
+    upper: ({ firmware }) => firmware.limits.memoryMiB,
+    read: ({ firmware }) => firmware.settings.memoryMiB,
+    change: (value) => ({ memoryMiB: Number(value) }),
+  },
+  {
+    name: 'NicBoot1',
+    display: 'Network Boot of the First NIC',
+    help: "Whether the machine's boot order contains its first network interface.",
+    type: 'Enumeration',
+    values: ['NetworkBoot', 'Disabled'],
+    read: ({ firmware }) => (firmware.settings.networkBoot === true ? 'NetworkBoot' : 'Disabled'),
+    change: (value) => ({ networkBoot: value === 'NetworkBoot' }),
+  },
+  {
+    name: 'SerialNumber',
+    display: 'Serial Number',
+    help: "The serial number in the machine's SMBIOS.",
+    readOnly: true,
+    type: 'String',
+    maxLength: 64,
+    read: ({ sysinfo }) => sysinfo.serial,
+  },
+  storedOnly('Enabled', {
+    name: 'ProcTurboMode',
+    display: 'Turbo Mode',
+    help: noEffect,
+    type: 'Enumeration',
+    values: toggle,
+  }),
+  storedOnly('Raid', {
+    name: 'EmbeddedSata',
+    display: 'Embedded SATA',
+    help: noEffect,
+    type: 'Enumeration',
+    values: ['Ata', 'Ahci', 'Raid', 'Off'],
+  }),
+  storedOnly('Unspecified', { name: 'L2Cache', display: 'L2 Cache', help: noEffect, type: 'String', maxLength: 16 }),
+  storedOnly(true, { name: 'QuietBoot', display: 'Quiet Boot', help: noEffect, type: 'Boolean' }),
+  {
+    name: 'SysPassword',
+    display: 'System Password',
+    help: 'Accepted and not stored. A virtual machine does not ask for a password at its start.',
+    type: 'Password',
+    maxLength: 32,
+    read: () => null,
+  },
+];
+
+const byName: ReadonlyMap<string, BiosAttribute> = new Map(
+  biosAttributes.map((attribute) => [attribute.name, attribute]),
+);
+
+/** Values of the stored attributes after ResetBios, by name. */
+export const resetValues: Readonly<Record<string, KeptValue>> = Object.fromEntries(
+  biosAttributes.flatMap(({ name, first }) => (first === undefined ? [] : [[name, first]])),
+);
+
+/** Renders `Attributes`: as defined now, or as they will be after the next start. */
+export function renderAttributes(system: SystemSnapshot, when: 'now' | 'next'): JsonObject {
+  const { settings, pending } = system.firmware;
+  const next = { ...settings, ...pending, kept: { ...settings.kept, ...pending.kept } };
+  const shown = when === 'now' ? system : { ...system, firmware: { ...system.firmware, settings: next } };
+  return Object.fromEntries(biosAttributes.map(({ name, read }) => [name, read(shown)]));
+}
+
+/**
+ * Returns the schema of `Attributes` in a PATCH for a machine. The schema lacks read-only attributes.
+ */
+export function attributesBody(system: SystemSnapshot) {
+  const writable = biosAttributes.filter(({ readOnly }) => readOnly !== true);
+  return z.strictObject(Object.fromEntries(writable.map((attribute) => [attribute.name, valueOf(attribute, system)])));
+}
+
+function valueOf(attribute: BiosAttribute, system: SystemSnapshot): z.ZodType<KeptValue | undefined> {
+  switch (attribute.type) {
+    case 'Enumeration':
+      return z.enum(attribute.values).optional();
+    case 'Integer':
+      return z.int().min(attribute.lower).max(attribute.upper(system)).optional();
+    case 'Boolean':
+      return z.boolean().optional();
+    case 'String':
+    case 'Password':
+      return z.string().max(attribute.maxLength).optional();
+  }
+}
+
+/** Returns the settings change for attribute values. Empty if no attribute stores its value. */
+export function settingsChange(attributes: Readonly<Record<string, KeptValue | undefined>>): SettingsChange {
+  const changes = Object.entries(attributes).flatMap(([name, value]) =>
+    value === undefined ? [] : [byName.get(name)?.change?.(value) ?? {}],
+  );
+  const keptValues = Object.assign({}, ...changes.map((change) => change.kept ?? {})) as Record<string, KeptValue>; // by their type
+  return {
+    ...changes.reduce<SettingsChange>((merged, change) => ({ ...merged, ...change }), {}),
+    ...(Object.keys(keptValues).length === 0 ? {} : { kept: keptValues }),
+  };
+}
+
+/** Path of the property in a PATCH body, for each setting of the machine. Error messages name it. */
+export const attributeProperties = {
+  firmware: 'Attributes/BootMode',
+  secureBoot: 'Attributes/SecureBootStatus',
+  cpuCount: 'Attributes/NumCores',
+  memoryMiB: 'Attributes/MemorySizeMiB',
+  networkBoot: 'Attributes/NicBoot1',
+} as const satisfies Readonly<Record<Exclude<keyof SettingsChange, 'kept'>, string>>;

@@ -1,0 +1,101 @@
+/**
+ * The firmware settings of a machine: now, and after the next start. The alias `BIOS` is the spelling
+ * of sushy-tools, which older clients use.
+ */
+import { z } from 'zod';
+import type { SystemSnapshot } from '../../drivers/driver.js';
+import { message, renderMessage, withDetail } from '../../redfish/messages.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { reference } from '../reference.js';
+import { defineResource } from '../services.js';
+import { biosRegistryId } from './attribute-registry.js';
+import {
+  attributeProperties,
+  attributesBody,
+  resetValues,
+  renderAttributes,
+  settingsChange,
+} from './bios-attributes.js';
+
+/** A machine reads its definition when it starts, so changes apply at a reset only. */
+const applyTimes = ['OnReset'] as const;
+
+const bios = defineResource({
+  entity: 'Bios',
+  odataType: '#Bios.v1_2_3.Bios',
+  uri: '/redfish/v1/Systems/{systemId}/Bios',
+  aliases: ['/redfish/v1/Systems/{systemId}/BIOS'],
+  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
+  render: (system, { self, services }) => ({
+    Id: 'Bios',
+    Name: 'BIOS Configuration',
+    Description: system.boot.firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware',
+    AttributeRegistry: biosRegistryId,
+    Attributes: renderAttributes(system, 'now'),
+    ...(!services.driver.changeable.has('settings') ? {} : { '@Redfish.Settings': renderSettings(system, self) }),
+  }),
+  actions: {
+    '#Bios.ResetBios': {
+      body: z.strictObject({}),
+      bodyOptional: true,
+      run: async ({ uuid }, _body, { services }) => {
+        await services.driver.change(uuid, { resetSettings: resetValues });
+        return undefined;
+      },
+    },
+  },
+});
+
+/**
+ * Renders `@Redfish.Settings`. SupportedApplyTimes is an annotation because DMTF's interoperability
+ * validator always fails on the array form.
+ */
+function renderSettings({ firmware: { failure } }: SystemSnapshot, bios: string): JsonObject {
+  const outcome = failure && {
+    Time: failure.time,
+    Messages: [renderMessage(withDetail(message('GeneralError'), `${failure.reason}.`))],
+  };
+  return {
+    '@odata.type': '#Settings.v1_4_0.Settings',
+    SettingsObject: reference(`${bios}/Settings`),
+    'SupportedApplyTimes@Redfish.AllowableValues': applyTimes,
+    ...outcome,
+  };
+}
+
+const biosSettings = defineResource({
+  entity: 'Bios',
+  odataType: '#Bios.v1_2_3.Bios',
+  uri: '/redfish/v1/Systems/{systemId}/Bios/Settings',
+  aliases: ['/redfish/v1/Systems/{systemId}/BIOS/Settings'],
+  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
+  render: (system) => ({
+    Id: 'Settings',
+    Name: 'BIOS Configuration after the Next Start',
+    AttributeRegistry: biosRegistryId,
+    Attributes: renderAttributes(system, 'next'),
+  }),
+  patch: {
+    body: (system) =>
+      z.strictObject({
+        Attributes: attributesBody(system).optional(),
+        '@Redfish.SettingsApplyTime': z
+          .strictObject({ '@odata.type': z.string().optional(), ApplyTime: z.enum(applyTimes) })
+          .optional(),
+      }),
+    // The names of the attributes are not in the @Redfish.WriteableProperties annotation.
+    shape: () => 'all',
+    properties: attributeProperties,
+    apply: async ({ uuid }, { Attributes: attributes = {} }, { services }) => {
+      const change = settingsChange(attributes);
+      if (Object.keys(change).length === 0) return undefined;
+      await services.driver.change(uuid, { settings: change });
+      return undefined;
+    },
+  },
+});
+
+/** The current and the pending firmware settings. */
+export const biosResources = [bios, biosSettings];

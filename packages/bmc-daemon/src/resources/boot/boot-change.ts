@@ -1,0 +1,125 @@
+/** Changes of `Boot`: override, boot mode, boot order, and the image of an HTTP boot. */
+import { DriverError, type BootChange, type MediaSnapshot, type SystemSnapshot } from '../../drivers/driver.js';
+import type { CdChange, SystemChange } from '../../drivers/system-change.js';
+import { mergeBootOverride } from '../../drivers/boot-override.js';
+import { storedUrl } from '../../media/image.js';
+import { runLongOperation } from '../../redfish/long-operation.js';
+import { about, message, withDetail, type Message } from '../../redfish/messages.js';
+import type { ErrorContext } from '../../redfish/driver-errors.js';
+import type { ResourceRequest, WriteResult } from '../../redfish/resource.js';
+import { bootChange, ignoredProperties, type BootBody } from './boot.js';
+import { imageRequest } from '../virtual-media/insert-media.js';
+import { trustOf } from '../virtual-media/configured-drive.js';
+import type { ResourceSettings, Services } from '../services.js';
+
+/** A change of `Boot` for the driver, and messages to the client about ignored properties. */
+export interface WantedBoot {
+  readonly change: Pick<SystemChange, 'boot' | 'bootOrder' | 'cd'>;
+  readonly messages: readonly Message[];
+}
+
+/**
+ * Returns the change for a body. The image of an HTTP boot is inserted into the machine's CD drive and
+ * ejected when the URI is removed.
+ */
+export function wantedBoot(system: SystemSnapshot, body: BootBody, { settings, log }: Services): WantedBoot {
+  const ignored = settings.ignoreBootDevice ? ignoredProperties(body) : [];
+  const change = bootChange(body, system.boot);
+  if (ignored.length > 0) {
+    const { firmware } = change;
+    log.warn('boot override ignored: EMULATOR_IGNORE_BOOT_DEVICE is True', { system: system.uuid, ignored });
+    return {
+      change: firmware === undefined ? {} : { boot: { firmware } },
+      messages: ignored.map((name) => notUpdated(name, `#/Boot/${name}`)),
+    };
+  }
+  const cd = wantedImage(system, body, { change, settings });
+  return {
+    change: {
+      ...(Object.keys(change).length === 0 ? {} : { boot: change }),
+      ...(body.BootOrder === undefined ? {} : { bootOrder: body.BootOrder }),
+      ...(cd === undefined ? {} : { cd }),
+    },
+    messages: [],
+  };
+}
+
+/**
+ * Makes a change. A change of the CD drive can become a task, because it downloads an image or waits
+ * for another insert.
+ * @param context translates errors of the task.
+ */
+export async function applyChange(
+  system: SystemSnapshot,
+  change: SystemChange,
+  {
+    services,
+    requester,
+    context,
+  }: Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'> & { context: ErrorContext },
+): Promise<WriteResult | undefined> {
+  const { driver, operations } = services;
+  if (Object.keys(change).length === 0) return undefined;
+  if (change.cd === undefined) {
+    await driver.change(system.uuid, change);
+    return undefined;
+  }
+  return await runLongOperation(
+    {
+      name: `HTTP boot of ${system.name}`,
+      requester,
+      context,
+      run: async ({ progress }) => {
+        try {
+          await driver.change(system.uuid, change, { onProgress: progress });
+        } catch (error) {
+          throw translateDriveError(error);
+        }
+        return undefined;
+      },
+    },
+    operations,
+  );
+}
+
+function wantedImage(
+  system: SystemSnapshot,
+  body: BootBody,
+  { change, settings }: { readonly change: BootChange; readonly settings: ResourceSettings },
+): CdChange | undefined {
+  const after = mergeBootOverride(system.boot, change);
+  const wanted = after.target === 'http' ? after.httpUri : undefined;
+  const drive = cdDrive(system);
+  const stale = isFrom(drive?.image, system.boot.httpUri) && !isFrom(drive?.image, after.httpUri);
+  const replaces = stale ? (drive?.image ?? undefined) : undefined;
+  if (wanted === undefined || (isFrom(drive?.image, wanted) && !stale)) {
+    return stale ? { image: null, replaces } : undefined;
+  }
+  // The sent URI may contain credentials. The service neither stores nor shows them.
+  const sent = typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' ? body.HttpBootUri : wanted;
+  return { image: imageRequest({ Image: sent }, trustOf(drive, settings.vmediaVerifySsl)), replaces };
+}
+
+function cdDrive({ media }: SystemSnapshot): MediaSnapshot | undefined {
+  return media.find(({ device }: { readonly device: string }) => device === 'cdrom');
+}
+
+/** Returns whether the image in the drive comes from the URI of an HTTP boot. */
+function isFrom(image: string | null | undefined, uri: string | undefined): boolean {
+  return typeof image === 'string' && uri !== undefined && URL.canParse(uri) && image === storedUrl(new URL(uri));
+}
+
+/** Explains `mediaInUse` to clients that asked for an HTTP boot and not for an insert. */
+function translateDriveError(error: unknown): unknown {
+  if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') return error;
+  const why = 'an HTTP boot uses the CD drive of the machine, which holds another image';
+  return new DriverError('conflict', `preparing the HTTP boot: ${why}`, { cause: error });
+}
+
+/** Returns the message for a property that EMULATOR_IGNORE_BOOT_DEVICE leaves unchanged. */
+export function notUpdated(name: string, pointer = `#/${name}`): Message {
+  return withDetail(
+    about(message('PropertyNotUpdated', name), pointer),
+    'EMULATOR_IGNORE_BOOT_DEVICE is set, so the firmware of the machine selects the boot device.',
+  );
+}

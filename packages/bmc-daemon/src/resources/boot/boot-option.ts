@@ -1,0 +1,89 @@
+/** Boot options: the devices that a machine can boot from. */
+import { z } from 'zod';
+import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { BootOptionSnapshot } from '../../drivers/firmware-snapshot.js';
+import { RedfishError, refuse } from '../../redfish/errors.js';
+import { about, message, withDetail } from '../../redfish/messages.js';
+import { reference, renderCollection } from '../reference.js';
+import { defineResource } from '../services.js';
+import { notUpdated } from './boot-change.js';
+import { bootReference, bootSource } from './boot-reference.js';
+
+const bootOptionCollection = defineResource({
+  entity: 'BootOptionCollection',
+  odataType: '#BootOptionCollection.BootOptionCollection',
+  uri: '/redfish/v1/Systems/{systemId}/BootOptions',
+  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
+  render: ({ boot }, { self }) =>
+    renderCollection(
+      'Boot Option Collection',
+      boot.options.map((option) => `${self}/${bootReference(option)}`),
+    ),
+});
+
+const bootOption = defineResource({
+  entity: 'BootOption',
+  odataType: '#BootOption.v1_0_6.BootOption',
+  uri: '/redfish/v1/Systems/{systemId}/BootOptions/{optionId}',
+  load: async ({ params, services }): Promise<{ system: SystemSnapshot; option: BootOptionSnapshot }> => {
+    const system = await services.driver.getSystem(params.systemId);
+    const option = system.boot.options.find((candidate) => bootReference(candidate) === params.optionId);
+    if (option === undefined) throw refuse('ResourceNotFound', 'BootOption', params.optionId);
+    return { system, option };
+  },
+  canonicalParams: ({ system, option }) => ({ systemId: system.uuid, optionId: bootReference(option) }),
+  render: ({ system, option }) => {
+    const id = bootReference(option);
+    const nic = option.kind === 'network' && system.interfaces.some(({ mac }) => mac === option.name);
+    const related = nic ? [reference(`/redfish/v1/Systems/${system.uuid}/EthernetInterfaces/${option.name}`)] : [];
+    return {
+      Id: id,
+      Name: `Boot Option ${id}`,
+      BootOptionReference: id,
+      DisplayName: displayName(option),
+      ...(option.kind === null ? {} : { Alias: bootSource[option.kind] }),
+      BootOptionEnabled: system.boot.order.includes(option.key),
+      ...(option.path === null ? {} : { UefiDevicePath: option.path }),
+      RelatedItem: related,
+      'RelatedItem@odata.count': related.length,
+    };
+  },
+  patch: {
+    body: z.strictObject({ BootOptionEnabled: z.boolean().optional() }),
+    properties: { bootOrder: 'BootOptionEnabled' },
+    apply: async ({ system, option }, { BootOptionEnabled: wanted }, { services }) => {
+      const { order } = system.boot;
+      if (wanted === undefined || wanted === order.includes(option.key)) return undefined;
+      if (services.settings.ignoreBootDevice) return { messages: [notUpdated('BootOptionEnabled')] };
+      const changed = wanted ? [...order, option.key] : order.filter((key) => key !== option.key);
+      if (changed.length === 0) {
+        // Without boot options the hypervisor boots from a disk, so the last option cannot be disabled.
+        const fault = about(message('PropertyValueIncorrect', 'BootOptionEnabled', 'false'), '#/BootOptionEnabled');
+        throw new RedfishError(400, [withDetail(fault, 'This is the only enabled boot option.')]);
+      }
+      await services.driver.change(system.uuid, { bootOrder: changed });
+      return undefined;
+    },
+  },
+});
+
+function displayName({ kind, name }: BootOptionSnapshot): string {
+  switch (kind) {
+    case 'network':
+      return `Network boot from ${name}`;
+    case 'cdrom':
+      return `CD drive ${name}`;
+    case 'fd':
+      return `Floppy drive ${name}`;
+    case 'usb':
+      return `USB disk ${name}`;
+    case 'hd':
+      return `Disk ${name}`;
+    case null:
+      return `Device ${name}`;
+  }
+}
+
+/** The collection of boot options and its members. */
+export const bootOptionResources = [bootOptionCollection, bootOption];

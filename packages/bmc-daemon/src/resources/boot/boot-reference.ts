@@ -1,0 +1,31 @@
+/**
+ * Names of boot options: kind and device, for example `Hdd.vda`. A name does not change when other
+ * devices are added or removed.
+ */
+import type { BootDevice } from '../../drivers/driver.js';
+import type { BootOptionSnapshot, DeviceKey } from '../../drivers/firmware-snapshot.js';
+
+/** DMTF's BootSource for each kind of device. */
+export const bootSource = {
+  network: 'Pxe',
+  cdrom: 'Cd',
+  hd: 'Hdd',
+  fd: 'Floppy',
+  usb: 'Usb',
+} as const satisfies Readonly<Record<BootDevice, string>>;
+
+/**
+ * Returns the `BootOptionReference`, which is also the last segment of the option's URI: `Hdd.vda`,
+ * `Pxe.525400123456`. It is not UEFI's `Boot####`: the firmware assigns those numbers inside the guest,
+ * so a number from this service could belong to another device there.
+ */
+export function bootReference({ key, kind }: BootOptionSnapshot): string {
+  const device = key.slice(key.indexOf(':') + 1);
+  return `${kind === null ? 'Device' : bootSource[kind]}.${device.replaceAll(':', '').replaceAll(/[^\w-]/g, '-')}`;
+}
+
+/** Returns the device of a boot option. Ignores the case of its name. */
+export function optionOf(options: ReadonlyMap<string, DeviceKey>, name: string): DeviceKey | undefined {
+  const wanted = name.toLowerCase();
+  return options.get(name) ?? [...options].find(([known]) => known.toLowerCase() === wanted)?.[1];
+}

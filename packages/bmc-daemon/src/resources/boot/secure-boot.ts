@@ -1,0 +1,64 @@
+/** Secure Boot of a machine with UEFI. Machines with legacy BIOS have no such resource. */
+import { z } from 'zod';
+import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SecureBootSnapshot } from '../../drivers/firmware-snapshot.js';
+import { refuse } from '../../redfish/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { defineResource } from '../services.js';
+
+/**
+ * Driver change for each key reset. The driver can create the UEFI variables again, with the vendor's
+ * keys or without keys. It cannot edit them, so DeletePK is not supported.
+ */
+const resetKeys = { ResetAllKeysToDefault: 'on', DeleteAllKeys: 'setup' } as const;
+const resetKeysTypes = [
+  'ResetAllKeysToDefault',
+  'DeleteAllKeys',
+] as const satisfies readonly (keyof typeof resetKeys)[];
+
+interface Loaded {
+  readonly system: SystemSnapshot;
+  readonly state: SecureBootSnapshot;
+}
+
+/** Secure Boot of a machine. */
+export const secureBoot = defineResource({
+  entity: 'SecureBoot',
+  odataType: '#SecureBoot.v1_1_2.SecureBoot',
+  uri: '/redfish/v1/Systems/{systemId}/SecureBoot',
+  load: async ({ params, services }): Promise<Loaded> => {
+    const system = await services.driver.getSystem(params.systemId);
+    const { secureBoot: state } = system.firmware;
+    if (state === null) throw refuse('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/SecureBoot`);
+    return { system, state };
+  },
+  canonicalParams: ({ system }) => ({ systemId: system.uuid }),
+  render: ({ state: { enabled, current, enrolled } }): JsonObject => ({
+    Id: 'SecureBoot',
+    Name: 'UEFI Secure Boot',
+    SecureBootEnable: enabled,
+    // State of the running machine; null while it is off.
+    SecureBootCurrentBoot: current === null ? null : current ? 'Enabled' : 'Disabled',
+    // OVMF does not support audit mode and deployed mode.
+    SecureBootMode: enrolled === null ? null : enrolled ? 'UserMode' : 'SetupMode',
+  }),
+  patch: {
+    body: z.strictObject({ SecureBootEnable: z.boolean().optional() }),
+    properties: { secureBoot: 'SecureBootEnable' },
+    apply: async ({ system, state }, { SecureBootEnable: wanted }, { services }) => {
+      if (wanted === undefined || wanted === state.enabled) return undefined;
+      await services.driver.change(system.uuid, { secureBoot: wanted ? 'on' : 'off' });
+      return undefined;
+    },
+  },
+  actions: {
+    '#SecureBoot.ResetKeys': {
+      body: z.strictObject({ ResetKeysType: z.enum(resetKeysTypes) }),
+      parameters: (): JsonObject => ({ 'ResetKeysType@Redfish.AllowableValues': resetKeysTypes }),
+      run: async ({ system }, { ResetKeysType: type }, { services }) => {
+        await services.driver.change(system.uuid, { secureBoot: resetKeys[type] });
+        return undefined;
+      },
+    },
+  },
+});

@@ -1,0 +1,33 @@
+/** Stores indicators of shared chassis, which no machine definition can hold. */
+import { z } from 'zod';
+import type { Log } from '@rackless/daemon/log.js';
+import type { IndicatorState } from '../../drivers/driver.js';
+import { openStateFile } from '../../state-file.js';
+
+/** The indicators of shared chassis, by chassis id. */
+export interface IndicatorStore {
+  /** Returns undefined if no client has set the indicator. */
+  get(id: string): IndicatorState | undefined;
+  /** Stores an indicator. @throws {StateFileError} if the file cannot be written. */
+  set(id: string, state: IndicatorState): void;
+}
+
+/**
+ * Opens the store, which is the file `indicators.json`.
+ * @param folder EMULATOR_STATE_DIR.
+ * @throws {StateFileError} if the file exists and cannot be read.
+ */
+export function openIndicatorStore(folder: string, log: Pick<Log, 'warn' | 'error'>): IndicatorStore {
+  const file = openStateFile<Readonly<Record<string, IndicatorState>>>({
+    folder,
+    name: 'indicators',
+    schema: z.record(z.string(), z.enum(['lit', 'off', 'blinking'])),
+    initial: {},
+    log,
+    broken: 'setAside',
+  });
+  return {
+    get: (id) => file.state[id],
+    set: (id, state) => file.update((states) => (states[id] === state ? states : { ...states, [id]: state })),
+  };
+}

@@ -1,0 +1,66 @@
+/** Indicators, as DMTF's deprecated IndicatorLED and as LocationIndicatorActive. */
+import { z } from 'zod';
+import type { IndicatorState, SystemSnapshot } from '../../drivers/driver.js';
+import { RedfishError } from '../../redfish/errors.js';
+import { about, message } from '../../redfish/messages.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import type { IndicatorLed, InventorySettings } from './configured-inventory.js';
+
+const out = { lit: 'Lit', off: 'Off', blinking: 'Blinking' } as const satisfies Readonly<
+  Record<IndicatorState, IndicatorLed>
+>;
+const into = { Lit: 'lit', Off: 'off', Blinking: 'blinking' } as const satisfies Readonly<
+  Record<IndicatorLed, IndicatorState>
+>;
+
+/** Returns the indicator of a machine: set by a client, else configured, else lit. */
+export function indicatorOf(
+  { uuid, indicator }: Pick<SystemSnapshot, 'uuid' | 'indicator'>,
+  settings: Pick<InventorySettings, 'indicatorLeds'>,
+): IndicatorState {
+  return indicator ?? configuredIndicator(uuid, settings) ?? 'lit';
+}
+
+/** Returns the indicator from EMULATOR_INDICATOR_LEDS. */
+export function configuredIndicator(
+  uuid: string,
+  { indicatorLeds }: Pick<InventorySettings, 'indicatorLeds'>,
+): IndicatorState | undefined {
+  const led = indicatorLeds[uuid];
+  return led === undefined ? undefined : into[led];
+}
+
+/**
+ * Renders both properties of an indicator. Only blinking is an active location indicator: every machine
+ * starts with a steady light, so that light does not help to find a machine in a rack.
+ */
+export function renderIndicator(state: IndicatorState): JsonObject {
+  return { IndicatorLED: out[state], LocationIndicatorActive: state === 'blinking' };
+}
+
+/** Indicator properties in the body of a PATCH. */
+export const indicatorBody = {
+  IndicatorLED: z.enum(['Lit', 'Off', 'Blinking']).optional(),
+  LocationIndicatorActive: z.boolean().optional(),
+};
+
+/**
+ * Returns the state that a PATCH asks for. Returns undefined if the PATCH has no indicator, or if
+ * LocationIndicatorActive already has the requested value.
+ * @throws {RedfishError} 400 if the two properties contradict each other.
+ */
+export function wantedIndicator(
+  body: { readonly IndicatorLED?: IndicatorLed | undefined; readonly LocationIndicatorActive?: boolean | undefined },
+  present: IndicatorState,
+): IndicatorState | undefined {
+  const { IndicatorLED: led, LocationIndicatorActive: active } = body;
+  if (led !== undefined) {
+    if (active !== undefined && active !== (led === 'Blinking')) {
+      const fault = message('PropertyValueConflict', 'LocationIndicatorActive', 'IndicatorLED');
+      throw new RedfishError(400, [about(fault, '#/LocationIndicatorActive', '#/IndicatorLED')]);
+    }
+    return into[led];
+  }
+  if (active === undefined || active === (present === 'blinking')) return undefined;
+  return active ? 'blinking' : 'off';
+}

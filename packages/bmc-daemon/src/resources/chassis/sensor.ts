@@ -1,0 +1,91 @@
+/**
+ * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so each is
+ * `Absent` with a null reading.
+ */
+import { refuse } from '../../redfish/errors.js';
+import { renderCollection } from '../reference.js';
+import { defineResource } from '../services.js';
+import { absent } from '../status.js';
+import { loadChassis, type ChassisEntity } from './chassis-place.js';
+import { relatedItems } from './power.js';
+
+/** A kind of sensor, which every chassis shows. */
+export interface SensorKind {
+  readonly id: string;
+  readonly name: string;
+  readonly type: 'Temperature' | 'Power';
+  readonly units: 'Cel' | 'W';
+  /** DMTF's PhysicalContext. */
+  readonly context: 'CPU' | 'Intake' | 'SystemBoard' | 'Chassis';
+}
+
+/** Temperature sensors that OCP's profile requires. */
+export const temperatures: readonly SensorKind[] = (['CPU', 'Intake', 'SystemBoard'] as const).map((context) => ({
+  id: `${context}Temperature`,
+  name: `${context} Temperature`,
+  type: 'Temperature',
+  units: 'Cel',
+  context,
+}));
+
+const sensors: readonly SensorKind[] = [
+  ...temperatures,
+  { id: 'ChassisPower', name: 'Chassis Power', type: 'Power', units: 'W', context: 'Chassis' },
+];
+
+const sensorCollection = defineResource({
+  entity: 'SensorCollection',
+  odataType: '#SensorCollection.SensorCollection',
+  uri: '/redfish/v1/Chassis/{chassisId}/Sensors',
+  load: ({ params, services }) => loadChassis(params.chassisId, services),
+  canonicalParams: ({ uuid }) => ({ chassisId: uuid }),
+  render: (_chassis, { self }) =>
+    renderCollection(
+      'Sensor Collection',
+      sensors.map(({ id }) => `${self}/${id}`),
+    ),
+});
+
+const sensor = defineResource({
+  entity: 'Sensor',
+  odataType: '#Sensor.v1_12_0.Sensor',
+  uri: '/redfish/v1/Chassis/{chassisId}/Sensors/{sensorId}',
+  load: async ({ params, services }): Promise<{ readonly chassis: ChassisEntity; readonly kind: SensorKind }> => {
+    const chassis = await loadChassis(params.chassisId, services);
+    const kind = sensors.find(({ id }) => id === params.sensorId);
+    if (kind === undefined) throw refuse('ResourceNotFound', 'Sensor', params.sensorId);
+    return { chassis, kind };
+  },
+  canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassis.uuid }),
+  render: ({ chassis, kind }) => ({
+    Id: kind.id,
+    Name: kind.name,
+    ReadingType: kind.type,
+    ReadingUnits: kind.units,
+    PhysicalContext: kind.context,
+    Reading: null,
+    RelatedItem: relatedItems(chassis),
+    'RelatedItem@odata.count': chassis.machines.length,
+    Status: absent,
+  }),
+});
+
+const environmentMetrics = defineResource({
+  entity: 'EnvironmentMetrics',
+  odataType: '#EnvironmentMetrics.v1_5_0.EnvironmentMetrics',
+  uri: '/redfish/v1/Chassis/{chassisId}/EnvironmentMetrics',
+  load: ({ params, services }) => loadChassis(params.chassisId, services),
+  canonicalParams: ({ uuid }) => ({ chassisId: uuid }),
+  render: ({ uuid }) => {
+    const excerpt = (id: string) => ({ DataSourceUri: `/redfish/v1/Chassis/${uuid}/Sensors/${id}`, Reading: null });
+    return {
+      Id: 'EnvironmentMetrics',
+      Name: 'Environment Metrics',
+      PowerWatts: excerpt('ChassisPower'),
+      TemperatureCelsius: excerpt('IntakeTemperature'),
+    };
+  },
+});
+
+/** The sensors of a chassis, their collection, and EnvironmentMetrics. */
+export const sensorResources = [sensorCollection, sensor, environmentMetrics];

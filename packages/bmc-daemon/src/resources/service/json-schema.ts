@@ -1,0 +1,57 @@
+/** The JSON schemas of the served resources. Each member links to the schema file at DMTF. */
+import { refuse } from '../../redfish/errors.js';
+import type { Resource } from '../../redfish/resource.js';
+import { renderCollection } from '../reference.js';
+import { defineResource, type Services } from '../services.js';
+
+const collectionUri = '/redfish/v1/JsonSchemas';
+
+/** Id and `@odata.type` of a schema. */
+interface Schema {
+  /** For example `ComputerSystem.v1_27_0` or `ComputerSystemCollection`. */
+  readonly id: string;
+  readonly odataType: string;
+}
+
+/** Returns the schema collection with a member for each resource type, including its own types. */
+export function jsonSchemaResources(
+  resources: readonly Pick<Resource<Services>, 'odataType'>[],
+): readonly Resource<Services>[] {
+  const own = ['#JsonSchemaFileCollection.JsonSchemaFileCollection', '#JsonSchemaFile.v1_1_5.JsonSchemaFile'] as const;
+  const types = new Set([...resources.map(({ odataType }) => odataType), ...own]);
+  const schemas: readonly Schema[] = [...types]
+    .map((odataType) => ({ id: odataType.slice(1).split('.').slice(0, -1).join('.'), odataType }))
+    .sort((left, right) => (left.id < right.id ? -1 : 1));
+
+  const collection = defineResource({
+    entity: 'JsonSchemaFileCollection',
+    odataType: own[0],
+    uri: collectionUri,
+    load: () => schemas,
+    render: (all, { self }) =>
+      renderCollection(
+        'JSON Schema Collection',
+        all.map(({ id }) => `${self}/${id}`),
+      ),
+  });
+
+  const member = defineResource({
+    entity: 'JsonSchemaFile',
+    odataType: own[1],
+    uri: '/redfish/v1/JsonSchemas/{schemaId}',
+    load: ({ params }) => {
+      const schema = schemas.find(({ id }) => id === params.schemaId);
+      if (schema === undefined) throw refuse('ResourceNotFound', 'JsonSchemaFile', params.schemaId);
+      return schema;
+    },
+    render: ({ id, odataType }) => ({
+      Id: id,
+      Name: `Schema of ${id}`,
+      Languages: ['en'],
+      Schema: odataType,
+      // The same URI as in the Link header of a resource of this type.
+      Location: [{ Language: 'en', PublicationUri: `http://redfish.dmtf.org/schemas/v1/${id}.json` }],
+    }),
+  });
+  return [collection, member];
+}

@@ -1,0 +1,146 @@
+/**
+ * Drives: the disks of a machine, or those of EMULATOR_DRIVES. Clients find them under their storage.
+ * DMTF moved them to the chassis. Both URIs work.
+ */
+import { z } from 'zod';
+import { DriverError } from '../../drivers/driver.js';
+import { RedfishError, refuse } from '../../redfish/errors.js';
+import { about, message, withDetail } from '../../redfish/messages.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { chassisReference, loadChassis, type ChassisEntity } from '../chassis/chassis-place.js';
+import { indicatorBody, renderIndicator, wantedIndicator } from '../chassis/indicator.js';
+import { chassisDriveId } from '../current-uri.js';
+import { reference, renderCollection } from '../reference.js';
+import { defineResource, type Services } from '../services.js';
+import { enabled, waiting } from '../status.js';
+import { driveIndicator, loadStorage, storageUnits, type DriveUnit, type StorageEntity } from './storage-unit.js';
+
+interface DriveEntity extends StorageEntity {
+  readonly drive: DriveUnit;
+}
+
+/** A drive with its id in the chassis. */
+interface ChassisDrive extends DriveEntity {
+  readonly id: string;
+}
+
+const body = z.strictObject(indicatorBody);
+
+function renderDrive(id: string, { system, storage, drive }: DriveEntity, { settings }: Services): JsonObject {
+  const { name, capacityBytes, protocol, disk } = drive;
+  const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}`;
+  const volumes = storage.volumes.filter(({ driveIds }) => driveIds.includes(drive.id));
+  return {
+    Id: id,
+    Name: name,
+    CapacityBytes: capacityBytes,
+    // The service does not know the host's storage. The guest sees a disk without rotation.
+    MediaType: 'SSD',
+    Protocol: protocol,
+    SerialNumber: disk?.serial ?? null,
+    ...(disk === null ? {} : renderIndicator(driveIndicator(disk))),
+    Status: disk?.pending === true ? waiting : enabled,
+    Links: {
+      Chassis: chassisReference(system.uuid, settings),
+      Storage: reference(path),
+      Volumes: volumes.map((volume) => reference(`${path}/Volumes/${volume.id}`)),
+      'Volumes@odata.count': volumes.length,
+    },
+  };
+}
+
+/**
+ * Sets the indicator of a drive.
+ * @throws {RedfishError} 400 for a configured drive. @throws {DriverError} of the driver.
+ */
+async function applyIndicator(
+  { system, drive: { id, disk } }: DriveEntity,
+  wantedBody: z.infer<typeof body>,
+  { driver: { volumes } }: Services,
+): Promise<undefined> {
+  if (disk === null || volumes === undefined) {
+    const [name = ''] = Object.keys(wantedBody);
+    const fault = about(message('PropertyNotWritable', name), `#/${name}`);
+    throw new RedfishError(400, [withDetail(fault, 'The drive comes from the configuration and is not a disk.')]);
+  }
+  const wanted = wantedIndicator(wantedBody, driveIndicator(disk));
+  if (wanted !== undefined) await volumes.setDriveIndicator(system.uuid, id, wanted);
+}
+
+/** A drive under its storage. `Storage.Drives` links to it; it has no collection there. */
+export const drive = defineResource({
+  entity: 'Drive',
+  odataType: '#Drive.v1_22_0.Drive',
+  uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Drives/{driveId}',
+  load: async (request): Promise<DriveEntity> => {
+    const entity = await loadStorage(request);
+    const { driveId } = request.params;
+    const found = entity.storage.drives.find(({ id }) => id === driveId);
+    if (found === undefined) throw refuse('ResourceNotFound', 'Drive', driveId);
+    return { ...entity, drive: found };
+  },
+  canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
+  render: (entity, { services }) => renderDrive(entity.drive.id, entity, services),
+  patch: { body, apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services) },
+});
+
+const driveCollection = defineResource({
+  entity: 'DriveCollection',
+  odataType: '#DriveCollection.DriveCollection',
+  uri: '/redfish/v1/Chassis/{chassisId}/Drives',
+  load: async ({ params, services }) => {
+    const chassis = await loadChassis(params.chassisId, services);
+    return { chassis, drives: await drivesIn(chassis, services) };
+  },
+  canonicalParams: ({ chassis }) => ({ chassisId: chassis.uuid }),
+  render: ({ drives }, { self }) =>
+    renderCollection(
+      'Drive Collection',
+      drives.map(({ id }) => `${self}/${id}`),
+    ),
+});
+
+const chassisDrive = defineResource({
+  entity: 'Drive',
+  odataType: '#Drive.v1_22_0.Drive',
+  uri: '/redfish/v1/Chassis/{chassisId}/Drives/{driveId}',
+  load: async ({ params: { chassisId, driveId }, services }) => {
+    const chassis = await loadChassis(chassisId, services);
+    // In a shared chassis the id starts with the UUID of the machine, so only that machine is read.
+    const machines = chassis.machines.filter(({ uuid }) => chassis.system !== null || driveId.startsWith(uuid));
+    const drives = await drivesIn({ ...chassis, machines }, services);
+    const found = drives.find(({ id }) => id === driveId);
+    if (found === undefined) throw refuse('ResourceNotFound', 'Drive', driveId);
+    return { ...found, chassis };
+  },
+  canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassis.uuid }),
+  render: (entity, { services }) => renderDrive(entity.id, entity, services),
+  patch: { body, apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services) },
+});
+
+/** Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile. */
+async function drivesIn(
+  { system: own, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
+  services: Services,
+): Promise<readonly ChassisDrive[]> {
+  const read = async (uuid: string) => {
+    try {
+      return [await services.driver.getSystem(uuid)];
+    } catch (error) {
+      if (error instanceof DriverError && error.kind === 'notFound') return [];
+      throw error;
+    }
+  };
+  const systems = own === null ? (await Promise.all(machines.map(({ uuid }) => read(uuid)))).flat() : [own];
+  return systems.flatMap((system) =>
+    storageUnits(system, services).flatMap((storage) =>
+      storage.drives.map((drive) => {
+        const id = chassisDriveId(system.uuid, storage.id, drive.id, services.settings);
+        return { id, system, storage, drive };
+      }),
+    ),
+  );
+}
+
+/** The drives in a chassis and their collection. */
+export const chassisDriveResources = [driveCollection, chassisDrive];

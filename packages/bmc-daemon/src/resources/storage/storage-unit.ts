@@ -1,0 +1,167 @@
+/**
+ * The model behind Storage, Drive and Volume. A machine has one storage for each bus with disks, or the
+ * storages of EMULATOR_STORAGE.
+ */
+import type { DiskSnapshot, IndicatorState, SystemSnapshot } from '../../drivers/driver.js';
+import { refuse } from '../../redfish/errors.js';
+import {
+  storageKey,
+  type ConfiguredStorage,
+  type ConfiguredVolume,
+  type InventorySettings,
+} from '../chassis/configured-inventory.js';
+import type { Services } from '../services.js';
+import { busName, busProtocol, defaultBus, diskBuses } from './disk-bus.js';
+
+/** A storage controller. */
+export interface ControllerUnit {
+  readonly id: string;
+  readonly name: string;
+  readonly speedGbps: number | null;
+  /** DMTF's Protocol values of its devices. */
+  readonly protocols: readonly string[];
+}
+
+/** A drive of a storage. */
+export interface DriveUnit {
+  readonly id: string;
+  readonly name: string;
+  readonly capacityBytes: number | null;
+  readonly protocol: string;
+  /** The disk of the machine; null for a configured drive, which is only shown. */
+  readonly disk: DiskSnapshot | null;
+}
+
+/** A volume of a storage. */
+export interface VolumeUnit {
+  readonly id: string;
+  readonly name: string;
+  readonly capacityBytes: number | null;
+  readonly disk: DiskSnapshot | null;
+  /** Null for a disk of the machine. */
+  readonly configured: ConfiguredVolume | null;
+  /** Ids of the drives that contain the volume. */
+  readonly driveIds: readonly string[];
+}
+
+/** A storage of a machine. */
+export interface StorageUnit {
+  readonly id: string;
+  readonly name: string;
+  /** Bus for new volumes. */
+  readonly bus: string;
+  readonly controllers: readonly ControllerUnit[];
+  readonly drives: readonly DriveUnit[];
+  readonly volumes: readonly VolumeUnit[];
+  /** Null for a bus of the machine. */
+  readonly configured: ConfiguredStorage | null;
+}
+
+/** A storage and its machine: the entity of resources below Storage. */
+export interface StorageEntity {
+  readonly system: SystemSnapshot;
+  readonly storage: StorageUnit;
+}
+
+/** Returns the storages of a machine. If the driver can create volumes, a machine without disks has a default bus. */
+export function storageUnits(
+  system: SystemSnapshot,
+  { settings, driver }: Pick<Services, 'driver' | 'settings'>,
+): readonly StorageUnit[] {
+  const configured = settings.storage[system.uuid];
+  if (configured !== undefined) return configured.map((storage) => configuredUnit(system, storage, settings));
+  const buses = diskBuses(system.disks);
+  if (buses.length === 0 && driver.volumes !== undefined) return [busUnit(defaultBus, [])];
+  return buses.map(({ id, disks }) => busUnit(id, disks));
+}
+
+function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
+  return {
+    id,
+    name: `${busName(id)} Storage`,
+    bus: id,
+    // libvirt can use several controllers for a bus, but the guest uses the same driver for all of them.
+    controllers: [{ id, name: `${busName(id)} Controller`, speedGbps: null, protocols: [busProtocol(id)] }],
+    drives: disks.map((disk) => driveState(disk)),
+    volumes: disks.map((disk) => volumeOf(disk)),
+    configured: null,
+  };
+}
+
+function configuredUnit(
+  { uuid, disks }: SystemSnapshot,
+  storage: ConfiguredStorage,
+  { drives, volumes }: InventorySettings,
+): StorageUnit {
+  const key = storageKey(uuid, storage.Id);
+  // Disks that a client created as volumes of this storage.
+  const made = disks.filter((disk) => disk.storage === storage.Id);
+  const shown = (drives[key] ?? []).filter(({ Id }) => storage.Drives?.includes(Id) ?? true);
+  const configuredVolumes = volumes[key] ?? [];
+  return {
+    id: storage.Id,
+    name: storage.Name ?? `Storage ${storage.Id}`,
+    bus: defaultBus,
+    controllers: (storage.StorageControllers ?? [{ MemberId: '0' }]).map(({ MemberId, Name, SpeedGbps }) => ({
+      id: MemberId,
+      name: Name ?? `Controller ${MemberId}`,
+      speedGbps: SpeedGbps ?? null,
+      protocols: [...new Set(shown.map(({ Protocol }) => Protocol ?? 'OEM'))],
+    })),
+    drives: [
+      ...shown.map(({ Id, Name, CapacityBytes, Protocol }) => ({
+        id: Id,
+        name: Name ?? `Drive ${Id}`,
+        capacityBytes: CapacityBytes ?? null,
+        protocol: Protocol ?? 'OEM',
+        disk: null,
+      })),
+      ...made.map((disk) => driveState(disk)),
+    ],
+    volumes: [
+      ...configuredVolumes.map((volume) => ({
+        id: volume.Id,
+        name: volume.Name ?? `Volume ${volume.Id}`,
+        capacityBytes: volume.CapacityBytes,
+        disk: null,
+        configured: volume,
+        driveIds: [],
+      })),
+      ...made.map((disk) => volumeOf(disk)),
+    ],
+    configured: storage,
+  };
+}
+
+function driveState(disk: DiskSnapshot): DriveUnit {
+  const { target, bus, capacityBytes } = disk;
+  return { id: target, name: `${busName(bus)} Drive ${target}`, capacityBytes, protocol: busProtocol(bus), disk };
+}
+
+function volumeOf(disk: DiskSnapshot): VolumeUnit {
+  const { target, bus, capacityBytes, label } = disk;
+  const name = label ?? `${busName(bus)} Volume ${target}`;
+  return { id: target, name, capacityBytes, disk, configured: null, driveIds: [target] };
+}
+
+/**
+ * Loads a storage, for Storage and the resources below it.
+ * @throws {RedfishError} 404 for an unknown storage. @throws {DriverError} notFound, unavailable.
+ */
+export async function loadStorage({
+  params,
+  services,
+}: {
+  readonly params: { readonly systemId: string; readonly storageId: string };
+  readonly services: Pick<Services, 'driver' | 'settings'>;
+}): Promise<StorageEntity> {
+  const system = await services.driver.getSystem(params.systemId);
+  const storage = storageUnits(system, services).find(({ id }) => id === params.storageId);
+  if (storage === undefined) throw refuse('ResourceNotFound', 'Storage', params.storageId);
+  return { system, storage };
+}
+
+/** Returns the indicator of a drive: set by a client, else lit. */
+export function driveIndicator({ indicator }: Pick<DiskSnapshot, 'indicator'>): IndicatorState {
+  return indicator ?? 'lit';
+}

@@ -1,0 +1,97 @@
+/** Memory modules, as QEMU's SMBIOS tables show them to the guest. */
+import type { SystemSnapshot } from '../../drivers/driver.js';
+import { refuse } from '../../redfish/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { chassisReference } from '../chassis/chassis-place.js';
+import { renderCollection } from '../reference.js';
+import { defineResource } from '../services.js';
+import { absent, enabled } from '../status.js';
+
+/** Size of a module: QEMU's type 17 tables split the initial memory into modules of this size. */
+const moduleMiB = 16 * 1024;
+
+interface Module {
+  readonly id: string;
+  readonly slot: number;
+  /** Null: the slot is empty. */
+  readonly capacityMiB: number | null;
+  /** Whether its contents survive a power cycle. */
+  readonly isPersistent: boolean;
+}
+
+/**
+ * Returns the memory modules of a machine: at least one for the initial memory, one for each memory
+ * device, and one for each empty slot. The capacities add up to the machine's memory.
+ */
+export function memoryModules({
+  memoryKiB,
+  memoryDevices,
+  memorySlots,
+}: Pick<SystemSnapshot, 'memoryKiB' | 'memoryDevices' | 'memorySlots'>): readonly Module[] {
+  const pluggedKiB = memoryDevices.reduce((sum, { totalKiB }) => sum + totalKiB, 0);
+  const builtInMiB = Math.floor(Math.max(0, memoryKiB - pluggedKiB) / 1024);
+  const builtIn = Array.from({ length: Math.max(1, Math.ceil(builtInMiB / moduleMiB)) }, (_, index) => ({
+    capacityMiB: Math.min(moduleMiB, builtInMiB - index * moduleMiB),
+    isPersistent: false,
+  }));
+  const plugged = memoryDevices.map(({ model, sizeKiB }) => ({
+    capacityMiB: Math.floor(sizeKiB / 1024),
+    isPersistent: model === 'nvdimm' || model === 'virtio-pmem',
+  }));
+  const inSlots = memoryDevices.filter(({ slot }) => slot !== null).length;
+  const free = Array.from({ length: Math.max(0, memorySlots - inSlots) }, () => ({
+    capacityMiB: null,
+    isPersistent: false,
+  }));
+  return [...builtIn, ...plugged, ...free].map((module, slot) => ({ id: `DIMM${slot}`, slot, ...module }));
+}
+
+/** Converts to GiB: an integer from 1 GiB on, because Ironic expects it; below 1 GiB a fraction. */
+export function totalMemoryGiB(memoryKiB: number): number {
+  const gib = memoryKiB / 1024 ** 2;
+  return gib >= 1 ? Math.floor(gib) : Math.round(gib * 1000) / 1000;
+}
+
+const memoryCollection = defineResource({
+  entity: 'MemoryCollection',
+  odataType: '#MemoryCollection.MemoryCollection',
+  uri: '/redfish/v1/Systems/{systemId}/Memory',
+  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
+  render: (system, { self }) =>
+    renderCollection(
+      'Memory Collection',
+      memoryModules(system).map(({ id }) => `${self}/${id}`),
+    ),
+});
+
+const memory = defineResource({
+  entity: 'Memory',
+  odataType: '#Memory.v1_23_0.Memory',
+  uri: '/redfish/v1/Systems/{systemId}/Memory/{memoryId}',
+  load: async ({ params, services }): Promise<{ system: SystemSnapshot; module: Module }> => {
+    const system = await services.driver.getSystem(params.systemId);
+    const module = memoryModules(system).find(({ id }) => id === params.memoryId);
+    if (module === undefined) throw refuse('ResourceNotFound', 'Memory', params.memoryId);
+    return { system, module };
+  },
+  canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
+  render: ({ system, module }, { services }) => ({
+    Id: module.id,
+    Name: `DIMM ${module.slot}`,
+    ...renderKind(module),
+    CapacityMiB: module.capacityMiB,
+    MemoryLocation: { Slot: module.slot },
+    Status: module.capacityMiB === null ? absent : enabled,
+    Links: { Chassis: chassisReference(system.uuid, services.settings) },
+  }),
+});
+
+/** Renders the type of a present module. DMTF has no MemoryType for virtual persistent memory. */
+function renderKind({ capacityMiB, isPersistent }: Module): JsonObject {
+  if (capacityMiB === null) return {};
+  return isPersistent ? { OperatingMemoryModes: ['PMEM'] } : { MemoryType: 'DRAM', OperatingMemoryModes: ['Volatile'] };
+}
+
+/** The memory modules of a system and their collection. */
+export const memoryResources = [memoryCollection, memory];

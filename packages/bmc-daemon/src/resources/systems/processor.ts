@@ -1,0 +1,90 @@
+/** Processors: one for each socket with an online vCPU. */
+import type { ProcessorTopology, SystemSnapshot } from '../../drivers/driver.js';
+import { refuse } from '../../redfish/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { chassisReference } from '../chassis/chassis-place.js';
+import { renderCollection } from '../reference.js';
+import { defineResource } from '../services.js';
+import { enabled } from '../status.js';
+
+interface Socket {
+  readonly id: string;
+  readonly cores: number;
+  readonly threads: number;
+}
+
+/**
+ * Distributes the online vCPUs over the sockets, one socket after the other. Omits empty sockets and
+ * cores: they do not exist for the guest, and Ironic adds up the threads.
+ */
+export function processorSockets({ count, coresPerSocket, threadsPerCore }: ProcessorTopology): readonly Socket[] {
+  const threadsPerSocket = coresPerSocket * threadsPerCore;
+  return Array.from({ length: Math.ceil(count / threadsPerSocket) }, (_, index) => {
+    const threads = Math.min(threadsPerSocket, count - index * threadsPerSocket);
+    return { id: `CPU${index}`, cores: Math.ceil(threads / threadsPerCore), threads };
+  });
+}
+
+/** DMTF's values for libvirt's architectures. DMTF has none for some, for example s390x: those are OEM. */
+const architectures: Readonly<Record<string, readonly [architecture: string, instructionSet: string]>> = {
+  x86_64: ['x86', 'x86-64'],
+  i686: ['x86', 'x86'],
+  aarch64: ['ARM', 'ARM-A64'],
+  armv7l: ['ARM', 'ARM-A32'],
+  armv6l: ['ARM', 'ARM-A32'],
+  ppc64: ['Power', 'PowerISA'],
+  ppc64le: ['Power', 'PowerISA'],
+  riscv64: ['RISC-V', 'RV64'],
+  riscv32: ['RISC-V', 'RV32'],
+  mips64: ['MIPS', 'MIPS64'],
+  mips64el: ['MIPS', 'MIPS64'],
+  mips: ['MIPS', 'MIPS32'],
+  mipsel: ['MIPS', 'MIPS32'],
+};
+
+function renderArchitecture(architecture: string): JsonObject {
+  const [ProcessorArchitecture, InstructionSet] = architectures[architecture] ?? ['OEM', 'OEM'];
+  return { ProcessorArchitecture, InstructionSet };
+}
+
+const processorCollection = defineResource({
+  entity: 'ProcessorCollection',
+  odataType: '#ProcessorCollection.ProcessorCollection',
+  uri: '/redfish/v1/Systems/{systemId}/Processors',
+  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
+  render: ({ processors }, { self }) =>
+    renderCollection(
+      'Processor Collection',
+      processorSockets(processors).map(({ id }) => `${self}/${id}`),
+    ),
+});
+
+const processor = defineResource({
+  entity: 'Processor',
+  odataType: '#Processor.v1_22_0.Processor',
+  uri: '/redfish/v1/Systems/{systemId}/Processors/{processorId}',
+  load: async ({ params, services }): Promise<{ system: SystemSnapshot; socket: Socket }> => {
+    const system = await services.driver.getSystem(params.systemId);
+    const socket = processorSockets(system.processors).find(({ id }) => id === params.processorId);
+    if (socket === undefined) throw refuse('ResourceNotFound', 'Processor', params.processorId);
+    return { system, socket };
+  },
+  canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
+  render: ({ system, socket }, { services }) => ({
+    Id: socket.id,
+    Name: `Processor ${socket.id}`,
+    Socket: socket.id,
+    ProcessorType: 'CPU',
+    ...renderArchitecture(system.architecture),
+    Model: system.processors.model,
+    TotalCores: socket.cores,
+    TotalEnabledCores: socket.cores,
+    TotalThreads: socket.threads,
+    Status: enabled,
+    Links: { Chassis: chassisReference(system.uuid, services.settings) },
+  }),
+});
+
+/** The processors of a system and their collection. */
+export const processorResources = [processorCollection, processor];

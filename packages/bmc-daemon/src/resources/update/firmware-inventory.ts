@@ -1,0 +1,100 @@
+/** The firmware inventory: this service, and the firmware of each machine. */
+import type { SystemRef, SystemSnapshot } from '../../drivers/driver.js';
+import { refuse } from '../../redfish/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { product, vendor, version } from '../../version.js';
+import { inOrder } from '../members.js';
+import { reference, renderCollection } from '../reference.js';
+import { defineResource } from '../services.js';
+import { enabled } from '../status.js';
+
+const inventoryUri = '/redfish/v1/UpdateService/FirmwareInventory';
+
+/** Id of this service in the inventory. */
+const controllerId = 'BMC';
+
+/** Returns the inventory URI of a machine's firmware. @param uuid of the machine. */
+export const firmwareUri = (uuid: string): string => `${inventoryUri}/${firmwareId(uuid)}`;
+const firmwareId = (uuid: string): string => `BIOS-${uuid}`;
+
+/**
+ * Returns the firmware version of a machine: that of the last update over Redfish, else the version in
+ * its SMBIOS configuration, else null.
+ */
+export function firmwareVersion({ firmwareUpdate, sysinfo }: SystemSnapshot): string | null {
+  return firmwareUpdate?.installed ?? sysinfo.biosVersion;
+}
+
+const firmwareCollection = defineResource({
+  entity: 'SoftwareInventoryCollection',
+  odataType: '#SoftwareInventoryCollection.SoftwareInventoryCollection',
+  uri: inventoryUri,
+  load: async ({ services }) => inOrder(await services.driver.listSystems(), 'ascending'),
+  render: (machines, { self }) =>
+    renderCollection('Firmware Inventory', [
+      `${self}/${controllerId}`,
+      ...machines.map(({ uuid }) => firmwareUri(uuid)),
+    ]),
+});
+
+/** The firmware of a machine, or this service with the machines that it manages. */
+type InventoryEntity =
+  | { readonly kind: 'controller'; readonly machines: readonly SystemRef[] }
+  | { readonly kind: 'firmware'; readonly system: SystemSnapshot };
+
+const firmware = defineResource({
+  entity: 'SoftwareInventory',
+  odataType: '#SoftwareInventory.v1_13_0.SoftwareInventory',
+  uri: `${inventoryUri}/{inventoryId}` as const,
+  load: async ({ params, services }): Promise<InventoryEntity> => {
+    const { inventoryId: id } = params;
+    const { driver } = services;
+    if (id === controllerId) return { kind: 'controller', machines: inOrder(await driver.listSystems(), 'ascending') };
+    const machine = /^BIOS-(.+)$/.exec(id)?.[1];
+    if (machine === undefined) throw refuse('ResourceNotFound', 'SoftwareInventory', id);
+    return { kind: 'firmware', system: await driver.getSystem(machine) };
+  },
+  canonicalParams: (entity) => ({
+    inventoryId: entity.kind === 'controller' ? controllerId : firmwareId(entity.system.uuid),
+  }),
+  render: (entity) =>
+    entity.kind === 'controller' ? renderController(entity.machines) : renderFirmware(entity.system),
+});
+
+/** Renders this service. It is not updateable over Redfish, because it is a package of the host. */
+function renderController(machines: readonly SystemRef[]): JsonObject {
+  return {
+    Id: controllerId,
+    Name: product,
+    Description: 'The management controllers of all machines, which are one service',
+    Manufacturer: vendor,
+    SoftwareId: 'bmc-daemon',
+    Version: version,
+    Updateable: false,
+    RelatedItem: machines.map(({ uuid }) => reference(`/redfish/v1/Managers/${uuid}`)),
+    'RelatedItem@odata.count': machines.length,
+    Status: enabled,
+  };
+}
+
+function renderFirmware(system: SystemSnapshot): JsonObject {
+  const { uuid, name, sysinfo, boot } = system;
+  return {
+    Id: firmwareId(uuid),
+    Name: `Firmware of ${name}`,
+    Description: boot.firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware',
+    // Null if the definition names no vendor. The service does not read the host's firmware packages.
+    Manufacturer: sysinfo.biosVendor,
+    SoftwareId: 'BIOS',
+    Version: firmwareVersion(system),
+    Updateable: true,
+    Staged: (system.firmwareUpdate?.staged ?? null) !== null,
+    ResetRequiredOnUpdate: true,
+    RelatedItem: [reference(`/redfish/v1/Systems/${uuid}/Bios`)],
+    'RelatedItem@odata.count': 1,
+    Status: enabled,
+  };
+}
+
+/** The firmware inventory under the update service. */
+export const firmwareInventoryResources = [firmwareCollection, firmware];

@@ -1,0 +1,156 @@
+/**
+ * Simulated firmware updates, as in sushy-tools, for tests of update tools. Clients see a whole update,
+ * up to the new version after the next reset. The service downloads nothing and changes no firmware.
+ */
+import { z } from 'zod';
+import { DriverError, type SystemSnapshot } from '../../drivers/driver.js';
+import { RedfishError, refuse } from '../../redfish/errors.js';
+import { toRedfishError } from '../../redfish/driver-errors.js';
+import { about, message, withDetail, type Message } from '../../redfish/messages.js';
+import type { JsonObject, WriteResult } from '../../redfish/resource.js';
+import { taskMonitorUri, taskUri } from '../../redfish/task-store.js';
+import { firmwareUri, firmwareVersion } from './firmware-inventory.js';
+import { inOrder } from '../members.js';
+import { parseUrl } from '../parse-url.js';
+import { reference } from '../reference.js';
+import { defineResource, type Services } from '../services.js';
+import { enabled } from '../status.js';
+
+const transferProtocols = ['HTTP', 'HTTPS'] as const;
+const action = 'UpdateService.SimpleUpdate';
+const path = `/redfish/v1/UpdateService/Actions/${action}`;
+
+const updateService = defineResource({
+  entity: 'UpdateService',
+  odataType: '#UpdateService.v1_17_0.UpdateService',
+  uri: '/redfish/v1/UpdateService',
+  load: async ({ services }) => inOrder(await services.driver.listSystems(), 'ascending'),
+  render: (_machines, { self }): JsonObject => ({
+    Id: 'UpdateService',
+    Name: 'Update Service',
+    Description: 'Simulated: an update changes the shown version, but not the firmware',
+    ServiceEnabled: true,
+    FirmwareInventory: reference(`${self}/FirmwareInventory`),
+    Status: enabled,
+  }),
+  actions: {
+    '#UpdateService.SimpleUpdate': {
+      body: z.strictObject({
+        ImageURI: z.string().min(1).max(2_000),
+        TransferProtocol: z.enum(transferProtocols).optional(),
+        Targets: z.array(z.string().max(500)).max(1_000).optional(),
+        Username: z.string().max(500).optional(),
+        Password: z.string().max(500).optional(),
+      }),
+      parameters: (machines): JsonObject => ({
+        'ImageURI@Redfish.AllowableValues': [],
+        'TransferProtocol@Redfish.AllowableValues': transferProtocols,
+        'Targets@Redfish.AllowableValues': machines.map(({ uuid }) => firmwareUri(uuid)),
+        'Username@Redfish.AllowableValues': [],
+        'Password@Redfish.AllowableValues': [],
+      }),
+      run: async (machines, { ImageURI, Targets = [], TransferProtocol }, { services, requester }) => {
+        const image = imageOf(ImageURI, TransferProtocol);
+        // Targets is optional only with a single machine: an update of all machines is hardly intended.
+        if (Targets.length === 0 && machines.length !== 1) throw refuse('ActionParameterMissing', action, 'Targets');
+        const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
+        const systems = await Promise.all(ids.map((id, index) => target(id, Targets[index] ?? id, services)));
+        const { user, address } = requester;
+        return update(new Set(systems), image, { user, address }, services);
+      },
+    },
+  },
+});
+
+/** Parses ImageURI. @throws {RedfishError} 400 if it is not an HTTP or HTTPS URL. */
+function imageOf(uri: string, protocol: (typeof transferProtocols)[number] | undefined): URL {
+  // DMTF: without a scheme, TransferProtocol or HTTP applies.
+  const text = /^[a-z][a-z\d+.-]*:/i.test(uri)
+    ? uri
+    : `${(protocol ?? 'HTTP').toLowerCase()}://${uri.replace(/^\/+/, '')}`;
+  const url = parseUrl(text);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  // The message does not quote the URL, which can contain a password.
+  throw new RedfishError(400, [about(message('ActionParameterValueError', 'ImageURI', action), '#/ImageURI')]);
+}
+
+/**
+ * Returns the machine id of a target. A target is the firmware of a machine, or as clients of
+ * sushy-tools send it, the system or its Bios.
+ * @throws {RedfishError} 400 for any other URI.
+ */
+function machineOf(uri: string): string {
+  const found =
+    /^\/redfish\/v1\/UpdateService\/FirmwareInventory\/BIOS-([^/]+)\/?$/.exec(uri)?.[1] ??
+    /^\/redfish\/v1\/Systems\/([^/]+)(?:\/(?:Bios|BIOS))?\/?$/.exec(uri)?.[1];
+  if (found === undefined) throw notATarget(uri);
+  return found;
+}
+
+/** Loads the machine of a target. @throws {RedfishError} 400 for an unknown machine. @throws {DriverError} */
+async function target(id: string, uri: string, { driver }: Services): Promise<SystemSnapshot> {
+  try {
+    return await driver.getSystem(id);
+  } catch (error) {
+    throw error instanceof DriverError && error.kind === 'notFound' ? notATarget(uri) : error;
+  }
+}
+
+function notATarget(uri: string): RedfishError {
+  return new RedfishError(400, [about(message('ActionParameterValueNotInList', uri, 'Targets', action), '#/Targets')]);
+}
+
+/** Starts an update as a task, as clients expect. The task completes when the new version waits for a reset. */
+function update(
+  systems: ReadonlySet<SystemSnapshot>,
+  image: URL,
+  owner: { readonly user: string | null; readonly address: string },
+  services: Services,
+): WriteResult {
+  const { tasks, onTaskFailed } = services.operations;
+  const [first, ...others] = [...systems].map(({ name }) => name);
+  // Does not name several machines: a client with access to only one of them sees the task, too.
+  const whose = others.length === 0 ? first : `${systems.size} machines`;
+  const machines = [...systems].map(({ uuid }) => uuid);
+  const { id, name } = tasks.create({ name: `Update the firmware of ${whose}`, targetUri: path, machines, owner });
+  const work = async (): Promise<readonly Message[]> => {
+    const messages: Message[] = [];
+    for (const system of systems) {
+      const version = nextVersion(image, firmwareVersion(system));
+      await services.driver.change(system.uuid, { firmwareVersion: version });
+      const required = message(
+        'ResetRequired',
+        `/redfish/v1/Systems/${system.uuid}/Actions/ComputerSystem.Reset`,
+        'ForceRestart',
+      );
+      messages.push(withDetail(required, `Version ${version} is installed then. This update is simulated.`));
+    }
+    return messages;
+  };
+  work().then(
+    (messages) => tasks.complete(id, messages),
+    (error: unknown) => {
+      const failure = toRedfishError(error, { action, path });
+      tasks.fail(id, failure);
+      onTaskFailed(failure, name);
+    },
+  );
+  return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
+}
+
+/**
+ * Returns the version after an update: the version in the image's file name (`bios-1.5.2.bin`), else the
+ * present version with its last number incremented, as in sushy-tools.
+ * @param present null if unknown.
+ */
+export function nextVersion(image: URL, present: string | null): string {
+  const file = image.pathname.split('/').at(-1) ?? '';
+  const named = /(?<![\d.])\d+(?:\.\d+)+/.exec(file)?.[0];
+  if (named !== undefined) return named;
+  if (present === null) return '1.0.0';
+  const last = /\d+(?=\D*$)/.exec(present)?.[0];
+  return last === undefined ? `${present}.1` : present.replace(/\d+(?=\D*$)/, String(BigInt(last) + 1n));
+}
+
+/** The update service. */
+export const updateServiceResources = [updateService];

@@ -1,0 +1,67 @@
+/**
+ * The virtual media drives of a machine: drives of EMULATOR_VMEDIA_DEVICES that the machine
+ * supports.
+ */
+import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { MediaDevice, MediaSnapshot } from '../../drivers/media-snapshot.js';
+import type { ImageTrust } from './insert-media.js';
+
+/** Values of DMTF's MediaTypes. */
+export const mediaTypes = ['CD', 'DVD', 'Floppy', 'USBStick'] as const;
+/** A media type of DMTF. */
+export type MediaType = (typeof mediaTypes)[number];
+
+/** A configured drive, with the members of sushy-tools. Its key in the mapping is its id. */
+export interface ConfiguredVirtualMedia {
+  readonly Name?: string | undefined;
+  readonly MediaTypes: readonly MediaType[];
+}
+
+/** Configured drives by id, for example `Cd`. */
+export type ConfiguredVirtualMediaDrives = Readonly<Record<string, ConfiguredVirtualMedia>>;
+
+/** A drive of a machine with its configured name, as VirtualMedia shows it. */
+export interface MediaDriveEntity {
+  readonly system: SystemSnapshot;
+  readonly id: string;
+  readonly name: string;
+  readonly mediaTypes: readonly MediaType[];
+  readonly drive: MediaSnapshot;
+}
+
+/**
+ * Returns the device of a configured drive. A drive for floppy disks or USB sticks, such as Floppy
+ * of sushy-tools, is a USB stick: it accepts images of any size, supports hot-plug, and every
+ * firmware boots from it.
+ */
+export function deviceOf({ MediaTypes: types }: ConfiguredVirtualMedia): MediaDevice {
+  if (types.includes('CD') || types.includes('DVD')) return 'cdrom';
+  return types.includes('USBStick') ? 'usb' : 'floppy';
+}
+
+/** Returns the drives of a machine in the order of the configuration. */
+export function drivesOf(
+  system: SystemSnapshot,
+  configured: ConfiguredVirtualMediaDrives,
+): readonly MediaDriveEntity[] {
+  return Object.entries(configured).flatMap(([id, drive]) => {
+    const device = deviceOf(drive);
+    const present = system.media.find((candidate) => candidate.device === device);
+    if (present === undefined) return [];
+    return [{ system, id, name: drive.Name ?? `Virtual ${id}`, mediaTypes: drive.MediaTypes, drive: present }];
+  });
+}
+
+/**
+ * Returns the trust settings for downloads of a drive.
+ * @param verifyByDefault applies if no client has set it.
+ */
+export function trustOf(
+  drive: Pick<MediaSnapshot, 'verifyCertificate' | 'certificates'> | undefined,
+  verifyByDefault: boolean,
+): ImageTrust {
+  return {
+    verifyCertificate: drive?.verifyCertificate ?? verifyByDefault,
+    authorities: drive?.certificates.map(({ pem }) => pem) ?? [],
+  };
+}

@@ -1,0 +1,288 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { certificatePem } from '../../../test/fixtures/certificate.js';
+import { serveResources, type Body, type Served } from '../../../test/support/served-resources.js';
+import type { TestServices } from '../../../test/support/services.js';
+import { FakeDriver } from '../../drivers/fake/fake-driver.js';
+import { sampleMachines } from '../../drivers/fake/sample-machines.js';
+import type { ImageRequest } from '../../media/image.js';
+
+const [off] = sampleMachines(1);
+if (off === undefined) throw new Error('a machine expected');
+const under = (tree: 'Systems' | 'Managers', id: string): string =>
+  `/redfish/v1/${tree}/${off.uuid}/VirtualMedia/${id}`;
+const usb = under('Systems', 'Usb');
+const configDrive = 'http://images.test/redfish/configdrive-5ac4fa6e';
+
+let driver: FakeDriver;
+let served: Served | undefined;
+/** The downloaded images. */
+let fetched: ImageRequest[] = [];
+afterEach(async () => {
+  await served?.close();
+  served = undefined;
+  fetched = [];
+});
+
+async function serve(parts: TestServices = {}, machines = sampleMachines(1)): Promise<Served> {
+  driver = new FakeDriver({
+    machines,
+    fetchImage: (image) => {
+      fetched.push(image);
+      return Promise.resolve();
+    },
+  });
+  served = await serveResources(driver, parts);
+  return served;
+}
+const insert = (path: string) => `${path}/Actions/VirtualMedia.InsertMedia`;
+const eject = (path: string) => `${path}/Actions/VirtualMedia.EjectMedia`;
+const link = (path: string) => ({ '@odata.id': path });
+
+const emptyStick: Body = {
+  '@odata.id': usb,
+  Id: 'Usb',
+  Name: 'Virtual USB Stick',
+  MediaTypes: ['USBStick'],
+  Inserted: false,
+  Image: null,
+  ImageName: null,
+  ConnectedVia: 'NotConnected',
+  WriteProtected: true,
+  TransferMethod: null,
+  TransferProtocolType: null,
+  UserName: null,
+  Password: null,
+  VerifyCertificate: false,
+  Certificates: link(`${usb}/Certificates`),
+};
+const fullStick: Body = {
+  ...emptyStick,
+  Inserted: true,
+  Image: configDrive,
+  ImageName: 'configdrive-5ac4fa6e',
+  ConnectedVia: 'URI',
+  TransferMethod: 'Upload',
+  TransferProtocolType: 'HTTP',
+};
+async function stick({ get }: Served): Promise<Body> {
+  return Object.fromEntries(Object.entries(await get(usb)).filter(([name]) => name !== 'Actions'));
+}
+
+describe('virtual media', () => {
+  it('are a CD drive, a floppy drive and a USB stick, with the same body under systems and managers', async () => {
+    const { get } = await serve();
+    for (const tree of ['Systems', 'Managers'] as const) {
+      expect((await get(`/redfish/v1/${tree}/${off.uuid}/VirtualMedia`))['Members']).toEqual(
+        ['Cd', 'Floppy', 'Usb'].map((id) => link(under(tree, id))),
+      );
+    }
+    expect((await get(under('Systems', 'Cd')))['MediaTypes']).toEqual(['CD', 'DVD']);
+    expect((await get(under('Managers', 'Floppy')))['MediaTypes']).toEqual(['Floppy']);
+  });
+
+  it("accept Ironic's config drive without a file extension on the USB stick only", async () => {
+    const all = await serve();
+    const { send, get } = all;
+    expect(await stick(all)).toEqual(emptyStick);
+    expect((await send('POST', insert(under('Managers', 'Usb')), { Image: configDrive })).status).toBe(204);
+    expect(await stick(all)).toEqual(fullStick);
+    expect((await get(under('Systems', 'Cd')))['Inserted']).toBe(false);
+    const { Boot: boot } = await get(`/redfish/v1/Systems/${off.uuid}`);
+    expect(JSON.stringify(boot)).toContain('"Usb"');
+    expect((await send('POST', eject(usb))).status).toBe(204);
+    expect(await stick(all)).toEqual(emptyStick);
+  });
+
+  it('are the configured drives; a drive for floppy disks and USB sticks is a USB stick', async () => {
+    const { get } = await serve({
+      settings: {
+        vmediaDevices: {
+          Cd: { Name: 'Virtual CD', MediaTypes: ['CD'] },
+          Floppy: { Name: 'Virtual Removable Media', MediaTypes: ['Floppy', 'USBStick'] },
+        },
+      },
+    });
+    expect((await get(`/redfish/v1/Systems/${off.uuid}/VirtualMedia`))['Members']).toEqual(
+      ['Cd', 'Floppy'].map((id) => link(under('Systems', id))),
+    );
+    await driver.insertMedia(off.uuid, 'usb', {
+      url: new URL(configDrive),
+      writeProtected: true,
+      verifyCertificate: false,
+    });
+    expect(await get(under('Systems', 'Floppy'))).toMatchObject({ Name: 'Virtual Removable Media', Inserted: true });
+  });
+
+  it('omit drives that the machine cannot have', async () => {
+    const arm = { ...off, media: off.media.filter(({ device }) => device !== 'floppy') };
+    const { send } = await serve({}, [arm]);
+    expect((await send('GET', under('Systems', 'Floppy'))).status).toBe(404);
+  });
+
+  it('are write-protected unless requested otherwise; a CD always is, and the response says so', async () => {
+    const { send, get } = await serve();
+    expect((await send('POST', insert(usb), { Image: configDrive, WriteProtected: false })).status).toBe(204);
+    expect(await get(usb)).toMatchObject({ WriteProtected: false });
+    expect(fetched[0]?.writeProtected).toBe(false);
+    const cd = await send('POST', insert(under('Systems', 'Cd')), { Image: configDrive, WriteProtected: false });
+    // 204 without a body: the request was applied exactly.
+    expect(cd.status).toBe(200);
+    expect(await get(under('Systems', 'Cd'))).toMatchObject({ Inserted: true, WriteProtected: true });
+  });
+
+  it('list their transfer methods and reject others', async () => {
+    const { send, get, messages } = await serve();
+    const methods = async (id: string) => JSON.stringify((await get(under('Systems', id)))['Actions']);
+    expect(await methods('Cd')).toContain('"TransferMethod@Redfish.AllowableValues":["Upload","Stream"]');
+    expect(await methods('Floppy')).toContain('"TransferMethod@Redfish.AllowableValues":["Upload"]');
+    const floppy = await send('POST', insert(under('Systems', 'Floppy')), {
+      Image: configDrive,
+      TransferMethod: 'Stream',
+    });
+    expect([floppy.status, messages(floppy)]).toEqual([400, ['ActionParameterValueNotInList']]);
+    const secret = { Image: configDrive, TransferMethod: 'Stream', UserName: 'u', Password: 'hunter2' };
+    const streamed = await send('POST', insert(usb), secret);
+    expect([streamed.status, messages(streamed)]).toEqual([400, ['ActionParameterValueNotInList']]);
+    expect(JSON.stringify(streamed.body)).not.toContain('hunter2');
+    const inUrl = { Image: configDrive.replace('//', '//u:hunter2@'), TransferMethod: 'Stream' };
+    expect(messages(await send('POST', insert(usb), inUrl))).toEqual(['ActionParameterValueNotInList']);
+    expect((await send('POST', insert(usb), { Image: configDrive, TransferMethod: 'Stream' })).status).toBe(204);
+    expect(await get(usb)).toMatchObject({ TransferMethod: 'Stream' });
+  });
+
+  it('show an image name with path separators, but never use it as a file name', async () => {
+    const { send, get } = await serve();
+    expect((await send('POST', insert(usb), { Image: 'http://h/..%2f..%2fetc%2fpasswd' })).status).toBe(204);
+    expect((await get(usb))['Inserted']).toBe(true);
+  });
+});
+
+describe('a PATCH of virtual media', () => {
+  it('inserts, replaces and ejects an image', async () => {
+    const all = await serve();
+    const { send, get } = all;
+    expect(
+      (await send('PATCH', usb, { Image: configDrive, UserName: 'u', Password: 'p', Inserted: true })).status,
+    ).toBe(200);
+    expect(await stick(all)).toEqual(fullStick);
+    expect(fetched[0]).toMatchObject({ userName: 'u', password: 'p' });
+    expect((await send('PATCH', usb, { Image: 'http://images.test/other.img' })).body).toMatchObject({
+      ImageName: 'other.img',
+    });
+    // An inserted image is not downloaded again.
+    expect((await send('PATCH', usb, { Image: 'http://images.test/other.img' })).status).toBe(200);
+    expect(fetched).toHaveLength(2);
+    for (const body of [{ Image: null }, { Image: '' }, { Inserted: false }]) {
+      await send('PATCH', usb, { Image: configDrive });
+      expect((await send('PATCH', usb, body)).status).toBe(200);
+      expect(await stick(all)).toEqual(emptyStick);
+    }
+    expect((await get(under('Managers', 'Usb')))['Inserted']).toBe(false);
+  });
+
+  it('accepts the body that GET returned', async () => {
+    const all = await serve();
+    const { Inserted, Image, WriteProtected, UserName, Password, TransferMethod } = emptyStick;
+    const same = { Inserted, Image, WriteProtected, UserName, Password, TransferMethod };
+    expect((await all.send('PATCH', usb, same)).status).toBe(200);
+    expect(await stick(all)).toEqual(emptyStick);
+  });
+
+  it.each<[object, readonly string[]]>([
+    [{ Image: 'nfs://h/x' }, ['SourceDoesNotSupportProtocol']],
+    [{ Image: 'x' }, ['PropertyValueFormatError']],
+    [{ Image: configDrive, Inserted: false }, ['PropertyValueConflict']],
+    [{ Image: configDrive, TransferProtocolType: 'HTTPS' }, ['PropertyValueConflict']],
+    [{ Image: null, Inserted: true }, ['PropertyMissing']],
+    [{ Inserted: true }, ['PropertyMissing']],
+    [{ WriteProtected: false }, ['PropertyValueConflict']],
+    [{ UserName: 'u', Password: 'p' }, ['PropertyValueConflict', 'PropertyValueConflict']],
+    [{ ImageName: 'x' }, ['PropertyNotWritable']],
+    [{ Image: configDrive, TransferMethod: 'Carrier' }, ['PropertyValueNotInList']],
+  ])('rejects %j with %j', async (body, keys) => {
+    const all = await serve();
+    const answer = await all.send('PATCH', usb, body);
+    expect([answer.status, all.messages(answer)]).toEqual([400, keys]);
+    expect(await stick(all)).toEqual(emptyStick);
+  });
+});
+
+describe('certificates of image servers', () => {
+  const certificates = `${usb}/Certificates`;
+  const sent = { CertificateString: certificatePem, CertificateType: 'PEM' };
+
+  it('are verified as configured until a client changes VerifyCertificate', async () => {
+    const { send, get } = await serve({ settings: { vmediaVerifySsl: true } });
+    expect((await get(usb))['VerifyCertificate']).toBe(true);
+    await send('POST', insert(usb), { Image: configDrive });
+    expect((await send('PATCH', usb, { VerifyCertificate: false })).body).toMatchObject({
+      VerifyCertificate: false,
+      Inserted: true,
+    });
+    expect((await get(under('Managers', 'Cd')))['VerifyCertificate']).toBe(true);
+    await send('POST', eject(usb));
+    await send('POST', insert(usb), { Image: configDrive });
+    expect(fetched.map(({ verifyCertificate }) => verifyCertificate)).toEqual([true, false]);
+  });
+
+  it('are added to a drive, shown, trusted for its images only, and removed', async () => {
+    const { send, get } = await serve();
+    const made = await send('POST', certificates, sent);
+    const name = { CommonName: 'images.example.org', Country: 'DE', Organization: 'Example' };
+    expect(made).toEqual({
+      status: 201,
+      location: `${certificates}/1`,
+      body: {
+        '@odata.id': `${certificates}/1`,
+        Id: '1',
+        Name: 'Certificate 1',
+        CertificateString: certificatePem,
+        CertificateType: 'PEM',
+        Issuer: name,
+        Subject: { ...name, AlternativeNames: ['images.example.org'] },
+        KeyUsage: [],
+        SignatureAlgorithm: '1.2.840.10045.4.3.2',
+        ValidNotBefore: expect.stringMatching(/^2026-11-20T\d\d:\d\d:\d\dZ$/),
+        ValidNotAfter: expect.stringMatching(/^2126-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        SerialNumber: expect.stringMatching(/^([0-9A-F]{2}:)+[0-9A-F]{2}$/),
+        Fingerprint: expect.stringMatching(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/),
+        FingerprintHashAlgorithm: 'TPM_ALG_SHA256',
+      },
+    });
+    expect((await get(certificates))['Members']).toEqual([link(`${certificates}/1`)]);
+    expect((await get(`${under('Systems', 'Cd')}/Certificates`))['Members']).toEqual([]);
+    await send('POST', insert(usb), { Image: configDrive });
+    await send('POST', insert(under('Systems', 'Cd')), { Image: configDrive });
+    expect(fetched.map(({ authorities }) => authorities)).toEqual([[certificatePem], undefined]);
+    expect((await send('DELETE', `${certificates}/1`)).status).toBe(204);
+    expect((await send('GET', `${certificates}/1`)).status).toBe(404);
+    expect((await send('POST', certificates, { ...sent, CertificateType: 'PEMchain' })).location).toBe(
+      `${certificates}/1`,
+    );
+  });
+
+  it('are stored and shown without other text of their file', async () => {
+    const { send, get } = await serve();
+    const file = `password: secret\n${certificatePem}\u0001\n${certificatePem}more`;
+    await send('POST', certificates, { CertificateString: file, CertificateType: 'PEMchain' });
+    expect((await get(`${certificates}/1`))['CertificateString']).toBe(certificatePem + certificatePem);
+  });
+
+  it('reject other texts and private keys without quoting them', async () => {
+    const { send, messages } = await serve();
+    const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
+    for (const pem of ['', 'x', key, key + certificatePem, certificatePem.replace('MII', 'MIX')]) {
+      const answer = await send('POST', certificates, { ...sent, CertificateString: pem });
+      expect([answer.status, messages(answer)]).toEqual([400, ['PropertyValueFormatError']]);
+      expect(JSON.stringify(answer.body)).not.toContain('c2VjcmV0');
+    }
+    const odd = await send('POST', certificates, { ...sent, CertificateType: 'PKCS7' });
+    expect([odd.status, messages(odd)]).toEqual([400, ['PropertyValueNotInList']]);
+  });
+
+  it('are limited in number', async () => {
+    const { send, messages } = await serve();
+    for (let count = 0; count < 8; count += 1) expect((await send('POST', certificates, sent)).status).toBe(201);
+    expect(messages(await send('POST', certificates, sent))).toEqual(['CreateLimitReachedForResource']);
+  });
+});
