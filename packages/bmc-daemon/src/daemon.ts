@@ -23,7 +23,7 @@ import { readHostNetwork } from './host-network.js';
 import { machineScoping } from './machine-scope.js';
 import { openManagerNetwork, type ManagerNetworkService } from './manager-network-service.js';
 import { createNameServers } from './name-lookup.js';
-import { createTaskStore } from './redfish/task-store.js';
+import { createTaskStore } from './redfish/tasks/task-store.js';
 import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
 import type { ManagementController } from './resources/managers/management-controller.js';
 import { currentUri } from './resources/current-uri.js';

@@ -17,7 +17,7 @@ import {
 } from './events/subscriptions.js';
 import { publishTasks } from './events/task-events.js';
 import type { Resource } from './redfish/resource.js';
-import type { TaskStore } from './redfish/task-store.js';
+import type { TaskStore } from './redfish/tasks/task-store.js';
 import { resourceTypesOf } from './resources/resource-types.js';
 import type { NameLookup } from './name-lookup.js';
 import { openStateFile } from './state-file.js';

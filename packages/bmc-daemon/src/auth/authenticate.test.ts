@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Authenticate } from '../redfish/authenticate.js';
-import { RedfishError } from '../redfish/errors.js';
+import { RedfishError } from '../redfish/messages/errors.js';
 import { stateInMemory } from '../../test/support/services.js';
 import { openAccess } from './access.js';
 import { initialAccessState } from './access-state.js';

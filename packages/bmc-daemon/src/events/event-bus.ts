@@ -2,7 +2,7 @@
  * Passes events of the service and its machines to listeners: logs, subscriptions, streams. A
  * listener cannot delay or break a request.
  */
-import type { Severity } from '../redfish/base-registry.js';
+import type { Severity } from '../redfish/messages/base-registry.js';
 
 /** The client that caused a change. */
 export interface Actor {

@@ -3,7 +3,7 @@
  * subscribers.
  */
 import { randomBytes } from 'node:crypto';
-import { baseRegistry } from '../redfish/base-registry.js';
+import { baseRegistry } from '../redfish/messages/base-registry.js';
 import type { EventBus, ServiceEvent } from './event-bus.js';
 import type { EventFilter } from './event-filter.js';
 import { prefixOf, withoutVersion, type FeedEvent } from './event-record.js';

@@ -1,6 +1,6 @@
 /** Filters events for a subscriber. */
 import { eventTypeOf, prefixOf, withoutVersion, type EventType, type FeedEvent } from './event-record.js';
-import type { Severity } from '../redfish/base-registry.js';
+import type { Severity } from '../redfish/messages/base-registry.js';
 
 /** Whether a subscriber wants an event. */
 export type EventFilter = (event: FeedEvent) => boolean;

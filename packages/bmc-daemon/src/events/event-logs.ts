@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
 import { removeLeftoversIn } from '@rackless/daemon/replace-file.js';
-import { taskEventRegistry } from '../redfish/task-event-registry.js';
+import { taskEventRegistry } from '../redfish/messages/task-event-registry.js';
 import type { EventBus, ServiceEvent } from './event-bus.js';
 import { eventText } from './event-record.js';
 import { LogFile, type LogRecord } from './log-file.js';

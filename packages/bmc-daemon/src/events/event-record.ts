@@ -1,9 +1,9 @@
 /** Renders an event as a member of an Event's `Events`, once for all subscribers. */
 import { isIPv6 } from 'node:net';
-import { baseRegistry, messageTable } from '../redfish/base-registry.js';
+import { baseRegistry, messageTable } from '../redfish/messages/base-registry.js';
 import { stringify } from '../redfish/answer.js';
-import { resourceEventRegistry, resourceEventTable } from '../redfish/resource-event-registry.js';
-import { taskEventRegistry, taskEventTable } from '../redfish/task-event-registry.js';
+import { resourceEventRegistry, resourceEventTable } from '../redfish/messages/resource-event-registry.js';
+import { taskEventRegistry, taskEventTable } from '../redfish/messages/task-event-registry.js';
 import type { ServiceEvent } from './event-bus.js';
 
 /** An event with its sequence number. */

@@ -4,7 +4,7 @@
  * one event summarizes each ten minutes. A log of 1,000 entries then lasts a week.
  */
 import type { RefusedAttempt } from '../auth/login.js';
-import { baseRegistry } from '../redfish/base-registry.js';
+import { baseRegistry } from '../redfish/messages/base-registry.js';
 import type { Actor, EventBus } from './event-bus.js';
 
 /** The destination of the events, and the clocks. */

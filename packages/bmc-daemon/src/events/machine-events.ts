@@ -1,7 +1,7 @@
 /** Publishes the machine changes that a driver reports. */
 import type { MachineChange, MachineChangeKind } from '../drivers/machine-change.js';
-import type { Severity } from '../redfish/base-registry.js';
-import { resourceEventRegistry, type resourceEventTable } from '../redfish/resource-event-registry.js';
+import type { Severity } from '../redfish/messages/base-registry.js';
+import { resourceEventRegistry, type resourceEventTable } from '../redfish/messages/resource-event-registry.js';
 import type { EventBus, ServiceEvent } from './event-bus.js';
 
 type Key = keyof typeof resourceEventTable;

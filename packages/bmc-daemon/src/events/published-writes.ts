@@ -1,6 +1,6 @@
 /** Publishes clients' writes as events, for all resources. */
 import type { Change, ChangeListener } from '../redfish/exchange.js';
-import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
+import { resourceEventRegistry } from '../redfish/messages/resource-event-registry.js';
 import { systemOf, type EventBus } from './event-bus.js';
 
 const keys = {

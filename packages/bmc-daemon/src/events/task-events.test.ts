@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createTaskStore } from '../redfish/task-store.js';
+import { createTaskStore } from '../redfish/tasks/task-store.js';
 import type { ServiceEvent } from './event-bus.js';
 import { publishTasks } from './task-events.js';
 

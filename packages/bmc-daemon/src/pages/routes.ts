@@ -10,9 +10,9 @@ import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
 import { describeRefusal, LoginRefused, type Authenticate } from '../redfish/authenticate.js';
 import { forbidden } from '../redfish/authorize.js';
-import { toRedfishError } from '../redfish/driver-errors.js';
 import { methodNotAllowed } from '../redfish/endpoint.js';
-import { refuse, type RedfishError } from '../redfish/errors.js';
+import { toRedfishError } from '../redfish/messages/driver-errors.js';
+import { refuse, type RedfishError } from '../redfish/messages/errors.js';
 import type { Outcome } from '../redfish/pipeline.js';
 import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
 

@@ -1,7 +1,7 @@
 /** HTTP answers: how the service builds them and sends them. */
 import type { ServerResponse } from 'node:http';
-import { renderError, type RedfishError } from './errors.js';
 import type { JsonObject } from './json.js';
+import { renderError, type RedfishError } from './messages/errors.js';
 import type { StreamSource } from './stream.js';
 
 /** Header values by header name. */

@@ -1,8 +1,8 @@
 /** Checks the privileges of a client before the resource runs. */
 import { requirementOf, type Alternatives, type Privilege, type Requirement } from '../auth/privileges.js';
 import type { Authenticated } from './authenticate.js';
-import { RedfishError } from './errors.js';
-import { message } from './messages.js';
+import { RedfishError } from './messages/errors.js';
+import { message } from './messages/messages.js';
 import { encodeSegment } from './rendering.js';
 
 /**

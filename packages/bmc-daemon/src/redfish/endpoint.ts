@@ -2,13 +2,13 @@
 import type { AnnotateOptions } from './annotate.js';
 import { bytesAnswer, emptyAnswer, streamAnswer, type Answer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
-import type { ReadBody } from './body.js';
+import type { ReadBody } from './body/body.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
-import type { Document } from './documents.js';
-import { RedfishError, refuse } from './errors.js';
+import type { Document } from './documents/documents.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import type { JsonObject } from './json.js';
-import { message } from './messages.js';
+import { RedfishError, refuse } from './messages/errors.js';
+import { message } from './messages/messages.js';
 import { actionUri, createRenderer, type Renderer, type View } from './rendering.js';
 import type { Awaitable, Params, Resource, ResourceRequest } from './resource.js';
 import { accepts, type StreamDefinition } from './stream.js';

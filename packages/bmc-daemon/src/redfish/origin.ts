@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { RedfishError } from './errors.js';
-import { message, withDetail } from './messages.js';
+import { RedfishError } from './messages/errors.js';
+import { message, withDetail } from './messages/messages.js';
 
 const reading: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 

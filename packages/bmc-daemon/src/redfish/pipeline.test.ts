@@ -6,11 +6,11 @@ import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
 import { DriverError } from '../drivers/driver.js';
 import { anybody } from './authenticate.js';
-import { refuse } from './errors.js';
 import type { Change } from './exchange.js';
-import { message } from './messages.js';
+import { refuse } from './messages/errors.js';
+import { message } from './messages/messages.js';
+import { answerClientError } from './messages/raw-errors.js';
 import { createPipeline, type Outcome } from './pipeline.js';
-import { answerClientError } from './raw-errors.js';
 import { resourceDefiner } from './resource.js';
 
 interface Machine {

@@ -4,11 +4,11 @@
  */
 import { annotate, type AnnotateOptions } from './annotate.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
+import { shapeOf, wordsOf } from './body/schema-shape.js';
+import { withWriteableProperties, writeableOf, type Writeable } from './body/writeable.js';
 import { entityTag } from './conditions.js';
 import type { JsonObject } from './json.js';
 import type { Params, Resource } from './resource.js';
-import { shapeOf, wordsOf } from './schema-shape.js';
-import { withWriteableProperties, writeableOf, type Writeable } from './writeable.js';
 
 /** The part of the service that a request sees: everything, or one machine. */
 export interface View<Services> {

@@ -6,9 +6,9 @@
  */
 import type { ZodType } from 'zod';
 import type { Privilege } from '../auth/privileges.js';
-import type { PropertyNames } from './driver-errors.js';
 import type { JsonObject } from './json.js';
-import type { Message } from './messages.js';
+import type { PropertyNames } from './messages/driver-errors.js';
+import type { Message } from './messages/messages.js';
 
 export type { Json, JsonObject } from './json.js';
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
 import { openToAll } from './authenticate.js';
-import { refuse } from './errors.js';
+import { refuse } from './messages/errors.js';
 import { createPipeline } from './pipeline.js';
 import { resourceDefiner } from './resource.js';
 

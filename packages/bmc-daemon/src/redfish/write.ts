@@ -5,15 +5,15 @@
 import { OperationQueue } from '../drivers/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
-import { freeBodyBytes, type ReadBody } from './body.js';
-import { bodyFaults, type BodyOwner } from './body-faults.js';
+import { freeBodyBytes, type ReadBody } from './body/body.js';
+import { bodyFaults, type BodyOwner } from './body/body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
-import { toRedfishError, type ErrorContext } from './driver-errors.js';
+import { toRedfishError, type ErrorContext } from './messages/driver-errors.js';
 import type { EndpointOptions, Operation } from './endpoint.js';
-import { RedfishError, refuse } from './errors.js';
+import { RedfishError, refuse } from './messages/errors.js';
 import type { Exchange } from './exchange.js';
 import { isObject, type JsonObject } from './json.js';
-import { renderMessage, type Message } from './messages.js';
+import { renderMessage, type Message } from './messages/messages.js';
 import type { Renderer } from './rendering.js';
 import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from './resource.js';
 

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { AccessSettings } from '../auth/access-state.js';
 import { MAX_PASSWORD_BYTES } from '../auth/bcrypt-password.js';
-import { RedfishError } from '../redfish/errors.js';
-import { about, message } from '../redfish/messages.js';
+import { RedfishError } from '../redfish/messages/errors.js';
+import { about, message } from '../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';

@@ -1,8 +1,8 @@
 /** ActionInfo: the parameters of an action, derived from the schema of its body. */
 import type { ZodType } from 'zod';
-import { refuse } from '../redfish/errors.js';
+import { dataTypeOf, isRequired, shapeOf, wordsOf } from '../redfish/body/schema-shape.js';
+import { refuse } from '../redfish/messages/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { dataTypeOf, isRequired, shapeOf, wordsOf } from '../redfish/schema-shape.js';
 import { defineResource, type Services } from './services.js';
 
 interface ActionInfoOptions {

@@ -1,9 +1,9 @@
 /** The certificate service: locations of certificates, signing requests and replacement. */
 import { z } from 'zod';
 import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
-import { RedfishError } from '../redfish/errors.js';
-import { about, message, withDetail } from '../redfish/messages.js';
-import { runLongOperation } from '../redfish/long-operation.js';
+import { RedfishError } from '../redfish/messages/errors.js';
+import { about, message, withDetail } from '../redfish/messages/messages.js';
+import { runLongOperation } from '../redfish/tasks/long-operation.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { actionInfo } from './action-info.js';
 import { replaceDriveCertificate } from './certificate.js';

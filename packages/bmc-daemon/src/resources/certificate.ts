@@ -2,8 +2,8 @@
 import type { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { PemError, pemOf, readPem } from '../certificates/pem.js';
-import { refuse, RedfishError } from '../redfish/errors.js';
-import { about, message, withDetail } from '../redfish/messages.js';
+import { refuse, RedfishError } from '../redfish/messages/errors.js';
+import { about, message, withDetail } from '../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import type { Boot, ConsoleLog, ConsoleLogRecord } from '../console/console-log.js';
-import { refuse } from '../redfish/errors.js';
+import { refuse } from '../redfish/messages/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { logServiceBase } from './log-service-base.js';
 import { reference } from './reference.js';

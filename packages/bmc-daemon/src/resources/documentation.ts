@@ -3,7 +3,7 @@
  * `npm run generate` writes the page, and a test compares it.
  */
 import { requirementOf } from '../auth/privileges.js';
-import { createDocuments } from '../redfish/documents.js';
+import { createDocuments } from '../redfish/documents/documents.js';
 import { resources, streams } from './index.js';
 import type { Resource } from '../redfish/resource.js';
 import type { Services } from './services.js';

@@ -11,8 +11,8 @@ import {
   type StreamSubscription,
   type Subscription,
 } from '../events/subscriptions.js';
-import { RedfishError, refuse } from '../redfish/errors.js';
-import { about, message, withDetail } from '../redfish/messages.js';
+import { RedfishError, refuse } from '../redfish/messages/errors.js';
+import { about, message, withDetail } from '../redfish/messages/messages.js';
 import type { JsonObject, ResourceRequest } from '../redfish/resource.js';
 import { telemetryUri } from '../telemetry/report.js';
 import { canonicalDefinitions } from './metric-report-definition.js';

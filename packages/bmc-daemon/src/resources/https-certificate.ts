@@ -1,8 +1,8 @@
 /** The HTTPS certificate of this service, which all managers share. With plain HTTP there is none. */
 import { z } from 'zod';
 import { ServerCertificateError, type ServerCertificate } from '../certificates/server-certificate.js';
-import { RedfishError, refuse } from '../redfish/errors.js';
-import { about, message, sentence, withDetail } from '../redfish/messages.js';
+import { RedfishError, refuse } from '../redfish/messages/errors.js';
+import { about, message, sentence, withDetail } from '../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';

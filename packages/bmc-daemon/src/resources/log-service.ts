@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { originAddress } from '../events/event-record.js';
 import type { SystemSnapshot } from '../drivers/driver.js';
 import type { EventLog, LogRecord } from '../events/event-logs.js';
-import { refuse } from '../redfish/errors.js';
+import { refuse } from '../redfish/messages/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { consoleLogId, hasConsoleLog } from './console-log.js';
 import { logServiceBase } from './log-service-base.js';

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Account, Accounts } from '../auth/accounts.js';
 import { accountUri } from '../redfish/authorize.js';
-import { RedfishError, refuse } from '../redfish/errors.js';
-import { about, message, withDetail } from '../redfish/messages.js';
+import { RedfishError, refuse } from '../redfish/messages/errors.js';
+import { about, message, withDetail } from '../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';

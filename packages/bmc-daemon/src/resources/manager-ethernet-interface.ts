@@ -4,7 +4,7 @@
  */
 import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
 import { NetworkChangeError } from '../manager-network/network-plan.js';
-import { refuse } from '../redfish/errors.js';
+import { refuse } from '../redfish/messages/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { requestedNetwork, translateNetworkError, networkBody } from './manager-network-change.js';
 import { renderCollection } from './reference.js';

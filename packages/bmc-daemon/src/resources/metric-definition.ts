@@ -1,5 +1,5 @@
 /** Metric definitions: unit, range and type of each metric. */
-import { refuse } from '../redfish/errors.js';
+import { refuse } from '../redfish/messages/errors.js';
 import { metrics } from '../telemetry/metric-table.js';
 import { telemetryUri } from '../telemetry/report.js';
 import { renderCollection } from './reference.js';

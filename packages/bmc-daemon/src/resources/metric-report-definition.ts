@@ -1,8 +1,8 @@
 /** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
 import { z } from 'zod';
 import type { SystemRef } from '../drivers/driver.js';
-import { RedfishError, refuse } from '../redfish/errors.js';
-import { about, message, withDetail } from '../redfish/messages.js';
+import { RedfishError, refuse } from '../redfish/messages/errors.js';
+import { about, message, withDetail } from '../redfish/messages/messages.js';
 import { metrics } from '../telemetry/metric-table.js';
 import {
   MAX_INTERVAL_SECONDS,

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { privilegeNames, type Privilege } from '../auth/privileges.js';
 import { ROLE_ID, type Role } from '../auth/roles.js';
-import { RedfishError, refuse } from '../redfish/errors.js';
+import { RedfishError, refuse } from '../redfish/messages/errors.js';
 import type { Requester } from '../redfish/resource.js';
-import { message, withDetail } from '../redfish/messages.js';
+import { message, withDetail } from '../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { keyUsages, type KeyUsage } from '../certificates/key-usage.js';
 import { curves, rsaLengths, type KeyKind, type SigningRequest } from '../certificates/signing-request.js';
-import { RedfishError } from '../redfish/errors.js';
-import { about, message, withDetail } from '../redfish/messages.js';
+import { RedfishError } from '../redfish/messages/errors.js';
+import { about, message, withDetail } from '../redfish/messages/messages.js';
 
 const action = 'CertificateService.GenerateCSR';
 

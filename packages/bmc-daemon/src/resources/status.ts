@@ -1,7 +1,7 @@
 /** Renders `Status` and `PowerState`. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { resourceEventRegistry, resourceEventTable } from '../redfish/resource-event-registry.js';
+import { resourceEventRegistry, resourceEventTable } from '../redfish/messages/resource-event-registry.js';
 
 /** Status of a present resource without subordinate resources, which therefore has no HealthRollup. */
 export const enabled: JsonObject = { State: 'Enabled', Health: 'OK' };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import { MIN_INTERVAL_SECONDS } from '../telemetry/report-definitions.js';
 import { payloadOf, telemetryUri } from '../telemetry/report.js';
-import { refuse } from '../redfish/errors.js';
+import { refuse } from '../redfish/messages/errors.js';
 import { encodeSegment } from '../redfish/rendering.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { durationText } from './duration.js';

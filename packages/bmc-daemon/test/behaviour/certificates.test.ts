@@ -11,7 +11,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { createTaskStore, taskMonitorUri, taskUri, type TaskStore } from '../../src/redfish/task-store.js';
+import { createTaskStore, taskMonitorUri, taskUri, type TaskStore } from '../../src/redfish/tasks/task-store.js';
 import { resources } from '../../src/resources/index.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { createAuthority, openssl, type Authority } from '../support/authority.js';

@@ -14,7 +14,7 @@ import { publishWrites } from '../../src/events/published-writes.js';
 import { machineScoping } from '../../src/machine-scope.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { createTaskStore } from '../../src/redfish/task-store.js';
+import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { currentUri } from '../../src/resources/current-uri.js';
 import { resourcesOf, streams, type Services } from '../../src/resources/index.js';
 import { openTelemetry } from '../../src/telemetry/telemetry.js';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { crawl, faultsOf } from '../contract/crawler.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
-import { taskUri } from '../../src/redfish/task-store.js';
+import { taskUri } from '../../src/redfish/tasks/task-store.js';
 import type { Received } from '../support/client.js';
 import {
   keysOf,

@@ -1,7 +1,7 @@
 /** `@Redfish.WriteableProperties` is derived once for each shape that a resource names, so the shapes must be right. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
-import { writeableOf } from '../../src/redfish/writeable.js';
+import { writeableOf } from '../../src/redfish/body/writeable.js';
 import { resources } from '../../src/resources/index.js';
 
 const dependent = resources.filter(({ patch }) => typeof patch?.body === 'function');

@@ -16,7 +16,7 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { createTaskStore } from '../../src/redfish/task-store.js';
+import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { currentUri } from '../../src/resources/current-uri.js';
 import { resources, type ResourceSettings } from '../../src/resources/index.js';
 import { accessWithAccount, testServices } from '../support/services.js';

@@ -13,7 +13,7 @@ import { createSubscriptions, noSubscriptions } from '../../src/events/subscript
 import type { HostNetwork } from '../../src/host-network.js';
 import { createManagerNetwork, type ManagerNetwork } from '../../src/manager-network/manager-network.js';
 import { emptyNetworkState } from '../../src/manager-network/network-state.js';
-import { createTaskStore } from '../../src/redfish/task-store.js';
+import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
 import { resourceTypesOf } from '../../src/resources/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/chassis/indicator-store.js';

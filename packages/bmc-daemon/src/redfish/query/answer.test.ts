@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { serve, type Client } from '../../../test/support/client.js';
 import { anybody } from '../authenticate.js';
 import { DriverError } from '../../drivers/driver.js';
-import { refuse } from '../errors.js';
+import { refuse } from '../messages/errors.js';
 import type { JsonObject } from '../json.js';
 import { createPipeline } from '../pipeline.js';
 import { resourceDefiner } from '../resource.js';

@@ -5,7 +5,7 @@
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
 import { ifNoneMatchHolds } from '../conditions.js';
 import type { Endpoint } from '../endpoint.js';
-import { refuse } from '../errors.js';
+import { refuse } from '../messages/errors.js';
 import type { Exchange } from '../exchange.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Params } from '../resource.js';

@@ -1,8 +1,8 @@
 /** `$expand`: replaces links by the resources that they name (DSP0266, $expand). */
-import { toRedfishError } from '../driver-errors.js';
-import { refuse, RedfishError } from '../errors.js';
+import { toRedfishError } from '../messages/driver-errors.js';
+import { refuse, RedfishError } from '../messages/errors.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
-import { message, renderMessage, withDetail } from '../messages.js';
+import { message, renderMessage, withDetail } from '../messages/messages.js';
 import type { Expand, ExpandScope } from './parse.js';
 import type { Pace } from './pace.js';
 

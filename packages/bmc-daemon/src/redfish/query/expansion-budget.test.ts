@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RedfishError } from '../errors.js';
+import { RedfishError } from '../messages/errors.js';
 import { ExpansionBudget, type ExpansionLimits } from './expansion-budget.js';
 
 const stays = new AbortController().signal;

@@ -2,8 +2,8 @@
  * Limits the answers to `$expand` and `$filter`, in total and for each client. A client is a user
  * at an address; more sessions or connections do not raise its share.
  */
-import { RedfishError } from '../errors.js';
-import { message, withDetail } from '../messages.js';
+import { RedfishError } from '../messages/errors.js';
+import { message, withDetail } from '../messages/messages.js';
 import { Pace } from './pace.js';
 
 /** The limits of one process. */

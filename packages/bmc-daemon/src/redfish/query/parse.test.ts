@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RedfishError } from '../errors.js';
+import { RedfishError } from '../messages/errors.js';
 import { parseQuery } from './parse.js';
 
 /** The parsed query without the filter function; or the status and the message keys. */

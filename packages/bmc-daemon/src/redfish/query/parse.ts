@@ -1,6 +1,6 @@
 /** Parses the query of a URI (DSP0266, query parameters). */
-import { RedfishError } from '../errors.js';
-import { message, type Message, type MessageArguments, type MessageKey } from '../messages.js';
+import { RedfishError } from '../messages/errors.js';
+import { message, type Message, type MessageArguments, type MessageKey } from '../messages/messages.js';
 import { FilterSyntaxError, parseFilter, type Filter } from './filter.js';
 
 /** The largest `$levels` of `$expand`; the service root shows it. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/driver.js';
-import { message, renderMessage, withDetail } from '../../redfish/messages.js';
+import { message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { reference } from '../reference.js';
 import { defineResource } from '../services.js';

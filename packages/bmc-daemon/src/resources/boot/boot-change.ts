@@ -3,9 +3,9 @@ import { DriverError, type BootChange, type MediaSnapshot, type SystemSnapshot }
 import type { CdChange, SystemChange } from '../../drivers/system-change.js';
 import { mergeBootOverride } from '../../drivers/boot-override.js';
 import { storedUrl } from '../../media/image.js';
-import { runLongOperation } from '../../redfish/long-operation.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages.js';
-import type { ErrorContext } from '../../redfish/driver-errors.js';
+import { runLongOperation } from '../../redfish/tasks/long-operation.js';
+import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
+import type { ErrorContext } from '../../redfish/messages/driver-errors.js';
 import type { ResourceRequest, WriteResult } from '../../redfish/resource.js';
 import { bootChange, ignoredProperties, type BootBody } from './boot.js';
 import { imageRequest } from '../virtual-media/insert-media.js';

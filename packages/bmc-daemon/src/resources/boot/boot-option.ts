@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/driver.js';
 import type { BootOptionSnapshot } from '../../drivers/firmware-snapshot.js';
-import { RedfishError, refuse } from '../../redfish/errors.js';
-import { about, message, withDetail } from '../../redfish/messages.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { notUpdated } from './boot-change.js';

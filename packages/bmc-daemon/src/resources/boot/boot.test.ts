@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BootSnapshot } from '../../drivers/driver.js';
 import { sampleMachines } from '../../drivers/fake/sample-machines.js';
-import { bodyFaults } from '../../redfish/body-faults.js';
+import { bodyFaults } from '../../redfish/body/body-faults.js';
 import type { JsonObject } from '../../redfish/json.js';
-import { messageText } from '../../redfish/messages.js';
+import { messageText } from '../../redfish/messages/messages.js';
 import { bootBody, bootChange, ignoredProperties, renderBoot } from './boot.js';
 
 const [machine] = sampleMachines(1);

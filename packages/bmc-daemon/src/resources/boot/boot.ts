@@ -11,8 +11,8 @@ import type {
 } from '../../drivers/driver.js';
 import type { DeviceKey } from '../../drivers/firmware-snapshot.js';
 import { storedUrl } from '../../media/image.js';
-import type { PropertyNames } from '../../redfish/driver-errors.js';
-import { message, withDetail, type Message } from '../../redfish/messages.js';
+import type { PropertyNames } from '../../redfish/messages/driver-errors.js';
+import { message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { reference } from '../reference.js';
 import { LONGEST_URL } from '../virtual-media/insert-media.js';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/driver.js';
 import type { SecureBootSnapshot } from '../../drivers/firmware-snapshot.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { defineResource } from '../services.js';
 

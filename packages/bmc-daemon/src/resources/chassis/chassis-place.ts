@@ -4,7 +4,7 @@
  */
 import type { IndicatorState, SystemRef, SystemSnapshot } from '../../drivers/driver.js';
 import type { SystemChange } from '../../drivers/system-change.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import { inOrder } from '../members.js';
 import { reference } from '../reference.js';
 import type { ResourceSettings, Services } from '../services.js';

@@ -1,8 +1,8 @@
 /** Indicators, as DMTF's deprecated IndicatorLED and as LocationIndicatorActive. */
 import { z } from 'zod';
 import type { IndicatorState, SystemSnapshot } from '../../drivers/driver.js';
-import { RedfishError } from '../../redfish/errors.js';
-import { about, message } from '../../redfish/messages.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { about, message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import type { IndicatorLed, InventorySettings } from './configured-inventory.js';
 

@@ -2,7 +2,7 @@
  * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so each is
  * `Absent` with a null reading.
  */
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { absent } from '../status.js';

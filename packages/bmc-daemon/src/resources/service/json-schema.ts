@@ -1,5 +1,5 @@
 /** The JSON schemas of the served resources. Each member links to the schema file at DMTF. */
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import type { Resource } from '../../redfish/resource.js';
 import { renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';

@@ -1,10 +1,10 @@
 /** Message registries: a file with the message texts, and a member with the location of the file. */
-import { baseRegistry, messageTable } from '../../redfish/base-registry.js';
-import { refuse } from '../../redfish/errors.js';
-import type { EventTemplate } from '../../redfish/event-message.js';
+import { baseRegistry, messageTable } from '../../redfish/messages/base-registry.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import type { EventTemplate } from '../../redfish/messages/event-message.js';
 import type { JsonObject, Resource } from '../../redfish/resource.js';
-import { resourceEventRegistry, resourceEventTable } from '../../redfish/resource-event-registry.js';
-import { taskEventRegistry, taskEventTable } from '../../redfish/task-event-registry.js';
+import { resourceEventRegistry, resourceEventTable } from '../../redfish/messages/resource-event-registry.js';
+import { taskEventRegistry, taskEventTable } from '../../redfish/messages/task-event-registry.js';
 import { renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
 

@@ -1,11 +1,11 @@
 /** Tasks for long operations: the task service, the tasks, and the task monitors that clients poll. */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Severity } from '../../redfish/base-registry.js';
-import { RedfishError, refuse } from '../../redfish/errors.js';
-import { message, messageSeverity, renderMessage, withDetail } from '../../redfish/messages.js';
+import type { Severity } from '../../redfish/messages/base-registry.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { message, messageSeverity, renderMessage, withDetail } from '../../redfish/messages/messages.js';
 import type { GetStatus, JsonObject, Requester, WriteResult } from '../../redfish/resource.js';
-import { isRunning, taskMonitorUri, taskUri, type TaskRecord, type TaskStore } from '../../redfish/task-store.js';
+import { isRunning, taskMonitorUri, taskUri, type TaskRecord, type TaskStore } from '../../redfish/tasks/task-store.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
 import { enabled } from '../status.js';

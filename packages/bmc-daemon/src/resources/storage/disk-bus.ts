@@ -1,6 +1,6 @@
 /** Groups the disks of a machine by bus, for SimpleStorage and Storage. */
 import type { DiskSnapshot, SystemSnapshot } from '../../drivers/driver.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 
 /** A bus of a machine and its disks. */
 export interface DiskBus {

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver.js';
-import { RedfishError, refuse } from '../../redfish/errors.js';
-import { about, message, withDetail } from '../../redfish/messages.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference, loadChassis, type ChassisEntity } from '../chassis/chassis-place.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from '../chassis/indicator.js';

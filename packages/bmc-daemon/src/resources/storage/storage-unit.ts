@@ -3,7 +3,7 @@
  * storages of EMULATOR_STORAGE.
  */
 import type { DiskSnapshot, IndicatorState, SystemSnapshot } from '../../drivers/driver.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import {
   storageKey,
   type ConfiguredStorage,

@@ -5,7 +5,7 @@ import type { TestServices } from '../../../test/support/services.js';
 import { DriverError } from '../../drivers/driver.js';
 import { FakeDriver } from '../../drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../drivers/fake/sample-machines.js';
-import { createTaskStore } from '../../redfish/task-store.js';
+import { createTaskStore } from '../../redfish/tasks/task-store.js';
 
 const [off, running] = sampleMachines(2);
 if (off === undefined || running === undefined) throw new Error('two machines expected');

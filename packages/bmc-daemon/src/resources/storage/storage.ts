@@ -1,6 +1,6 @@
 /** Storage and its controllers. storage-unit.ts lists the storages; drive.ts and volume.ts render the rest. */
 import type { SystemSnapshot } from '../../drivers/driver.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';

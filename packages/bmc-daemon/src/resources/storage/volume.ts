@@ -6,10 +6,10 @@
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver.js';
 import type { NewVolume } from '../../drivers/volume-control.js';
-import { RedfishError, refuse } from '../../redfish/errors.js';
-import { runLongOperation } from '../../redfish/long-operation.js';
-import { message, withDetail } from '../../redfish/messages.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject, ResourceRequest, WriteResult } from '../../redfish/resource.js';
+import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
 import { enabled, unavailable, waiting } from '../status.js';

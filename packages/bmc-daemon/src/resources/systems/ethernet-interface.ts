@@ -1,7 +1,7 @@
 /** The Ethernet interfaces of a machine. Their ids are MAC addresses. */
 import type { InterfaceSnapshot, SystemSnapshot } from '../../drivers/driver.js';
 import type { GuestAddress, InterfaceFacts } from '../../drivers/guest-network.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { renderCollection } from '../reference.js';

@@ -1,6 +1,6 @@
 /** Memory modules, as QEMU's SMBIOS tables show them to the guest. */
 import type { SystemSnapshot } from '../../drivers/driver.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { renderCollection } from '../reference.js';

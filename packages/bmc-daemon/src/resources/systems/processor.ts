@@ -1,6 +1,6 @@
 /** Processors: one for each socket with an online vCPU. */
 import type { ProcessorTopology, SystemSnapshot } from '../../drivers/driver.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { renderCollection } from '../reference.js';

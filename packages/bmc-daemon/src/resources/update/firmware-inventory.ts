@@ -1,6 +1,6 @@
 /** The firmware inventory: this service, and the firmware of each machine. */
 import type { SystemRef, SystemSnapshot } from '../../drivers/driver.js';
-import { refuse } from '../../redfish/errors.js';
+import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { product, vendor, version } from '../../version.js';
 import { inOrder } from '../members.js';

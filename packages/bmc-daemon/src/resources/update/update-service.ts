@@ -4,11 +4,11 @@
  */
 import { z } from 'zod';
 import { DriverError, type SystemSnapshot } from '../../drivers/driver.js';
-import { RedfishError, refuse } from '../../redfish/errors.js';
-import { toRedfishError } from '../../redfish/driver-errors.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { toRedfishError } from '../../redfish/messages/driver-errors.js';
+import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { JsonObject, WriteResult } from '../../redfish/resource.js';
-import { taskMonitorUri, taskUri } from '../../redfish/task-store.js';
+import { taskMonitorUri, taskUri } from '../../redfish/tasks/task-store.js';
 import { firmwareUri, firmwareVersion } from './firmware-inventory.js';
 import { inOrder } from '../members.js';
 import { parseUrl } from '../parse-url.js';

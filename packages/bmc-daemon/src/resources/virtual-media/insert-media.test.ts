@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { bodyFaults } from '../../redfish/body-faults.js';
+import { bodyFaults } from '../../redfish/body/body-faults.js';
 import type { JsonObject } from '../../redfish/json.js';
-import { messageText } from '../../redfish/messages.js';
+import { messageText } from '../../redfish/messages/messages.js';
 import { imageRequest, insertMediaAction, insertMediaBody } from './insert-media.js';
 
 const verify = { verifyCertificate: true, authorities: [] };

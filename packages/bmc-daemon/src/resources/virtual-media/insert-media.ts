@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ImageRequest } from '../../media/image.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages.js';
+import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import { parseUrl } from '../parse-url.js';
 
 /** Name of the action, for its URI and its messages. */

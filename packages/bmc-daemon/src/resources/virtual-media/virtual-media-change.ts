@@ -1,6 +1,6 @@
 /** The body of a PATCH of VirtualMedia, which inserts or ejects an image as the actions do. */
 import { z } from 'zod';
-import { about, message, withDetail, type Message } from '../../redfish/messages.js';
+import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import { imageUrl, imageOptions, protocolFault, type ImageFaults, type ImageBody } from './insert-media.js';
 
 const faults: ImageFaults = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriverError } from '../drivers/driver.js';
+import { DriverError } from '../../drivers/driver.js';
+import { message, type Message } from '../messages/messages.js';
 import { runLongOperation, type LongOperation } from './long-operation.js';
-import { message, type Message } from './messages.js';
 import { createTaskStore } from './task-store.js';
 
 const options = (waitMs: number) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { z, type ZodType } from 'zod';
+import type { JsonObject } from '../json.js';
+import { message, messageId, messageText } from '../messages/messages.js';
 import { bodyFaults, type BodyOwner } from './body-faults.js';
-import type { JsonObject } from './json.js';
-import { message, messageId, messageText } from './messages.js';
 
 const faults = (schema: ZodType, body: JsonObject, owner: BodyOwner) =>
   bodyFaults(schema.safeParse(body).error?.issues ?? [], body, owner).map((fault) => [

@@ -1,9 +1,9 @@
 /** Reads a request's body: from bytes to a JSON object. */
 import type { IncomingMessage } from 'node:http';
 import { checkStructure } from './body-limits.js';
-import { RedfishError, refuse } from './errors.js';
-import { message } from './messages.js';
-import { isArray, isObject, type Json, type JsonObject } from './json.js';
+import { RedfishError, refuse } from '../messages/errors.js';
+import { message } from '../messages/messages.js';
+import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 
 /** 1 MiB: a hundred times the largest body that a resource needs. */
 export const maximumBodyBytes = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Redfish messages and their JSON. */
+import type { JsonObject } from '../json.js';
 import { baseRegistry, messageTable, type Arguments, type Severity } from './base-registry.js';
-import type { JsonObject } from './json.js';
 
 /** A key of the Base registry: `PropertyUnknown`. */
 export type MessageKey = keyof typeof messageTable;

@@ -3,9 +3,9 @@
  * translates a {@link DriverError}.
  */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { DriverError, type DriverErrorField } from '../drivers/driver.js';
+import { DriverError, type DriverErrorField } from '../../drivers/driver.js';
 import { RedfishError } from './errors.js';
-import { isOutOfRoom, StorageError } from '../storage-error.js';
+import { isOutOfRoom, StorageError } from '../../storage-error.js';
 import { about, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { errorAnswer } from './answer.js';
+import { errorAnswer } from '../answer.js';
 import { RedfishError } from './errors.js';
 import { message, withDetail } from './messages.js';
 

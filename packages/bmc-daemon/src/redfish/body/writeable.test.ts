@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { JsonObject } from './json.js';
+import type { JsonObject } from '../json.js';
 import { withWriteableProperties, writeableOf } from './writeable.js';
 
 const annotated = (object: JsonObject, schema: z.ZodType): JsonObject =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { refuse } from './errors.js';
-import { message } from './messages.js';
+import { refuse } from '../messages/errors.js';
+import { message } from '../messages/messages.js';
 import { createTaskStore } from './task-store.js';
 
 const clock = () => {

@@ -1,8 +1,8 @@
 /** The tasks of this process. A restart forgets them; their effects remain in the machines. */
 import { randomUUID } from 'node:crypto';
-import type { RedfishError } from './errors.js';
-import type { JsonObject } from './json.js';
-import type { Message } from './messages.js';
+import type { JsonObject } from '../json.js';
+import type { RedfishError } from '../messages/errors.js';
+import type { Message } from '../messages/messages.js';
 
 /** The values of DMTF's TaskState that the service uses. A task starts as Running. */
 export type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | 'Cancelled';

@@ -2,7 +2,7 @@
  * Adds `@Redfish.WriteableProperties`, which names the properties that a PATCH accepts in an
  * object. The names come from the PATCH's schema.
  */
-import { isObject, type Json, type JsonObject } from './json.js';
+import { isObject, type Json, type JsonObject } from '../json.js';
 import { shapeOf } from './schema-shape.js';
 
 /**

@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+import { RedfishError } from '../messages/errors.js';
+import { messageId } from '../messages/messages.js';
 import { createBodyReader, freeBodyBytes, maximumBodyBytes, type ReadBody } from './body.js';
-import { RedfishError } from './errors.js';
-import { messageId } from './messages.js';
 
 /**
  * The parts of a request that readBody uses: headers and bytes. The pipeline's tests send real

@@ -2,7 +2,7 @@
  * The OpenAPI document of this service (DSP0266, OpenAPI schema): its paths and methods. It refers
  * to DMTF's published schemas for the bodies.
  */
-import type { JsonObject } from './json.js';
+import type { JsonObject } from '../json.js';
 
 /** The parts of a resource that the documents describe. */
 export interface DeclaredPath {

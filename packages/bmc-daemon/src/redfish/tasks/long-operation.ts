@@ -2,11 +2,11 @@
  * Operations that may take longer than a client waits: fast ones give a plain answer, slow ones
  * become a task.
  */
-import { toRedfishError, type ErrorContext } from './driver-errors.js';
-import type { RedfishError } from './errors.js';
-import type { JsonObject } from './json.js';
-import type { Message } from './messages.js';
-import type { Requester, WriteResult } from './resource.js';
+import type { JsonObject } from '../json.js';
+import { toRedfishError, type ErrorContext } from '../messages/driver-errors.js';
+import type { RedfishError } from '../messages/errors.js';
+import type { Message } from '../messages/messages.js';
+import type { Requester, WriteResult } from '../resource.js';
 import { taskMonitorUri, taskUri, type TaskMethod, type TaskStore } from './task-store.js';
 
 /** The controls that a running operation receives. */

@@ -1,9 +1,9 @@
 /** Translates each fault that zod finds in a body into a message of the Base registry. */
 import type { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { limitFaults } from './errors.js';
-import { isArray, isObject, type Json, type JsonObject } from './json.js';
-import { about, message, withDetail, type Message } from './messages.js';
+import { isArray, isObject, type Json, type JsonObject } from '../json.js';
+import { limitFaults } from '../messages/errors.js';
+import { about, message, withDetail, type Message } from '../messages/messages.js';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { createRenderer } from './rendering.js';
-import { resourceDefiner } from './resource.js';
+import { createRenderer } from '../rendering.js';
+import { resourceDefiner } from '../resource.js';
 import { wordsOf } from './schema-shape.js';
 
 describe('the words of a schema', () => {

@@ -2,8 +2,8 @@
  * Limits of a body's structure. The parser, the schema and the messages cost a multiple of the
  * body's bytes. So one pass over the bytes rejects bodies that no resource needs.
  */
-import { RedfishError } from './errors.js';
-import { about, message, withDetail } from './messages.js';
+import { RedfishError } from '../messages/errors.js';
+import { about, message, withDetail } from '../messages/messages.js';
 
 /** The deepest accepted body (a metric report) has 4 levels. */
 const DEEPEST = 16;

@@ -2,7 +2,7 @@
  * Documents that are not resources: the versions, OData's service document and metadata, and the
  * OpenAPI document (DSP0266).
  */
-import { jsonAnswer, stringify, textAnswer, type Answer } from './answer.js';
+import { jsonAnswer, stringify, textAnswer, type Answer } from '../answer.js';
 import { openApiDocument, type DeclaredPath } from './openapi.js';
 
 /** A document of the protocol with its constant answer. */

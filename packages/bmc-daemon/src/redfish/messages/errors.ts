@@ -13,7 +13,7 @@ import {
   type MessageArguments,
   type MessageKey,
 } from './messages.js';
-import type { JsonObject } from './json.js';
+import type { JsonObject } from '../json.js';
 
 type Headers = Readonly<Record<string, string>>;
 
