@@ -2,7 +2,7 @@
  * Renders docs/reference/bmc-daemon-configuration.md from the table of settings.
  * `npm run generate` writes the page, and a test compares it.
  */
-import { formatLiteral } from './python-format.js';
+import { formatLiteral } from './python/format.js';
 import { reloadableKeys } from './reloadable.js';
 import { settingDetails } from './setting-details.js';
 import { recognisedNames, settingKeys, settingsTable, type SettingDefinition, type SettingKey } from './settings.js';

@@ -1,6 +1,6 @@
 /** Renders the effective settings as a configuration file, with the origin of each line. */
 import type { LoadedSettings } from './load.js';
-import { formatLiteral } from './python-format.js';
+import { formatLiteral } from './python/format.js';
 import { settingKeys, settingsTable } from './settings.js';
 
 /** Hides a password in a connection address: `qemu+tcp://user:******@host/system`. */

@@ -6,9 +6,9 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
-import { describeValue, formatLiteral } from './python-format.js';
-import { parseAssignments, parseLiteral, type Assignment } from './python-literals.js';
-import { lineAt, toPlain } from './python-values.js';
+import { describeValue, formatLiteral } from './python/format.js';
+import { parseAssignments, parseLiteral, type Assignment } from './python/literals.js';
+import { lineAt, toPlain } from './python/values.js';
 import {
   ALIAS_PREFIX,
   CONFIG_STEM,

@@ -4,11 +4,11 @@
  * sets, mappings, names of earlier assignments, imports, and the functions of `python-paths.ts`.
  * All other Python is a fault with its line.
  */
-import { CodeFault, isOperator, LiteralFault, name } from './python-cursor.js';
-import { ExpressionReader, type SourceContext } from './python-expressions.js';
-import type { Token } from './python-tokens.js';
-import { KEYWORDS, ONLY_LITERALS } from './python-words.js';
-import type { PythonValue } from './python-values.js';
+import { CodeFault, isOperator, LiteralFault, name } from './cursor.js';
+import { ExpressionReader, type SourceContext } from './expressions.js';
+import type { Token } from './tokens.js';
+import { KEYWORDS, ONLY_LITERALS } from './words.js';
+import type { PythonValue } from './values.js';
 
 export interface Assignment {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** A position in the tokens of a configuration file, and the faults of a text. */
-import { CODE, tokenize, type Token } from './python-tokens.js';
-import { KEYWORDS, NOT_RUN, ONLY_LITERALS } from './python-words.js';
+import { CODE, tokenize, type Token } from './tokens.js';
+import { KEYWORDS, NOT_RUN, ONLY_LITERALS } from './words.js';
 
 /** A text that is not a value, with its line. */
 export class LiteralFault extends Error {

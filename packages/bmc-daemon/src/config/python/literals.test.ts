@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SourceContext } from './python-expressions.js';
-import { parseAssignments, parseLiteral } from './python-literals.js';
-import { lineAt, toPlain } from './python-values.js';
+import type { SourceContext } from './expressions.js';
+import { parseAssignments, parseLiteral } from './literals.js';
+import { lineAt, toPlain } from './values.js';
 
 /** Returns the value of `X = <text>`. */
 function read(text: string): unknown {

@@ -6,7 +6,7 @@
  */
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import type { PythonValue } from './python-values.js';
+import type { PythonValue } from './values.js';
 
 /** Context of the functions, in addition to their arguments. */
 export interface PathContext {

@@ -2,7 +2,7 @@
  * Reads values of a configuration file: literals, names of earlier assignments, and the functions
  * of `python-paths.ts`.
  */
-import { CodeFault, Cursor, isOperator, LiteralFault, name } from './python-cursor.js';
+import { CodeFault, Cursor, isOperator, LiteralFault, name } from './cursor.js';
 import {
   attributeOf,
   builtIns,
@@ -12,10 +12,10 @@ import {
   PathFault,
   type PathContext,
   variableOf,
-} from './python-paths.js';
-import type { Token } from './python-tokens.js';
-import type { DictEntry, PythonValue } from './python-values.js';
-import { KEYWORDS, MEANT, NOT_RUN, ONLY_LITERALS } from './python-words.js';
+} from './paths.js';
+import type { Token } from './tokens.js';
+import type { DictEntry, PythonValue } from './values.js';
+import { KEYWORDS, MEANT, NOT_RUN, ONLY_LITERALS } from './words.js';
 
 /** Names and folders that a file may refer to. */
 export interface SourceContext extends PathContext {
