@@ -105,9 +105,24 @@ const floors = {
   ],
 };
 
+/** Floors of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
+const libvirtFloors = [
+  ['libvirt-driver.ts'],
+  ['libvirt-driver-options.ts', 'change/', 'console.ts', 'power/'],
+  ['media/', 'volumes/'],
+  ['boot/', 'read/'],
+  ['firmware/'],
+  ['machine/'],
+  ['firmware-catalogue.ts', 'xml/'],
+  ['access-hint.ts', 'connection-uri.ts', 'failure.ts'],
+];
+
 // The lint does not check the imports of a file that has no floor.
-for (const [name, levels] of Object.entries(floors)) {
-  const present = readdirSync(new URL(`packages/${name}/src/`, import.meta.url), { withFileTypes: true })
+for (const [name, levels] of [
+  ...Object.entries(floors).map(([name, levels]) => [`${name}/src`, levels]),
+  ['bmc-daemon/src/drivers/libvirt', libvirtFloors],
+]) {
+  const present = readdirSync(new URL(`packages/${name}/`, import.meta.url), { withFileTypes: true })
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .filter((path) => !path.endsWith('.test.ts'));
   const listed = levels.flat();
@@ -118,7 +133,27 @@ for (const [name, levels] of Object.entries(floors)) {
   if (faults.length > 0) throw new Error(`import floors of packages/${name}: ${faults.join('; ')}`);
 }
 
+const downwardsOnly = 'Imports go downwards only: docs/internals/architecture.md.';
+const tests = '**/*.test.ts';
 const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\\?\.ts$/, '');
+
+/** Expressions for the paths of a floor, as they end the specifier of an import. */
+function targetsOf(paths) {
+  return paths.map((path) => (path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`));
+}
+
+/** The floors of a folder. A second rule for a file replaces the first, so `ruleWith` adds these patterns to its own. */
+function innerFloors(folder, levels, ruleWith) {
+  return levels.flatMap((paths, level) => {
+    const above = targetsOf(levels.slice(0, level).flat()).join('|');
+    return paths.map((path) => {
+      // A folder has at most one level of folders below it; a file of `folder` itself imports with `./`.
+      const start = path.endsWith('/') ? '(\\.\\./){1,2}' : '\\./';
+      const patterns = above === '' ? [] : [{ regex: `^${start}(${above})`, message: downwardsOnly }];
+      return { files: [`${folder}${path}${path.endsWith('/') ? '**/*.ts' : ''}`], ...ruleWith(patterns) };
+    });
+  });
+}
 
 function floorRules(name) {
   const levels = floors[name];
@@ -126,18 +161,17 @@ function floorRules(name) {
     const above = levels.slice(0, level).flat();
     if (above.length === 0) return [];
     // A relative import reaches an upper floor by its name at the start of the path below src/.
-    const targets = above.map((path) =>
-      path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`,
-    );
-    const rules = (speaksLibvirt) => ({
+    const targets = targetsOf(above);
+    const rules = (speaksLibvirt, inner = []) => ({
       'no-restricted-imports': [
         'error',
         {
           patterns: [
             {
               regex: `^(\\./|(\\.\\./)+)(${targets.join('|')})`,
-              message: 'Imports go downwards only: docs/internals/architecture.md.',
+              message: downwardsOnly,
             },
+            ...inner,
             ...(speaksLibvirt
               ? []
               : [{ regex: '^@rackless/libvirt', message: 'Only drivers/libvirt speaks libvirt.' }]),
@@ -147,12 +181,13 @@ function floorRules(name) {
     });
     return paths.flatMap((path) => {
       const files = `packages/${name}/src/${path}${path.endsWith('/') ? '**/*.ts' : ''}`;
-      const driver = `packages/${name}/src/drivers/libvirt/**/*.ts`;
-      const tests = '**/*.test.ts';
+      const driver = `packages/${name}/src/drivers/libvirt/`;
       if (name !== 'bmc-daemon') return [{ files: [files], excludeFiles: [tests], rules: rules(true) }];
       return [
-        { files: [files], excludeFiles: [tests, driver], rules: rules(false) },
-        ...(path === 'drivers/' ? [{ files: [driver], excludeFiles: [tests], rules: rules(true) }] : []),
+        { files: [files], excludeFiles: [tests, `${driver}**/*.ts`], rules: rules(false) },
+        ...(path === 'drivers/'
+          ? innerFloors(driver, libvirtFloors, (patterns) => ({ excludeFiles: [tests], rules: rules(true, patterns) }))
+          : []),
       ];
     });
   });

@@ -1,6 +1,6 @@
 /** Reads the state of a machine and its host that an operation can change, for comparisons. */
 import { readFile } from 'node:fs/promises';
-import { variableNames } from '../../src/drivers/libvirt/variable-store.js';
+import { variableNames } from '../../src/drivers/libvirt/firmware/variable-store.js';
 import type { Bmc } from '../e2e/bmc.js';
 
 /** The pool that the daemon stores images in. */

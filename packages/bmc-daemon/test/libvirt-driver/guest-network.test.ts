@@ -7,9 +7,9 @@ import { interfaceProcedures } from '../../../libvirt/src/protocol/interface.js'
 import { networkProcedures } from '../../../libvirt/src/protocol/network.js';
 import type { InterfaceSnapshot, SystemSnapshot } from '../../src/drivers/driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
-import { GuestNetworkReader } from '../../src/drivers/libvirt/guest-network.js';
-import type { Host } from '../../src/drivers/libvirt/host.js';
-import { Inventory } from '../../src/drivers/libvirt/inventory.js';
+import { GuestNetworkReader } from '../../src/drivers/libvirt/read/guest-network.js';
+import type { Host } from '../../src/drivers/libvirt/machine/host.js';
+import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
 import { OperationQueue } from '../../src/drivers/operation-queue.js';
 
 const [sample] = sampleMachines(1);

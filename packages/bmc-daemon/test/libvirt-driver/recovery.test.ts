@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
-import { BootControl } from '../../src/drivers/libvirt/boot-control.js';
-import { readDefinition } from '../../src/drivers/libvirt/definition.js';
-import { withStartingMark } from '../../src/drivers/libvirt/process-record.js';
-import { withBootOrder } from '../../src/drivers/libvirt/xml/boot-order.js';
-import { readMetadata, withMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
+import { BootControl } from '../../src/drivers/libvirt/boot/boot-control.js';
+import { readDefinition } from '../../src/drivers/libvirt/machine/definition.js';
+import { withStartingMark } from '../../src/drivers/libvirt/machine/process-record.js';
+import { withBootOrder } from '../../src/drivers/libvirt/xml/os/boot-order.js';
+import { readMetadata, withMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
 
 let host: TestHost;

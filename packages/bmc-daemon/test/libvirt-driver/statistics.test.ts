@@ -5,7 +5,7 @@ import { FakeLibvirtd, HANG } from '../../../libvirt/test/fake/fake-libvirtd.js'
 import { connectProcedures } from '../../../libvirt/src/protocol/connect.js';
 import { domainProcedures } from '../../../libvirt/src/protocol/domain.js';
 import type { TypedParameterValue } from '../../../libvirt/src/protocol/typed-parameter.js';
-import { LibvirtStatistics } from '../../src/drivers/libvirt/statistics.js';
+import { LibvirtStatistics } from '../../src/drivers/libvirt/read/statistics.js';
 import { TestHost, until, type Guest } from './host.js';
 
 const uuid = '00000000-0000-4000-8000-000000000001';

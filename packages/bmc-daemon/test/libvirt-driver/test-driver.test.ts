@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
-import { ColdStart } from '../../src/drivers/libvirt/cold-start.js';
+import { ColdStart } from '../../src/drivers/libvirt/power/cold-start.js';
 import { TestHost } from './host.js';
 
 let host: TestHost;
@@ -99,8 +99,8 @@ describe('a host without a monitor', () => {
   });
 
   it('restores the boot order that a killed daemon left overridden', async () => {
-    const { withBootOrder } = await import('../../src/drivers/libvirt/xml/boot-order.js');
-    const { readMetadata, withMetadata } = await import('../../src/drivers/libvirt/xml/metadata.js');
+    const { withBootOrder } = await import('../../src/drivers/libvirt/xml/os/boot-order.js');
+    const { readMetadata, withMetadata } = await import('../../src/drivers/libvirt/xml/metadata/metadata.js');
     const definition = await host.virsh('dumpxml', '--inactive', 'dummy');
     const ordered = withBootOrder(definition, 'cdrom');
     const kept = { enabled: 'once', target: 'cdrom', saved: ordered.saved } as const;

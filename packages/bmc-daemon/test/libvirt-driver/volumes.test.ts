@@ -5,9 +5,9 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type DiskSnapshot, type HypervisorDriver } from '../../src/drivers/driver.js';
-import { readDefinition, saveRecord } from '../../src/drivers/libvirt/definition.js';
-import { LibvirtVolumes } from '../../src/drivers/libvirt/volume-control.js';
-import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
+import { readDefinition, saveRecord } from '../../src/drivers/libvirt/machine/definition.js';
+import { LibvirtVolumes } from '../../src/drivers/libvirt/volumes/volume-control.js';
+import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
 import type { NewVolume, VolumeControl } from '../../src/drivers/volume-control.js';
 import { TestHost, until } from './host.js';
 

@@ -19,17 +19,17 @@ import {
   orderWithFirst,
   restoreBootOrder,
   withBootOrder,
-} from '../../src/drivers/libvirt/xml/boot-order.js';
+} from '../../src/drivers/libvirt/xml/os/boot-order.js';
 import {
   driveMarkup,
   isHotplugged,
   newCdromMarkup,
   withCdrom,
   withDriveMedia,
-} from '../../src/drivers/libvirt/xml/cdrom.js';
-import { devicePath } from '../../src/drivers/libvirt/xml/device-path.js';
+} from '../../src/drivers/libvirt/xml/devices/cdrom.js';
+import { devicePath } from '../../src/drivers/libvirt/xml/devices/device-path.js';
 import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
-import { withFirmware } from '../../src/drivers/libvirt/xml/firmware.js';
+import { withFirmware } from '../../src/drivers/libvirt/xml/os/firmware.js';
 import {
   emptyRecord,
   METADATA_PREFIX,
@@ -37,8 +37,8 @@ import {
   readMetadata,
   renderMetadata,
   withMetadata,
-} from '../../src/drivers/libvirt/xml/metadata.js';
-import type { MachineRecord } from '../../src/drivers/libvirt/xml/metadata.js';
+} from '../../src/drivers/libvirt/xml/metadata/metadata.js';
+import type { MachineRecord } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
 
 const run = promisify(execFile);
 let libvirtd: PrivateLibvirtd;

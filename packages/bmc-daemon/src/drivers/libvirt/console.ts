@@ -5,9 +5,9 @@ import { isLibvirtError } from '@rackless/libvirt';
 import type { ConsoleControl } from '../console-control.js';
 import { DriverError, type OperationOptions } from '../driver.js';
 import { attempt } from './failure.js';
-import type { Host } from './host.js';
-import type { Machine } from './inventory.js';
-import { sendBreak } from './monitor.js';
+import type { Host } from './machine/host.js';
+import type { Machine } from './machine/inventory.js';
+import { sendBreak } from './boot/monitor.js';
 import { readDomain, readInstanceId } from './xml/domain.js';
 
 /** Dependencies of {@link LibvirtConsole}. */

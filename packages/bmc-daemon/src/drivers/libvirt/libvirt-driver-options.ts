@@ -2,7 +2,7 @@
 import type { Log } from '@rackless/daemon/log.js';
 import type { ImageServerLimits } from '../../media/image-server.js';
 import type { SecureBootTemplates } from './firmware-catalogue.js';
-import type { BootLoaderMap } from './firmware-choice.js';
+import type { BootLoaderMap } from './firmware/firmware-choice.js';
 
 /** Options from the configuration. Times are in milliseconds. */
 export interface LibvirtDriverOptions {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
-import type { Disk } from './device.js';
+import type { Disk } from './devices/device.js';
 import { readDomain, readInstanceId } from './domain.js';
 import { parseXml } from './parse.js';
 import { readMemoryKiB } from './size.js';

@@ -5,12 +5,12 @@
  */
 import { DriverError } from '../../driver.js';
 import type { FirmwareType, MemoryDeviceSnapshot, ProcessorTopology, SysinfoSnapshot } from '../../driver.js';
-import { readDevices } from './device.js';
-import type { Devices } from './device.js';
-import { readMemoryDevices } from './memory-device.js';
+import { readDevices } from './devices/device.js';
+import type { Devices } from './devices/device.js';
+import { readMemoryDevices } from './devices/memory-device.js';
 import { attribute, child, childElements, parseXml, textOf } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
-import { readSerialPort, type SerialPort } from './serial-port.js';
+import { readSerialPort, type SerialPort } from './devices/serial-port.js';
 import { readMemoryKiB } from './size.js';
 
 /** `<loader>` of `<os>`. */

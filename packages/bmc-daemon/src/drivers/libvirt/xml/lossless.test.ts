@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { orderWithFirst, restoreBootOrder, withBootOrder } from './boot-order.js';
-import { withCdrom, withDriveMedia } from './cdrom.js';
+import { orderWithFirst, restoreBootOrder, withBootOrder } from './os/boot-order.js';
+import { withCdrom, withDriveMedia } from './devices/cdrom.js';
 import { readDomain } from './domain.js';
-import { withFirmware } from './firmware.js';
+import { withFirmware } from './os/firmware.js';
 import { parseXml } from './parse.js';
 import type { XmlElement } from './parse.js';
 import { applySplices, removeElement } from './splice.js';

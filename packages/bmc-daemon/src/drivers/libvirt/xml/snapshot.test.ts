@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
-import { withBootOrder } from './boot-order.js';
-import { withDriveMedia } from './cdrom.js';
-import { emptyRecord, withMetadata } from './metadata.js';
-import type { MachineRecord } from './metadata.js';
+import { withBootOrder } from './os/boot-order.js';
+import { withDriveMedia } from './devices/cdrom.js';
+import { emptyRecord, withMetadata } from './metadata/metadata.js';
+import type { MachineRecord } from './metadata/metadata.js';
 import { readSnapshot } from './snapshot.js';
 
 const off = { state: 'shutoff', persistent: true, capacityBytes: new Map([['vda', 4096]]) } as const;

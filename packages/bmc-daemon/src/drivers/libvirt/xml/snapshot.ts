@@ -18,22 +18,22 @@ import {
   effectiveBootOrder,
   firstBootDevice,
   restoreBootOrder,
-} from './boot-order.js';
+} from './os/boot-order.js';
 import { untouchedOverride } from '../../boot-override.js';
-import { bootsFromNetwork, readLimits } from './machine-settings.js';
-import { devicePath } from './device-path.js';
-import type { BootableDevice, Disk } from './device.js';
-import { diskRecord } from './disk-record.js';
+import { bootsFromNetwork, readLimits } from './os/machine-settings.js';
+import { devicePath } from './devices/device-path.js';
+import type { BootableDevice, Disk } from './devices/device.js';
+import { diskRecord } from './metadata/disk-record.js';
 import { readDomain } from './domain.js';
 import type { Domain } from './domain.js';
-import { readMetadata } from './metadata.js';
-import { canHaveDrive, findDrive, isStick } from './removable-drive.js';
-import { mediaRecord, type MediaRecord } from './media-record.js';
-import { mediaSettings } from './media-settings-record.js';
-import type { MachineRecord } from './metadata.js';
+import { readMetadata } from './metadata/metadata.js';
+import { canHaveDrive, findDrive, isStick } from './devices/removable-drive.js';
+import { mediaRecord, type MediaRecord } from './metadata/media-record.js';
+import { mediaSettings } from './metadata/media-settings-record.js';
+import type { MachineRecord } from './metadata/metadata.js';
 import { parseXml, type XmlDocument } from './parse.js';
-import { secureBootState } from './secure-boot.js';
-import { noSettings } from './settings-record.js';
+import { secureBootState } from './os/secure-boot.js';
+import { noSettings } from './metadata/settings-record.js';
 
 /** Data that the XML does not contain. */
 export interface SnapshotExtras {

@@ -1,0 +1,332 @@
+/**
+ * Applies the boot override to real machines.
+ *
+ * A *continuous* override is the order in the persistent definition. The metadata stores the user's
+ * own order, and the daemon restores it byte for byte. A *once* override never touches the
+ * definition: it waits in the metadata, and the next start uses it (`cold-start.ts`).
+ *
+ * The daemon also sets either order in a running QEMU, because the guest may restart by itself.
+ * QEMU reads the order only at a machine reset. The daemon therefore removes a once order after the
+ * firmware has read it (`reset-watch.ts`).
+ */
+import { DomainEventStartedDetail } from '@rackless/libvirt';
+import type { BootChoice } from '../../boot-override.js';
+import { DriverError, type FirmwareType } from '../../driver.js';
+import { readDefinition, saveDefinition, saveProcess, type Definition } from '../machine/definition.js';
+import { chooseFirmware, type BootLoaderMap } from '../firmware/firmware-choice.js';
+import type { Host } from '../machine/host.js';
+import type { Instance } from '../machine/instance.js';
+import type { Machine } from '../machine/inventory.js';
+import { onceDevice, transientOrder, withOverrideUsed } from '../machine/boot-edit.js';
+import { setQemuBootOrder } from './monitor.js';
+import { isStarting, readProcess, type Armed } from '../machine/process-record.js';
+import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';
+import {
+  bootableDevices,
+  bootIndexes,
+  deviceKeys,
+  effectiveBootOrder,
+  hasChoice,
+  orderWithFirst,
+} from '../xml/os/boot-order.js';
+import { readDomain } from '../xml/domain.js';
+import type { FirmwareChoice } from '../xml/os/firmware.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+
+/** Dependencies of {@link BootControl}. */
+export interface BootControlOptions {
+  readonly host: Host;
+  readonly bootLoaderMap: BootLoaderMap;
+  /**
+   * Template of the UEFI variables for an image of the map. Default: the template that the name of
+   * the image implies.
+   */
+  readonly variables?: string | null;
+}
+
+/** Boot overrides of the machines of one host; closed with the driver. */
+export class BootControl {
+  readonly #host: Host;
+  readonly #bootLoaderMap: BootLoaderMap;
+  readonly #variables: string | null;
+  /** Machines whose QEMU has a once order. */
+  readonly #armed = new Set<string>();
+  /** Machines that {@link reconcile} has read: the daemon knows the order of their QEMU. */
+  readonly #reconciled = new Set<string>();
+  /** Machines that were reset. If they have a once order, the firmware is using it. */
+  readonly #resetting = new Map<string, AbortController>();
+  readonly #background = new Set<Promise<void>>();
+  #hasReportedMonitor = false;
+
+  constructor({ host, bootLoaderMap, variables = null }: BootControlOptions) {
+    this.#variables = variables;
+    this.#host = host;
+    this.#bootLoaderMap = bootLoaderMap;
+  }
+
+  /**
+   * Aborts the waits for resets, and resolves when the background work has ended. The next {@link
+   * reconcile} finds the orders that are set.
+   */
+  async close(): Promise<void> {
+    for (const uuid of [...this.#resetting.keys()]) this.#forgetReset(uuid);
+    await Promise.allSettled([...this.#background]);
+  }
+
+  /**
+   * Stops the wait for a restart, because that restart has not used the override that the client
+   * has just set.
+   */
+  overrideChanged(uuid: string): void {
+    this.#forgetReset(uuid);
+  }
+
+  /**
+   * Handles a restart or a reset of the guest: the firmware has read a once order, or is about to.
+   * Before {@link reconcile} has read a machine, the daemon does not know its order, so it watches
+   * the machine in any case.
+   */
+  onReboot(uuid: string): void {
+    this.#forgetReset(uuid);
+    if (this.#reconciled.has(uuid) && !this.#armed.has(uuid)) return;
+    const resetting = new AbortController();
+    this.#resetting.set(uuid, resetting);
+    this.#inBackground(uuid, 'taking the one-time boot order back', async (machine) => {
+      try {
+        await this.#takeBackWhenUsed(machine, resetting.signal);
+      } catch (error) {
+        if (!resetting.signal.aborted) throw error;
+      } finally {
+        if (this.#resetting.get(uuid) === resetting) this.#resetting.delete(uuid);
+      }
+    });
+  }
+
+  /** Forgets the order of a process that has ended. */
+  onStopped(uuid: string): void {
+    this.#forgetReset(uuid);
+    this.#armed.delete(uuid);
+  }
+
+  /**
+   * Handles a start by another program. The machine boots by its own order, so the daemon sets a
+   * pending once order in its QEMU. It resets a guest that has just begun to boot. A guest that was
+   * restored continues, and uses the order at its next restart.
+   */
+  onStartedElsewhere(uuid: string, detail: number): void {
+    this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
+      await this.#host.edits.run(uuid, async () => {
+        const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+        // Another daemon on this host may be using the override at this moment.
+        if (instance === null || onceDevice(xml) === null || isStarting(instance)) return;
+        await this.#applyOrder(machine, instance, xml);
+        if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
+          this.#host.log.info(
+            `machine ${machine.name} was started by another program: resetting it for its one-time boot`,
+          );
+          const drives = instance.domain.devices.disks.map(({ target }) => target);
+          await firmwareIsUp(machine.domain, drives, this.#host.timeoutMs);
+          await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
+        }
+      });
+    });
+  }
+
+  /**
+   * Finishes the boot override of a running machine that an earlier daemon, or a lost connection,
+   * has left.
+   */
+  async reconcile(machine: Machine, known: Definition): Promise<void> {
+    const { xml, instance } = known;
+    if (instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null)) {
+      await this.#reconcile(machine);
+    }
+    this.#reconciled.add(machine.uuid);
+  }
+
+  async #reconcile(machine: Machine): Promise<void> {
+    await this.#host.edits.run(machine.uuid, async () => {
+      const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+      if (instance === null) return;
+      const armed = readProcess(instance)?.armed ?? null;
+      if (onceDevice(xml) === null) {
+        // The client may have changed the override before the daemon ended. An order of the user
+        // waits for a restart.
+        if (armed !== null || readMetadata(xml).boot !== null) await this.#applyOrder(machine, instance, xml);
+        return;
+      }
+      // This daemon has seen the restart and removes the order soon, although the firmware may not
+      // have read the drive yet.
+      if (armed !== null && this.#resetting.has(machine.uuid)) return;
+      if (armed !== null && (await this.#hasBooted(machine, armed))) {
+        await this.#finish(machine, { xml, instance });
+        return;
+      }
+      await this.#applyOrder(machine, instance, xml);
+    });
+  }
+
+  /**
+   * Sets the order of the changed definition, or of a machine with a new device, in the running
+   * QEMU. The caller has locked the machine in `edits`.
+   */
+  async applyOrder(machine: Machine): Promise<void> {
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    if (instance !== null) await this.#applyOrder(machine, instance, xml);
+  }
+
+  /**
+   * Returns whether a restart needs a new QEMU process, because the definition has boot settings
+   * that this process does not know.
+   * @param onceByReset whether a reset of this process may use a once order that is set.
+   */
+  async needsNewProcess(machine: Machine, { onceByReset }: { readonly onceByReset: boolean }): Promise<boolean> {
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    if (instance === null || !machine.persistent) return false;
+    const known = readProcess(instance);
+    if (onceDevice(xml) !== null && (!onceByReset || (known?.armed ?? null) === null)) return true;
+    const defined = readDomain(xml);
+    const running = instance.domain;
+    const loader = defined.os.loader?.path ?? null;
+    const { resetNvram, settings, owner } = readMetadata(xml);
+    if (resetNvram || defined.firmware !== running.firmware) return true;
+    // After an update, a later daemon recognizes the new process. A reset leaves no trace.
+    if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
+    if (settings !== null && Object.keys(settings.pending).length > 0) return true;
+    if (loader !== null && loader !== running.os.loader?.path) return true;
+    // A restart in a new process would lose a device that the user has plugged in for this run
+    // only.
+    const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
+    if (bootableDevices(defined.devices).some(({ key }) => !plugged.has(key))) return true;
+    const present = known?.order ?? deviceKeys(effectiveBootOrder(running));
+    return !same(present, deviceKeys(effectiveBootOrder(defined)));
+  }
+
+  /**
+   * Returns the firmware files of a boot mode on this host.
+   * @throws {DriverError} invalid, if a file does not exist.
+   */
+  async wantedFirmware(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
+    return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables);
+  }
+
+  /**
+   * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
+   * because its definition has the order. The caller has locked the machine in `edits`.
+   * @param xml the definition.
+   */
+  async applyOrderIfRunning(machine: Machine, instance: Instance, xml: string): Promise<void> {
+    try {
+      await this.#applyOrder(machine, instance, xml);
+    } catch (error) {
+      const { instance: present } = await readDefinition(machine, this.#host.timeoutMs);
+      if (present?.id === instance.id) throw error;
+    }
+  }
+
+  /** Sets the order of this definition, and its pending once order, in the running QEMU. */
+  async #applyOrder(machine: Machine, instance: Instance, xml: string): Promise<void> {
+    const { log, timeoutMs } = this.#host;
+    const domain = readDomain(xml);
+    const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, xml));
+    const pending = onceDevice(xml);
+    const once = pending !== null && hasChoice(instance.domain.devices, pending) ? pending : null;
+    const known = readProcess(instance);
+    const present = known?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
+    if (once === null && (known?.armed ?? null) === null && same(present, order)) return;
+    const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
+    if (!(await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
+      if (!this.#hasReportedMonitor)
+        log.info('no access to QEMU monitors: a boot override takes effect at the next power-on');
+      this.#hasReportedMonitor = true;
+      return;
+    }
+    const armed = once === null ? null : { target: once, evidence: await this.#evidence(machine, instance, once) };
+    try {
+      await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
+    } catch (error) {
+      // Restores the order in QEMU, because the next daemon trusts the record.
+      const formerArmed = known?.armed ?? null;
+      const former = formerArmed === null ? present : deviceKeys(orderWithFirst(instance.domain, formerArmed.target));
+      await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch(
+        (reason: unknown) => {
+          log.warn(`restoring the boot order of machine ${machine.name} failed`, { error: reason });
+        },
+      );
+      throw error;
+    }
+    if (armed === null) {
+      this.onStopped(machine.uuid);
+      return;
+    }
+    this.#armed.add(machine.uuid);
+  }
+
+  #forgetReset(uuid: string): void {
+    this.#resetting.get(uuid)?.abort();
+    this.#resetting.delete(uuid);
+  }
+
+  async #takeBackWhenUsed(machine: Machine, signal: AbortSignal): Promise<void> {
+    const { timeoutMs } = this.#host;
+    const { instance } = await readDefinition(machine, timeoutMs);
+    const armed = instance === null ? null : (readProcess(instance)?.armed ?? null);
+    if (armed === null) return;
+    await orderIsUsed(machine.domain, armed.evidence, { timeoutMs, signal });
+    await this.#host.edits.run(machine.uuid, async () => {
+      const definition = await readDefinition(machine, this.#host.timeoutMs);
+      const { instance } = definition;
+      if (instance === null || (readProcess(instance)?.armed ?? null) === null) return;
+      await this.#finish(machine, definition);
+    });
+  }
+
+  /** Restores the order of the machine after the once order was used, and disables the override. */
+  async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
+    // QEMU comes first: if the daemon ends in between, the override is still pending and the next
+    // daemon finds it.
+    if (instance !== null) await this.#applyOrder(machine, instance, withOverrideUsed(xml));
+    // Reads again, because QEMU takes time. A change by virsh or by another daemon meanwhile must
+    // stay.
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml: from } = await readDefinition(machine, timeoutMs);
+    await saveDefinition(hypervisor, machine, { from, to: withOverrideUsed(from) }, timeoutMs);
+  }
+
+  /** Counts the reads of the drive that the override boots from. */
+  async #evidence(machine: Machine, { domain }: Instance, target: BootChoice): Promise<Armed['evidence']> {
+    const [first] = orderWithFirst(domain, target);
+    if (first?.device.kind !== 'disk') return null;
+    const drive = first.device.target;
+    const reads = await readsOf(machine.domain, drive, this.#host.timeoutMs);
+    return reads === null ? null : { drive, reads };
+  }
+
+  /**
+   * Returns whether the guest has restarted while no daemon watched. Firmware that boots from a
+   * drive reads it. A guest that reads the drive itself looks the same. Without evidence, the
+   * override stays pending.
+   */
+  async #hasBooted(machine: Machine, { evidence }: Armed): Promise<boolean> {
+    if (evidence === null) return false;
+    const reads = await readsOf(machine.domain, evidence.drive, this.#host.timeoutMs);
+    return reads !== null && reads !== evidence.reads;
+  }
+
+  #inBackground(uuid: string, doing: string, work: (machine: Machine) => Promise<void>): void {
+    const task = this.#host.inventory
+      .find(uuid)
+      .then(work)
+      .catch((error: unknown) => {
+        // The machine was deleted meanwhile, and its override with it.
+        if (error instanceof DriverError && error.kind === 'notFound') return;
+        this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
+      });
+    this.#background.add(task);
+    void task.then(() => this.#background.delete(task));
+  }
+}
+
+function same(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((key, index) => key === b[index]);
+}

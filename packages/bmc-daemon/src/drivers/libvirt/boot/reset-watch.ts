@@ -1,0 +1,85 @@
+/**
+ * Detects when a reset has used its boot order. SeaBIOS resets the machine a second time (within 50
+ * ms on an idle host, in guest time on a busy one), and QEMU reads the order at each reset. An
+ * order that the daemon removes after the first would be missing at the second. A firmware that
+ * reads its boot drive is past both resets.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Domain } from '@rackless/libvirt';
+import type { Armed } from '../machine/process-record.js';
+
+const POLL_MS = 250;
+/** Wait without a drive to watch: a network boot. */
+const BLIND_MS = 3_000;
+/**
+ * The same for a QEMU that has just started, in CPU time. Its own initialization takes 0.2 s of it.
+ */
+const BLIND_CPU_MS = 1_500;
+/** Time limit for a firmware that never reads the drive, because the medium is gone. */
+const LATEST_MS = 30_000;
+/**
+ * The same if the drive had reads since the order was set: the firmware may have been quicker than
+ * the event.
+ */
+const LATEST_IF_READ_MS = 10_000;
+
+/** Counts the reads of a drive; null if QEMU does not report them. */
+export async function readsOf(domain: Domain, drive: string, timeoutMs: number): Promise<number | null> {
+  try {
+    return (await domain.blockStats(drive, { timeoutMs })).rdReq;
+  } catch {
+    // The machine is gone, hangs, or has no counters.
+    return null;
+  }
+}
+
+/**
+ * Waits after a reset until the firmware has used its boot order.
+ * @param evidence the record from the time when the order was set.
+ * @throws the signal's AbortError.
+ */
+export async function orderIsUsed(
+  domain: Domain,
+  evidence: Armed['evidence'],
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  // The timers do not keep this process alive. The next daemon continues.
+  const options = { signal, ref: false };
+  const begin = performance.now();
+  const first = evidence === null ? null : await readsOf(domain, evidence.drive, timeoutMs);
+  if (evidence === null || first === null) {
+    await sleep(BLIND_MS, undefined, options);
+    return;
+  }
+  const latest = first === evidence.reads ? LATEST_MS : LATEST_IF_READ_MS;
+  while (performance.now() - begin < latest) {
+    await sleep(POLL_MS, undefined, options);
+    if ((await readsOf(domain, evidence.drive, timeoutMs)) !== first) return;
+  }
+}
+
+/**
+ * Waits after a start until the firmware reads a drive. SeaBIOS hangs permanently if it is reset in
+ * its first moments (seen on QEMU 7.2). Once it looks for a boot device, a reset is safe. Without a
+ * drive (network boot), the CPU time of QEMU shows its progress, because a busy host delays the
+ * firmware.
+ * @param drives target names of all drives that the firmware may read.
+ */
+export async function firmwareIsUp(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<void> {
+  const begin = performance.now();
+  while (performance.now() - begin < LATEST_MS) {
+    for (const drive of drives) if (((await readsOf(domain, drive, timeoutMs)) ?? 0) > 0) return;
+    if (performance.now() - begin > BLIND_MS && (await cpuTimeMs(domain, timeoutMs)) > BLIND_CPU_MS) return;
+    await sleep(POLL_MS, undefined, { ref: false });
+  }
+}
+
+/** Returns the CPU time of the machine's QEMU; infinite if libvirt does not report it. */
+async function cpuTimeMs(domain: Domain, timeoutMs: number): Promise<number> {
+  try {
+    return Number((await domain.getInfo({ timeoutMs })).cpuTimeNs / 1_000_000n);
+  } catch {
+    // The machine is gone or hangs: do not wait.
+    return Infinity;
+  }
+}

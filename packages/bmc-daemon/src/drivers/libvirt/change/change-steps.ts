@@ -1,0 +1,92 @@
+/**
+ * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
+ * drive. The definition names each step first, so that the next daemon can finish it.
+ */
+import { attempt } from '../failure.js';
+import { readDefinition, type Definition } from '../machine/definition.js';
+import type { Host } from '../machine/host.js';
+import type { Instance } from '../machine/instance.js';
+import type { Machine } from '../machine/inventory.js';
+import { changeDrive, plugIn, takeImageOut } from '../media/drive-hotplug.js';
+import { driveState } from '../media/drive-state.js';
+import { isHotplugged } from '../xml/devices/cdrom.js';
+import { mediaSourceOf, type MediaSource } from '../xml/devices/disk-source.js';
+import { readDomain } from '../xml/domain.js';
+import type { Intent } from '../xml/metadata/intent-record.js';
+
+/** One step of a change outside the definition. */
+export interface Step {
+  readonly intent: Intent;
+  /**
+   * Runs the step.
+   * @returns a function that reverts it.
+   * @throws {DriverError} before any change.
+   */
+  readonly run: () => Promise<() => Promise<void>>;
+}
+
+/** An image for a drive of the guest. */
+export interface NewImage {
+  /** Name of the drive in the definition. */
+  readonly target: string;
+  readonly source: MediaSource;
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Returns the step that changes whether the machine starts with its host. */
+export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, domain }: Machine, on: boolean): Step {
+  const doing = `changing the autostart of machine ${name}`;
+  const set = (value: boolean): Promise<void> => attempt(doing, () => domain.setAutostart(value, { timeoutMs }));
+  const run = async (): Promise<() => Promise<void>> => {
+    const former = await attempt(doing, () => domain.getAutostart({ timeoutMs }));
+    if (former === on) return nothing;
+    await set(on);
+    return () => set(former);
+  };
+  return { intent: { kind: 'autostart', on }, run };
+}
+
+/**
+ * Returns the step that changes the image in the guest's CD drive.
+ * @param image null: empties the drive.
+ */
+export function driveStep(
+  host: Host,
+  machine: Machine,
+  definition: Definition & { readonly instance: Instance },
+  image: NewImage | null,
+): Step {
+  const { instance } = definition;
+  const { running } = driveState(definition, 'cdrom', undefined);
+  const run = async (): Promise<() => Promise<void>> => {
+    if (running === null) return image === null ? nothing : await plug(host, machine, instance, image);
+    const { target } = running;
+    const former = mediaSourceOf(running);
+    const put = (media: MediaSource | null): Promise<void> => changeDrive(host, machine, instance, { target, media });
+    if (image !== null) {
+      await put(image.source);
+      return () => put(former);
+    }
+    await takeImageOut(host, machine, definition, target);
+    if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => put(former);
+    // The drive was unplugged with its image.
+    return async () => {
+      const { instance: present } = await readDefinition(machine, host.timeoutMs);
+      if (present !== null) await plug(host, machine, present, { target, source: former });
+    };
+  };
+  return { intent: { kind: 'drive', device: 'cdrom' }, run };
+}
+
+/** Plugs in a drive. @returns a function that unplugs it. */
+async function plug(
+  host: Host,
+  machine: Machine,
+  instance: Instance,
+  { target, source }: NewImage,
+): Promise<() => Promise<void>> {
+  const plugged = await plugIn(host, machine, instance, { device: 'cdrom', target, readonly: true }, source);
+  if (plugged === null) return nothing;
+  return async () => takeImageOut(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
+}

@@ -1,0 +1,273 @@
+/**
+ * Applies a client's change of a machine as a whole or not at all. It first fetches what the change
+ * needs, then reads, edits and writes the definition once.
+ *
+ * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the
+ * definition. The definition names a change of these first (see `xml/intent-record.ts`), so that
+ * the next daemon can finish it after a crash.
+ */
+import { DriverError, type InsertOptions, type SystemSnapshot } from '../../driver.js';
+import { changesOverride } from '../../boot-override.js';
+import type { PowerMediaQueue } from '../../power-media-queue.js';
+import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';
+import type { BootControl } from '../boot/boot-control.js';
+import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';
+import { forgetDone, readDefinition, readInactiveXml, saveDefinition, type Definition } from '../machine/definition.js';
+import type { FirmwareChooser } from '../firmware/firmware-choice.js';
+import type { Host } from '../machine/host.js';
+import type { ImageLease } from '../media/image-store.js';
+import type { Machine } from '../machine/inventory.js';
+import { driveState } from '../media/drive-state.js';
+import type { MediaControl } from '../media/media-control.js';
+import { withEjection, withInsertion } from '../media/media-definition.js';
+import type { Variables } from '../firmware/nvram.js';
+import { updateGuestDrive } from '../media/saved-state-media.js';
+import { withSystemChange, type ChangeFiles } from './system-edit.js';
+import type { SystemReader } from '../read/system-reader.js';
+import { readDomain } from '../xml/domain.js';
+import { withIntent, withoutIntent, type Intent } from '../xml/metadata/intent-record.js';
+import { mediaRecord } from '../xml/metadata/media-record.js';
+import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import { readSnapshot } from '../xml/snapshot.js';
+
+/** Dependencies of {@link SystemChanges}. */
+export interface SystemChangesOptions {
+  readonly host: Host;
+  readonly queue: PowerMediaQueue;
+  readonly reader: SystemReader;
+  readonly boot: BootControl;
+  readonly media: Pick<MediaControl, 'acquire'>;
+  readonly firmware: FirmwareChooser;
+  readonly variables: Pick<Variables, 'carryNow'>;
+  /** Called after an image has left a drive. */
+  readonly removeUnusedImages: () => Promise<void>;
+}
+
+/** The inputs of a change, collected before the definition is read. */
+interface Prepared {
+  readonly change: SystemChange;
+  readonly files: ChangeFiles;
+  readonly lease: ImageLease | null;
+}
+
+/** A definition before and after a change, with the steps outside it. */
+interface Plan {
+  readonly from: string;
+  readonly to: string;
+  readonly steps: readonly Step[];
+  /** Operations that the next daemon finishes if this daemon ends before them. */
+  readonly intents: readonly Intent[];
+}
+
+/** Changes of the machines of one host. */
+export class SystemChanges {
+  readonly #options: SystemChangesOptions;
+  readonly #host: Host;
+
+  constructor(options: SystemChangesOptions) {
+    this.#options = options;
+    this.#host = options.host;
+  }
+
+  /** @see HypervisorDriver.change */
+  async change(machine: Machine, change: SystemChange, options: InsertOptions): Promise<void> {
+    const { queue, variables, removeUnusedImages } = this.#options;
+    checkPersistence(machine, change);
+    const files = await this.#files(machine, change);
+    const { cd } = change;
+    const commit = (): Promise<void> => this.#commit(machine, { change, files, lease: null });
+    if (cd === undefined) await commit();
+    else if (cd.image === null) await queue.eject(machine, 'cdrom', commit, options);
+    else {
+      const insert = (signal: AbortSignal): Promise<void> =>
+        this.#withImage(machine, { change, files }, { ...options, signal });
+      await queue.insert(machine, 'cdrom', insert, options);
+    }
+    if (cd !== undefined && (cd.image === null || cd.replaces !== undefined)) await removeUnusedImages();
+    if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.carryNow(machine);
+  }
+
+  /** Finishes changes that an earlier daemon has begun. */
+  async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
+    if (readMetadata(xml).intents === null) return;
+    const { edits, timeoutMs } = this.#host;
+    await edits.run(machine.uuid, async () => {
+      const { intents } = readMetadata(await readInactiveXml(machine, timeoutMs));
+      for (const intent of intents ?? []) {
+        if (intent.kind === 'autostart') await autostartStep(this.#host, machine, intent.on).run();
+        else if (intent.kind === 'drive') await updateGuestDrive(this.#host, machine, intent.device);
+        else if (intent.kind === 'order') await this.#options.boot.applyOrder(machine);
+        else continue;
+        await this.#forget(machine, [intent]);
+        if (intent.kind === 'drive') await this.#options.removeUnusedImages();
+      }
+    });
+  }
+
+  /** Finds firmware files before the definition is read, because a file system may be slow. */
+  async #files(machine: Machine, change: SystemChange): Promise<ChangeFiles> {
+    const { boot, secureBoot, settings } = change;
+    if (boot?.firmware === undefined && secureBoot === undefined && settings?.secureBoot !== true) {
+      return { firmware: null, secureBoot: null };
+    }
+    const { reader, firmware: chooser, boot: control } = this.#options;
+    const { system, inactiveXml } = await reader.recent(machine);
+    checkFirmware(system, change);
+    if (settings?.secureBoot === true || (secureBoot !== undefined && secureBoot !== 'off')) {
+      await chooser.checkSecureBoot(system, inactiveXml);
+    }
+    const { os } = readDomain(inactiveXml);
+    const loader = os.firmware === null ? (os.loader?.path ?? null) : null;
+    const type = boot?.firmware;
+    return {
+      firmware: type === undefined ? null : { type, choice: await control.wantedFirmware(type, os.architecture) },
+      secureBoot: secureBoot === undefined ? null : await chooser.secureBootFiles(os.architecture, secureBoot, loader),
+    };
+  }
+
+  async #withImage(
+    machine: Machine,
+    prepared: Pick<Prepared, 'change' | 'files'>,
+    options: InsertOptions & { readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { cd } = prepared.change;
+    if (cd?.image === undefined || cd.image === null) return;
+    // The check precedes the download, so that a full drive or an invalid part costs no download.
+    const present = await readDefinition(machine, this.#host.timeoutMs);
+    const wants = cdStepOf(machine, present, cd) === 'insert';
+    if (!wants) {
+      await this.#commit(machine, { ...prepared, lease: null });
+      return;
+    }
+    this.#edited(machine, present, prepared);
+    const lease = await this.#options.media.acquire('cdrom', cd.image, options);
+    try {
+      options.signal.throwIfAborted();
+      await this.#commit(machine, { ...prepared, lease });
+    } catch (error) {
+      lease.release();
+      // The downloaded image is removed with the failed change.
+      await this.#options.removeUnusedImages();
+      throw error;
+    }
+    lease.release();
+  }
+
+  async #commit(machine: Machine, prepared: Prepared): Promise<void> {
+    const { edits, timeoutMs } = this.#host;
+    const { boot, bootOrder, cd } = prepared.change;
+    const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
+    await edits.run(machine.uuid, async () => {
+      const isActive = affectsGuest && (await this.#host.inventory.state(machine)) !== 'shutoff';
+      const definition = isActive
+        ? await readDefinition(machine, timeoutMs)
+        : { xml: await readInactiveXml(machine, timeoutMs), instance: null };
+      const plan = this.#plan(machine, definition, prepared);
+      await this.#carryOut(machine, plan, async () => {
+        if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
+        if (definition.instance === null) return;
+        // Reads again, because the machine may boot from a drive that was plugged in.
+        const plugs = plan.steps.some(({ intent }) => intent.kind === 'drive');
+        const { instance } = plugs ? await readDefinition(machine, timeoutMs) : definition;
+        if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.to);
+      });
+    });
+  }
+
+  #plan(machine: Machine, definition: Definition, prepared: Prepared): Plan {
+    const { autostart, bootOrder } = prepared.change;
+    const drive = this.#drivePlan(machine, definition, prepared);
+    const steps = [...drive.steps, ...(autostart === undefined ? [] : [autostartStep(this.#host, machine, autostart)])];
+    // An override needs no intent, because its record shows the order for QEMU.
+    const setsOrder = bootOrder !== undefined && definition.instance !== null;
+    const orderIntents: readonly Intent[] = setsOrder ? [{ kind: 'order' }] : [];
+    return {
+      from: definition.xml,
+      to: this.#edited(machine, { ...definition, xml: drive.xml }, prepared),
+      steps,
+      intents: [...steps.map(({ intent }) => intent), ...orderIntents],
+    };
+  }
+
+  #drivePlan(
+    machine: Machine,
+    definition: Definition,
+    { change: { cd }, lease }: Prepared,
+  ): { readonly xml: string; readonly steps: readonly Step[] } {
+    const { xml, instance } = definition;
+    const step = cd === undefined ? 'keep' : cdStepOf(machine, definition, cd);
+    if (cd === undefined || step === 'keep') return { xml, steps: [] };
+    const steps = (image: NewImage | null): readonly Step[] =>
+      instance === null ? [] : [driveStep(this.#host, machine, { ...definition, instance }, image)];
+    const empty = withEjection(machine, xml, 'cdrom');
+    if (cd.image === null) return { xml: empty, steps: steps(null) };
+    // Another client has emptied the drive while the change was queued.
+    if (lease === null) throw new DriverError('conflict', `changing machine ${machine.name}: its drive was emptied`);
+    const insertion = { device: 'cdrom', image: cd.image, place: lease, stick: '' } as const;
+    const { target, xml: full } = withInsertion(machine, { xml: empty, instance }, insertion);
+    return { xml: full, steps: steps({ target, source: lease.source }) };
+  }
+
+  /**
+   * Returns the definition with the change.
+   * @throws {DriverError} for a part that the machine does not support.
+   */
+  #edited(
+    machine: Machine,
+    { xml, instance }: Definition,
+    { change, files }: Pick<Prepared, 'change' | 'files'>,
+  ): string {
+    const system = (): SystemSnapshot =>
+      readSnapshot(xml, instance?.xml ?? null, {
+        state: instance === null ? 'shutoff' : 'running',
+        persistent: machine.persistent,
+        capacityBytes: new Map(),
+      });
+    if (change.settings !== undefined || change.secureBoot !== undefined) checkFirmware(system(), change);
+    return withSystemChange(machine, xml, { change, files, system });
+  }
+
+  /** Applies every part of a plan or none. @param after updates the running guest. */
+  async #carryOut(machine: Machine, { from, to, steps, intents }: Plan, after: () => Promise<void>): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const save = (change: { from: string; to: string }): Promise<void> =>
+      saveDefinition(hypervisor, machine, change, timeoutMs);
+    // A single step without a change of the definition is atomic.
+    const isMarked = intents.length > 1 || (intents.length === 1 && from !== to);
+    const marked = isMarked ? withIntents(to, intents) : to;
+    await save({ from, to: marked });
+    const undo: (() => Promise<void>)[] = [];
+    try {
+      for (const { run } of steps) undo.unshift(await run());
+      await after();
+    } catch (error) {
+      for (const back of [...undo, () => save({ from: marked, to: from })]) {
+        await back().catch((reason: unknown) => {
+          this.#host.log.warn(`reverting a change of machine ${machine.name} failed`, { error: reason });
+        });
+      }
+      throw error;
+    }
+    if (isMarked) await this.#forget(machine, intents);
+  }
+
+  async #forget(machine: Machine, intents: readonly Intent[]): Promise<void> {
+    await forgetDone(this.#host, machine, (record) => ({
+      ...record,
+      intents: intents.reduce(withoutIntent, record.intents),
+    }));
+  }
+}
+
+/** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
+function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
+  const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
+  const { source } = driveState(definition, 'cdrom', media);
+  const viaUri = source !== null && media?.source === source;
+  return cdStep({ inserted: source !== null, viaUri, image: viaUri ? media.image : source }, cd, name);
+}
+
+function withIntents(xml: string, intents: readonly Intent[]): string {
+  const record = readMetadata(xml);
+  return withMetadata(xml, { ...record, intents: intents.reduce(withIntent, record.intents) });
+}

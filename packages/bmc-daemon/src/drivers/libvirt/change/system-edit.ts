@@ -1,0 +1,103 @@
+/** Edits of a definition for a client's change. Pure. */
+import type { SystemSnapshot } from '../../driver.js';
+import { mergeSettings, resetChange, without } from '../../firmware-settings.js';
+import type { SystemChange } from '../../system-change.js';
+import type { Machine } from '../machine/inventory.js';
+import { editOwnDefinition, withBootChange, withVariablesFor, type WantedFirmware } from '../machine/boot-edit.js';
+import { withOwnOrder } from '../xml/os/boot-order.js';
+import { readMetadata, withMetadata, type MachineRecord } from '../xml/metadata/metadata.js';
+import type { OwnerRecord } from '../xml/metadata/owner-record.js';
+import { withSecureBoot, type SecureBootFiles } from '../xml/os/secure-boot.js';
+import { noSettings, settingsOrNull, type SettingsRecord } from '../xml/metadata/settings-record.js';
+
+/** Files of the host that a change names. Null: the change names none, or libvirt selects them. */
+export interface ChangeFiles {
+  readonly firmware: WantedFirmware | null;
+  readonly secureBoot: SecureBootFiles | null;
+}
+
+/**
+ * Returns the definition with a change, except the image in a drive.
+ * @param system gives the machine as the definition has it.
+ * @throws {DriverError} invalid, unsupported.
+ */
+export function withSystemChange(
+  machine: Pick<Machine, 'persistent'>,
+  xml: string,
+  {
+    change,
+    files,
+    system,
+  }: { readonly change: SystemChange; readonly files: ChangeFiles; readonly system: () => SystemSnapshot },
+): string {
+  const { boot, bootOrder, secureBoot } = change;
+  let result = xml;
+  if (boot !== undefined) result = withBootChange(machine, result, { ...boot, firmware: files.firmware });
+  if (bootOrder !== undefined) result = editOwnDefinition(result, (own) => withOwnOrder(own, bootOrder));
+  if (secureBoot !== undefined) {
+    result = withVariablesFor(result, withoutPendingSecureBoot(withSecureBoot(result, secureBoot, files.secureBoot)));
+  }
+  const record = readMetadata(result);
+  const changed = recordAfter(record, change, system);
+  return changed === record ? result : withMetadata(result, changed);
+}
+
+function withoutPendingSecureBoot(xml: string): string {
+  const record = readMetadata(xml);
+  if (record.settings === null) return xml;
+  const pending = without(record.settings.pending, 'secureBoot');
+  return withMetadata(xml, { ...record, settings: settingsOrNull({ ...record.settings, pending }) });
+}
+
+/** Returns the record after a change; the same object if the change does not affect the record. */
+function recordAfter(
+  record: MachineRecord,
+  { indicator, assetTag, firmwareVersion, settings, resetSettings }: SystemChange,
+  system: () => SystemSnapshot,
+): MachineRecord {
+  let result = record;
+  if (indicator !== undefined) result = { ...result, indicator };
+  if (assetTag !== undefined || firmwareVersion !== undefined) {
+    result = { ...result, owner: ownerAfter(result.owner ?? {}, { assetTag, firmwareVersion }) };
+  }
+  if (settings !== undefined || resetSettings !== undefined) {
+    result = {
+      ...result,
+      settings: settingsAfter(result.settings ?? noSettings, { settings, resetSettings }, system()),
+    };
+  }
+  return result;
+}
+
+function ownerAfter(
+  { assetTag: tag, firmwareUpdate: update }: OwnerRecord,
+  { assetTag = tag ?? '', firmwareVersion }: { assetTag: string | undefined; firmwareVersion: string | undefined },
+): OwnerRecord | null {
+  const firmwareUpdate =
+    firmwareVersion === undefined ? update : { installed: update?.installed ?? null, staged: firmwareVersion };
+  const owner = {
+    ...(assetTag === '' ? {} : { assetTag }),
+    ...(firmwareUpdate === undefined ? {} : { firmwareUpdate }),
+  };
+  return Object.keys(owner).length === 0 ? null : owner;
+}
+
+function settingsAfter(
+  present: SettingsRecord,
+  { settings, resetSettings }: { settings: SystemChange['settings']; resetSettings: SystemChange['resetSettings'] },
+  { firmware }: SystemSnapshot,
+): SettingsRecord | null {
+  let result = present;
+  if (resetSettings !== undefined) {
+    // Resets only settings that a client has set.
+    const set = { ...firmware.settings.kept, ...firmware.pending.kept };
+    const known = Object.entries(resetSettings).filter(([name]) => Object.hasOwn(set, name));
+    const pending = mergeSettings(result.original, { kept: Object.fromEntries(known) });
+    result = { ...result, pending, failure: null };
+  }
+  if (settings !== undefined) {
+    const original = mergeSettings(resetChange(firmware.settings, settings), result.original);
+    result = { ...result, pending: mergeSettings(result.pending, settings), original, failure: null };
+  }
+  return settingsOrNull(result);
+}

@@ -1,0 +1,162 @@
+/**
+ * Makes the UEFI variables of a machine again while it is off, and carries over what the installed
+ * system has written, its boot entries above all. libvirt reads and writes the file as a volume,
+ * because the account of this daemon may have no access to it.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { ConnectListAllStoragePoolsFlags, isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
+import { readDefinition, saveRecord, type Definition } from '../machine/definition.js';
+import type { FirmwareKnowledge } from '../firmware-catalogue.js';
+import { variablesOf } from '../xml/os/firmware.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { hasSavedState } from '../machine/saved-state.js';
+import { readDomain } from '../xml/domain.js';
+import { encodeText } from '../xml/parse.js';
+import { withVariablesMade } from '../machine/boot-edit.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+import { withVariablesOf } from './variable-store.js';
+
+/** Dependencies of {@link Variables}. */
+export interface VariablesOptions {
+  readonly host: Host;
+  /** Connection URI, for example `qemu:///system`. */
+  readonly uri: string;
+  readonly knowledge: () => Promise<FirmwareKnowledge>;
+}
+
+/** Limit of a variable store, which has about half a MiB. */
+const longestStore = 64 * 1024 * 1024;
+
+/** Prefix of the pools that exist only while variables are read and written. */
+const POOL_PREFIX = 'rackless-variables-';
+
+/** UEFI variables of the machines of one host. */
+export class Variables {
+  readonly #options: VariablesOptions;
+
+  constructor(options: VariablesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes the variables of a machine again at once after a change of its definition, because the
+   * host may start it itself. For a running or saved machine, the next start over Redfish does
+   * this. Never rejects.
+   */
+  async carryNow(machine: Machine): Promise<void> {
+    const { edits, hypervisor, timeoutMs } = this.#options.host;
+    const carry = async (): Promise<void> => {
+      const { xml, instance } = await readDefinition(machine, timeoutMs);
+      const record = readMetadata(xml);
+      if (instance !== null || !record.resetNvram || (await hasSavedState(machine, timeoutMs))) return;
+      if (!(await this.carryOver(machine, xml))) return;
+      await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
+    };
+    // The next start retries.
+    await edits.run(machine.uuid, carry).catch((error: unknown) => {
+      this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
+    });
+  }
+
+  /**
+   * Finishes a change of firmware that an earlier daemon has begun. A client that reverts the
+   * change must not find the new variables with the old firmware. Repetition is safe: the first
+   * message of an upload contains the whole store (256 KiB less 24 bytes), so a store is either old
+   * or new.
+   */
+  async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
+    if (readMetadata(xml).resetNvram) await this.carryNow(machine);
+  }
+
+  /**
+   * Makes the variables of a machine again and restores the old entries, if its definition says
+   * that the variables do not fit.
+   * @returns whether that succeeded. Otherwise libvirt makes them again, and their contents are
+   *   lost. Never rejects.
+   */
+  async carryOver(machine: Machine, xml: string): Promise<boolean> {
+    const { log } = this.#options.host;
+    try {
+      return await this.#carryOver(xml);
+    } catch (error) {
+      log.warn(`the UEFI variables of machine ${machine.name} are reset, without the boot entries of its system`, {
+        error,
+      });
+      return false;
+    }
+  }
+
+  /** Removes the pools that an ended daemon left. @throws {LibvirtError} */
+  async removeLeftoverPools(): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#options.host;
+    for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
+      if (pool.name.startsWith(POOL_PREFIX)) await pool.destroy({ timeoutMs });
+    }
+  }
+
+  async #carryOver(xml: string): Promise<boolean> {
+    const { host, knowledge } = this.#options;
+    const { hypervisor, timeoutMs } = host;
+    const domain = readDomain(xml);
+    const record = readMetadata(xml);
+    // Unknown former variables: the machine never had UEFI. An older machine of this name may have
+    // left a file.
+    if (!record.resetNvram || (record.settings?.variables ?? null) === null) return false;
+    if (variablesOf(domain.os, domain.firmware) === null) return false;
+    const template = (await knowledge()).templateFor(domain.os);
+    if (template === null) throw new Error('the template of the new variables is unknown');
+    const path = domain.os.nvram?.path ?? join(variablesDirectory(this.#options.uri), `${domain.name}_VARS.fd`);
+    const fresh = await readFile(template);
+    return await withDirectory(hypervisor, dirname(path), timeoutMs, async (pool) => {
+      const volume = await pool.storageVolLookupByName(basename(path), { timeoutMs });
+      const { capacityBytes } = await volume.getInfo({ timeoutMs });
+      if (capacityBytes > longestStore) throw new Error(`${path} is not a variable store`);
+      const merged = withVariablesOf(fresh, await buffer(await volume.download({}, { timeoutMs })));
+      if (merged === null) throw new Error(`${path} and ${template} have different layouts`);
+      await pipeline(Readable.from([merged]), await volume.upload({}, { timeoutMs }));
+      return true;
+    });
+  }
+}
+
+/**
+ * Returns the folder of libvirt for variables without a path in the definition
+ * (qemuDomainNVRAMPathFormat).
+ */
+function variablesDirectory(uri: string): string {
+  if (!/^[^:]+:\/\/\/session\b/.test(uri)) return '/var/lib/libvirt/qemu/nvram';
+  const { XDG_CONFIG_HOME: config } = process.env;
+  return join(config === undefined || config === '' ? join(homedir(), '.config') : config, 'libvirt/qemu/nvram');
+}
+
+/** Opens a directory of the host as a pool: an existing pool, or a temporary one. */
+async function withDirectory<Result>(
+  hypervisor: Hypervisor,
+  directory: string,
+  timeoutMs: number,
+  use: (pool: StoragePool) => Promise<Result>,
+): Promise<Result> {
+  const present = await hypervisor.storagePoolLookupByTargetPath(directory, { timeoutMs }).catch((error: unknown) => {
+    if (isLibvirtError(error, 'NO_STORAGE_POOL')) return null;
+    throw error;
+  });
+  if (present !== null) {
+    await present.refresh({ timeoutMs });
+    return await use(present);
+  }
+  const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name><target><path>${encodeText(directory)}</path></target></pool>`;
+  const own = await hypervisor.storagePoolCreateXml(xml, 0, { timeoutMs });
+  try {
+    return await use(own);
+  } finally {
+    // Ends the transient pool. The directory stays.
+    await own.destroy({ timeoutMs });
+  }
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import { editOwnDefinition, withBootChange, withVariablesFor } from './boot-edit.js';
+import { effectiveBootOrder, deviceKeys, withOwnOrder } from '../xml/os/boot-order.js';
+import { readDomain } from '../xml/domain.js';
+import type { FirmwareChoice } from '../xml/os/firmware.js';
+import { emptyRecord, readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import { withSecureBoot } from '../xml/os/secure-boot.js';
+import { noSettings } from '../xml/metadata/settings-record.js';
+
+const uefi = `<domain type='qemu'>
+  <name>n</name>
+  <os firmware='efi'>
+    <type arch='x86_64' machine='pc-q35-7.2'>hvm</type>
+    <firmware>
+      <feature enabled='no' name='secure-boot'/>
+    </firmware>
+  </os>
+  <devices>
+    <disk type='file' device='disk'><target dev='vda' bus='virtio'/><boot order='1'/></disk>
+    <disk type='file' device='cdrom'><target dev='sda' bus='sata'/></disk>
+  </devices>
+</domain>`;
+
+const selected: FirmwareChoice = { loaderPath: null, nvramTemplate: null };
+const mode = (xml: string, type: 'bios' | 'efi'): string =>
+  withBootChange({ persistent: true }, xml, { firmware: { type, choice: selected } });
+const secure = (xml: string, enabled: boolean): string =>
+  withVariablesFor(xml, withSecureBoot(xml, enabled ? 'on' : 'off', null));
+const mustBeMadeAnew = (xml: string): boolean => readMetadata(xml).resetNvram;
+
+describe('the variables of UEFI', () => {
+  it('are made again if their keys change, but not if the change is reverted before a start', () => {
+    const on = secure(uefi, true);
+    expect(mustBeMadeAnew(on)).toBe(true);
+    expect(mustBeMadeAnew(secure(on, false))).toBe(false);
+    expect(readMetadata(secure(on, false)).settings).toBeNull();
+    expect(mustBeMadeAnew(secure(secure(on, false), true))).toBe(true);
+  });
+
+  it('survive a change to BIOS, and a change of firmware that was never started', () => {
+    const bios = mode(uefi, 'bios');
+    expect(mustBeMadeAnew(bios)).toBe(false);
+    expect(mustBeMadeAnew(mode(bios, 'efi'))).toBe(false);
+    expect(mode(mode(bios, 'bios'), 'efi')).toBe(mode(bios, 'efi'));
+    // The variables of Secure Boot are different.
+    const secured = withMetadata(secure(uefi, true), emptyRecord);
+    expect(mustBeMadeAnew(mode(mode(secured, 'bios'), 'efi'))).toBe(true);
+    expect(mustBeMadeAnew(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);
+  });
+
+  it('are made again for a machine with an unknown template', () => {
+    const never = withMetadata(mode(uefi, 'bios'), emptyRecord);
+    expect(mustBeMadeAnew(mode(never, 'efi'))).toBe(true);
+    expect(mustBeMadeAnew(secure(mode(never, 'efi'), true))).toBe(true);
+  });
+});
+
+describe('a change of the boot mode', () => {
+  it('replaces a pending change of the firmware only', () => {
+    const pending = { firmware: 'bios', cpuCount: 1 } as const;
+    const waiting = withMetadata(uefi, { ...emptyRecord, settings: { ...noSettings, pending } });
+    expect(readMetadata(mode(waiting, 'efi')).settings?.pending).toEqual({ cpuCount: 1 });
+  });
+});
+
+describe('a change of the own order under an override', () => {
+  it('keeps the override active', () => {
+    const order = (xml: string) => deviceKeys(effectiveBootOrder(readDomain(xml)));
+    const set = (enabled: 'continuous' | 'disabled', xml: string): string =>
+      withBootChange({ persistent: true }, xml, { enabled, target: 'cdrom', firmware: null });
+    const overridden = set('continuous', uefi);
+    expect(order(overridden)).toEqual(['disk:sda', 'disk:vda']);
+    const changed = editOwnDefinition(overridden, (own) => withOwnOrder(own, ['disk:vda', 'disk:sda']));
+    expect(order(changed)).toEqual(['disk:sda', 'disk:vda']);
+    expect(order(set('disabled', changed))).toEqual(['disk:vda', 'disk:sda']);
+    expect(editOwnDefinition(uefi, (own) => withOwnOrder(own, ['disk:vda']))).toBe(uefi);
+    expect(() => withOwnOrder(uefi, ['disk:vdz'])).toThrow('setting the boot order of n: it has no device disk:vdz');
+  });
+});

@@ -1,0 +1,163 @@
+/**
+ * Reads and writes the definition of a machine. Metadata also changes by `define` only, because
+ * `define` answers while the QEMU of the machine hangs. virDomainSetMetadata waits (measured).
+ */
+import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
+import { DriverError } from '../../driver.js';
+import { attempt } from '../failure.js';
+import type { Host } from './host.js';
+import type { Instance } from './instance.js';
+import type { Machine } from './inventory.js';
+import { PROCESS_PREFIX, PROCESS_URI, renderProcess, type ProcessRecord } from './process-record.js';
+import { savedXml } from './saved-state.js';
+import { readDomain, readInstanceId } from '../xml/domain.js';
+import {
+  METADATA_PREFIX,
+  METADATA_URI,
+  readMetadata,
+  renderMetadata,
+  withMetadata,
+  withRecord,
+  type MachineRecord,
+} from '../xml/metadata/metadata.js';
+
+/** The definition and the running instance of a machine, read at the same moment. */
+export interface Definition {
+  /**
+   * The persistent definition with passwords; for a transient machine, the definition of its
+   * instance.
+   */
+  readonly xml: string;
+  /** Null when the machine is off. */
+  readonly instance: Instance | null;
+}
+
+/** Reads both XML texts of a machine. @throws {DriverError} notFound, unavailable. */
+export async function readDefinition({ name, domain }: Machine, timeoutMs: number): Promise<Definition> {
+  return await attempt(`reading the definition of machine ${name}`, async () => {
+    const [xml, present] = await Promise.all([
+      domain.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE, { timeoutMs }),
+      domain.getXmlDesc(0, { timeoutMs }),
+    ]);
+    const id = readInstanceId(present);
+    return { xml, instance: id === null ? null : { id, xml: present, domain: readDomain(present) } };
+  });
+}
+
+/**
+ * Reads only the definition, which libvirt returns sooner than the running instance while QEMU
+ * hangs.
+ * @returns the definition with passwords; for a transient machine, that of its instance.
+ * @throws {DriverError} notFound, unavailable.
+ */
+export async function readInactiveXml({ name, domain }: Machine, timeoutMs: number): Promise<string> {
+  return await attempt(`reading the definition of machine ${name}`, () =>
+    domain.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE, { timeoutMs }),
+  );
+}
+
+/**
+ * Changes a definition: one read, one edit, one define. The caller has locked the machine in
+ * `edits`.
+ * @throws {DriverError} what the edit throws; notFound, unavailable.
+ */
+export async function editDefinition(
+  { hypervisor, timeoutMs }: Pick<Host, 'hypervisor' | 'timeoutMs'>,
+  machine: Machine,
+  edit: (xml: string) => string,
+): Promise<void> {
+  const from = await readInactiveXml(machine, timeoutMs);
+  await saveDefinition(hypervisor, machine, { from, to: edit(from) }, timeoutMs);
+}
+
+/** Changes only the record of this daemon, as {@link editDefinition}. */
+export async function editRecord(
+  host: Pick<Host, 'hypervisor' | 'timeoutMs'>,
+  machine: Machine,
+  edit: (record: MachineRecord) => MachineRecord,
+): Promise<void> {
+  await editDefinition(host, machine, (xml) => withRecord(xml, edit));
+}
+
+/**
+ * Removes finished operations from the record. Never rejects: if it fails, the next daemon removes
+ * them. The caller has locked the machine in `edits`.
+ */
+export async function forgetDone(
+  host: Pick<Host, 'hypervisor' | 'timeoutMs' | 'log'>,
+  machine: Machine,
+  edit: (record: MachineRecord) => MachineRecord,
+): Promise<void> {
+  await editRecord(host, machine, edit).catch((error: unknown) => {
+    host.log.warn(`the record of machine ${machine.name} still names an operation that is done`, { error });
+  });
+}
+
+/**
+ * Returns every XML text that can name a resource of the machine: its definition, and its running
+ * instance or its saved state.
+ * @returns an empty list for a deleted machine.
+ * @throws {DriverError} unavailable.
+ */
+export async function machineTexts(machine: Machine, timeoutMs: number): Promise<readonly string[]> {
+  try {
+    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    const other = instance === null ? await savedXml(machine, timeoutMs) : instance.xml;
+    return other === null ? [xml] : [xml, other];
+  } catch (error) {
+    if (error instanceof DriverError && error.kind === 'notFound') return [];
+    throw error;
+  }
+}
+
+/**
+ * Writes a changed definition, and nothing if it did not change. For a transient machine it writes
+ * the record to the running instance.
+ */
+export async function saveDefinition(
+  hypervisor: Hypervisor,
+  machine: Machine,
+  change: { readonly from: string; readonly to: string },
+  timeoutMs: number,
+): Promise<void> {
+  if (change.from === change.to) return;
+  await attempt(`changing the definition of machine ${machine.name}`, async () => {
+    if (machine.persistent) {
+      await hypervisor.domainDefineXml(change.to, 0, { timeoutMs });
+      return;
+    }
+    await machine.domain.setMetadata(
+      DomainMetadataType.ELEMENT,
+      renderMetadata(readMetadata(change.to)),
+      METADATA_PREFIX,
+      METADATA_URI,
+      DomainModificationImpact.LIVE,
+      { timeoutMs },
+    );
+  });
+}
+
+/** Writes only the record of this daemon. */
+export async function saveRecord(
+  hypervisor: Hypervisor,
+  machine: Machine,
+  xml: string,
+  record: MachineRecord,
+  timeoutMs: number,
+): Promise<void> {
+  await saveDefinition(hypervisor, machine, { from: xml, to: withMetadata(xml, record) }, timeoutMs);
+}
+
+/** Stores in the running instance which boot order its process has. */
+export async function saveProcess(machine: Machine, record: ProcessRecord, timeoutMs: number): Promise<void> {
+  await attempt(`storing the boot order of machine ${machine.name}`, () =>
+    machine.domain.setMetadata(
+      DomainMetadataType.ELEMENT,
+      renderProcess(record),
+      PROCESS_PREFIX,
+      PROCESS_URI,
+      DomainModificationImpact.LIVE,
+      { timeoutMs },
+    ),
+  );
+}

@@ -1,0 +1,24 @@
+import type { Hypervisor } from '@rackless/libvirt';
+import type { Log } from '@rackless/daemon/log.js';
+import type { OperationQueue } from '../../operation-queue.js';
+import type { Inventory } from './inventory.js';
+
+/** The libvirt host that the modules of the driver share. */
+export interface Host {
+  readonly hypervisor: Hypervisor;
+  readonly inventory: Inventory;
+  /**
+   * Lock for short changes of a machine: a caller that reads a definition and writes it back does
+   * so in this queue. Downloads never run in it.
+   */
+  readonly edits: OperationQueue;
+  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
+  /** The longest time that a read, or a change that libvirt makes at once, may take. */
+  readonly timeoutMs: number;
+}
+
+/** Time limit of a start: libvirt allocates memory, opens images and copies firmware. */
+export const START_TIMEOUT_MS = 60_000;
+
+/** Time limit of a destroy. libvirt kills a hung QEMU after 12 s (measured). */
+export const DESTROY_TIMEOUT_MS = 30_000;

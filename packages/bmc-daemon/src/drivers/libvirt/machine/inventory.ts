@@ -1,0 +1,181 @@
+/**
+ * Lists the machines and their states. libvirt reports every change of these by lifecycle events
+ * (other data may change silently), so they are cached until an event or a new connection.
+ */
+import {
+  ConnectListAllDomainsFlags,
+  DomainPausedReason,
+  DomainShutoffReason,
+  type Domain,
+  type Hypervisor,
+} from '@rackless/libvirt';
+import { DriverError, type DomainState, type SystemRef } from '../../driver.js';
+import { attempt } from '../failure.js';
+
+/** A machine of the host. */
+export interface Machine extends SystemRef {
+  readonly domain: Domain;
+  /** False for a transient machine, which exists only while it runs. */
+  readonly persistent: boolean;
+}
+
+/** The states by the number of libvirt. */
+const STATES: readonly DomainState[] = [
+  'nostate',
+  'running',
+  'blocked',
+  'paused',
+  'shutdown',
+  'shutoff',
+  'crashed',
+  'pmsuspended',
+];
+
+/** The state of a machine, and its failure if there is one. */
+export interface Condition {
+  readonly state: DomainState;
+  readonly failure: 'crashed' | 'ioError' | null;
+}
+
+interface Listing {
+  readonly machines: readonly Machine[];
+  readonly byUuid: ReadonlyMap<string, Machine>;
+  readonly byName: ReadonlyMap<string, Machine>;
+}
+
+/** A cached value that was read or is being read. */
+interface Kept<Value> {
+  readonly promise: Promise<Value>;
+}
+
+/** The machines of one host and their states. */
+export class Inventory {
+  readonly #hypervisor: Hypervisor;
+  readonly #timeoutMs: number;
+  readonly #states = new Map<string, Kept<Condition>>();
+  #listing: Kept<Listing> | undefined;
+  /** False if libvirtd sends no events: then nothing is cached. */
+  #eventful = true;
+
+  /** @param timeoutMs the longest time of a read. */
+  constructor(hypervisor: Hypervisor, timeoutMs: number) {
+    this.#hypervisor = hypervisor;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Subscribes to events. On a host without events nothing is cached. */
+  start(): void {
+    const subscription = this.#hypervisor.events.on('lifecycle', ({ domain }) => {
+      this.forgetState(domain.uuid);
+      // The event may mean a new or removed machine.
+      this.#listing = undefined;
+    });
+    subscription.ready.catch(() => {
+      this.#eventful = false;
+    });
+    this.#hypervisor.onStateChange(() => {
+      this.#listing = undefined;
+      this.#states.clear();
+    });
+  }
+
+  /** Forgets the state after a call of this driver, because the reply may precede the event. */
+  forgetState(uuid: string): void {
+    this.#states.delete(uuid);
+  }
+
+  /** Returns all machines. @throws {DriverError} unavailable. */
+  async list(): Promise<readonly Machine[]> {
+    return (await this.#read()).machines;
+  }
+
+  /**
+   * Returns a machine.
+   * @param id a UUID or a name. A UUID has precedence over an equal name.
+   * @throws {DriverError} notFound, unavailable.
+   */
+  async find(id: string): Promise<Machine> {
+    const kept = this.#listing;
+    const found = lookUp(await this.#read(), id);
+    if (found !== undefined) return found;
+    // The event of a new machine may still be on its way: ask again after a miss.
+    if (kept !== undefined && this.#listing === kept) this.#listing = undefined;
+    const second = lookUp(await this.#read(), id);
+    if (second !== undefined) return second;
+    throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
+  }
+
+  /** Returns the state of a machine. @throws {DriverError} notFound, unavailable. */
+  async state(machine: Machine): Promise<DomainState> {
+    return (await this.condition(machine)).state;
+  }
+
+  /** Returns the state and the failure of a machine. @throws {DriverError} notFound, unavailable. */
+  condition({ uuid, name, domain }: Machine): Promise<Condition> {
+    const known = this.#states.get(uuid);
+    if (known !== undefined && this.#mayCache()) return known.promise;
+    const reading = attempt(`reading the state of machine ${name}`, async () => {
+      const { state: number, reason } = await domain.getState({ timeoutMs: this.#timeoutMs });
+      const state = STATES[number] ?? 'nostate';
+      return { state, failure: failureOf(state, reason) };
+    });
+    const kept = { promise: reading };
+    this.#states.set(uuid, kept);
+    reading.catch(() => {
+      if (this.#states.get(uuid) === kept) this.#states.delete(uuid);
+    });
+    return reading;
+  }
+
+  #mayCache(): boolean {
+    return this.#eventful && this.#hypervisor.state === 'connected';
+  }
+
+  #read(): Promise<Listing> {
+    if (this.#listing !== undefined && this.#mayCache()) return this.#listing.promise;
+    const reading = attempt('listing the machines', async () => {
+      const options = { timeoutMs: this.#timeoutMs };
+      const [all, transient] = await Promise.all([
+        this.#hypervisor.listAllDomains(0, options),
+        this.#hypervisor.listAllDomains(ConnectListAllDomainsFlags.TRANSIENT, options),
+      ]);
+      return listing(all, new Set(transient.map(({ uuid }) => uuid)));
+    });
+    const kept = { promise: reading };
+    this.#listing = kept;
+    reading.catch(() => {
+      if (this.#listing === kept) this.#listing = undefined;
+    });
+    return reading;
+  }
+}
+
+/**
+ * Returns the failure. A lost process counts as crashed too: libvirt reports the same for a guest
+ * that panicked with `<on_crash>destroy`.
+ */
+function failureOf(state: DomainState, reason: number): Condition['failure'] {
+  if (state === 'crashed') return 'crashed';
+  if (state === 'shutoff') return reason === DomainShutoffReason.CRASHED ? 'crashed' : null;
+  if (state !== 'paused') return null;
+  if (reason === DomainPausedReason.IOERROR) return 'ioError';
+  return reason === DomainPausedReason.CRASHED ? 'crashed' : null;
+}
+
+function listing(domains: readonly Domain[], transient: ReadonlySet<string>): Listing {
+  const machines = domains.map((domain) => ({
+    uuid: domain.uuid,
+    name: domain.name,
+    domain,
+    persistent: !transient.has(domain.uuid),
+  }));
+  return {
+    machines,
+    byUuid: new Map(machines.map((machine) => [machine.uuid, machine])),
+    byName: new Map(machines.map((machine) => [machine.name, machine])),
+  };
+}
+
+function lookUp({ byUuid, byName }: Listing, id: string): Machine | undefined {
+  return byUuid.get(id.toLowerCase()) ?? byName.get(id);
+}

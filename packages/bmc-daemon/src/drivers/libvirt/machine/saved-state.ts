@@ -1,0 +1,49 @@
+/**
+ * Saved states: libvirt's managed save. A host saves its machines as it shuts down, and they
+ * continue at their next start.
+ */
+import { isLibvirtError } from '@rackless/libvirt';
+import { attempt } from '../failure.js';
+import type { Machine } from './inventory.js';
+
+/** Returns whether a machine has a saved state. @throws {DriverError} notFound, unavailable. */
+export async function hasSavedState({ name, domain }: Machine, timeoutMs: number): Promise<boolean> {
+  return await attempt(`looking for a saved state of machine ${name}`, async () => {
+    try {
+      return await domain.hasManagedSaveImage({ timeoutMs });
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_SUPPORT')) return false;
+      throw error;
+    }
+  });
+}
+
+/**
+ * Removes the saved state, so that the next start boots. Ignores a machine without one.
+ * @throws {DriverError}
+ */
+export async function dropSavedState(machine: Machine, timeoutMs: number): Promise<void> {
+  if (!(await hasSavedState(machine, timeoutMs))) return;
+  await attempt(`dropping the saved state of machine ${machine.name}`, () =>
+    machine.domain.managedSaveRemove({ timeoutMs }),
+  );
+}
+
+/**
+ * Returns the XML of the saved state, which the machine needs to continue. Its definition may
+ * differ.
+ * @returns null without a saved state, or if libvirt's driver has none (test driver).
+ * @throws {DriverError} notFound, unavailable.
+ */
+export async function savedXml(machine: Machine, timeoutMs: number): Promise<string | null> {
+  if (!(await hasSavedState(machine, timeoutMs))) return null;
+  return await attempt(`reading the saved state of machine ${machine.name}`, async () => {
+    try {
+      return await machine.domain.managedSaveGetXmlDesc({ timeoutMs });
+    } catch (error) {
+      // Another client has started the machine or removed the state meanwhile.
+      if (isLibvirtError(error, 'OPERATION_INVALID', 'NO_SUPPORT')) return null;
+      throw error;
+    }
+  });
+}

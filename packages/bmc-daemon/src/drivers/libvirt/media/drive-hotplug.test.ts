@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { libvirtError } from '../../../../test/support/libvirt-error.js';
+import { whileGuestClosesTray } from './drive-hotplug.js';
+
+const rejected = (message: string) => libvirtError('INTERNAL_ERROR', message);
+const closed = rejected(
+  "internal error: unable to execute QEMU command 'blockdev-insert-medium': Tray of the device is not open",
+);
+
+/** Rejects with these errors, one per call, and then succeeds. */
+function failing(errors: Error[]): { readonly change: () => Promise<string>; readonly calls: () => number } {
+  let calls = 0;
+  const change = async (): Promise<string> => {
+    const error = errors[calls];
+    calls += 1;
+    await Promise.resolve();
+    if (error !== undefined) throw error;
+    return 'changed';
+  };
+  return { change, calls: () => calls };
+}
+
+describe('a change of an image', () => {
+  it('is repeated if the guest closes the tray', async () => {
+    const { change, calls } = failing([closed, closed]);
+    expect([await whileGuestClosesTray(change), calls()]).toEqual(['changed', 3]);
+  });
+
+  it('fails if the guest always closes the tray', async () => {
+    const { change, calls } = failing(Array.from({ length: 9 }, () => closed));
+    await expect(whileGuestClosesTray(change)).rejects.toBe(closed);
+    expect(calls()).toBe(5);
+  });
+
+  it('fails immediately with any other error', async () => {
+    const other = rejected('internal error: no such device');
+    const { change, calls } = failing([other]);
+    await expect(whileGuestClosesTray(change)).rejects.toBe(other);
+    expect(calls()).toBe(1);
+  });
+});

@@ -1,0 +1,143 @@
+/** Drives of running guests: changes their images, plugs drives in and unplugs them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainDeviceModifyFlags, isLibvirtError } from '@rackless/libvirt';
+import { DriverError } from '../../driver.js';
+import type { MediaDevice } from '../../media-snapshot.js';
+import { readDefinition, type Definition } from '../machine/definition.js';
+import { attempt } from '../failure.js';
+import type { Host } from '../machine/host.js';
+import { isStreamFault } from './image-stream.js';
+import type { Instance } from '../machine/instance.js';
+import type { Machine } from '../machine/inventory.js';
+import { driveMarkup, isHotplugged } from '../xml/devices/cdrom.js';
+import type { Disk } from '../xml/devices/device.js';
+import type { MediaSource } from '../xml/devices/disk-source.js';
+import { readDomain } from '../xml/domain.js';
+import { hotplugMarkup } from '../xml/devices/removable-drive.js';
+
+/**
+ * libvirt waits 5 s for QEMU to release a device, and then reports success even if QEMU has not.
+ * This module waits for the rest.
+ */
+const UNPLUG_TIMEOUT_MS = 10_000;
+const UNPLUG_POLL_MS = 50;
+/** A guest that always closes its tray gets no image. */
+const TRAY_ATTEMPTS = 5;
+
+/** FORCE opens a tray that the guest has locked, as pulling a plug would. */
+const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
+
+/** A drive to plug into a running guest. */
+export interface NewDrive {
+  readonly device: MediaDevice;
+  /** Name of the drive in the definition. */
+  readonly target: string;
+  readonly readonly: boolean;
+}
+
+/**
+ * Plugs a drive with an image into a running guest.
+ * @returns the target of the guest's drive; null if it accepts none now, and gets the image at its
+ *   next start.
+ * @throws {DriverError} unavailable; every error for a transient machine, which has no next start.
+ */
+export async function plugIn(
+  host: Host,
+  machine: Machine,
+  instance: Instance,
+  { device, ...options }: NewDrive,
+  media: MediaSource,
+): Promise<string | null> {
+  const { log, timeoutMs } = host;
+  try {
+    const { target, markup } = hotplugMarkup(instance.domain, device, media, options);
+    await attempt(`adding a drive to machine ${machine.name}`, () =>
+      machine.domain.attachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs }),
+    );
+    return target;
+  } catch (error) {
+    if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
+    // The next start would fail to open the stream too.
+    if (media.type === 'network' && isStreamFault(error)) throw error;
+    log.info(`machine ${machine.name} accepts no drive while it runs: the guest gets the image at its next start`, {
+      error,
+    });
+    return null;
+  }
+}
+
+/**
+ * Removes the image from a drive of the running guest. Ignores a drive that the guest does not
+ * have.
+ */
+export async function takeImageOut(
+  host: Host,
+  machine: Machine,
+  { xml, instance }: Definition,
+  target: string,
+): Promise<void> {
+  const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
+  if (instance === null || drive === undefined) return;
+  // A USB stick has no tray, and a hot-plugged drive has none either.
+  if (drive.device === 'disk' || isHotplugged(drive, readDomain(xml))) {
+    await unplug(host, machine, instance, drive);
+    return;
+  }
+  await changeDrive(host, machine, instance, { target, media: null });
+}
+
+/**
+ * Changes the image in a drive of the running guest.
+ * @param options media: null empties the drive.
+ */
+export async function changeDrive(
+  { timeoutMs }: Host,
+  machine: Machine,
+  instance: Instance,
+  { target, media }: { readonly target: string; readonly media: MediaSource | null },
+): Promise<void> {
+  const doing = media === null ? 'taking the image out of' : 'putting the image into';
+  await attempt(`${doing} the drive of machine ${machine.name}`, () =>
+    whileGuestClosesTray(() =>
+      machine.domain.updateDeviceFlags(driveMarkup(instance.xml, target, media), LIVE, { timeoutMs }),
+    ),
+  );
+}
+
+/**
+ * Repeats a change of an image if the guest has closed the tray in the meantime. libvirt first
+ * opens the tray and then changes the image. Linux closes a tray when a program opens the drive, and
+ * QEMU then rejects the image.
+ */
+export async function whileGuestClosesTray<Result>(change: () => Promise<Result>): Promise<Result> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await change();
+    } catch (error) {
+      const isClosed = isLibvirtError(error) && error.message.includes('Tray of the device is not open');
+      if (!isClosed || attempts === TRAY_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/**
+ * Unplugs a drive, and resolves when it is gone. Until then the guest has the image, and no other
+ * drive can have its target.
+ * @throws {DriverError} unavailable, if the guest does not release it.
+ */
+async function unplug(host: Host, machine: Machine, instance: Instance, { target, element }: Disk): Promise<void> {
+  const doing = `unplugging the drive of machine ${machine.name}`;
+  const markup = instance.xml.slice(element.start, element.end);
+  const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
+  await attempt(doing, () =>
+    machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
+  );
+  const isPlugged = async (): Promise<boolean> => {
+    const { instance: present } = await readDefinition(machine, host.timeoutMs);
+    return present?.id === instance.id && present.domain.devices.disks.some((disk) => disk.target === target);
+  };
+  while (await isPlugged()) {
+    if (performance.now() > deadline) throw new DriverError('unavailable', `${doing}: its guest has not released it`);
+    await sleep(UNPLUG_POLL_MS);
+  }
+}

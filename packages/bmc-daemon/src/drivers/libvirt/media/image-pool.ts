@@ -1,0 +1,145 @@
+/**
+ * Opens the storage pool for images: the configured pool, or else a directory pool that the daemon
+ * creates. On the same host, the daemon writes to its directory, after a check that libvirt uses
+ * the same directory. Otherwise images go through a stream.
+ */
+import { randomBytes } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } from '@rackless/libvirt';
+import { partVolumeName, imageVolumeName } from '../../../media/image-key.js';
+import { DriverError } from '../../driver.js';
+import { attempt } from '../failure.js';
+import { attribute, child, parseXml, textOf } from '../xml/parse.js';
+
+/** Name of the pool that the daemon creates if none is configured. */
+const OWN_POOL = 'rackless-images';
+
+/** Pools whose volumes are files in one directory. */
+const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
+
+/** Options of {@link openPool}. */
+export interface ImagePoolOptions {
+  readonly hypervisor: Hypervisor;
+  /** Connection URI. A session connection has its images in the home folder. */
+  readonly uri: string;
+  /** EMULATOR_STORAGE_POOL; null: the pool of the daemon. */
+  readonly name: string | null;
+  /** Whether to create the pool of the daemon if it does not exist. */
+  readonly create: boolean;
+  readonly timeoutMs: number;
+}
+
+/** An active pool. */
+export interface OpenPool {
+  readonly pool: StoragePool;
+  /** Its directory if this process can write to it; null: images must be streamed. */
+  readonly directory: string | null;
+}
+
+/**
+ * Finds or creates the pool, and starts it.
+ * @returns null if there is none and `create` is false.
+ * @throws {DriverError} unsupported, if the configured pool does not exist; unavailable.
+ */
+export async function openPool(options: ImagePoolOptions): Promise<OpenPool | null> {
+  const { timeoutMs } = options;
+  const name = options.name ?? OWN_POOL;
+  return await attempt(`opening storage pool ${name}`, async () => {
+    const pool = await lookUp(options, name);
+    if (pool === null) return null;
+    const { state } = await pool.getInfo({ timeoutMs });
+    if (state === StoragePoolState.INACTIVE) await start(pool, { own: options.name === null, timeoutMs });
+    const directory = await directoryOf(pool, timeoutMs);
+    const reachable = directory !== null && (await isSameDirectory(pool, directory, timeoutMs));
+    return { pool, directory: reachable ? directory : null };
+  });
+}
+
+async function lookUp(options: ImagePoolOptions, name: string): Promise<StoragePool | null> {
+  const { hypervisor, timeoutMs } = options;
+  try {
+    return await hypervisor.storagePoolLookupByName(name, { timeoutMs });
+  } catch (error) {
+    if (!isLibvirtError(error, 'NO_STORAGE_POOL')) throw error;
+    if (options.name !== null) {
+      throw new DriverError('unsupported', `opening storage pool ${name}: the host has no such pool`, { cause: error });
+    }
+    if (!options.create) return null;
+    return await makeOwn(options);
+  }
+}
+
+async function makeOwn({ hypervisor, uri, timeoutMs }: ImagePoolOptions): Promise<StoragePool> {
+  const path = ownDirectory(uri);
+  const xml = `<pool type='dir'><name>${OWN_POOL}</name><target><path>${path}</path></target></pool>`;
+  try {
+    return await hypervisor.storagePoolDefineXml(xml, 0, { timeoutMs });
+  } catch (error) {
+    // Another daemon on this host may have created it. Otherwise the first error is the cause.
+    return await hypervisor.storagePoolLookupByName(OWN_POOL, { timeoutMs }).catch(() => {
+      throw error;
+    });
+  }
+}
+
+async function start(pool: StoragePool, { own, timeoutMs }: { own: boolean; timeoutMs: number }): Promise<void> {
+  if (own) {
+    // The directory may exist, and the test driver does not support build. The start reports real
+    // errors.
+    await pool.build(0, { timeoutMs }).catch(() => undefined);
+    await pool.setAutostart(true, { timeoutMs }).catch(() => undefined);
+  }
+  try {
+    await pool.create(0, { timeoutMs });
+  } catch (error) {
+    // Another client has started it.
+    if (!isLibvirtError(error, 'OPERATION_INVALID')) throw error;
+  }
+}
+
+/**
+ * Returns a folder next to the user's images, where access rules (SELinux, AppArmor) let QEMU read.
+ */
+function ownDirectory(uri: string): string {
+  if (!/^[^:]+:\/\/\/session\b/.test(uri)) return '/var/lib/libvirt/images/rackless';
+  const { XDG_DATA_HOME: data } = process.env;
+  return join(data === undefined || data === '' ? join(homedir(), '.local', 'share') : data, 'libvirt/images/rackless');
+}
+
+async function directoryOf(pool: StoragePool, timeoutMs: number): Promise<string | null> {
+  const { root } = parseXml(await pool.getXmlDesc(0, { timeoutMs }));
+  return DIRECTORY_POOLS.has(attribute(root, 'type') ?? '') ? textOf(child(root, 'target', 'path')) : null;
+}
+
+/**
+ * Returns whether a file that this process writes is a volume of the pool. For a libvirtd in a
+ * container, in a mount namespace or behind a forwarded socket, the same path may be another
+ * directory.
+ */
+async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
+  const unique = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };
+  // The name of a partial download, so that the cleanup after a crash removes this file too.
+  const name = partVolumeName(imageVolumeName('probe', unique));
+  const file = join(directory, name);
+  try {
+    await writeFile(file, 'rackless', { flag: 'wx' });
+  } catch {
+    // The directory does not exist, or this process may not write to it: the stream works for both.
+    return false;
+  }
+  try {
+    await pool.refresh({ timeoutMs });
+    const volume = await pool.storageVolLookupByName(name, { timeoutMs });
+    return (await volume.getPath({ timeoutMs })) === file;
+  } catch (error) {
+    if (isLibvirtError(error, 'NO_STORAGE_VOL', 'NO_SUPPORT')) return false;
+    // Another refresh or an upload is running in the pool.
+    if (isLibvirtError(error, 'INTERNAL_ERROR', 'OPERATION_INVALID', 'RESOURCE_BUSY')) return false;
+    throw error;
+  } finally {
+    await rm(file, { force: true });
+    await pool.refresh({ timeoutMs }).catch(() => undefined);
+  }
+}

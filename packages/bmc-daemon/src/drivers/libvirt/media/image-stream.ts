@@ -1,0 +1,179 @@
+/**
+ * Images that QEMU reads from their servers block by block (TransferMethod Stream). The host stores
+ * nothing, and the server must answer while the image is in a drive. Most distributions have QEMU's
+ * HTTP driver in a separate package.
+ */
+import { readFile, readdir } from 'node:fs/promises';
+import { ImageError } from '../../../media/image-error.js';
+import { hostOf } from '../../../media/image-hosts.js';
+import { withDeadline } from '../../../media/image-deadline.js';
+import { answerDeadline, locateImage, type ImageServerLimits } from '../../../media/image-server.js';
+import type { ImageRequest } from '../../../media/image.js';
+import { DriverError } from '../../driver.js';
+import { driverError } from '../failure.js';
+import type { ImageLease } from './image-store.js';
+import { networkName, type NetworkSource } from '../xml/devices/disk-source.js';
+
+/** Folders of distributions for QEMU's modules. */
+const MODULE_FOLDERS = [
+  '/usr/lib/x86_64-linux-gnu/qemu',
+  '/usr/lib/aarch64-linux-gnu/qemu',
+  '/usr/lib64/qemu-kvm',
+  '/usr/lib64/qemu',
+  '/usr/lib/qemu',
+] as const;
+
+/**
+ * Certificate authorities that QEMU's TLS trusts, by distribution: Debian, Fedora and relatives,
+ * SUSE.
+ */
+const HOST_AUTHORITIES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+] as const;
+
+/** QEMU's messages for a missing driver. */
+const NO_DRIVER = /Unknown (driver|protocol) '?https?|module 'block-curl'|block-curl\.so/i;
+/** Messages of QEMU's driver and of libcurl for an unusable server. */
+const NO_ANSWER =
+  /CURL: Error|Server does not support 'range'|certificate verification failed|Could not open '?(https?|json):/i;
+
+/** Streams of images for the QEMU of one host. */
+export class ImageStreams {
+  readonly #limits: ImageServerLimits;
+  #isOffered: boolean;
+
+  constructor(limits: ImageServerLimits) {
+    this.#limits = limits;
+    // QEMU follows redirects itself, so the daemon could not enforce a list of allowed hosts.
+    this.#isOffered = !isRestricted(limits);
+  }
+
+  /** True if images can be streamed, as far as known. */
+  get isOffered(): boolean {
+    return this.#isOffered;
+  }
+
+  /**
+   * Looks for the driver in QEMU's module folders. A QEMU without modules, or on another host,
+   * reports a missing driver when it opens the image.
+   * @param folders QEMU's module folders.
+   */
+  async look(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {
+    const lists = await Promise.all(folders.map((folder) => readdir(folder).catch((): string[] => [])));
+    const modules = lists.flat().filter((name) => name.endsWith('.so'));
+    const isMissing = modules.some((name) => !name.startsWith('block-')) && !modules.includes('block-curl.so');
+    this.#isOffered = !isMissing && !isRestricted(this.#limits);
+  }
+
+  /**
+   * Returns the source for QEMU, after a check that the server answers, sends ranges and is
+   * allowed.
+   * @throws {DriverError} with a media kind; unsupported.
+   */
+  async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
+    if (!this.#isOffered) throw noDriver(undefined);
+    try {
+      const final = await withDeadline(answerDeadline(image.url, this.#limits), signal, (within) =>
+        this.#locate(image, within),
+      );
+      const source = sourceOf(final, image.verifyCertificate);
+      return { source, name: networkName(source), release: () => undefined };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw driverError('streaming the image', error);
+    }
+  }
+
+  async #locate(image: ImageRequest, signal: AbortSignal): Promise<URL> {
+    const { url, address } = await locateImage(image, this.#limits, signal);
+    if (url.protocol === 'http:') return await this.#atAddress(url, address, image, signal);
+    if (image.verifyCertificate) await this.#assertKnownToHost(image, signal);
+    return url;
+  }
+
+  /**
+   * Translates the error of a stream that QEMU could not open. Returns any other error unchanged.
+   */
+  translate(error: unknown): unknown {
+    if (!(error instanceof DriverError)) return error;
+    if (NO_DRIVER.test(error.message)) {
+      this.#isOffered = false;
+      return noDriver(error);
+    }
+    if (!NO_ANSWER.test(error.message)) return error;
+    return new DriverError('mediaUnreachable', error.message, { cause: error, field: 'image' });
+  }
+
+  /**
+   * Checks that the host's authorities suffice. QEMU does not use those of the drive or of the
+   * configuration.
+   * @throws {DriverError} invalid, if one of those is needed.
+   */
+  async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
+    const { caFile, ...limits } = this.#limits;
+    if (caFile === undefined && (image.authorities ?? []).length === 0) return;
+    try {
+      await locateImage({ ...image, authorities: await hostAuthorities() }, limits, signal);
+    } catch (cause) {
+      if (!(cause instanceof ImageError) || cause.kind !== 'mediaTls') throw cause;
+      const message = "streaming the image: QEMU trusts the host's certificate authorities only; Upload needs no more";
+      throw new DriverError('invalid', message, { cause, field: 'transferMethod' });
+    }
+  }
+
+  /**
+   * Replaces the host name with the checked address, because QEMU would look the name up again. TLS
+   * proves the name, so HTTPS needs no replacement.
+   * @throws {ImageError} mediaUnreachable, if the server answers to its name only.
+   */
+  async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {
+    const literal = new URL(url);
+    literal.hostname = address.includes(':') ? `[${address}]` : address;
+    if (literal.href === url.href) return url;
+    try {
+      return (await locateImage({ ...image, url: literal }, this.#limits, signal)).url;
+    } catch (cause) {
+      if (!(cause instanceof ImageError) || signal.aborted) throw cause;
+      const message = `streaming the image: the server at ${address} answers to its name only; Upload needs no more`;
+      throw new ImageError('mediaUnreachable', message, { cause });
+    }
+  }
+}
+
+/** Returns whether the stream, and not the machine, caused an error of plugging it in. */
+export function isStreamFault(error: DriverError): boolean {
+  return NO_DRIVER.test(error.message) || NO_ANSWER.test(error.message);
+}
+
+/**
+ * Returns the authorities of this host (PEM), which may not be QEMU's host; empty if they are
+ * elsewhere.
+ */
+async function hostAuthorities(): Promise<readonly string[]> {
+  const files = await Promise.all(HOST_AUTHORITIES.map((file) => readFile(file, 'utf8').catch(() => null)));
+  return files.filter((file) => file !== null);
+}
+
+function isRestricted({ hosts }: ImageServerLimits): boolean {
+  return hosts !== undefined && hosts.allowed !== null;
+}
+
+function noDriver(cause: unknown): DriverError {
+  const message = "streaming the image: QEMU of this host has no driver for HTTP (Debian's package qemu-block-extra)";
+  return new DriverError('unsupported', message, { cause, field: 'transferMethod' });
+}
+
+function sourceOf(url: URL, verify: boolean): NetworkSource {
+  const protocol = url.protocol === 'https:' ? 'https' : 'http';
+  return {
+    type: 'network',
+    protocol,
+    host: hostOf(url),
+    port: Number(url.port === '' ? (protocol === 'https' ? 443 : 80) : url.port),
+    path: url.pathname,
+    query: url.search === '' ? null : url.search.slice(1),
+    verify,
+  };
+}

@@ -1,0 +1,249 @@
+/** Inserts images into the drives of real machines, running or not, and ejects them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { storedUrl, type ImageRequest } from '../../../media/image.js';
+import { DriverError, type InsertOptions, type OperationOptions } from '../../driver.js';
+import type { MediaChange, MediaDevice } from '../../media-snapshot.js';
+import type { PowerMediaQueue } from '../../power-media-queue.js';
+import type { BootControl } from '../boot/boot-control.js';
+import { editRecord, readDefinition, saveDefinition, type Definition } from '../machine/definition.js';
+import type { Host } from '../machine/host.js';
+import type { ImagePlace } from './pool-images.js';
+import type { ImageLease, ImageStore } from './image-store.js';
+import type { ImageStreams } from './image-stream.js';
+import type { Instance } from '../machine/instance.js';
+import type { Machine } from '../machine/inventory.js';
+import { changeDrive, takeImageOut, plugIn } from './drive-hotplug.js';
+import { driveState } from './drive-state.js';
+import { withEjection, withInsertion, type Insertion } from './media-definition.js';
+import type { Disk } from '../xml/devices/device.js';
+import { readDomain } from '../xml/domain.js';
+import { canHaveDrive, FLOPPY_BYTES, isStick, stickTarget } from '../xml/devices/removable-drive.js';
+import { mediaRecord } from '../xml/metadata/media-record.js';
+import { mediaSettings, withMediaSettings } from '../xml/metadata/media-settings-record.js';
+import { withIntent, withoutIntent } from '../xml/metadata/intent-record.js';
+import { readMetadata, withRecord } from '../xml/metadata/metadata.js';
+
+/** Dependencies of {@link MediaControl}. */
+export interface MediaControlOptions {
+  readonly host: Host;
+  readonly boot: BootControl;
+  readonly store: ImageStore;
+  readonly streams: ImageStreams;
+  /**
+   * Shared with power: an insert occupies the queue of the machine from the start of the download.
+   */
+  readonly queue: PowerMediaQueue;
+}
+
+const MAX_ATTEMPTS = 4;
+
+/** Images of the drives of one host's machines. */
+export class MediaControl {
+  readonly #options: MediaControlOptions;
+  readonly #host: Host;
+
+  constructor(options: MediaControlOptions) {
+    this.#options = options;
+    this.#host = options.host;
+  }
+
+  /**
+   * Inserts an image.
+   * @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull, unsupported,
+   *   unavailable; the signal's reason.
+   */
+  async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
+    const insert = async (signal: AbortSignal): Promise<void> => {
+      const definition = await readDefinition(machine, this.#host.timeoutMs);
+      if (!canHaveDrive(readDomain(definition.xml), device)) {
+        throw new DriverError(
+          'unsupported',
+          `inserting an image into machine ${machine.name}: it cannot have a ${device} drive`,
+        );
+      }
+      if (this.#holds(machine, device, definition, image)) return;
+      const lease = await this.acquire(device, image, { ...options, signal });
+      try {
+        await this.#host.edits.run(machine.uuid, () =>
+          retryOnConflict(() => this.#insert(machine, device, image, lease)),
+        );
+      } catch (error) {
+        lease.release();
+        // The downloaded image is removed with the failed insert.
+        await this.#options.store.removeUnused();
+        throw image.stream === true ? this.#options.streams.translate(error) : error;
+      }
+      lease.release();
+    };
+    await this.#options.queue.insert(machine, device, insert, options);
+  }
+
+  /**
+   * Ejects an image.
+   * @throws {DriverError} unavailable, unsupported; the signal's reason while it waits.
+   */
+  async eject(machine: Machine, device: MediaDevice, options: OperationOptions): Promise<void> {
+    const { store, queue } = this.#options;
+    const eject = async (): Promise<void> => {
+      await this.#host.edits.run(machine.uuid, () => retryOnConflict(() => this.#eject(machine, device)));
+      await store.removeUnused();
+    };
+    await queue.eject(machine, device, eject, options);
+  }
+
+  /** @see HypervisorDriver.setMedia */
+  async set(machine: Machine, device: MediaDevice, change: MediaChange): Promise<void> {
+    await this.#host.edits.run(machine.uuid, () =>
+      editRecord(this.#host, machine, (record) => {
+        const settings = change(mediaSettings(record.mediaSettings, device));
+        return { ...record, mediaSettings: withMediaSettings(record.mediaSettings, device, settings) };
+      }),
+    );
+  }
+
+  /**
+   * Fetches an image. A guest that can write gets a private copy, which its eject removes. Floppy
+   * images are always private, because a running floppy drive cannot protect its image.
+   * @returns the image; the caller releases it.
+   */
+  async acquire(
+    device: MediaDevice,
+    image: ImageRequest,
+    options: InsertOptions & { readonly signal: AbortSignal },
+  ): Promise<ImageLease> {
+    const { store, streams } = this.#options;
+    if (image.stream === true) {
+      if (device === 'floppy' || (device === 'usb' && !image.writeProtected)) {
+        const message = 'streaming the image: a guest can write to this drive, which requires Upload';
+        throw new DriverError('unsupported', message, { field: 'transferMethod' });
+      }
+      return await streams.open(image, options.signal);
+    }
+    if (device === 'floppy') return await store.acquire(image, { ...options, own: true, maxBytes: FLOPPY_BYTES });
+    return await store.acquire(image, { ...options, own: device === 'usb' && !image.writeProtected });
+  }
+
+  /**
+   * Returns whether this image is already in the drive.
+   * @throws {DriverError} mediaInUse, if another image is.
+   */
+  #holds({ name }: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
+    const media = mediaRecord(readMetadata(definition.xml).media, device);
+    const { source } = driveState(definition, device, media);
+    if (source === null) return false;
+    const isOurs = media?.source === source && media.image === storedUrl(image.url);
+    // A CD is always read-only.
+    if (isOurs && (device === 'cdrom' || media.writeProtected === image.writeProtected)) return true;
+    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another image`);
+  }
+
+  async #insert(machine: Machine, device: MediaDevice, image: ImageRequest, place: ImagePlace): Promise<void> {
+    const definition = await readDefinition(machine, this.#host.timeoutMs);
+    // Another libvirt client may have inserted an image during the download.
+    if (this.#holds(machine, device, definition, image)) return;
+    const { xml, instance } = definition;
+    const domains = [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
+    const stick = device === 'usb' ? stickTarget(domains) : '';
+    const insertion: Insertion = { device, image, place, stick };
+    const { target, xml: to } = withInsertion(machine, definition, insertion);
+    await this.#carryOut(machine, { definition, to, device }, async () => {
+      if (instance !== null) await this.#putIntoGuest(machine, { ...definition, instance }, target, insertion);
+    });
+  }
+
+  async #eject(machine: Machine, device: MediaDevice): Promise<void> {
+    const definition = await readDefinition(machine, this.#host.timeoutMs);
+    const { xml, instance } = definition;
+    const media = mediaRecord(readMetadata(xml).media, device);
+    const { running } = driveState(definition, device, media);
+    const full = (instance?.domain.devices.disks ?? []).filter(
+      (disk) =>
+        isStick(disk, device === 'cdrom' ? undefined : media) ||
+        (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
+    );
+    await this.#carryOut(machine, { definition, to: withEjection(machine, xml, device), device }, async () => {
+      for (const { target } of full) await takeImageOut(this.#host, machine, definition, target);
+    });
+  }
+
+  /**
+   * Changes the definition and then the running guest. Meanwhile the definition names the drive, so
+   * that the next daemon can finish the change. A failure restores the definition.
+   */
+  async #carryOut(
+    machine: Machine,
+    { definition, to, device }: { readonly definition: Definition; readonly to: string; readonly device: MediaDevice },
+    changeGuest: () => Promise<void>,
+  ): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml: from, instance } = definition;
+    const save = (change: { readonly from: string; readonly to: string }): Promise<void> =>
+      saveDefinition(hypervisor, machine, change, timeoutMs);
+    if (instance === null || !machine.persistent) {
+      await changeGuest();
+      await save({ from, to });
+      if (instance !== null) await this.#options.boot.applyOrder(machine);
+      return;
+    }
+    const intent = { kind: 'drive', device } as const;
+    const marked = withRecord(to, (record) => ({ ...record, intents: withIntent(record.intents, intent) }));
+    await save({ from, to: marked });
+    try {
+      await changeGuest();
+    } catch (error) {
+      await save({ from: marked, to: from }).catch((reason: unknown) => {
+        this.#host.log.warn(`restoring the definition of machine ${machine.name} failed`, { error: reason });
+      });
+      throw error;
+    }
+    // Reads again, because the guest takes time, and the machine may boot from a drive that was
+    // plugged in.
+    const present = await readDefinition(machine, timeoutMs);
+    const done = withRecord(present.xml, (record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
+    await save({ from: present.xml, to: done }).catch((error: unknown) => {
+      this.#host.log.warn(`the record of machine ${machine.name} still names a change that is done`, { error });
+    });
+    if (present.instance !== null) await this.#options.boot.applyOrderIfRunning(machine, present.instance, done);
+  }
+
+  /**
+   * Puts the image into the running guest.
+   * @param target the definition's drive, and the target of a drive to plug in.
+   */
+  async #putIntoGuest(
+    machine: Machine,
+    definition: Definition & { readonly instance: Instance },
+    target: string,
+    { device, image, place }: Insertion,
+  ): Promise<void> {
+    const { instance } = definition;
+    const { running } = driveState(definition, device, undefined);
+    if (running === null) {
+      await plugIn(this.#host, machine, instance, { device, target, readonly: image.writeProtected }, place.source);
+      return;
+    }
+    await changeDrive(this.#host, machine, instance, { target: running.target, media: place.source });
+  }
+}
+
+/**
+ * Repeats a change if the machine stops, starts or is reset after its definition was read. A reset
+ * closes the tray that libvirt has just opened.
+ */
+async function retryOnConflict(change: () => Promise<void>): Promise<void> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      await change();
+      return;
+    } catch (error) {
+      const passing =
+        error instanceof DriverError && (error.kind === 'conflict' || /[Tt]ray of .* is not open/.test(error.message));
+      if (!passing || attempts === MAX_ATTEMPTS) throw error;
+      await sleep(attempts * 100);
+    }
+  }
+}
+
+function isFull(drive: Disk): boolean {
+  return drive.source.name !== null;
+}

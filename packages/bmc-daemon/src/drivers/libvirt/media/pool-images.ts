@@ -1,0 +1,180 @@
+/**
+ * Stores images in a storage pool: as files if this process can write to its directory, else
+ * through libvirt's streams.
+ */
+import { createWriteStream } from 'node:fs';
+import { readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { errorCode } from '@rackless/daemon/error-code.js';
+import { isLibvirtError, StorageVolType, type StoragePool, type StorageVolume } from '@rackless/libvirt';
+import { ImageError } from '../../../media/image-error.js';
+import { isImageVolume, partVolumeName } from '../../../media/image-key.js';
+import type { OpenPool } from './image-pool.js';
+import type { MediaSource } from '../xml/devices/disk-source.js';
+
+/** The source of an image for a guest. */
+export interface ImagePlace {
+  readonly source: MediaSource;
+  /** `DiskSource.name` of a drive with this image. */
+  readonly name: string;
+}
+
+/**
+ * The images of the daemon in one pool, complete or partial. Volumes of the user are not visible
+ * here.
+ */
+export interface PoolImages {
+  /** Returns the names of the images. */
+  list(): Promise<readonly string[]>;
+  /** Returns an image, or null. */
+  find(name: string): Promise<ImagePlace | null>;
+  /**
+   * Stores `body` under `name`. A failure leaves no volume.
+   * @param sizeBytes null if it is not known in advance.
+   * @throws {ImageError} storageFull, or the error of `body`.
+   */
+  put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace>;
+  /** Removes an image. Ignores a missing one. */
+  remove(name: string): Promise<void>;
+}
+
+/**
+ * Selects how images get into the pool.
+ * @param timeoutMs of each libvirt call. A stream has no limit.
+ */
+export function openPoolImages({ pool, directory }: OpenPool, timeoutMs: number): PoolImages {
+  return directory === null ? new VolumeImages(pool, timeoutMs) : new DirectoryImages(pool, directory, timeoutMs);
+}
+
+class DirectoryImages implements PoolImages {
+  constructor(
+    private readonly pool: StoragePool,
+    private readonly directory: string,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async list(): Promise<readonly string[]> {
+    return (await readdir(this.directory)).filter(isImageVolume);
+  }
+
+  async find(name: string): Promise<ImagePlace | null> {
+    const path = join(this.directory, name);
+    try {
+      await stat(path);
+      return filePlace(path);
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace> {
+    const path = join(this.directory, name);
+    const part = join(this.directory, partVolumeName(name));
+    try {
+      const { bavail, bsize } = await statfs(this.directory);
+      checkRoom(sizeBytes, bavail * bsize);
+      // QEMU runs as another user, which only reads.
+      await pipeline(body, createWriteStream(part, { mode: 0o644, highWaterMark: 1_048_576 }), { signal });
+      await rename(part, path);
+    } catch (error) {
+      body.destroy();
+      await rm(part, { force: true });
+      throw errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT' ? noRoom(error) : error;
+    }
+    await this.#refresh();
+    return filePlace(path);
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(this.directory, name), { force: true });
+    await this.#refresh();
+  }
+
+  /**
+   * Refreshes the pool for users who list it. Guests use the path, so a failure of a busy pool is
+   * harmless.
+   */
+  async #refresh(): Promise<void> {
+    await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);
+  }
+}
+
+class VolumeImages implements PoolImages {
+  constructor(
+    private readonly pool: StoragePool,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async list(): Promise<readonly string[]> {
+    const volumes = await this.pool.listAllVolumes({ timeoutMs: this.timeoutMs });
+    return volumes.map(({ name }) => name).filter(isImageVolume);
+  }
+
+  async find(name: string): Promise<ImagePlace | null> {
+    try {
+      return await this.#place(await this.pool.storageVolLookupByName(name, { timeoutMs: this.timeoutMs }));
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
+      throw error;
+    }
+  }
+
+  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace> {
+    const options = { timeoutMs: this.timeoutMs };
+    let volume: StorageVolume | undefined;
+    try {
+      const { availableBytes } = await this.pool.getInfo(options);
+      checkRoom(sizeBytes, availableBytes);
+      volume = await this.pool.storageVolCreateXml(volumeXml(name, sizeBytes ?? 0), 0, options);
+      const stream = await volume.upload({}, { ...options, signal });
+      await pipeline(body, stream, { signal });
+      // libvirt learns the size of a volume that was created empty in a refresh.
+      if (sizeBytes === null) await this.pool.refresh(options);
+      return await this.#place(volume);
+    } catch (error) {
+      body.destroy();
+      await volume?.delete(0, options).catch(() => undefined);
+      throw isLibvirtError(error) && /No space left on device/i.test(error.message) ? noRoom(error) : error;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    const options = { timeoutMs: this.timeoutMs };
+    try {
+      const volume = await this.pool.storageVolLookupByName(name, options);
+      await volume.delete(0, options);
+    } catch (error) {
+      if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
+    }
+  }
+
+  async #place(volume: StorageVolume): Promise<ImagePlace> {
+    const options = { timeoutMs: this.timeoutMs };
+    const { type } = await volume.getInfo(options);
+    if (type === StorageVolType.FILE) return filePlace(await volume.getPath(options));
+    // A logical volume or a Ceph image: libvirt gives it to QEMU.
+    const { pool, name } = volume;
+    return { source: { type: 'volume', pool, volume: name }, name: `${pool}/${name}` };
+  }
+}
+
+const filePlace = (path: string): ImagePlace => ({ source: { type: 'file', path }, name: path });
+
+/** Returns the XML of a sparse volume, so that a failed upload has used little space. */
+function volumeXml(name: string, sizeBytes: number): string {
+  return (
+    `<volume><name>${name}</name><capacity unit='bytes'>${sizeBytes}</capacity><allocation>0</allocation>` +
+    `<target><format type='raw'/><permissions><mode>0644</mode></permissions></target></volume>`
+  );
+}
+
+function checkRoom(sizeBytes: number | null, availableBytes: number): void {
+  if (sizeBytes !== null && sizeBytes > availableBytes) throw noRoom(undefined);
+}
+
+function noRoom(cause: unknown): ImageError {
+  return new ImageError('storageFull', 'storing the image: the storage pool is full', { cause });
+}

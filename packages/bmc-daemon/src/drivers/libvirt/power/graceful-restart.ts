@@ -1,0 +1,97 @@
+/** Watches guests that were asked to restart, until they restart, stop, or take too long. */
+import { DomainEventType } from '@rackless/libvirt';
+import { DriverError } from '../../driver.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+
+/**
+ * Outcome of a request to restart. `stopped`: the guest is off and must be started. `late`: the
+ * guest did not react in time.
+ */
+export type RestartOutcome = 'rebooted' | 'stopped' | 'late';
+
+/** Options of {@link GracefulRestarts}. */
+export interface GracefulRestartsOptions {
+  readonly host: Host;
+  /** Time limit for the guest. */
+  readonly waitMs: number;
+  /**
+   * Handles an outcome. A conflict means that another client was quicker. Any other error is
+   * logged.
+   */
+  readonly onOutcome: (machine: Machine, outcome: RestartOutcome) => Promise<void>;
+}
+
+/** The restarts of one host that wait for their guests; closed with the driver. */
+export class GracefulRestarts {
+  readonly #options: GracefulRestartsOptions;
+  /** Waits by machine; the next power action aborts them. */
+  readonly #waiting = new Map<string, AbortController>();
+  readonly #background = new Set<Promise<void>>();
+
+  constructor(options: GracefulRestartsOptions) {
+    this.#options = options;
+  }
+
+  /** Stops waiting for the restart of a machine, because of a newer action. */
+  cancel(uuid: string): void {
+    this.#waiting.get(uuid)?.abort();
+  }
+
+  /** Stops all waits, and resolves when running work has ended. */
+  async close(): Promise<void> {
+    for (const uuid of [...this.#waiting.keys()]) this.cancel(uuid);
+    await Promise.allSettled([...this.#background]);
+  }
+
+  /**
+   * Starts to watch a guest.
+   * @param newProcess whether the guest stops and needs a new process. A reset of its process is
+   *   then not the outcome.
+   * @returns the controller that stops the watch, because the request to the guest may fail.
+   */
+  watch(machine: Machine, { newProcess }: { readonly newProcess: boolean }): AbortController {
+    const { host, onOutcome } = this.#options;
+    const { uuid, name } = machine;
+    const controller = new AbortController();
+    this.#waiting.set(uuid, controller);
+    const task = this.#outcome(uuid, newProcess, controller.signal)
+      .then(async (outcome) => {
+        controller.abort();
+        if (this.#waiting.get(uuid) === controller) this.#waiting.delete(uuid);
+        if (outcome !== null) await onOutcome(machine, outcome);
+      })
+      .catch((error: unknown) => {
+        // Another client has switched it off or changed it meanwhile.
+        if (error instanceof DriverError && error.kind === 'conflict') return;
+        host.log.warn(`restarting machine ${name} failed`, { error });
+      });
+    this.#background.add(task);
+    void task.then(() => this.#background.delete(task));
+    return controller;
+  }
+
+  /** Resolves with the outcome, or null if the watch was stopped. */
+  #outcome(uuid: string, newProcess: boolean, signal: AbortSignal): Promise<RestartOutcome | null> {
+    const { host, waitMs } = this.#options;
+    const { events } = host.hypervisor;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve('late'), waitMs);
+      const stopped = events.on('lifecycle', ({ domain, event }) => {
+        if (domain.uuid === uuid && event === DomainEventType.STOPPED) resolve('stopped');
+      });
+      const rebooted = events.on('reboot', ({ domain }) => {
+        if (domain.uuid === uuid && !newProcess) resolve('rebooted');
+      });
+      // Without such events only the time limit applies.
+      stopped.ready.catch(() => undefined);
+      rebooted.ready.catch(() => undefined);
+      signal.addEventListener('abort', () => {
+        resolve(null);
+        clearTimeout(timer);
+        stopped.remove();
+        rebooted.remove();
+      });
+    });
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Tracks the starts in progress, so that a machine that is switched off meanwhile does not start
+ * afterwards.
+ */
+import { DriverError } from '../../driver.js';
+
+interface Named {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+/** The machine runs, because libvirt did not switch it off after its start. */
+export class NotSwitchedOffError extends DriverError {}
+
+/** The starts of one host. It uses no memory for other machines. */
+export class PendingStarts {
+  readonly #underWay = new Map<string, Set<AbortController>>();
+
+  /**
+   * Runs a start.
+   * @param start gets a signal that aborts with {@link switchOff}, and checks it before it starts
+   *   the machine.
+   * @throws {DriverError} conflict, if the machine was switched off and the start failed.
+   *   Otherwise, and for a {@link NotSwitchedOffError}, throws what the start throws.
+   */
+  async run(machine: Named, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { uuid } = machine;
+    const own = new AbortController();
+    const starts = this.#underWay.get(uuid) ?? new Set();
+    this.#underWay.set(uuid, starts.add(own));
+    try {
+      await start(own.signal);
+    } catch (error) {
+      const { aborted, reason } = own.signal as { aborted: boolean; reason: unknown }; // `reason` is any.
+      const isOff = aborted && error !== reason && !(error instanceof NotSwitchedOffError);
+      throw isOff ? switchedOff(machine, error) : error;
+    } finally {
+      starts.delete(own);
+      if (starts.size === 0) this.#underWay.delete(uuid);
+    }
+  }
+
+  /** Aborts the starts of a machine with this reason. */
+  switchOff({ uuid }: Named, reason: DriverError): void {
+    for (const start of this.#underWay.get(uuid) ?? []) start.abort(reason);
+  }
+}
+
+/** Returns the error of a start whose machine was switched off. */
+export function switchedOff({ name }: Named, cause?: unknown): DriverError {
+  return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`, { cause });
+}

@@ -1,0 +1,301 @@
+/** Runs the steps of drivers/power.ts on real machines through libvirt. */
+import { isLibvirtError } from '@rackless/libvirt';
+import { DriverError, type OperationOptions, type PowerAction } from '../../driver.js';
+import { transientError, planPower, type PowerStep } from '../../power.js';
+import type { PowerMediaQueue } from '../../power-media-queue.js';
+import type { BootControl } from '../boot/boot-control.js';
+import { withFirmwareInstalled, type ColdStart } from './cold-start.js';
+import { editRecord, readDefinition, type Definition } from '../machine/definition.js';
+import { attempt, isUnavailable } from '../failure.js';
+import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { destroy, destroyStarted, isActive, pressButton, reboot, runStep } from './power-steps.js';
+import { forgetRestart, rememberBoot, rememberRestart, tryToRememberRestart } from './restart-record.js';
+import { dropSavedState, hasSavedState } from '../machine/saved-state.js';
+import { PendingStarts, switchedOff } from './pending-starts.js';
+import { powerIntent } from '../xml/metadata/intent-record.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+
+/** Dependencies of {@link PowerControl}. */
+export interface PowerControlOptions {
+  readonly host: Host;
+  readonly boot: BootControl;
+  readonly coldStart: ColdStart;
+  /** Queue of the machines, in which power waits for an insert. */
+  readonly queue: PowerMediaQueue;
+  /** Time that a graceful restart gives the guest before a hard restart. */
+  readonly gracefulRestartWaitMs: number;
+}
+
+/** Actions that do not cancel a restart in progress. */
+const keepsRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
+
+/** Power of the machines of one host; closed with the driver. */
+export class PowerControl {
+  readonly #options: PowerControlOptions;
+  readonly #host: Host;
+  readonly #restarts: GracefulRestarts;
+  readonly #starts = new PendingStarts();
+
+  constructor(options: PowerControlOptions) {
+    this.#options = options;
+    this.#host = options.host;
+    this.#restarts = new GracefulRestarts({
+      host: options.host,
+      waitMs: options.gracefulRestartWaitMs,
+      onOutcome: (machine, outcome) => this.#onRestartOutcome(machine, outcome),
+    });
+  }
+
+  /** Stops waiting for guests that restart. The metadata of their machines names the restarts. */
+  async close(): Promise<void> {
+    await this.#restarts.close();
+  }
+
+  /**
+   * Runs a power action.
+   * @throws {DriverError} conflict, if the state does not allow it; insertFailed, unavailable,
+   *   unsupported.
+   */
+  async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
+    const { queue } = this.#options;
+    // A guest that is paused or interrupted still has to restart.
+    if (!keepsRestart.has(action)) this.#restarts.cancel(machine.uuid);
+    if (queue.mustWait(action)) {
+      await queue.power(machine, () => this.#carryOut(machine, action), options);
+      return;
+    }
+    if (action === 'destroy') {
+      const reason = switchedOff(machine);
+      this.#starts.switchOff(machine, reason);
+      queue.switchOff(machine, reason);
+    }
+    if (keepsRestart.has(action)) {
+      await this.#carryOut(machine, action);
+      return;
+    }
+    // A daemon that ends in between must not start a machine that is switched off. A running start
+    // is not awaited.
+    const forgetsFirst = !this.#host.edits.isBusy(machine.uuid);
+    if (forgetsFirst) await this.#forgetRestart(machine);
+    await this.#carryOut(machine, action);
+    if (!forgetsFirst) await this.#forgetRestart(machine);
+  }
+
+  /** Continues a start or a restart that an earlier daemon has begun. */
+  async reconcile(machine: Machine, known: Definition): Promise<void> {
+    if (powerIntent(readMetadata(known.xml).intents) === null) return;
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    const intent = powerIntent(readMetadata(xml).intents);
+    if (intent === null) return;
+    if (instance === null) {
+      await this.#start(machine, { fresh: intent.kind === 'start' && intent.fresh });
+    } else if (intent.kind === 'restart' && intent.instance === instance.id) {
+      if (intent.force) await this.#startAnew(machine);
+      // A second request does not disturb the guest.
+      else await this.#askToRestart(machine);
+    } else {
+      const fresh = intent.kind === 'restart' || intent.fresh;
+      await this.#host.edits.run(machine.uuid, () => this.#options.coldStart.settle(machine, { fresh }));
+    }
+  }
+
+  async #carryOut(machine: Machine, action: PowerAction): Promise<void> {
+    const { inventory } = this.#host;
+    // Reads the state again, because an event may still be on its way.
+    inventory.forgetState(machine.uuid);
+    const { persistent } = machine;
+    const steps = planPower(action, { state: await inventory.state(machine), persistent });
+    try {
+      // Both steps are one operation that a later daemon can finish.
+      if (steps.includes('destroy') && steps.includes('create')) await this.#startAnew(machine);
+      else if (steps.includes('managedSaveRemove')) await this.#start(machine, { fresh: true });
+      else for (const step of steps) await this.#step(machine, step);
+    } finally {
+      inventory.forgetState(machine.uuid);
+    }
+    if (steps.includes('reset')) await this.#onReset(machine);
+  }
+
+  async #step(machine: Machine, step: PowerStep): Promise<void> {
+    switch (step) {
+      case 'managedSaveRemove':
+        // `#start` removes the saved state.
+        return;
+      case 'create':
+        await this.#start(machine, { fresh: false });
+        return;
+      case 'reboot':
+        await this.#rebootGracefully(machine);
+        return;
+      case 'reset':
+        await this.#reset(machine);
+        return;
+      default:
+        await runStep(machine, step, this.#host.timeoutMs);
+    }
+  }
+
+  /**
+   * Installs a firmware update on a transient machine, which keeps its process. Another machine
+   * with an update gets a new process, and its start installs the update.
+   */
+  async #onReset(machine: Machine): Promise<void> {
+    if (machine.persistent) return;
+    await this.#host.edits
+      .run(machine.uuid, () => editRecord(this.#host, machine, withFirmwareInstalled))
+      .catch((error: unknown) => {
+        this.#host.log.warn(`installing the firmware update of machine ${machine.name} failed`, { error });
+      });
+  }
+
+  /**
+   * Starts the machine.
+   * @param options fresh: removes the saved state, so that the machine boots.
+   */
+  async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
+    await this.#starting(machine, async () => {
+      await this.#orForget(machine, async () => {
+        if (fresh) await this.#dropSavedState(machine);
+        try {
+          await this.#options.coldStart.start(machine);
+        } catch (error) {
+          // Another client has started the machine: it is on, as requested.
+          if (error instanceof DriverError && error.kind === 'conflict' && (await this.#isActive(machine))) return;
+          throw error;
+        }
+      });
+    });
+  }
+
+  /** Runs a start in the queue of the machine. */
+  async #starting(machine: Machine, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { uuid } = machine;
+    const begin = async (signal: AbortSignal): Promise<void> => {
+      signal.throwIfAborted();
+      await start(signal);
+      if (!signal.aborted) return;
+      // The request to switch off came before the machine was on, and had nothing to do.
+      await destroyStarted(machine, this.#host);
+      signal.throwIfAborted();
+    };
+    await this.#starts.run(machine, (signal) => this.#host.edits.run(uuid, () => begin(signal)));
+  }
+
+  async #dropSavedState(machine: Machine): Promise<void> {
+    const { timeoutMs } = this.#host;
+    if (!(await hasSavedState(machine, timeoutMs))) return;
+    await rememberBoot(this.#host, machine);
+    await dropSavedState(machine, timeoutMs);
+  }
+
+  /**
+   * Runs a start. If it fails, the next daemon does not repeat it, unless libvirt did not answer.
+   */
+  async #orForget(machine: Machine, start: () => Promise<void>): Promise<void> {
+    try {
+      await start();
+    } catch (error) {
+      if (!isUnavailable(error)) await forgetRestart(this.#host, machine);
+      throw error;
+    }
+  }
+
+  async #reset(machine: Machine): Promise<void> {
+    // A transient machine keeps its process, so its record does not matter.
+    if (machine.persistent && (await this.#needsNewProcess(machine))) {
+      await this.#startAnew(machine);
+      return;
+    }
+    try {
+      await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
+    } catch (error) {
+      // ForceRestart must also restart a hung QEMU.
+      const hangs = isLibvirtError(error, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
+      if (hangs && !machine.persistent) throw transientError('hard restart');
+      if (hangs) await this.#startAnew(machine);
+      else await attempt(`resetting machine ${machine.name}`, () => Promise.reject(error as Error));
+    }
+  }
+
+  /**
+   * Returns whether a reset needs a new process. True also if libvirt 11.3 or later does not return
+   * the definition of a hung QEMU.
+   */
+  async #needsNewProcess(machine: Machine): Promise<boolean> {
+    try {
+      return await this.#options.boot.needsNewProcess(machine, { onceByReset: false });
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      // libvirt returns the state of such a machine. Without an answer, libvirtd itself hangs.
+      return await attempt(`resetting machine ${machine.name}`, () => this.#isActive(machine));
+    }
+  }
+
+  /**
+   * Switches the machine off and on. The metadata names the restart meanwhile, so that the next
+   * daemon finishes it.
+   */
+  async #startAnew(machine: Machine): Promise<void> {
+    await this.#starting(machine, (signal) =>
+      this.#orForget(machine, async () => {
+        const isRemembered = await tryToRememberRestart(this.#host, machine);
+        await destroy(machine, this.#host.timeoutMs);
+        if (!isRemembered) await rememberRestart(this.#host, machine, { force: true });
+        signal.throwIfAborted();
+        await this.#options.coldStart.start(machine);
+      }),
+    );
+  }
+
+  async #rebootGracefully(machine: Machine): Promise<void> {
+    const { boot } = this.#options;
+    if (machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }))) {
+      await this.#host.edits.run(machine.uuid, () => rememberRestart(this.#host, machine, { force: false }));
+      await this.#askToRestart(machine);
+      return;
+    }
+    // libvirt asks the guest to shut down, and then resets its QEMU instead of ending it.
+    await this.#watching(machine, { newProcess: false }, () => reboot(machine.domain, this.#host.timeoutMs));
+  }
+
+  /** Asks a guest to shut down, and starts it again afterwards. */
+  async #askToRestart(machine: Machine): Promise<void> {
+    await this.#watching(machine, { newProcess: true }, () => pressButton(machine.domain, this.#host.timeoutMs));
+  }
+
+  async #watching(
+    machine: Machine,
+    options: { readonly newProcess: boolean },
+    ask: () => Promise<void>,
+  ): Promise<void> {
+    const wait = this.#restarts.watch(machine, options);
+    try {
+      await attempt(`restarting machine ${machine.name}`, ask);
+    } catch (error) {
+      wait.abort();
+      throw error;
+    }
+  }
+
+  async #onRestartOutcome(machine: Machine, outcome: RestartOutcome): Promise<void> {
+    if (outcome === 'rebooted') {
+      await this.#onReset(machine);
+      return;
+    }
+    const isLate = outcome === 'late';
+    if (isLate) this.#host.log.info(`machine ${machine.name} did not restart in time: forcing a restart`);
+    await this.#options.queue.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
+    await this.#forgetRestart(machine);
+  }
+
+  /** Removes the record of a restart: it is done, or a newer action replaces it. Never rejects. */
+  async #forgetRestart(machine: Machine): Promise<void> {
+    await this.#host.edits.run(machine.uuid, () => forgetRestart(this.#host, machine));
+  }
+
+  #isActive(machine: Machine): Promise<boolean> {
+    return isActive(machine, this.#host.timeoutMs);
+  }
+}

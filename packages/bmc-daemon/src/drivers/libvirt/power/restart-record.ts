@@ -1,0 +1,67 @@
+/** Records starts and restarts in a machine's metadata, so that the next daemon finishes them. */
+import { editRecord, readDefinition, saveRecord } from '../machine/definition.js';
+import { isUnavailable } from '../failure.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { withIntent, withoutPowerIntent, type RestartIntent, type StartIntent } from '../xml/metadata/intent-record.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+
+/**
+ * Records that a machine needs a new process. The caller has locked the machine in `edits`.
+ * @param options force: the daemon destroys the process; else it asks the guest to shut down.
+ * @throws {DriverError}
+ */
+export async function rememberRestart(
+  { hypervisor, timeoutMs }: Host,
+  machine: Machine,
+  { force }: { readonly force: boolean },
+): Promise<void> {
+  if (!machine.persistent) return;
+  const { xml, instance } = await readDefinition(machine, timeoutMs);
+  const intent: StartIntent | RestartIntent =
+    instance === null ? { kind: 'start', fresh: true } : { kind: 'restart', instance: instance.id, force };
+  const record = readMetadata(xml);
+  await saveRecord(hypervisor, machine, xml, { ...record, intents: withIntent(record.intents, intent) }, timeoutMs);
+}
+
+/**
+ * Does the same as {@link rememberRestart}, for a process that is destroyed.
+ * @returns false if a hung QEMU prevents libvirt from returning the definition. libvirt returns it
+ *   once the machine is off.
+ * @throws {DriverError}
+ */
+export async function tryToRememberRestart(host: Host, machine: Machine): Promise<boolean> {
+  try {
+    await rememberRestart(host, machine, { force: true });
+    return true;
+  } catch (error) {
+    if (isUnavailable(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Records that a machine must boot and not continue its saved state. The caller has locked the
+ * machine in `edits`.
+ * @throws {DriverError}
+ */
+export async function rememberBoot(host: Host, machine: Machine): Promise<void> {
+  await editRecord(host, machine, (record) => ({
+    ...record,
+    intents: withIntent(record.intents, { kind: 'start', fresh: true }),
+  }));
+}
+
+/**
+ * Removes the record after a restart, or because of a newer action. Never rejects. The caller has
+ * locked the machine in `edits`.
+ */
+export async function forgetRestart(host: Host, machine: Machine): Promise<void> {
+  if (!machine.persistent) return;
+  await editRecord(host, machine, (record) => ({
+    ...record,
+    intents: withoutPowerIntent(record.intents),
+  })).catch((error: unknown) => {
+    host.log.warn(`removing the restart record of machine ${machine.name} failed`, { error });
+  });
+}

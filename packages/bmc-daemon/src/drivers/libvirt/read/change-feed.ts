@@ -1,0 +1,245 @@
+/** Translates libvirt's events into {@link MachineChange}s. */
+import {
+  DomainEventDefinedDetail,
+  DomainEventShutdownDetail,
+  DomainEventStartedDetail,
+  DomainEventStoppedDetail,
+  DomainEventSuspendedDetail,
+  DomainEventType,
+  DomainEventUndefinedDetail,
+  isLibvirtError,
+  type DomainEvent,
+} from '@rackless/libvirt';
+import { DriverError, type DomainState, type SystemRef } from '../../driver.js';
+import {
+  changeOfState,
+  type MachineChange,
+  type MachineChangeKind,
+  type MachineChangeListener,
+} from '../../machine-change.js';
+import type { Host } from '../machine/host.js';
+import { PROCESS_URI } from '../machine/process-record.js';
+
+/** The change that a lifecycle event reports. */
+interface LifecycleChange {
+  readonly kind: MachineChangeKind;
+  readonly reason?: string;
+}
+
+/**
+ * Machines by UUID with their last state: the basis for changes that happened without a connection.
+ */
+type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
+
+/** Dependencies of {@link ChangeFeed}. */
+export interface ChangeFeedOptions {
+  readonly host: Host;
+  /** Returns whether this driver is starting the machine. Its pause on the way is not reported. */
+  readonly isStarting: (uuid: string) => boolean;
+}
+
+/** Reports the changes of the machines of one host. */
+export class ChangeFeed {
+  readonly #options: ChangeFeedOptions;
+  readonly #listeners = new Set<MachineChangeListener>();
+  /** State after the last {@link catchUp} or event; undefined before the first. */
+  #known: Known | undefined;
+  /**
+   * Machines with an event during {@link catchUp}, whose listed state may be older than the event.
+   */
+  readonly #changedMeanwhile = new Set<string>();
+
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a listener. @returns the function that removes it. */
+  onChange(listener: MachineChangeListener): () => void {
+    const own: MachineChangeListener = (change) => listener(change);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Subscribes to the events. */
+  start(): void {
+    const { hypervisor, log } = this.#options.host;
+    const { events } = hypervisor;
+    const subscriptions = [
+      events.on('lifecycle', (event) => this.#onLifecycle(event)),
+      events.on('reboot', ({ domain }) => this.#publishChange(domain, { kind: 'rebooted' })),
+      events.on('trayChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
+      events.on('diskChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
+      events.on('deviceAdded', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
+      events.on('deviceRemoved', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
+      events.on('metadataChange', ({ domain, nsUri }) => {
+        // The record of a QEMU process is not visible to clients.
+        if (nsUri !== PROCESS_URI) this.#publishChange(domain, { kind: 'changed' });
+      }),
+    ];
+    for (const { ready } of subscriptions) {
+      ready.catch((error: unknown) => log.debug('libvirt sends no such events', { error }));
+    }
+  }
+
+  /**
+   * Compares the machines after a new connection with those before, and reports the differences.
+   */
+  async catchUp(): Promise<void> {
+    const { inventory } = this.#options.host;
+    this.#changedMeanwhile.clear();
+    const seen: Known = new Map();
+    for (const machine of await inventory.list()) {
+      const state = await inventory.state(machine).catch((error: unknown) => {
+        if (error instanceof DriverError && error.kind === 'notFound') return null;
+        throw error;
+      });
+      if (state !== null) seen.set(machine.uuid, { name: machine.name, state });
+    }
+    const before = this.#known;
+    for (const uuid of this.#changedMeanwhile) {
+      const state = before?.get(uuid);
+      if (state !== undefined) seen.set(uuid, state);
+    }
+    this.#known = seen;
+    if (before === undefined) return;
+    for (const change of differences(before, seen)) if (!this.#changedMeanwhile.has(change.uuid)) this.#publish(change);
+  }
+
+  /** Reports a change by this driver for which libvirt has no event. */
+  publishOwn(machine: SystemRef, kind: MachineChangeKind): void {
+    this.#publishChange(machine, { kind });
+  }
+
+  #onLifecycle({ domain, event, detail }: DomainEvent<'lifecycle'>): void {
+    const described = describeLifecycle(event, detail);
+    if (described === undefined) return;
+    const { uuid, name } = domain;
+    const change = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
+    this.#changedMeanwhile.add(uuid);
+    // A transient machine appears with its start: libvirt reports the start only.
+    const isNew = this.#known?.has(uuid) === false && ['started', 'resumed', 'paused'].includes(change.kind);
+    const state = stateAfter[change.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
+    if (change.kind === 'undefined') this.#known?.delete(uuid);
+    else this.#known?.set(uuid, { name, state });
+    if (isNew) this.#publishChange(domain, { kind: 'defined' });
+    if ((change.kind === 'paused' || change.kind === 'resumed') && this.#options.isStarting(uuid)) return;
+    this.#publishChange(domain, change);
+    if (event === DomainEventType.STOPPED) void this.#publishEnd(domain);
+  }
+
+  /** A running machine without a definition exists until it stops. */
+  #isOn(uuid: string): boolean {
+    const state = this.#known?.get(uuid)?.state;
+    return state !== undefined && state !== 'shutoff' && state !== 'crashed';
+  }
+
+  /**
+   * Reports that a transient machine is gone after its end, because libvirt has no event for this.
+   */
+  async #publishEnd(domain: SystemRef): Promise<void> {
+    const { hypervisor, timeoutMs, log } = this.#options.host;
+    try {
+      await hypervisor.domainLookupByUuid(domain.uuid, { timeoutMs });
+    } catch (error) {
+      if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('looking up a machine after its stop failed', { error });
+      // Already reported if its definition was removed meanwhile.
+      else if (this.#known?.delete(domain.uuid) === true) this.#publishChange(domain, { kind: 'undefined' });
+    }
+  }
+
+  #publishChange({ uuid, name }: SystemRef, change: LifecycleChange): void {
+    this.#publish({ ...change, uuid, name });
+  }
+
+  #publish(change: MachineChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** The state after a change, if the change implies one. */
+const stateAfter: Readonly<Partial<Record<MachineChangeKind, DomainState>>> = {
+  started: 'running',
+  stopped: 'shutoff',
+  paused: 'paused',
+  resumed: 'running',
+  suspended: 'pmsuspended',
+  crashed: 'crashed',
+};
+
+/** Returns the changes between two lists of machines. */
+function differences(before: Known, after: Known): readonly MachineChange[] {
+  const gone = [...before].flatMap(([uuid, { name }]): MachineChange[] =>
+    after.has(uuid) ? [] : [{ kind: 'undefined', uuid, name }],
+  );
+  const others = [...after].flatMap(([uuid, { name, state }]): MachineChange[] => {
+    const known = before.get(uuid);
+    if (known === undefined) return [{ kind: 'defined', uuid, name }];
+    const kind = changeOfState(known.state, state);
+    return kind === undefined ? [] : [{ kind, uuid, name, reason: 'while there was no connection to libvirt' }];
+  });
+  return [...gone, ...others];
+}
+
+/** Translates a lifecycle event. @returns undefined for an event that reports no change. */
+function describeLifecycle(event: number, detail: number): LifecycleChange | undefined {
+  switch (event) {
+    case DomainEventType.DEFINED:
+      return { kind: detail === DomainEventDefinedDetail.ADDED ? 'defined' : 'changed' };
+    case DomainEventType.UNDEFINED:
+      // A renamed machine still exists. The event that follows with the new name reports the
+      // change.
+      return detail === DomainEventUndefinedDetail.RENAMED ? undefined : { kind: 'undefined' };
+    case DomainEventType.STARTED:
+      // A guest that wakes up was not off.
+      if (detail === DomainEventStartedDetail.WAKEUP) return { kind: 'resumed', reason: 'woken up' };
+      return withReason('started', startedReasons[detail]);
+    case DomainEventType.SUSPENDED:
+      return withReason('paused', suspendedReasons[detail]);
+    case DomainEventType.RESUMED:
+      return { kind: 'resumed' };
+    case DomainEventType.STOPPED:
+      return detail === DomainEventStoppedDetail.CRASHED
+        ? { kind: 'crashed' }
+        : withReason('stopped', stoppedReasons[detail]);
+    case DomainEventType.SHUTDOWN:
+      return withReason('shuttingDown', shutdownReasons[detail]);
+    case DomainEventType.PMSUSPENDED:
+      return { kind: 'suspended' };
+    case DomainEventType.CRASHED:
+      return { kind: 'crashed', reason: 'the guest panicked' };
+    default:
+      return undefined;
+  }
+}
+
+function withReason(kind: MachineChangeKind, reason: string | undefined): LifecycleChange {
+  return reason === undefined ? { kind } : { kind, reason };
+}
+
+type Reasons = Readonly<Record<number, string>>;
+
+const startedReasons: Reasons = {
+  [DomainEventStartedDetail.MIGRATED]: 'migrated to this host',
+  [DomainEventStartedDetail.RESTORED]: 'restored from a saved state',
+  [DomainEventStartedDetail.FROM_SNAPSHOT]: 'restored from a snapshot',
+};
+
+const suspendedReasons: Reasons = {
+  [DomainEventSuspendedDetail.MIGRATED]: 'migrating',
+  [DomainEventSuspendedDetail.IOERROR]: 'a disk failed',
+  [DomainEventSuspendedDetail.WATCHDOG]: 'its watchdog fired',
+};
+
+const stoppedReasons: Reasons = {
+  [DomainEventStoppedDetail.SHUTDOWN]: 'shut down by its guest',
+  [DomainEventStoppedDetail.DESTROYED]: 'destroyed',
+  [DomainEventStoppedDetail.MIGRATED]: 'migrated to another host',
+  [DomainEventStoppedDetail.SAVED]: 'saved',
+  [DomainEventStoppedDetail.FAILED]: 'its start or its hypervisor failed',
+  [DomainEventStoppedDetail.FROM_SNAPSHOT]: 'replaced by a snapshot',
+};
+
+const shutdownReasons: Reasons = {
+  [DomainEventShutdownDetail.GUEST]: 'asked by its guest',
+  [DomainEventShutdownDetail.HOST]: 'asked by the host',
+};

@@ -1,0 +1,101 @@
+/**
+ * The capacities of a machine's disks. libvirt opens the images for this, and asks the QEMU of a
+ * running machine, which may hang. The sizes are therefore cached and refreshed in the background.
+ * Only the first reader of a machine, or of changed disks, waits for a short time.
+ */
+import type { Domain } from '@rackless/libvirt';
+import type { Disk } from '../xml/devices/device.js';
+
+/** Bytes by target name, for each disk with a known size. */
+export type Capacities = ReadonlyMap<string, number>;
+
+/** Time until a size is read again. The daemon retries an unknown size sooner. */
+const FRESH_MS = 60_000;
+const RETRY_MS = 5_000;
+
+interface Known {
+  /** The disks and their sources, as a cache key. */
+  readonly of: string;
+  readonly capacities: Capacities;
+  readonly freshUntil: number;
+}
+
+/** Caches the sizes of disks, which a hung QEMU does not return. */
+export class DiskCapacity {
+  readonly #known = new Map<string, Known>();
+  readonly #reading = new Map<string, { readonly of: string; readonly promise: Promise<Capacities> }>();
+  readonly #waitMs: number;
+
+  /** @param waitMs the longest time that a reader waits. */
+  constructor(waitMs: number) {
+    this.#waitMs = waitMs;
+  }
+
+  /**
+   * Returns virtual sizes in bytes by target, for disks that have one. It returns the same object
+   * until something changes.
+   * @param domain the machine.
+   * @param disks its disks.
+   */
+  async read(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
+    const { uuid } = domain;
+    const of = JSON.stringify(disks.map(({ target, source }) => [target, source.name]));
+    const known = this.#known.get(uuid);
+    if (known?.of === of) {
+      if (performance.now() > known.freshUntil) void this.#refresh(domain, disks, of);
+      return known.capacities;
+    }
+    return await this.#within(this.#refresh(domain, disks, of));
+  }
+
+  #refresh(domain: Domain, disks: readonly Disk[], of: string): Promise<Capacities> {
+    const { uuid } = domain;
+    const running = this.#reading.get(uuid);
+    if (running?.of === of) return running.promise;
+    const promise = this.#look(domain, disks).then((found) => {
+      const previous = this.#known.get(uuid);
+      const capacities = previous !== undefined && same(previous.capacities, found) ? previous.capacities : found;
+      const filled = disks.filter(({ source }) => source.name !== null).length;
+      this.#known.set(uuid, {
+        of,
+        capacities,
+        freshUntil: performance.now() + (found.size === filled ? FRESH_MS : RETRY_MS),
+      });
+      if (this.#reading.get(uuid)?.promise === promise) this.#reading.delete(uuid);
+      return capacities;
+    });
+    this.#reading.set(uuid, { of, promise });
+    return promise;
+  }
+
+  async #look(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
+    const found = new Map<string, number>();
+    for (const { target, source } of disks) {
+      if (source.name === null) continue;
+      try {
+        const { capacityBytes } = await domain.getBlockInfo(target, { timeoutMs: this.#waitMs });
+        found.set(target, capacityBytes);
+      } catch {
+        // The file is missing, the driver does not support it, or QEMU hangs: the size is unknown
+        // (null).
+      }
+    }
+    return found;
+  }
+
+  async #within(reading: Promise<Capacities>): Promise<Capacities> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Capacities>((resolve) => {
+      timer = setTimeout(() => resolve(new Map()), this.#waitMs);
+    });
+    try {
+      return await Promise.race([reading, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function same(a: Capacities, b: Capacities): boolean {
+  return a.size === b.size && [...a].every(([target, capacity]) => b.get(target) === capacity);
+}

@@ -1,0 +1,150 @@
+/** Reads the network of a running guest: leases, guest agent, and the speed of host interfaces. */
+import {
+  DomainGetHostnameFlags,
+  DomainInterfaceAddressesSource,
+  IpAddrType,
+  type DomainInterface,
+  type NetworkDhcpLease,
+} from '@rackless/libvirt';
+import type { InterfaceSnapshot, SystemSnapshot } from '../../driver.js';
+import type { GuestAddress, InterfaceFacts, NetworkFacts } from '../../guest-network.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { RevalidatingCache } from './revalidating-cache.js';
+import { attribute, child, childElements, parseXml } from '../xml/parse.js';
+
+/** The longest time that a GET waits, once. */
+const WAIT_MS = 250;
+
+/**
+ * libvirt waits 5 s for an agent that does not answer, and handles one call of a machine at a time.
+ * This limits the delay for other calls of the machine.
+ */
+const AGENT_TIMEOUT_MS = 500;
+
+const AGENT_CHANNEL = 'org.qemu.guest_agent.0';
+
+/** The facts about an interface that the host has. */
+interface HostFacts {
+  readonly leases: readonly NetworkDhcpLease[];
+  readonly domainName: string | null;
+  readonly speedMbps: number | null;
+}
+
+/** The facts that the guest agent reports. */
+interface GuestFacts {
+  readonly interfaces: readonly DomainInterface[];
+  readonly hostName: string | null;
+}
+
+const nothing: NetworkFacts = new Map();
+
+/** Reads leases and guest agents, and caches the answers. */
+export class GuestNetworkReader {
+  readonly #host: Host;
+  readonly #hostFacts = new RevalidatingCache<HostFacts>({
+    waitMs: WAIT_MS,
+    freshMs: 5_000,
+    staleMs: 30_000,
+    retryMs: 5_000,
+  });
+  readonly #guestFacts = new RevalidatingCache<GuestFacts>({
+    waitMs: WAIT_MS,
+    freshMs: 15_000,
+    staleMs: 60_000,
+    retryMs: 60_000,
+  });
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Returns the known facts. Never rejects. @param system the snapshot of the machine. */
+  async read(machine: Machine, system: SystemSnapshot): Promise<NetworkFacts> {
+    if (system.state === 'shutoff' || system.state === 'crashed') return nothing;
+    const { uuid, interfaces } = system;
+    const [guest, ...host] = await Promise.all([
+      this.#guestFacts.get(uuid, () => this.#askGuest(machine)),
+      ...interfaces.map((nic) =>
+        this.#hostFacts.get(`${uuid} ${nic.mac} ${nic.type} ${nic.source ?? ''}`, () => this.#askHost(nic)),
+      ),
+    ]);
+    return new Map(interfaces.map(({ mac }, index) => [mac, merge(mac, host[index], guest)]));
+  }
+
+  /** Forgets machines that do not exist any more. */
+  retain(uuids: ReadonlySet<string>): void {
+    const isKept = (key: string): boolean => uuids.has(key.slice(0, 36));
+    this.#guestFacts.retain(isKept);
+    this.#hostFacts.retain(isKept);
+  }
+
+  async #askHost({ mac, type, source }: InterfaceSnapshot): Promise<HostFacts> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const speedMbps = type === 'direct' && source !== null ? await this.#speedOf(source) : null;
+    if (type !== 'network' || source === null) return { leases: [], domainName: null, speedMbps };
+    const network = await hypervisor.networkLookupByName(source, { timeoutMs });
+    const xml = await network.getXmlDesc(0, { timeoutMs });
+    const { root } = parseXml(xml);
+    // A network that only names a host bridge has no leases, and libvirt's test driver does not
+    // support the call.
+    const leases = await network.getDhcpLeases(mac, { timeoutMs }).catch(() => []);
+    return { leases, domainName: attribute(child(root, 'domain'), 'name'), speedMbps };
+  }
+
+  async #speedOf(name: string): Promise<number | null> {
+    const { hypervisor, timeoutMs } = this.#host;
+    try {
+      const found = await hypervisor.interfaceLookupByName(name, { timeoutMs });
+      const { root } = parseXml(await found.getXmlDesc(0, { timeoutMs }));
+      return readSpeed(attribute(child(root, 'link'), 'speed'));
+    } catch {
+      // libvirt has no interface driver, or the interface is gone: the speed is unknown.
+      return null;
+    }
+  }
+
+  async #askGuest({ domain }: Machine): Promise<GuestFacts> {
+    const { timeoutMs } = this.#host;
+    // Without a connected agent, or a channel for one, there is no call and no wait.
+    if (!hasAgent(await domain.getXmlDesc(0, { timeoutMs }))) return { interfaces: [], hostName: null };
+    const options = { timeoutMs: AGENT_TIMEOUT_MS };
+    const interfaces = await domain.interfaceAddresses(DomainInterfaceAddressesSource.AGENT, options);
+    const hostName = await domain.getHostname(DomainGetHostnameFlags.AGENT, options).catch(() => null);
+    return { interfaces, hostName };
+  }
+}
+
+/** Returns whether an agent is connected to its channel. */
+function hasAgent(liveXml: string): boolean {
+  const devices = child(parseXml(liveXml).root, 'devices');
+  return childElements(devices, 'channel').some((channel) => {
+    const target = child(channel, 'target');
+    return attribute(target, 'name') === AGENT_CHANNEL && attribute(target, 'state') === 'connected';
+  });
+}
+
+/** Returns a speed. The kernel reports `0` or `4294967295` for an unknown speed. */
+function readSpeed(text: string | null): number | null {
+  const speed = Number(text ?? 0);
+  return Number.isInteger(speed) && speed > 0 && speed < 2 ** 31 ? speed : null;
+}
+
+/** Returns the addresses that the guest reports, or else its leases that have not expired. */
+function merge(mac: string, host: HostFacts | undefined, guest: GuestFacts | undefined): InterfaceFacts {
+  const leases = (host?.leases ?? []).filter(({ expiryTimeSeconds: end }) => end === 0 || end * 1000 > Date.now());
+  const own = guest?.interfaces.find(({ hwaddr }) => hwaddr?.toLowerCase() === mac)?.addresses;
+  const leased = new Set(leases.map(({ address }) => address));
+  const all = own ?? leases;
+  const of = (wanted: number): readonly GuestAddress[] =>
+    all.flatMap(({ type, address, prefix }) =>
+      type === wanted ? [{ address, prefix, origin: leased.has(address) ? ('dhcp' as const) : null }] : [],
+    );
+  return {
+    ipv4: of(IpAddrType.IPV4),
+    ipv6: of(IpAddrType.IPV6),
+    hostName: guest?.hostName ?? leases.find(({ hostname }) => hostname !== null && hostname !== '')?.hostname ?? null,
+    domainName: host?.domainName ?? null,
+    speedMbps: host?.speedMbps ?? null,
+  };
+}

@@ -1,0 +1,38 @@
+/** The name of the host's CPU, for machines with CPU passthrough. */
+import type { Hypervisor } from '@rackless/libvirt';
+import { RevalidatingCache } from './revalidating-cache.js';
+import { child, parseXml, textOf } from '../xml/parse.js';
+
+/** The first call makes libvirtd probe every QEMU binary, so it runs in the background. */
+const WAIT_MS = 250;
+/** A running host does not change its CPU. */
+const KEEP_MS = 3_600_000;
+
+/** Reads the name of the host's CPU. */
+export class HostCpu {
+  readonly #hypervisor: Hypervisor;
+  readonly #cache = new RevalidatingCache<{ readonly model: string | null }>({
+    waitMs: WAIT_MS,
+    freshMs: KEEP_MS,
+    staleMs: Infinity,
+    // libvirtd may still probe its QEMU binaries, so a retry waits.
+    retryMs: 60_000,
+  });
+
+  constructor(hypervisor: Hypervisor) {
+    this.#hypervisor = hypervisor;
+  }
+
+  /**
+   * Returns libvirt's name of the model, for example `Skylake-Server-IBRS`; null if libvirt has
+   * none, undefined if it is not known yet.
+   */
+  async model(): Promise<string | null | undefined> {
+    return (await this.#cache.get('model', () => this.#ask()))?.model;
+  }
+
+  async #ask(): Promise<{ readonly model: string | null }> {
+    const { root } = parseXml(await this.#hypervisor.getCapabilities());
+    return { model: textOf(child(root, 'host', 'cpu', 'model')) };
+  }
+}

@@ -1,0 +1,285 @@
+/**
+ * Reads machines as snapshots. XML can change without an event, so each request reads it.
+ * Concurrent readers of a machine share a read, and unchanged XML is not parsed again.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
+import { DriverError, type DomainState, type SystemSnapshot } from '../../driver.js';
+import { DiskCapacity, type Capacities } from './disk-capacity.js';
+import { attempt } from '../failure.js';
+import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
+import type { Condition, Inventory, Machine } from '../machine/inventory.js';
+import { readDomain } from '../xml/domain.js';
+import type { Disk } from '../xml/devices/device.js';
+import { hasHostCpu, readSnapshot } from '../xml/snapshot.js';
+
+/** Time limit for libvirtd to report whether a machine runs. */
+const ALIVE_WAIT_MS = 1_000;
+
+/**
+ * Time that a reader of a silent machine waits for a new reading. A working libvirtd takes 1 ms.
+ */
+const SILENT_WAIT_MS = 100;
+
+interface Reading {
+  readonly state: DomainState;
+  readonly failure: Condition['failure'];
+  readonly persistent: boolean;
+  /** Null if libvirt does not report it. */
+  readonly autostart: boolean | null;
+  readonly inactiveXml: string;
+  readonly liveXml: string | null;
+  /** True if images can be streamed into its drives. */
+  readonly streams: boolean;
+}
+
+interface Kept extends Reading {
+  readonly disks: readonly Disk[];
+  readonly capacities: Capacities;
+  readonly snapshot: SystemSnapshot;
+  /**
+   * True if its CPU is that of the host, whose name is not known yet. The next reader asks again.
+   */
+  readonly awaitsHostCpu: boolean;
+}
+
+/** A machine for which libvirt does not answer, because its QEMU hangs. */
+interface Silence {
+  readonly state: DomainState;
+  /**
+   * Returns the last reading with `unansweredSince`.
+   * @throws {DriverError} unavailable, if there is none.
+   */
+  readonly answer: () => SystemSnapshot;
+}
+
+/**
+ * A read in progress. Its result replaces an older one only if no newer read of the machine has
+ * begun.
+ */
+interface Read {
+  readonly result: Promise<SystemSnapshot>;
+  /**
+   * False once libvirt has answered: the sizes of disks can take another second, while the XML
+   * becomes old.
+   */
+  isJoinable: boolean;
+}
+
+/** Dependencies of {@link SystemReader}. */
+export interface SystemReaderOptions {
+  readonly inventory: Inventory;
+  /** The longest time that a read waits for libvirt. */
+  readonly timeoutMs: number;
+  /** Time that the first reader of a machine waits for the sizes of its disks. */
+  readonly diskSizeWaitMs: number;
+  /** Firmware files of the host. Default: answers from file names. */
+  readonly knowledge?: () => Promise<FirmwareKnowledge>;
+  /**
+   * Returns the name of the host's CPU; null if it has none, undefined if not known yet. Default:
+   * null.
+   */
+  readonly hostCpuModel?: () => Promise<string | null | undefined>;
+  /** Returns whether QEMU can stream images. Default: false. */
+  readonly streams?: () => boolean;
+}
+
+/** Reads machines as snapshots, and caches unchanged ones. */
+export class SystemReader {
+  readonly #inventory: Inventory;
+  readonly #timeoutMs: number;
+  readonly #capacity: DiskCapacity;
+  readonly #knowledge: () => Promise<FirmwareKnowledge>;
+  readonly #hostCpuModel: () => Promise<string | null | undefined>;
+  readonly #streams: () => boolean;
+  readonly #kept = new Map<string, Kept>();
+  readonly #reading = new Map<string, Read>();
+  readonly #silent = new Map<string, Silence>();
+
+  constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel, streams }: SystemReaderOptions) {
+    this.#inventory = inventory;
+    this.#timeoutMs = timeoutMs;
+    this.#capacity = new DiskCapacity(diskSizeWaitMs);
+    this.#knowledge = knowledge ?? (() => Promise.resolve(knownByName));
+    this.#hostCpuModel = hostCpuModel ?? (() => Promise.resolve(null));
+    this.#streams = streams ?? (() => false);
+  }
+
+  /**
+   * Reads a machine. If libvirt did not answer for it before, returns the last reading after 0.1 s.
+   * The new reading continues, one per machine, and later readers get its result.
+   * @throws {DriverError} notFound, unavailable.
+   */
+  read(machine: Machine): Promise<SystemSnapshot> {
+    const running = this.#reading.get(machine.uuid);
+    const reading = running?.isJoinable === true ? running.result : this.#begin(machine);
+    const silence = this.#silent.get(machine.uuid);
+    return silence === undefined ? reading : this.#readSilent(machine, reading, silence);
+  }
+
+  #begin(machine: Machine): Promise<SystemSnapshot> {
+    const { uuid } = machine;
+    const isNewest = (): boolean => this.#reading.get(uuid) === read;
+    const onXml = (): void => {
+      read.isJoinable = false;
+    };
+    const result = this.#read(machine, { isNewest, onXml }).finally(() => {
+      if (isNewest()) this.#reading.delete(uuid);
+    });
+    const read: Read = { result, isJoinable: true };
+    this.#reading.set(uuid, read);
+    return result;
+  }
+
+  async #readSilent(machine: Machine, reading: Promise<SystemSnapshot>, silence: Silence): Promise<SystemSnapshot> {
+    // The reading may fail after its reader has left.
+    reading.catch(() => undefined);
+    const { state } = await this.#inventory.condition(machine);
+    if (state !== silence.state) {
+      // The pending read began in the old state, and would report it.
+      if (this.#silent.get(machine.uuid) === silence) this.forget(machine.uuid);
+      return await this.read(machine);
+    }
+    const outcome = await Promise.race([reading, delay(SILENT_WAIT_MS, null, { ref: false })]);
+    return outcome ?? silence.answer();
+  }
+
+  /**
+   * Returns the last reading of the machine; reads it if there is none.
+   * @throws {DriverError} notFound, unavailable.
+   */
+  async recent(machine: Machine): Promise<{ readonly system: SystemSnapshot; readonly inactiveXml: string }> {
+    const system = this.#kept.get(machine.uuid)?.snapshot ?? (await this.read(machine));
+    return { system, inactiveXml: this.#kept.get(machine.uuid)?.inactiveXml ?? '' };
+  }
+
+  /**
+   * Forces the next read to start again, so that it sees an earlier change. A read in progress then
+   * stores nothing.
+   */
+  forget(uuid: string): void {
+    this.#reading.delete(uuid);
+    this.#silent.delete(uuid);
+  }
+
+  /**
+   * Does the same as {@link forget} after a change that libvirt did not answer, unless the machine
+   * is known to be silent. Its readers still do not wait.
+   */
+  forgetUnlessSilent(uuid: string): void {
+    if (!this.#silent.has(uuid)) this.forget(uuid);
+  }
+
+  /** Forgets machines that do not exist any more. */
+  retain(uuids: ReadonlySet<string>): void {
+    for (const known of [this.#kept, this.#silent]) {
+      for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
+    }
+  }
+
+  async #read(
+    machine: Machine,
+    { isNewest, onXml }: { readonly isNewest: () => boolean; readonly onXml: () => void },
+  ): Promise<SystemSnapshot> {
+    const condition = await this.#inventory.condition(machine);
+    const last = this.#kept.get(machine.uuid);
+    let reading: Reading;
+    try {
+      reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
+    } catch (error) {
+      if (!isSilence(error) || !(await this.#isOnlyQemuSilent(machine))) throw error;
+      const silence = this.#silence(machine, condition.state, error);
+      if (isNewest()) this.#silent.set(machine.uuid, silence);
+      return silence.answer();
+    }
+    if (isNewest()) this.#silent.delete(machine.uuid);
+    onXml();
+    const unchanged = last !== undefined && sameReading(last, reading);
+    const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
+    const capacities = await this.#capacity.read(machine.domain, disks);
+    if (unchanged && last.capacities === capacities) {
+      if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return last.snapshot;
+    }
+    const extras = {
+      state: reading.state,
+      failure: reading.failure,
+      autostart: reading.autostart,
+      persistent: machine.persistent,
+      capacityBytes: capacities,
+      knowledge: await this.#knowledge(),
+      streams: reading.streams,
+    };
+    const read = (hostCpuModel: string | null): SystemSnapshot =>
+      readSnapshot(reading.inactiveXml, reading.liveXml, { ...extras, hostCpuModel });
+    const plain = read(null);
+    const hostCpuModel = hasHostCpu(plain) ? await this.#hostCpuModel() : null;
+    const snapshot = typeof hostCpuModel === 'string' ? read(hostCpuModel) : plain;
+    // The first result is stored in any case: `recent` needs one.
+    if (isNewest() || last === undefined) {
+      const awaitsHostCpu = hostCpuModel === undefined;
+      this.#kept.set(machine.uuid, { ...reading, disks, capacities, snapshot, awaitsHostCpu });
+    }
+    return snapshot;
+  }
+
+  /**
+   * Returns whether only the QEMU of this machine hangs. While a call waits for a hung QEMU,
+   * libvirt 11.3 and later do not return the XML, but answer other requests. Clients read a machine
+   * before they switch it off, so the reader returns the last reading. A device could not have
+   * changed, because that needs the lock of the hung call.
+   */
+  async #isOnlyQemuSilent({ domain }: Machine): Promise<boolean> {
+    try {
+      return await domain.isActive({ timeoutMs: Math.min(this.#timeoutMs, ALIVE_WAIT_MS) });
+    } catch {
+      return false; // All of libvirtd is silent: the caller reports the failed read.
+    }
+  }
+
+  #silence({ uuid }: Machine, state: DomainState, error: unknown): Silence {
+    const known = this.#silent.get(uuid);
+    if (known?.state === state) return known;
+    const last = this.#kept.get(uuid);
+    const snapshot = last?.state === state ? { ...last.snapshot, unansweredSince: new Date() } : null;
+    return {
+      state,
+      answer: () => {
+        if (snapshot === null) throw error;
+        return snapshot;
+      },
+    };
+  }
+
+  async #readXml({ domain, persistent }: Machine, condition: Condition): Promise<Reading> {
+    const options = { timeoutMs: this.#timeoutMs };
+    const [inactiveXml, autostart, liveXml] = await Promise.all([
+      domain.getXmlDesc(DomainXmlFlags.INACTIVE, options),
+      // libvirt has no event for autostart, so each read asks for it.
+      persistent ? domain.getAutostart(options).catch(unknownAutostart) : null,
+      condition.state === 'shutoff' ? null : domain.getXmlDesc(0, options),
+    ]);
+    return { ...condition, persistent, autostart, inactiveXml, liveXml, streams: this.#streams() };
+  }
+}
+
+/** Returns whether libvirt did not answer in time on an open connection. */
+const isSilence = (error: unknown): boolean =>
+  error instanceof DriverError && isLibvirtError(error.cause, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
+
+/** Returns null if the driver has no autostart, or denies access to it. */
+function unknownAutostart(error: unknown): null {
+  if (isLibvirtError(error, 'NO_SUPPORT', 'OPERATION_INVALID', 'ACCESS_DENIED', 'OPERATION_DENIED')) return null;
+  throw error;
+}
+
+function sameReading(a: Reading, b: Reading): boolean {
+  return (
+    a.state === b.state &&
+    a.failure === b.failure &&
+    a.persistent === b.persistent &&
+    a.autostart === b.autostart &&
+    a.inactiveXml === b.inactiveXml &&
+    a.liveXml === b.liveXml &&
+    a.streams === b.streams
+  );
+}

@@ -1,0 +1,143 @@
+/** Attaches disks to machines and detaches them: in the definition, and in the running guest. */
+import type { NewVolume } from '../../volume-control.js';
+import { editOwnDefinition } from '../machine/boot-edit.js';
+import { forgetDone, readDefinition, saveDefinition, type Definition } from '../machine/definition.js';
+import type { GuestDisks } from './guest-disks.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { diskLines, diskMarkup, withDisk, withoutDisk, type NewDisk } from '../xml/devices/disk.js';
+import { withDiskRecord, withoutDiskRecord, type DiskRecord } from '../xml/metadata/disk-record.js';
+import { freeDiskTarget } from '../xml/devices/disk-target.js';
+import { readDomain } from '../xml/domain.js';
+import { readMetadata, withMetadata, type MachineRecord } from '../xml/metadata/metadata.js';
+import { withoutUnattached, withUnattached, type UnattachedRecord } from '../xml/metadata/unattached-record.js';
+
+/** Disks of the machines of one host. Callers have locked the machine in `edits`. */
+export class DiskAttachment {
+  readonly #host: Host;
+  readonly #guestDisks: GuestDisks;
+
+  constructor(host: Host, guestDisks: GuestDisks) {
+    this.#host = host;
+    this.#guestDisks = guestDisks;
+  }
+
+  /**
+   * Adds the disk to the definition, and plugs it into the guest if possible.
+   * @param disk `unattached` is the record that names the volume until the disk is attached.
+   * @returns the target of the disk.
+   */
+  async attach(
+    machine: Machine,
+    volume: NewVolume,
+    { unattached, ...disk }: Pick<NewDisk, 'format' | 'place'> & { readonly unattached: UnattachedRecord },
+  ): Promise<string> {
+    const { timeoutMs } = this.#host;
+    const definition = await readDefinition(machine, timeoutMs);
+    const { xml: from, instance } = definition;
+    const added: NewDisk = { ...disk, bus: volume.bus, target: freeTarget(definition, volume.bus) };
+    const { target } = added;
+    const markup = diskLines(added).join('\n');
+    const withAdded = (xml: string, records: MachineRecord['unattached']): string =>
+      withMetadata(machine.persistent ? editOwnDefinition(xml, (own) => withDisk(own, added)) : xml, {
+        ...readMetadata(xml),
+        disks: withDiskRecord(readMetadata(xml).disks, { ...recordOf(volume), target, source: sourceName(added) }),
+        unattached: records,
+      });
+    const known = readMetadata(from).unattached;
+    const done = withoutUnattached(known, unattached);
+    if (instance === null) {
+      await this.#save(machine, from, withAdded(from, done));
+      return target;
+    }
+    if (!machine.persistent) {
+      await this.#guestDisks.plugIn(machine, markup);
+      await this.#orUnplug(machine, target, () => this.#save(machine, from, withAdded(from, done)));
+      return target;
+    }
+    const step = { kind: 'attach', target } as const;
+    const marked = withAdded(from, withUnattached(known, { ...unattached, step }));
+    await this.#save(machine, from, marked);
+    try {
+      await this.#guestDisks.plugIn(machine, markup);
+    } catch (error) {
+      await this.#save(machine, marked, from);
+      throw error;
+    }
+    await forgetDone(this.#host, machine, (record) => ({
+      ...record,
+      unattached: withoutUnattached(record.unattached, unattached),
+    }));
+    return target;
+  }
+
+  /**
+   * Removes the disk from the definition, then from the guest. The record names the volume until it is deleted.
+   * @returns the definition without the disk.
+   */
+  async detach(
+    machine: Machine,
+    { xml: from }: Definition,
+    target: string,
+    place: Pick<UnattachedRecord, 'pool' | 'volume'>,
+  ): Promise<string> {
+    const record = readMetadata(from);
+    const without = machine.persistent ? editOwnDefinition(from, (own) => withoutDisk(own, target)) : from;
+    const to = withMetadata(without, {
+      ...readMetadata(without),
+      disks: withoutDiskRecord(record.disks, target),
+      unattached: withUnattached(record.unattached, { ...place, step: { kind: 'detach', target } }),
+    });
+    await this.#save(machine, from, to);
+    try {
+      await this.#guestDisks.unplug(machine, target);
+    } catch (error) {
+      await this.#save(machine, to, from);
+      throw error;
+    }
+    return to;
+  }
+
+  /** Restores the disk if libvirt does not delete its volume: in the guest only if the guest had it. Never rejects. */
+  async restore(
+    machine: Machine,
+    { definition: { xml, instance }, to }: { readonly definition: Definition; readonly to: string },
+    target: string,
+  ): Promise<void> {
+    const unplugged = instance === null ? undefined : diskMarkup(instance.xml, target);
+    try {
+      await this.#save(machine, to, xml);
+      if (unplugged !== undefined) await this.#guestDisks.plugIn(machine, diskMarkup(xml, target) ?? unplugged);
+    } catch (error) {
+      this.#host.log.warn(`restoring disk ${target} of machine ${machine.name} failed`, { error });
+    }
+  }
+
+  async #orUnplug(machine: Machine, target: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      await this.#guestDisks.unplug(machine, target).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #save(machine: Machine, from: string, to: string): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+  }
+}
+
+/** Returns a free target of a bus. @throws {DriverError} unsupported, noPlace. */
+export function freeTarget({ xml, instance }: Definition, bus: string): string {
+  return freeDiskTarget([readDomain(xml), ...(instance === null ? [] : [instance.domain])], bus);
+}
+
+function recordOf({ name, capacityBytes, storage }: NewVolume): Omit<DiskRecord, 'target' | 'source'> {
+  return { indicator: null, name, capacityBytes, storage };
+}
+
+/** Returns the name of a new disk's source, in the form of {@link DiskSource.name}. */
+function sourceName({ place }: NewDisk): string {
+  return place.type === 'volume' ? `${place.pool}/${place.volume}` : place.path;
+}

@@ -1,0 +1,138 @@
+/** Storage pool volumes as disks: the volume of a disk, and the markup of a volume. */
+import {
+  ConnectListAllStoragePoolsFlags,
+  isLibvirtError,
+  StorageVolType,
+  type Hypervisor,
+  type StoragePool,
+  type StorageVolume,
+} from '@rackless/libvirt';
+import { DriverError } from '../../driver.js';
+import type { Provisioning } from '../../volume-control.js';
+import { attempt } from '../failure.js';
+import type { Disk } from '../xml/devices/device.js';
+import type { DiskPlace } from '../xml/devices/disk-source.js';
+import { child, encodeText, parseXml, textOf } from '../xml/parse.js';
+
+/** Allocating all of a volume can take minutes. */
+const CREATE_TIMEOUT_MS = 600_000;
+const DELETE_TIMEOUT_MS = 60_000;
+
+/** A volume to create. */
+export interface VolumeSpec {
+  readonly name: string;
+  readonly capacityBytes: number;
+  readonly format: 'qcow2' | 'raw';
+  /** Bytes that the pool allocates at creation. */
+  readonly allocationBytes: number;
+}
+
+/** Returns the format and the allocation of a volume by its provisioning. */
+export function volumeSpec(name: string, capacityBytes: number, provisioning: Provisioning): VolumeSpec {
+  return provisioning === 'thin'
+    ? { name: `${name}.qcow2`, capacityBytes, format: 'qcow2', allocationBytes: 0 }
+    : { name: `${name}.img`, capacityBytes, format: 'raw', allocationBytes: capacityBytes };
+}
+
+/** Creates a volume. @throws {LibvirtError} STORAGE_VOL_EXIST, or the error of the pool. */
+export async function makeVolume(pool: StoragePool, spec: VolumeSpec): Promise<StorageVolume> {
+  const xml = [
+    `<volume><name>${encodeText(spec.name)}</name>`,
+    `<capacity unit='bytes'>${spec.capacityBytes}</capacity>`,
+    `<allocation unit='bytes'>${spec.allocationBytes}</allocation>`,
+    `<target><format type='${spec.format}'/></target></volume>`,
+  ].join('');
+  return await pool.storageVolCreateXml(xml, 0, { timeoutMs: CREATE_TIMEOUT_MS });
+}
+
+/**
+ * Deletes a volume and its data. Ignores a volume that is already gone.
+ * @throws {LibvirtError} OPERATION_INVALID while libvirt still creates it.
+ */
+export async function deleteVolume(volume: StorageVolume): Promise<void> {
+  try {
+    await volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS });
+  } catch (error) {
+    if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
+  }
+}
+
+/**
+ * Returns how a definition names a volume. It prefers the path: access rules of the host (AppArmor)
+ * cover files and devices, but not volumes in every release.
+ * @throws {DriverError} unavailable.
+ */
+export async function placeOfVolume(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
+  return await attempt(`looking up volume ${volume.name}`, () => readPlace(volume, timeoutMs));
+}
+
+async function readPlace(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
+  const { type } = await volume.getInfo({ timeoutMs });
+  if (type === StorageVolType.FILE) return { type: 'file', path: await volume.getPath({ timeoutMs }) };
+  if (type === StorageVolType.BLOCK) return { type: 'block', path: await volume.getPath({ timeoutMs }) };
+  return { type: 'volume', pool: volume.pool, volume: volume.name };
+}
+
+/**
+ * Returns the volume of a disk.
+ * @throws {DriverError} unsupported, if no storage pool has it. The daemon deletes only volumes in
+ *   pools.
+ */
+export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeoutMs: number): Promise<StorageVolume> {
+  const none = (cause?: unknown): DriverError =>
+    new DriverError(
+      'unsupported',
+      `looking up the volume of a disk: no storage pool of the host has ${source.name ?? 'it'}`,
+      {
+        cause,
+      },
+    );
+  try {
+    if (source.pool !== null && source.volume !== null) {
+      const pool = await hypervisor.storagePoolLookupByName(source.pool, { timeoutMs });
+      return await pool.storageVolLookupByName(source.volume, { timeoutMs });
+    }
+    if (source.name !== null && (source.type === 'file' || source.type === 'block')) {
+      return await hypervisor.storageVolLookupByPath(source.name, { timeoutMs });
+    }
+  } catch (error) {
+    if (isLibvirtError(error, 'NO_STORAGE_VOL', 'NO_STORAGE_POOL')) throw none(error);
+    throw error;
+  }
+  throw none();
+}
+
+/** A refresh of a pool with many volumes is slow. */
+const REFRESH_TIMEOUT_MS = 60_000;
+
+/**
+ * Returns the name of a volume in an active pool whose backing file is this volume; null if there
+ * is none. The XML of a machine that is off does not name backing files, but the pools do.
+ */
+export async function basedOn(
+  hypervisor: Hypervisor,
+  volume: StorageVolume,
+  timeoutMs: number,
+): Promise<string | null> {
+  const path = await volume.getPath({ timeoutMs });
+  // libvirt finds volumes of other programs, mostly snapshots, only in a refresh. A busy pool
+  // rejects the refresh.
+  const own = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
+  await own.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
+  for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
+    for (const other of await pool.listAllVolumes({ timeoutMs })) {
+      if ((await backingFileOf(other, timeoutMs)) === path) return other.name;
+    }
+  }
+  return null;
+}
+
+async function backingFileOf(volume: StorageVolume, timeoutMs: number): Promise<string | null> {
+  try {
+    return textOf(child(parseXml(await volume.getXmlDesc({ timeoutMs })).root, 'backingStore', 'path'));
+  } catch (error) {
+    // Another client has deleted it meanwhile.
+    if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
+    throw error;
+  }
+}

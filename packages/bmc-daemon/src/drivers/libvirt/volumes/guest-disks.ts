@@ -1,0 +1,80 @@
+/** Plugs disks into running guests and unplugs them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainDeviceModifyFlags } from '@rackless/libvirt';
+import { DriverError } from '../../driver.js';
+import { readDefinition } from '../machine/definition.js';
+import { attempt } from '../failure.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { diskMarkup, findDisk } from '../xml/devices/disk.js';
+
+/** The guest releases a disk on request, which takes time. */
+const UNPLUG_TIMEOUT_MS = 10_000;
+const UNPLUG_POLL_MS = 50;
+
+/** Disks of the guests of one host. Callers have locked the machine in `edits`. */
+export class GuestDisks {
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /**
+   * Plugs a disk into the running guest.
+   * @returns false if the guest gets the disk at its next power-on.
+   * @throws {DriverError} unavailable; every error for a transient machine, which has no next
+   *   power-on.
+   */
+  async plugIn(machine: Machine, markup: string): Promise<boolean> {
+    const { log, timeoutMs } = this.#host;
+    try {
+      await attempt(`adding a disk to machine ${machine.name}`, () =>
+        machine.domain.attachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs }),
+      );
+      return true;
+    } catch (error) {
+      // After a timeout it is unknown whether the guest has the disk.
+      if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
+      log.info(`machine ${machine.name} accepts no disk while it runs: the guest gets it at its next power-on`, {
+        error,
+      });
+      return false;
+    }
+  }
+
+  /** Plugs in a disk of the definition that the running guest does not have. @throws {DriverError} */
+  async plugDefined(machine: Machine, target: string): Promise<void> {
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    const markup = diskMarkup(xml, target);
+    if (instance === null || markup === undefined || findDisk(instance.domain, target) !== undefined) return;
+    await this.plugIn(machine, markup);
+  }
+
+  /**
+   * Unplugs a disk, and resolves when the guest has released it. Resolves at once if the guest does
+   * not have it.
+   * @throws {DriverError} unavailable, if the guest does not release it.
+   */
+  async unplug(machine: Machine, target: string): Promise<void> {
+    const { timeoutMs } = this.#host;
+    const { instance } = await readDefinition(machine, timeoutMs);
+    const markup = instance === null ? undefined : diskMarkup(instance.xml, target);
+    if (instance === null || markup === undefined) return;
+    const doing = `unplugging disk ${target} of machine ${machine.name}`;
+    const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
+    await attempt(doing, () =>
+      machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
+    );
+    const isPlugged = async (): Promise<boolean> => {
+      const { instance: now } = await readDefinition(machine, timeoutMs);
+      return now?.id === instance.id && findDisk(now.domain, target) !== undefined;
+    };
+    while (await isPlugged()) {
+      if (performance.now() > deadline) {
+        throw new DriverError('unavailable', `${doing}: its guest has not released it`);
+      }
+      await sleep(UNPLUG_POLL_MS);
+    }
+  }
+}

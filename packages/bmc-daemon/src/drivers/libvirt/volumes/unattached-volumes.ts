@@ -1,0 +1,115 @@
+/**
+ * Volumes that are being attached or removed. The machine's metadata names them meanwhile, so that
+ * the next daemon can finish the operation.
+ */
+import { isLibvirtError, type StorageVolume } from '@rackless/libvirt';
+import { editRecord, machineTexts, readInactiveXml } from '../machine/definition.js';
+import { basedOn, deleteVolume } from './disk-volume.js';
+import { attempt } from '../failure.js';
+import type { GuestDisks } from './guest-disks.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { namesVolume, volumeNames } from './volume-names.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+import { withoutUnattached, withUnattached, type UnattachedRecord } from '../xml/metadata/unattached-record.js';
+
+type Records = readonly UnattachedRecord[] | null;
+
+/** The volumes of one host that are not attached yet or not deleted yet. */
+export class UnattachedVolumes {
+  readonly #host: Host;
+  readonly #guestDisks: GuestDisks;
+  /** Names of volumes that this daemon is creating. */
+  readonly #creating = new Set<string>();
+
+  constructor(host: Host, guestDisks: GuestDisks) {
+    this.#host = host;
+    this.#guestDisks = guestDisks;
+  }
+
+  /**
+   * Records a volume before its creation. The change that attaches it removes the record.
+   * @throws {DriverError}
+   */
+  async begin(machine: Machine, volume: UnattachedRecord): Promise<void> {
+    this.#creating.add(volume.volume);
+    try {
+      await this.#change(machine, (known) => withUnattached(known, volume));
+    } catch (error) {
+      this.#creating.delete(volume.volume);
+      throw error;
+    }
+  }
+
+  /** Ends the creation: the volume is attached, or was abandoned. */
+  end({ volume }: UnattachedRecord): void {
+    this.#creating.delete(volume);
+  }
+
+  /** Removes the record of a volume that does not exist any more. @throws {DriverError} */
+  async forget(machine: Machine, volume: UnattachedRecord): Promise<void> {
+    await this.#change(machine, (known) => withoutUnattached(known, volume));
+  }
+
+  /**
+   * Finishes operations that an earlier daemon, or this daemon before a lost connection, has begun.
+   * @throws {DriverError} if that fails; the next connection retries.
+   */
+  async reconcile(machine: Machine): Promise<void> {
+    const { edits, timeoutMs } = this.#host;
+    const xml = await readInactiveXml(machine, timeoutMs);
+    for (const volume of readMetadata(xml).unattached ?? []) {
+      if (this.#creating.has(volume.volume)) continue;
+      const { step } = volume;
+      if (step?.kind === 'attach') {
+        await edits.run(machine.uuid, () => this.#guestDisks.plugDefined(machine, step.target));
+        await this.forget(machine, volume);
+        continue;
+      }
+      if (step?.kind === 'detach') {
+        await edits.run(machine.uuid, () => this.#guestDisks.unplug(machine, step.target));
+      }
+      if (await this.#isSettled(machine, volume)) await this.forget(machine, volume);
+    }
+  }
+
+  /**
+   * Deletes a volume that no machine uses.
+   * @returns false if a guest has the volume and its definition does not. The next connection
+   *   checks again.
+   */
+  async #isSettled(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
+    const { hypervisor, inventory, log, timeoutMs } = this.#host;
+    const doing = `looking at volume ${name}, which an interrupted operation of machine ${machine.name} left`;
+    const volume = await attempt(doing, () => this.#find(pool, name));
+    if (volume === null) return true;
+    const names = await volumeNames(volume, timeoutMs);
+    for (const other of await inventory.list()) {
+      const [definition = '', running = ''] = await machineTexts(other, timeoutMs);
+      if (definition !== '' && namesVolume(definition, names)) return true;
+      if (running !== '' && namesVolume(running, names)) return false;
+    }
+    if ((await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs))) !== null) return true;
+    await attempt(doing, () => deleteVolume(volume));
+    log.info(`deleted volume ${name}, which an interrupted operation of machine ${machine.name} left`);
+    return true;
+  }
+
+  /** Returns the volume, or null. */
+  async #find(pool: string, name: string): Promise<StorageVolume | null> {
+    const { hypervisor, timeoutMs } = this.#host;
+    try {
+      const found = await hypervisor.storagePoolLookupByName(pool, { timeoutMs });
+      return await found.storageVolLookupByName(name, { timeoutMs });
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_STORAGE_POOL', 'NO_STORAGE_VOL')) return null;
+      throw error;
+    }
+  }
+
+  async #change(machine: Machine, change: (known: Records) => Records): Promise<void> {
+    await this.#host.edits.run(machine.uuid, () =>
+      editRecord(this.#host, machine, (record) => ({ ...record, unattached: change(record.unattached) })),
+    );
+  }
+}

@@ -1,0 +1,211 @@
+/** Creates volumes in a pool, attaches them to machines as disks, and removes both. */
+import { randomBytes } from 'node:crypto';
+import { isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
+import { DriverError, type IndicatorState, type OperationOptions } from '../../driver.js';
+import type { NewVolume, PoolVolume } from '../../volume-control.js';
+import { forgetDone, machineTexts, readDefinition, saveRecord, type Definition } from '../machine/definition.js';
+import { DiskAttachment, freeTarget } from './disk-attachment.js';
+import { basedOn, deleteVolume, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
+import { attempt, isUnavailable } from '../failure.js';
+import { GuestDisks } from './guest-disks.js';
+import type { Host } from '../machine/host.js';
+import type { Machine } from '../machine/inventory.js';
+import { savedXml } from '../machine/saved-state.js';
+import { UnattachedVolumes } from './unattached-volumes.js';
+import { namesVolume, volumeNames } from './volume-names.js';
+import { findDisk } from '../xml/devices/disk.js';
+import { diskRecord, withDiskRecord } from '../xml/metadata/disk-record.js';
+import type { Disk } from '../xml/devices/device.js';
+import { readDomain } from '../xml/domain.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+import { withoutUnattached, type UnattachedRecord } from '../xml/metadata/unattached-record.js';
+
+/** Dependencies of {@link LibvirtVolumes}. */
+export interface LibvirtVolumesOptions {
+  readonly host: Host;
+  /** Opens the pool for new volumes, and creates it if it does not exist. */
+  readonly openPool: () => Promise<StoragePool>;
+}
+
+/**
+ * Prefix of the names of these volumes. It differs from the image store's names, so that the store
+ * does not remove them.
+ */
+const NAME_PREFIX = 'rackless-volume-';
+
+/** Disks of the machines of one host. */
+export class LibvirtVolumes {
+  readonly #host: Host;
+  readonly #openPool: () => Promise<StoragePool>;
+  readonly #attachment: DiskAttachment;
+  readonly #unattached: UnattachedVolumes;
+
+  constructor({ host, openPool }: LibvirtVolumesOptions) {
+    this.#host = host;
+    this.#openPool = openPool;
+    const guestDisks = new GuestDisks(host);
+    this.#attachment = new DiskAttachment(host, guestDisks);
+    this.#unattached = new UnattachedVolumes(host, guestDisks);
+  }
+
+  /** @see VolumeControl.createVolume */
+  async create(machine: Machine, volume: NewVolume, { signal }: OperationOptions): Promise<string> {
+    const { timeoutMs, edits } = this.#host;
+    const { capacityBytes, provisioning } = volume;
+    // The check comes first, so that a bus without a free place leaves nothing behind.
+    const present = await readDefinition(machine, timeoutMs);
+    freeTarget(present, volume.bus);
+    const pool = await this.#openPool();
+    const spec = volumeSpec(
+      `${NAME_PREFIX}${machine.uuid}-${randomBytes(4).toString('hex')}`,
+      capacityBytes,
+      provisioning,
+    );
+    const doing = `creating a volume for machine ${machine.name} in pool ${pool.name}`;
+    const unattached = { pool: pool.name, volume: spec.name };
+    let made: StorageVolume | undefined;
+    await this.#unattached.begin(machine, unattached);
+    try {
+      made = await attempt(doing, () => makeVolume(pool, spec));
+      signal?.throwIfAborted();
+      const place = await placeOfVolume(made, timeoutMs);
+      return await edits.run(machine.uuid, () => {
+        signal?.throwIfAborted();
+        return this.#attachment.attach(machine, volume, { format: spec.format, place, unattached });
+      });
+    } catch (error) {
+      await this.#discard(machine, { made, unattached }, error);
+      throw error;
+    } finally {
+      this.#unattached.end(unattached);
+    }
+  }
+
+  /** @see UnattachedVolumes.reconcile */
+  async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
+    if (readMetadata(xml).unattached !== null) await this.#unattached.reconcile(machine);
+  }
+
+  /** @see VolumeControl.removeVolume */
+  async remove(machine: Machine, target: string): Promise<void> {
+    const { hypervisor, timeoutMs, edits } = this.#host;
+    await edits.run(machine.uuid, async () => {
+      const definition = await readDefinition(machine, timeoutMs);
+      const disk = diskOf(definition, machine, target);
+      const doing = `removing disk ${target} of machine ${machine.name}`;
+      const volume = await attempt(doing, () => volumeOf(hypervisor, disk, timeoutMs));
+      await this.#checkUnused(volume, machine, doing);
+      const place = { pool: volume.pool, volume: volume.name };
+      const to = await this.#attachment.detach(machine, definition, target, place);
+      try {
+        await attempt(doing, () => deleteVolume(volume));
+      } catch (error) {
+        if (!isUnavailable(error)) await this.#attachment.restore(machine, { definition, to }, target);
+        throw error;
+      }
+      await forgetDone(this.#host, machine, (record) => ({
+        ...record,
+        unattached: withoutUnattached(record.unattached, place),
+      }));
+    });
+  }
+
+  /** @see VolumeControl.setDriveIndicator */
+  async setIndicator(machine: Machine, target: string, indicator: IndicatorState): Promise<void> {
+    const { hypervisor, timeoutMs, edits } = this.#host;
+    await edits.run(machine.uuid, async () => {
+      const definition = await readDefinition(machine, timeoutMs);
+      const source = diskOf(definition, machine, target).source.name;
+      const record = readMetadata(definition.xml);
+      const known = diskRecord(record.disks, { target, source }) ?? { name: null, capacityBytes: null, storage: null };
+      const disks = withDiskRecord(record.disks, { ...known, target, source, indicator });
+      await saveRecord(hypervisor, machine, definition.xml, { ...record, disks }, timeoutMs);
+    });
+  }
+
+  /** @see VolumeControl.provideVolume */
+  async provide({ pool: poolName, name }: PoolVolume, capacityBytes: number): Promise<void> {
+    const { timeoutMs } = this.#host;
+    await attempt(`looking for volume ${name}`, async () => {
+      const pool = await this.#poolNamed(poolName);
+      try {
+        await pool.storageVolLookupByName(name, { timeoutMs });
+      } catch (error) {
+        if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
+        await makeVolume(pool, { name, capacityBytes, format: 'raw', allocationBytes: 0 }).catch((reason: unknown) => {
+          // Another client has created it.
+          if (!isLibvirtError(reason, 'STORAGE_VOL_EXIST')) throw reason;
+        });
+      }
+    });
+  }
+
+  async #poolNamed(name: string | null): Promise<StoragePool> {
+    if (name === null) return await this.#openPool();
+    const { hypervisor, timeoutMs } = this.#host;
+    try {
+      return await hypervisor.storagePoolLookupByName(name, { timeoutMs });
+    } catch (error) {
+      if (!isLibvirtError(error, 'NO_STORAGE_POOL')) throw error;
+      throw new DriverError('unsupported', `opening storage pool ${name}: the host has no such pool`, { cause: error });
+    }
+  }
+
+  /**
+   * Deletes a volume that could not be attached. If libvirt did not answer, a guest may have it, so
+   * the volume stays.
+   */
+  async #discard(
+    machine: Machine,
+    { made, unattached }: { readonly made: StorageVolume | undefined; readonly unattached: UnattachedRecord },
+    why: unknown,
+  ): Promise<void> {
+    const { log } = this.#host;
+    const left = `volume ${unattached.volume} in pool ${unattached.pool} is left over`;
+    if (isUnavailable(why)) {
+      log.warn(`${left} until libvirt reports whether it was attached`, { error: why });
+      return;
+    }
+    try {
+      if (made !== undefined) await deleteVolume(made);
+      await this.#unattached.forget(machine, unattached);
+    } catch (error) {
+      log.warn(left, { error });
+    }
+  }
+
+  /**
+   * Checks that only this machine needs the volume.
+   * @throws {DriverError} conflict, if another machine, a saved state or another volume needs it.
+   */
+  async #checkUnused(volume: StorageVolume, machine: Machine, doing: string): Promise<void> {
+    const { inventory, hypervisor, timeoutMs } = this.#host;
+    const names = await volumeNames(volume, timeoutMs);
+    for (const other of await inventory.list()) {
+      if (other.uuid === machine.uuid) continue;
+      const texts = await machineTexts(other, timeoutMs);
+      if (!texts.some((text) => namesVolume(text, names))) continue;
+      throw new DriverError('conflict', `${doing}: machine ${other.name} also uses its volume`);
+    }
+    const saved = await savedXml(machine, timeoutMs);
+    if (saved !== null && namesVolume(saved, names)) {
+      throw new DriverError(
+        'conflict',
+        `${doing}: the saved state of the machine needs it; a restart removes that state`,
+      );
+    }
+    const based = await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs));
+    if (based !== null) throw new DriverError('conflict', `${doing}: volume ${based} is based on its volume`);
+  }
+}
+
+/**
+ * Returns the disk of the running guest, or else of the definition.
+ * @throws {DriverError} notFound.
+ */
+function diskOf({ xml, instance }: Definition, { name }: Machine, target: string): Disk {
+  const disk = (instance === null ? undefined : findDisk(instance.domain, target)) ?? findDisk(readDomain(xml), target);
+  if (disk === undefined)
+    throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: no such disk`);
+  return disk;
+}

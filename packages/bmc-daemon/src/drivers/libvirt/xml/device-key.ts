@@ -1,6 +1,0 @@
-import type { DeviceKey } from '../../firmware-snapshot.js';
-
-/** Returns whether a text is a {@link DeviceKey}. */
-export function isDeviceKey(text: string): text is DeviceKey {
-  return text.includes(':');
-}

@@ -1,0 +1,210 @@
+/**
+ * Edits CD and floppy drives: their media, and a CD drive for a machine without one. Everything
+ * else about a drive (address, alias, boot order, serial, cache mode, additions of the user) stays.
+ */
+import { DriverError } from '../../../driver.js';
+import type { Disk } from './device.js';
+import { addDisk } from './disk.js';
+import { sourceMarkup, type MediaSource } from './disk-source.js';
+import { freeDiskTarget } from './disk-target.js';
+import { readDomain } from '../domain.js';
+import type { Domain } from '../domain.js';
+import { attribute, child, childElements, parseXml } from '../parse.js';
+import type { XmlDocument, XmlElement } from '../parse.js';
+import {
+  applySplices,
+  insertChild,
+  removeAttribute,
+  removeElement,
+  replaceElement,
+  setAttribute,
+  sourceOf,
+} from '../splice.js';
+import type { Splice } from '../splice.js';
+
+/**
+ * Where to add a drive. `coldplug`: to the definition, for the next start. `hotplug`: to the
+ * running machine.
+ */
+export type PlugMode = 'coldplug' | 'hotplug';
+
+/** Children of `<disk>` that describe the old medium: its chain, a running copy, how to open it. */
+const MEDIUM_CHILDREN = ['backingStore', 'mirror', 'auth', 'encryption'];
+
+/**
+ * Returns the CD drive for virtual media: the first one of the machine; null if it has none.
+ *
+ * A CD drive on USB counts only in a running machine, where it may be the hot-plugged drive. QEMU
+ * cannot start with an empty USB drive ("usb-storage … drive property not set"), so a definition
+ * must not contain one.
+ */
+export function firstCdrom(domain: Domain): Disk | null {
+  const drives = domain.devices.disks.filter((disk) => disk.device === 'cdrom');
+  const builtIn = drives.find((disk) => disk.bus !== 'usb');
+  return builtIn ?? (domain.id === null ? null : (drives[0] ?? null));
+}
+
+/**
+ * Returns whether a drive of the running machine was hot-plugged, because its definition has no
+ * such drive. Its medium cannot be removed: libvirt 9 does not see that such a drive has a tray
+ * ("Tray of device … is not open"). An eject unplugs it.
+ */
+export function isHotplugged(drive: Disk, defined: Domain): boolean {
+  return !defined.devices.disks.some((disk) => disk.key === drive.key && disk.bus === drive.bus);
+}
+
+/**
+ * Returns the `<disk>` element with another medium, for virDomainUpdateDeviceFlags. It is made from
+ * LIVE XML, because libvirt compares it with the running device.
+ * @param target the target of the drive, `sda`.
+ * @param media null: an empty drive.
+ * @throws {DriverError} notFound, if the machine has no such drive.
+ */
+export function driveMarkup(xml: string, target: string, media: MediaSource | null): string {
+  const document = parseXml(xml);
+  const drive = driveState(document, target);
+  const splices = changeMedia(document, drive, media).map((splice) => ({
+    ...splice,
+    start: splice.start - drive.start,
+    end: splice.end - drive.start,
+  }));
+  return applySplices(sourceOf(document, drive), splices);
+}
+
+/**
+ * Returns the definition with another medium in a drive. Parameters and error as {@link
+ * driveMarkup}.
+ * @param protection whether the drive becomes `<readonly/>`; absent: unchanged. The drive of a
+ *   running guest does not change.
+ */
+export function withDriveMedia(
+  xml: string,
+  target: string,
+  media: MediaSource | null,
+  protection: { readonly readonly?: boolean } = {},
+): string {
+  const document = parseXml(xml);
+  const drive = driveState(document, target);
+  return applySplices(xml, [
+    ...changeMedia(document, drive, media),
+    ...changeProtection(document, drive, protection.readonly),
+  ]);
+}
+
+/**
+ * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link withCdrom}. The bus
+ * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these only SCSI
+ * supports hot-plug, so a hot-plugged drive is on USB.
+ * @param target its target. A hot-plugged drive gets the target of its cold-plugged successor.
+ * @throws {DriverError} unsupported, if the machine has no bus for it.
+ */
+export function newCdromMarkup(
+  domain: Domain,
+  mode: PlugMode,
+  media: MediaSource | null,
+  wantedTarget?: string,
+): { readonly target: string; readonly markup: string } {
+  const bus = mode === 'hotplug' ? hotplugBus(domain) : coldplugBus(domain);
+  const target = wantedTarget ?? (bus === null ? null : freeDiskTarget([domain], bus));
+  if (bus === null || target === null) {
+    throw new DriverError('unsupported', `adding a cd drive to ${domain.name}: it has no bus to plug it into`);
+  }
+  const markup = [
+    `<disk type='${media?.type ?? 'file'}' device='cdrom'>`,
+    `  <driver name='qemu' type='raw'/>`,
+    ...(media === null ? [] : [`  ${sourceMarkup(media)}`]),
+    `  <target dev='${target}' bus='${bus}'/>`,
+    '  <readonly/>',
+    '</disk>',
+  ].join('\n');
+  return { target, markup };
+}
+
+/**
+ * Returns the definition with a new drive after its last disk.
+ * @throws {DriverError} unsupported, as {@link newCdromMarkup}.
+ */
+export function withCdrom(xml: string, media: MediaSource | null): { readonly target: string; readonly xml: string } {
+  const document = parseXml(xml);
+  const domain = readDomain(document);
+  const { target, markup } = newCdromMarkup(domain, 'coldplug', media);
+  // By default libvirt 9 adds an LSI controller, even on aarch64, where firmware and kernels have
+  // no driver for it.
+  const needsController =
+    coldplugBus(domain) === 'scsi' && !domain.devices.controllers.some(({ type }) => type === 'scsi');
+  const controller = needsController ? [`<controller type='scsi' index='0' model='virtio-scsi'/>`] : [];
+  return { target, xml: applySplices(xml, [addDisk(document, [...markup.split('\n'), ...controller])]) };
+}
+
+function driveState(document: XmlDocument, target: string): XmlElement {
+  const domain = readDomain(document);
+  const drive = domain.devices.disks.find(
+    ({ device, target: name }) => name === target && (device === 'cdrom' || device === 'floppy'),
+  );
+  if (drive === undefined) {
+    throw new DriverError('notFound', `changing the media of ${domain.name}: it has no drive ${target}`);
+  }
+  return drive.element;
+}
+
+function changeMedia(document: XmlDocument, drive: XmlElement, media: MediaSource | null): readonly Splice[] {
+  const source = child(drive, 'source');
+  const driver = child(drive, 'driver');
+  const target = child(drive, 'target');
+  // libvirt rejects an empty drive of type network or volume.
+  const type = media?.type ?? 'file';
+  const format = attribute(driver, 'type');
+  return [
+    ...(attribute(drive, 'type') === type ? [] : [setAttribute(document, drive, 'type', type)]),
+    ...MEDIUM_CHILDREN.flatMap((name) => childElements(drive, name)).map((old) => removeElement(document, old)),
+    // ISO images are raw, whatever format the old medium had.
+    ...(media !== null && driver !== undefined && format !== null && format !== 'raw'
+      ? [setAttribute(document, driver, 'type', 'raw')]
+      : []),
+    // The guest leaves the tray open when it ejects. A new medium closes it.
+    ...(media !== null && target !== undefined && attribute(target, 'tray') === 'open'
+      ? removeAttribute(document, target, 'tray')
+      : []),
+    ...changeSource(document, drive, source, driver, media),
+  ];
+}
+
+function changeProtection(document: XmlDocument, drive: XmlElement, wanted: boolean | undefined): readonly Splice[] {
+  const present = child(drive, 'readonly');
+  if (wanted === undefined || wanted === (present !== undefined)) return [];
+  if (present !== undefined) return [removeElement(document, present)];
+  return [insertChild(document, drive, '<readonly/>', child(drive, 'target') ?? null)];
+}
+
+function changeSource(
+  document: XmlDocument,
+  drive: XmlElement,
+  source: XmlElement | undefined,
+  driver: XmlElement | undefined,
+  media: MediaSource | null,
+): readonly Splice[] {
+  if (media === null) return source === undefined ? [] : [removeElement(document, source)];
+  const markup = sourceMarkup(media);
+  if (source !== undefined) return [replaceElement(source, markup)];
+  return [insertChild(document, drive, markup, driver ?? null)];
+}
+
+type CdromBus = 'sata' | 'ide' | 'scsi' | 'usb';
+
+function coldplugBus({ os, devices }: Domain): CdromBus {
+  if (/^x86_64$|^i686$/.test(os.architecture)) {
+    if (os.machineType.includes('q35')) return 'sata';
+    // i440fx has four places for IDE drives.
+    if (/^pc(-|$)|i440fx/.test(os.machineType)) {
+      return devices.disks.filter((disk) => disk.bus === 'ide').length < 4 ? 'ide' : 'scsi';
+    }
+  }
+  return 'scsi';
+}
+
+function hotplugBus({ devices }: Domain): CdromBus | null {
+  const usable = (type: string): boolean =>
+    devices.controllers.some((controller) => controller.type === type && controller.model !== 'none');
+  if (usable('usb')) return 'usb';
+  return usable('scsi') ? 'scsi' : null;
+}

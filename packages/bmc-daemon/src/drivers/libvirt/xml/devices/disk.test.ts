@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
+import { diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './disk.js';
+import { freeDiskTarget } from './disk-target.js';
+import { readDomain } from '../domain.js';
+
+const added: NewDisk = {
+  target: 'vdb',
+  bus: 'virtio',
+  format: 'qcow2',
+  place: { type: 'file', path: `/pool/it's & more.qcow2` },
+};
+
+const machine = (disks: string, type = 'q35'): string =>
+  `<domain type='qemu'><name>m</name><os><type arch='x86_64' machine='${type}'>hvm</type></os><devices>${disks}</devices></domain>`;
+const disk = (target: string, bus: string, address = ''): string =>
+  `<disk type='file' device='disk'><source file='/x'/><target dev='${target}' bus='${bus}'/>${address}</disk>`;
+const drive = (controller: number, bus: number, unit: number): string =>
+  `<address type='drive' controller='${controller}' bus='${bus}' target='0' unit='${unit}'/>`;
+
+describe('a disk in a definition', () => {
+  it('is added after the others and removed without a trace', () => {
+    for (const xml of [q35Xml, unusualXml]) {
+      const target = freeDiskTarget([readDomain(xml)], 'virtio');
+      const more = withDisk(xml, { ...added, target });
+      const { disks } = readDomain(more).devices;
+      expect(disks.at(-1)).toMatchObject({
+        target,
+        bus: 'virtio',
+        device: 'disk',
+        format: 'qcow2',
+        source: { type: 'file', name: `/pool/it's & more.qcow2` },
+        bootOrder: null,
+      });
+      expect(disks).toHaveLength(readDomain(xml).devices.disks.length + 1);
+      expect(withoutDisk(more, target)).toBe(xml);
+      expect(diskMarkup(more, target)).toMatch(/^<disk [\s\S]*<\/disk>$/);
+    }
+  });
+
+  it('can be a device or a volume without a path', () => {
+    const sources = (
+      [
+        { type: 'block', path: '/dev/vg/lv' },
+        { type: 'volume', pool: 'ceph', volume: 'v' },
+      ] as const
+    ).map((place) => readDomain(withDisk(q35Xml, { ...added, place })).devices.disks.at(-1)?.source);
+    expect(sources).toEqual([
+      { type: 'block', name: '/dev/vg/lv', pool: null, volume: null },
+      { type: 'volume', name: 'ceph/v', pool: 'ceph', volume: 'v' },
+    ]);
+  });
+
+  it('is not a drive with removable media', () => {
+    const xml = machine(disk('sda', 'sata').replace(`device='disk'`, `device='cdrom'`));
+    expect(findDisk(readDomain(xml), 'sda')).toBeUndefined();
+    expect(withoutDisk(xml, 'sda')).toBe(xml);
+    expect(diskMarkup(xml, 'sda')).toBeUndefined();
+  });
+});
+
+describe('the name of a new disk', () => {
+  const free = (bus: string, ...disks: readonly string[]) => freeDiskTarget([readDomain(machine(disks.join('')))], bus);
+
+  it('is the first free one in the definition and in the running machine', () => {
+    expect(free('virtio')).toBe('vda');
+    expect(free('virtio', disk('vda', 'virtio'), disk('vdc', 'virtio'))).toBe('vdb');
+    const [defined, running] = [machine(disk('vda', 'virtio')), machine(disk('vdb', 'virtio'))].map((xml) =>
+      readDomain(xml),
+    );
+    if (defined === undefined || running === undefined) throw new Error('two domains expected');
+    expect(freeDiskTarget([defined, running], 'virtio')).toBe('vdc');
+    // A target identifies one disk on any bus.
+    expect(free('sata', disk('sda', 'scsi'))).toBe('sdb');
+  });
+
+  it('has a free place on the bus', () => {
+    expect(free('sata', disk('sdf', 'sata', drive(0, 0, 0)))).toBe('sdb');
+    expect(
+      free('scsi', disk('sdx', 'scsi', drive(0, 0, 8)), ...Array.from('abcdefg').map((c) => disk(`sd${c}`, 'usb'))),
+    ).toBe('sdi');
+    expect(free('ide', disk('hdx', 'ide', drive(0, 0, 0)), disk('hdy', 'ide', drive(0, 0, 1)))).toBe('hdc');
+  });
+
+  it.each([
+    ['ide', Array.from('abcd').map((c) => disk(`hd${c}`, 'ide')), 'noPlace', 'bus ide has no free place'],
+    ['fdc', [], 'unsupported', 'no disk can be added to bus fdc'],
+  ] as const)('is refused on bus %s where there is no place for it', (bus, disks, kind, why) => {
+    const refusal = (): unknown => {
+      try {
+        return free(bus, ...disks);
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refusal()).toMatchObject({ kind, message: `adding a disk to m: ${why}` });
+  });
+});

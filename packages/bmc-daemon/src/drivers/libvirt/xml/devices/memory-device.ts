@@ -1,0 +1,21 @@
+/**
+ * Reads memory modules: `<memory>` in `<devices>`.
+ * @see https://libvirt.org/formatdomain.html#memory-devices
+ */
+import type { MemoryDeviceSnapshot } from '../../../driver.js';
+import { attribute, child, childElements, type XmlElement } from '../parse.js';
+import { readMemoryKiB } from '../size.js';
+
+/** Returns the modules in order. A resizable device (`virtio-mem`) has its present size. */
+export function readMemoryDevices(devices: XmlElement | undefined): readonly MemoryDeviceSnapshot[] {
+  return childElements(devices, 'memory').map((element) => {
+    const target = child(element, 'target');
+    const slot = attribute(child(element, 'address'), 'slot');
+    return {
+      model: attribute(element, 'model') ?? 'dimm',
+      sizeKiB: readMemoryKiB(child(target, 'current') ?? child(target, 'size')),
+      totalKiB: readMemoryKiB(child(target, 'size')),
+      slot: slot === null ? null : Number(slot),
+    };
+  });
+}

@@ -1,0 +1,160 @@
+/** Finds the drives for virtual media, inserts images into a definition, and removes them. */
+import { DriverError } from '../../../driver.js';
+import type { MediaDevice } from '../../../media-snapshot.js';
+import { firstCdrom, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
+import type { Disk } from './device.js';
+import { addDisk, withoutDisk } from './disk.js';
+import { sourceMarkup, type MediaSource } from './disk-source.js';
+import { freeDiskTarget } from './disk-target.js';
+import { readDomain, type Domain } from '../domain.js';
+import type { MediaRecord } from '../metadata/media-record.js';
+import { attribute, child, childElements, parseXml, type XmlDocument } from '../parse.js';
+import { applySplices, setAttribute, type Splice } from '../splice.js';
+
+/**
+ * Size of the largest floppy disk, 2.88 MB. QEMU would show the guest only the beginning of a
+ * larger image.
+ */
+export const FLOPPY_BYTES = 2_949_120;
+
+/** Returns whether a machine supports this device. Only PCs have floppy controllers. */
+export function canHaveDrive({ os }: Domain, device: MediaDevice): boolean {
+  return device !== 'floppy' || /^x86_64$|^i686$/.test(os.architecture);
+}
+
+/**
+ * Returns the drive of a definition or a running machine; null if it has none.
+ * @param record the inserted image. A USB stick exists only with its image; every other stick is a
+ *   disk of the user.
+ */
+export function findDrive(domain: Domain, device: MediaDevice, record: MediaRecord | undefined): Disk | null {
+  const { disks } = domain.devices;
+  switch (device) {
+    case 'cdrom':
+      return firstCdrom(domain);
+    case 'floppy':
+      return disks.find((disk) => disk.device === 'floppy') ?? null;
+    case 'usb':
+      return disks.find((disk) => isStick(disk, record) && disk.target === record?.drive) ?? null;
+  }
+}
+
+/** Returns whether a disk is the USB stick of this record. */
+export function isStick({ device, bus, source }: Disk, record: MediaRecord | undefined): boolean {
+  return record !== undefined && device === 'disk' && bus === 'usb' && source.name === record.source;
+}
+
+/** A definition with an image in one of its drives. */
+export interface InsertedDrive {
+  readonly target: string;
+  readonly xml: string;
+  /** Whether the drive was `<readonly/>` before. */
+  readonly wasReadonly: boolean;
+}
+
+/** Options of {@link withImage}. */
+export interface ImageOptions {
+  /** Whether the guest cannot write to the image. CD drives are always read-only. */
+  readonly readonly: boolean;
+  /** Target of a USB stick, see {@link stickTarget}. */
+  readonly stick: string;
+}
+
+/**
+ * Returns the definition with an image in a drive, and adds a drive if there is none.
+ * @throws {DriverError} unsupported, if there is no place for a drive.
+ */
+export function withImage(xml: string, device: MediaDevice, media: MediaSource, options: ImageOptions): InsertedDrive {
+  const document = parseXml(xml);
+  const domain = readDomain(document);
+  const { readonly } = options;
+  if (device === 'usb') {
+    const splices = [addDisk(document, stickLines(options.stick, media, readonly)), ...enableUsb(document)];
+    return { target: options.stick, xml: applySplices(xml, splices), wasReadonly: readonly };
+  }
+  const drive = findDrive(domain, device, undefined);
+  if (drive !== null) {
+    const protection = device === 'cdrom' ? {} : { readonly };
+    return {
+      target: drive.target,
+      xml: withDriveMedia(xml, drive.target, media, protection),
+      wasReadonly: drive.readonly,
+    };
+  }
+  if (device === 'cdrom') return { ...withCdrom(xml, media), wasReadonly: true };
+  const target = floppyTarget(domain);
+  const lines = driveLines('floppy', media, `<target dev='${target}' bus='fdc'/>`, readonly);
+  return { target, xml: applySplices(xml, [addDisk(document, lines)]), wasReadonly: readonly };
+}
+
+/** Returns the definition without the image. The empty drive stays, except for a USB stick. */
+export function withoutImage(xml: string, device: MediaDevice, record: MediaRecord | undefined): string {
+  const drive = findDrive(readDomain(xml), device, record);
+  const name = drive?.source.name ?? null;
+  if (drive === null || name === null) return xml;
+  if (device === 'usb') return withoutDisk(xml, drive.target);
+  const isOurs = device === 'floppy' && record?.source === name;
+  return withDriveMedia(xml, drive.target, null, isOurs ? { readonly: record.driveReadonly } : {});
+}
+
+/**
+ * Returns a drive to plug into a running machine: a CD drive, or a USB stick. The USB stick also
+ * replaces a floppy drive, which does not support hot-plug.
+ * @param target target of the drive in the definition.
+ * @throws {DriverError} unsupported, if the machine has no bus for it.
+ */
+export function hotplugMarkup(
+  running: Domain,
+  device: MediaDevice,
+  media: MediaSource,
+  options: { readonly target: string; readonly readonly: boolean },
+): { readonly target: string; readonly markup: string } {
+  if (device === 'cdrom') return newCdromMarkup(running, 'hotplug', media, options.target);
+  if (usbControllers(running).every(({ model }) => model === 'none')) {
+    throw new DriverError('unsupported', `adding a USB stick to ${running.name}: it has no USB controller`);
+  }
+  const target = device === 'usb' ? options.target : freeDiskTarget([running], 'usb');
+  return { target, markup: stickLines(target, media, options.readonly).join('\n') };
+}
+
+/** Returns the target of a new floppy drive. @throws {DriverError} unsupported. */
+function floppyTarget(domain: Domain): string {
+  if (!canHaveDrive(domain, 'floppy')) {
+    throw new DriverError('unsupported', `adding a floppy drive to ${domain.name}: it is not a PC`);
+  }
+  return 'fda';
+}
+
+/** Returns the target of a new USB stick. @throws {DriverError} unsupported. */
+export function stickTarget(domains: readonly Domain[]): string {
+  return freeDiskTarget(domains, 'usb');
+}
+
+/** Adds a USB controller to a machine that has USB disabled. */
+function enableUsb(document: XmlDocument): readonly Splice[] {
+  const controllers = childElements(child(document.root, 'devices'), 'controller').filter(
+    (controller) => attribute(controller, 'type') === 'usb',
+  );
+  const [first] = controllers;
+  if (first === undefined || controllers.some((controller) => attribute(controller, 'model') !== 'none')) return [];
+  return [setAttribute(document, first, 'model', 'qemu-xhci')];
+}
+
+function usbControllers({ devices }: Domain) {
+  return devices.controllers.filter(({ type }) => type === 'usb');
+}
+
+function stickLines(target: string, media: MediaSource, readonly: boolean): readonly string[] {
+  return driveLines('disk', media, `<target dev='${target}' bus='usb' removable='on'/>`, readonly);
+}
+
+function driveLines(device: string, media: MediaSource, target: string, readonly: boolean): readonly string[] {
+  return [
+    `<disk type='${media.type}' device='${device}'>`,
+    `  <driver name='qemu' type='raw'/>`,
+    `  ${sourceMarkup(media)}`,
+    `  ${target}`,
+    ...(readonly ? ['  <readonly/>'] : []),
+    '</disk>',
+  ];
+}

@@ -1,0 +1,27 @@
+/**
+ * Reads the serial port that `virsh console` would use.
+ * @see https://libvirt.org/formatdomain.html#consoles-serial-parallel-channel-devices
+ */
+import { attribute, child, childElements, type XmlElement } from '../parse.js';
+
+/**
+ * Types of a character device that libvirt gives out as a stream. Other types have their data
+ * elsewhere (a file, a TCP socket).
+ */
+const CONNECTABLE: ReadonlySet<string | null> = new Set(['pty', 'unix']);
+
+export interface SerialPort {
+  /** Alias, `serial0`; null in a definition, which has none. */
+  readonly alias: string | null;
+}
+
+/**
+ * Returns the first port with a stream, or null. Serial ports precede consoles, because firmware
+ * does not support virtio consoles. libvirt repeats the first serial port as a console with the
+ * same alias.
+ */
+export function readSerialPort(devices: XmlElement | undefined): SerialPort | null {
+  const ports = [...childElements(devices, 'serial'), ...childElements(devices, 'console')];
+  const port = ports.find((element) => CONNECTABLE.has(attribute(element, 'type')));
+  return port === undefined ? null : { alias: attribute(child(port, 'alias'), 'name') };
+}

@@ -1,0 +1,63 @@
+/** Records of single disks in a machine's metadata: one element, with JSON. */
+import { z } from 'zod';
+import type { IndicatorState } from '../../../driver.js';
+import { attribute, type XmlElement } from '../parse.js';
+
+/** The record of one disk. */
+export interface DiskRecord {
+  readonly target: string;
+  /**
+   * As {@link DiskSource.name}. A disk with the same target and another source is a different disk.
+   */
+  readonly source: string | null;
+  readonly indicator: IndicatorState | null;
+  /** For a volume that was created over Redfish: its name, its size and its configured storage. */
+  readonly name: string | null;
+  readonly capacityBytes: number | null;
+  readonly storage: string | null;
+}
+
+const schema = z.array(
+  z.object({
+    target: z.string(),
+    source: z.string().nullable(),
+    indicator: z.enum(['lit', 'off', 'blinking']).nullable(),
+    name: z.string().nullable(),
+    capacityBytes: z.number().nullable(),
+    storage: z.string().nullable(),
+  }),
+);
+
+/** Reads the records; null if there are none, or the format is unknown. */
+export function readDiskRecords(element: XmlElement): readonly DiskRecord[] | null {
+  try {
+    return schema.parse(JSON.parse(attribute(element, 'kept') ?? '')) satisfies readonly DiskRecord[];
+  } catch {
+    // A mistake in edited metadata must not make a machine unreadable.
+    return null;
+  }
+}
+
+/** Returns the attributes of the element. */
+export function renderDiskRecords(records: readonly DiskRecord[]): Readonly<Record<string, string>> {
+  return { kept: JSON.stringify(records) };
+}
+
+/** Returns the record of a disk with this source, or undefined. */
+export function diskRecord(
+  records: readonly DiskRecord[] | null,
+  { target, source }: Pick<DiskRecord, 'target' | 'source'>,
+): DiskRecord | undefined {
+  return records?.find((record) => record.target === target && record.source === source);
+}
+
+/** Returns the records with this record, which replaces one with the same target. */
+export function withDiskRecord(records: readonly DiskRecord[] | null, record: DiskRecord): readonly DiskRecord[] {
+  return [...(records ?? []).filter(({ target }) => target !== record.target), record];
+}
+
+/** Returns the records without that of a target; null if none is left. */
+export function withoutDiskRecord(records: readonly DiskRecord[] | null, target: string): readonly DiskRecord[] | null {
+  const left = (records ?? []).filter((record) => record.target !== target);
+  return left.length === 0 ? null : left;
+}

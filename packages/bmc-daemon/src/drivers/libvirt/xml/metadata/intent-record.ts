@@ -1,0 +1,122 @@
+/**
+ * Intents in a machine's metadata: operations of several steps that have begun. An operation writes
+ * its intent before its first step and removes it with its last step. A daemon that starts after a
+ * crash finishes the operation.
+ */
+import { MEDIA_DEVICES, type MediaDevice } from '../../../media-snapshot.js';
+import { attribute, type XmlElement } from '../parse.js';
+
+/** The machine must be started. */
+export interface StartIntent {
+  readonly kind: 'start';
+  /**
+   * True: the machine must boot, and a saved state is removed. False: it continues its saved state.
+   */
+  readonly fresh: boolean;
+}
+
+/** The machine must run in a new process. */
+export interface RestartIntent {
+  readonly kind: 'restart';
+  /** libvirt's id of the process that must end. */
+  readonly instance: number;
+  /** True: the daemon destroys the process. False: it has asked the guest to shut down. */
+  readonly force: boolean;
+}
+
+/** The drive of the guest must have the image of the definition. */
+export interface DriveIntent {
+  readonly kind: 'drive';
+  readonly device: MediaDevice;
+}
+
+/** libvirt's autostart must have this value. */
+export interface AutostartIntent {
+  readonly kind: 'autostart';
+  readonly on: boolean;
+}
+
+/** The running QEMU must have the boot order of the definition. */
+export interface OrderIntent {
+  readonly kind: 'order';
+}
+
+/** An operation that has begun. A machine has at most one of each kind, and one `drive` for each device. */
+export type Intent = StartIntent | RestartIntent | DriveIntent | AutostartIntent | OrderIntent;
+
+/** Intents of a machine; null if there are none. */
+export type Intents = readonly Intent[] | null;
+
+/** Reads an intent; null for an unknown one. */
+export function readIntent(element: XmlElement): Intent | null {
+  switch (attribute(element, 'kind')) {
+    case 'start':
+      return { kind: 'start', fresh: attribute(element, 'fresh') === 'yes' };
+    case 'restart':
+      return restartOf(attribute(element, 'instance'), attribute(element, 'force') === 'yes');
+    case 'drive': {
+      const device = MEDIA_DEVICES.find((known) => known === attribute(element, 'device'));
+      return device === undefined ? null : { kind: 'drive', device };
+    }
+    case 'autostart':
+      return { kind: 'autostart', on: attribute(element, 'on') === 'yes' };
+    case 'order':
+      return { kind: 'order' };
+    default:
+      return null;
+  }
+}
+
+/** Reads the restart attribute of version 0.1; null if absent. */
+export function restartOf(instance: string | null, force = false): RestartIntent | null {
+  if (instance === null || !/^\d+$/.test(instance)) return null;
+  return { kind: 'restart', instance: Number(instance), force };
+}
+
+/** Returns the attributes of the element. */
+export function renderIntent(intent: Intent): Readonly<Record<string, string | number>> {
+  const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no');
+  switch (intent.kind) {
+    case 'start':
+      return { kind: intent.kind, fresh: yesOrNo(intent.fresh) };
+    case 'restart':
+      return { kind: intent.kind, instance: intent.instance, force: yesOrNo(intent.force) };
+    case 'drive':
+      return { kind: intent.kind, device: intent.device };
+    case 'autostart':
+      return { kind: intent.kind, on: yesOrNo(intent.on) };
+    case 'order':
+      return { kind: intent.kind };
+  }
+}
+
+/** Returns the intents with this intent, which replaces one of the same kind. */
+export function withIntent(intents: Intents, intent: Intent): Intents {
+  return [...(intents ?? []).filter((known) => !isSame(known, intent)), intent];
+}
+
+/** Returns the intents without one of the same kind; null if none is left. */
+export function withoutIntent(intents: Intents, intent: Intent): Intents {
+  return orNull((intents ?? []).filter((known) => !isSame(known, intent)));
+}
+
+/** Returns the intents without start and restart; null if none is left. */
+export function withoutPowerIntent(intents: Intents): Intents {
+  return orNull((intents ?? []).filter(({ kind }) => kind !== 'start' && kind !== 'restart'));
+}
+
+/** Returns the start or restart intent, or null. */
+export function powerIntent(intents: Intents): StartIntent | RestartIntent | null {
+  return intents?.find((intent) => intent.kind === 'start' || intent.kind === 'restart') ?? null;
+}
+
+/** Start and restart are the same kind, because a machine needs only one of them. */
+function isSame(a: Intent, b: Intent): boolean {
+  const power = (kind: Intent['kind']): boolean => kind === 'start' || kind === 'restart';
+  if (a.kind === 'drive' && b.kind === 'drive') return a.device === b.device;
+  return a.kind === b.kind || (power(a.kind) && power(b.kind));
+}
+
+function orNull(intents: readonly Intent[]): Intents {
+  return intents.length === 0 ? null : intents;
+}

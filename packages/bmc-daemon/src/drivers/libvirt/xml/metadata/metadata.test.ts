@@ -1,0 +1,210 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
+import { MEDIA_DEVICES } from '../../../media-snapshot.js';
+import { withBootOrder } from '../os/boot-order.js';
+import { emptyRecord, METADATA_URI, readMetadata, renderMetadata, withMetadata } from './metadata.js';
+import type { MachineRecord } from './metadata.js';
+
+const record: MachineRecord = {
+  indicator: 'blinking',
+  boot: { enabled: 'continuous', target: 'cdrom', saved: withBootOrder(unusualXml, 'cdrom').saved },
+  media: [
+    {
+      device: 'cdrom',
+      drive: 'sda',
+      image: `http://h/it's?a&b "c".iso`,
+      imageName: `it's.iso`,
+      source: '/pool/x.iso',
+      writeProtected: true,
+      driveReadonly: true,
+    },
+  ],
+  mediaSettings: [{ device: 'usb', verifyCertificate: true, certificates: [{ id: '1', pem: 'a\nb' }] }],
+  settings: {
+    kept: { QuietBoot: true, L2Cache: `it's "so"` },
+    pending: { cpuCount: 2, firmware: 'efi', kept: { ProcTurboMode: 'Disabled' } },
+    failure: { reason: 'refused', time: '2026-11-20T17:00:00.000Z' },
+    original: { cpuCount: 4 },
+    variables: '/usr/share/OVMF/OVMF_VARS_4M.fd',
+  },
+  disks: [
+    { target: 'vdb', source: `/p/it's.img`, indicator: 'off', name: 'data "1"', capacityBytes: 4096, storage: null },
+  ],
+  unattached: [{ pool: `it's`, volume: 'rackless-volume-a' }],
+  owner: { assetTag: `it's "7" & <8>`, firmwareUpdate: { installed: '1.0.1', staged: null } },
+  intents: [
+    { kind: 'restart', instance: 7, force: true },
+    { kind: 'drive', device: 'cdrom' },
+    { kind: 'autostart', on: true },
+    { kind: 'order' },
+  ],
+  resetNvram: true,
+  unknown: [],
+};
+
+/** The markup with a namespace declaration and prefixes, as libvirt stores it. */
+const asLibvirtStores = (markup: string): string =>
+  markup
+    .replaceAll(/<(\/?)(\w)/g, '<$1rackless:$2')
+    .replace('<rackless:machine', `<rackless:machine xmlns:rackless="${METADATA_URI}"`);
+
+/** The markup with a default namespace, which keeps the children unchanged. */
+const inDomain = (markup: string): string =>
+  `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
+
+describe('the metadata record', () => {
+  it('survives a write and a read, by the definition and by the metadata call', () => {
+    const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\p{Cc}/gu, ''));
+    const settings = fc.record({
+      kept: fc.dictionary(
+        text.filter((name) => name !== '__proto__'),
+        fc.oneof(text, fc.integer(), fc.boolean()),
+      ),
+      pending: fc.record({ cpuCount: fc.nat(), networkBoot: fc.boolean() }, { requiredKeys: [] }),
+      failure: fc.option(fc.record({ reason: text, time: text })),
+      original: fc.record({ firmware: fc.constantFrom('bios' as const, 'efi' as const) }, { requiredKeys: [] }),
+      variables: fc.option(text),
+    });
+    const device = fc.constantFrom(...MEDIA_DEVICES);
+    const anyRecord = fc.record<MachineRecord>({
+      indicator: fc.constantFrom(null, 'lit', 'off', 'blinking'),
+      boot: fc.option(
+        fc.record({
+          enabled: fc.constantFrom('disabled', 'once', 'continuous'),
+          target: fc.constantFrom('none', 'network', 'cdrom', 'hd', 'fd', 'usb'),
+          saved: fc.option(
+            fc.record({
+              os: fc.array(fc.record({ at: fc.nat(9), markup: text.map((value) => `\n\t ${value}`) })),
+              devices: fc.array(fc.record({ key: text, order: text })),
+            }),
+          ),
+        }),
+      ),
+      media: fc.option(
+        fc.uniqueArray(
+          fc.record({
+            device,
+            drive: text,
+            image: text,
+            imageName: text,
+            source: text,
+            writeProtected: fc.boolean(),
+            driveReadonly: fc.boolean(),
+          }),
+          { minLength: 1, selector: (media) => media.device },
+        ),
+      ),
+      mediaSettings: fc.option(
+        fc.array(
+          fc.record({
+            device,
+            verifyCertificate: fc.option(fc.boolean()),
+            certificates: fc.array(fc.record({ id: text, pem: text })),
+          }),
+        ),
+      ),
+      settings: fc.option(settings),
+      unattached: fc.option(fc.array(fc.record({ pool: text, volume: text }))),
+      disks: fc.option(
+        fc.array(
+          fc.record({
+            target: text,
+            source: fc.option(text),
+            indicator: fc.constantFrom(null, 'lit', 'off', 'blinking'),
+            name: fc.option(text),
+            capacityBytes: fc.option(fc.nat()),
+            storage: fc.option(text),
+          }),
+        ),
+      ),
+      owner: fc.option(
+        fc.record({
+          assetTag: text,
+          firmwareUpdate: fc.record({ installed: fc.option(text), staged: text }),
+        }),
+      ),
+      intents: fc.option(
+        fc.array(
+          fc.oneof(
+            fc.record({ kind: fc.constant('start' as const), fresh: fc.boolean() }),
+            fc.record({ kind: fc.constant('restart' as const), instance: fc.nat(), force: fc.boolean() }),
+            fc.record({ kind: fc.constant('drive' as const), device: fc.constantFrom('cdrom', 'usb') }),
+            fc.record({ kind: fc.constant('autostart' as const), on: fc.boolean() }),
+            fc.record({ kind: fc.constant('order' as const) }),
+          ),
+          { minLength: 1 },
+        ),
+      ),
+      resetNvram: fc.boolean(),
+      unknown: fc.constantFrom([], ['<later x="1">\n  <in/> a\n</later>', `<o:x xmlns:o='urn:o' o:y='1'/>`]),
+    });
+    fc.assert(
+      fc.property(anyRecord, fc.constantFrom(q35Xml, unusualXml), (written, xml) => {
+        const stored = withMetadata(xml, written);
+        expect(readMetadata(stored)).toEqual(written);
+        expect(readMetadata(inDomain(renderMetadata(written)))).toEqual(written);
+        // Replaced in place, and removed without a trace. An added <metadata> element stays.
+        expect(withMetadata(stored, written)).toBe(stored);
+        const removed = withMetadata(stored, emptyRecord).replace('\n  <metadata>\n  </metadata>', '');
+        expect(removed).toBe(xml);
+      }),
+    );
+  });
+
+  it('reads the CD drive of version 0.1, which had no device', () => {
+    const old = `<machine><media drive='sda' image='http://h/x.iso' name='x.iso' source='/x' writeProtected='yes'/></machine>`;
+    const [cd] = record.media ?? [];
+    expect(readMetadata(inDomain(old)).media).toEqual([
+      { ...cd, image: 'http://h/x.iso', imageName: 'x.iso', source: '/x' },
+    ]);
+    expect(readMetadata(inDomain(old.replace('<media ', `<media device='tape' `))).media).toBeNull();
+  });
+
+  it('is empty for a machine without changes, with any foreign metadata', () => {
+    expect(readMetadata(q35Xml)).toEqual(emptyRecord);
+    expect(readMetadata(unusualXml)).toEqual(emptyRecord);
+    expect(withMetadata(q35Xml, emptyRecord)).toBe(q35Xml);
+  });
+
+  it('keeps foreign metadata byte for byte', () => {
+    const xml = withMetadata(unusualXml, record);
+    const own = /\n {4}<rackless:machine[\s\S]*<\/rackless:machine>/.exec(xml)?.[0] ?? '';
+    expect(xml.replace(own, '')).toBe(unusualXml);
+    expect(xml.indexOf(own)).toBe(unusualXml.indexOf('\n  </metadata>'));
+  });
+
+  it('adds <metadata> after the name of the machine', () => {
+    expect(withMetadata(q35Xml, { ...emptyRecord, indicator: 'off' })).toBe(
+      q35Xml.replace(
+        '</description>',
+        `</description>\n  <metadata>\n    <rackless:machine xmlns:rackless='${METADATA_URI}' indicator='off'/>\n  </metadata>`,
+      ),
+    );
+  });
+
+  it('is found with any prefix and quotes', () => {
+    const stored = asLibvirtStores(renderMetadata(record));
+    const xml = `<domain><metadata>${stored.replaceAll('rackless:', 'ns0:').replace('xmlns:rackless', 'xmlns:ns0')}</metadata></domain>`;
+    expect(readMetadata(xml)).toEqual(record);
+  });
+
+  it('keeps children of a later version, with and without prefix', () => {
+    const own = `<rackless:machine xmlns:rackless="${METADATA_URI}"><rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine>`;
+    const xml = `<domain><metadata>${own}</metadata></domain>`;
+    const read = readMetadata(xml);
+    expect(read).toEqual({ ...emptyRecord, unknown: ['<bios><a>x\n y</a></bios>'] });
+    expect(withMetadata(xml, { ...read, indicator: 'off' })).toBe(
+      `<domain><metadata><rackless:machine xmlns:rackless='${METADATA_URI}' indicator='off'><rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine></metadata></domain>`,
+    );
+  });
+
+  it.each([
+    `<machine indicator='purple'/>`,
+    `<machine><boot enabled='twice' target='cdrom'/></machine>`,
+    `<machine><boot enabled='once'/></machine>`,
+    `<machine><media drive='sda'/></machine>`,
+  ])('reads %s, an unknown format, as never set', (markup) => {
+    expect(readMetadata(inDomain(markup))).toEqual(emptyRecord);
+  });
+});

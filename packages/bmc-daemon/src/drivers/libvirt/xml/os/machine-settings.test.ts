@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
+import { bootsFromNetwork, readLimits, withHardware } from './machine-settings.js';
+import { parseXml } from '../parse.js';
+
+const small = (body: string): string => `<domain><name>n</name>${body}<devices/></domain>`;
+
+describe('withHardware', () => {
+  it('changes only vCPUs and memory, and reverts byte for byte', () => {
+    const xml = small(
+      `<memory unit='MiB'>512</memory><currentMemory>524288</currentMemory><vcpu placement='static'>4</vcpu>`,
+    );
+    const changed = withHardware(xml, { cpuCount: 3, memoryMiB: 256 });
+    expect(changed).toBe(
+      small(
+        `<memory unit='KiB'>262144</memory><currentMemory>262144</currentMemory><vcpu placement='static' current='3'>4</vcpu>`,
+      ),
+    );
+    expect(withHardware(changed, { cpuCount: 4 })).toBe(changed.replace(` current='3'`, ''));
+    expect(withHardware(xml, { cpuCount: 4, memoryMiB: 512 })).toBe(xml);
+    expect(withHardware(withHardware(q35Xml, { networkBoot: false }), { networkBoot: false })).toBe(
+      withHardware(q35Xml, { networkBoot: false }),
+    );
+  });
+
+  it('removes the first interface from the boot order, and adds it at the end', () => {
+    expect(bootsFromNetwork(q35Xml)).toBe(true);
+    const without = withHardware(q35Xml, { networkBoot: false });
+    expect(bootsFromNetwork(without)).toBe(false);
+    expect(bootsFromNetwork(withHardware(without, { networkBoot: true }))).toBe(true);
+    expect(bootsFromNetwork(small(''))).toBeNull();
+  });
+
+  it.each<[string, string, Parameters<typeof withHardware>[1], string]>([
+    ['more vCPUs than the maximum', '<vcpu>2</vcpu>', { cpuCount: 3 }, 'its definition allows 2'],
+    ['vCPUs that are named one by one', '<vcpu>2</vcpu><vcpus/>', { cpuCount: 1 }, 'its definition names each vCPU'],
+    ['memory in cells', '<memory>4096</memory><cpu><numa/></cpu>', { memoryMiB: 2 }, 'its definition has NUMA cells'],
+    ['network boot without a network', '', { networkBoot: true }, 'it has no network interface'],
+  ])('refuses %s', (_what, body, change, why) => {
+    expect(() => withHardware(small(body), change)).toThrow(why);
+  });
+
+  it('accepts the maximum of the definition', () => {
+    const limits = (body: string) => readLimits(parseXml(small(body)));
+    expect(limits('<memory>2097152</memory><vcpu current="1">8</vcpu>')).toEqual({ cpuCount: 8, memoryMiB: 2048 });
+    expect(limits('<maxMemory slots="2" unit="GiB">4</maxMemory><memory unit="GiB">1</memory>')).toEqual({
+      cpuCount: 1,
+      memoryMiB: 4096,
+    });
+  });
+});

@@ -1,0 +1,143 @@
+/** Reads and edits Secure Boot in a definition. */
+import { DriverError } from '../../../driver.js';
+import type { SecureBootMode } from '../../../system-change.js';
+import type { FirmwareKnowledge } from '../../firmware-catalogue.js';
+import { readDomain, type OperatingSystem } from '../domain.js';
+import { attribute, child, childElements, encodeAttribute, encodeText, parseXml } from '../parse.js';
+import type { XmlDocument, XmlElement } from '../parse.js';
+import { applySplices, insertChild, removeAttribute, removeElement, setAttribute, type Splice } from '../splice.js';
+
+/** State of Secure Boot. Null: unknown from the definition. */
+export interface SecureBootState {
+  readonly enabled: boolean | null;
+  readonly enrolled: boolean | null;
+}
+
+/** Firmware files that a definition names; null: libvirt selects them. */
+export interface SecureBootFiles {
+  readonly loaderPath: string;
+  readonly template: string;
+  readonly requiresSmm: boolean;
+}
+
+/**
+ * Restricts libvirt's selection to firmware that stores its variables. Newer hosts also have firmware
+ * without a store (AMD SEV), which libvirt prefers on q35 and which boots no ordinary disk. libvirt
+ * before 8.6 ignores the attribute. libvirt 9.0 does not accept `type='pflash'` here.
+ */
+export const KEEPS_VARIABLES: readonly string[] = [`<loader stateless='no'/>`];
+
+const unknown: SecureBootState = { enabled: null, enrolled: null };
+const both = (value: boolean | null): SecureBootState => ({ enabled: value, enrolled: value });
+
+/**
+ * Returns the state for UEFI. With keys in its variables the firmware enforces Secure Boot; without
+ * keys it is in setup mode.
+ */
+export function secureBootState(os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
+  const { template } = os.nvram ?? { template: null };
+  if (template !== null) return ofTemplate(template, os, knowledge);
+  if (os.firmware === null) {
+    const path = os.loader?.path ?? null;
+    if (path === null) return unknown;
+    // libvirt finds the template of an image in its own list.
+    const without = knowledge.templateOf(path, { keys: false });
+    const withKeys = knowledge.templateOf(path, { keys: true });
+    if (without !== null && withKeys === null) return both(false);
+    return both(knowledge.hasKeys(path));
+  }
+  const secure = os.firmwareFeatures.get('secure-boot');
+  const keys = os.firmwareFeatures.get('enrolled-keys');
+  if (secure === false || keys === false) return both(false);
+  if (secure === true) return both(true);
+  const selected = knowledge.selected(os);
+  if (selected === null) return unknown;
+  return both(selected.features.includes('secure-boot') && selected.features.includes('enrolled-keys'));
+}
+
+function ofTemplate(template: string, os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
+  const enrolled = knowledge.hasKeys(template);
+  const path = os.loader?.path ?? null;
+  // On x86, enforcement requires SMM. An image that does not require it has no Secure Boot.
+  const can = !/^(x86_64|i686)$/.test(os.architecture) || path === null || knowledge.requiresSmm(path);
+  return { enabled: can ? enrolled : false, enrolled };
+}
+
+/**
+ * Returns the definition with this mode of Secure Boot; the same text if it has it already. The
+ * variables must be made again from their template, which has the keys.
+ * @param files null: libvirt selects the firmware, even if the definition names it now.
+ * @throws {DriverError} unsupported, for a BIOS machine.
+ */
+export function withSecureBoot(xml: string, mode: SecureBootMode, files: SecureBootFiles | null): string {
+  const document = parseXml(xml);
+  const domain = readDomain(document);
+  const os = child(document.root, 'os');
+  const type = child(os, 'type');
+  if (os === undefined || type === undefined || domain.firmware !== 'efi') {
+    throw new DriverError(
+      'unsupported',
+      `switching Secure Boot of ${domain.name}: it boots by legacy BIOS, not by UEFI`,
+      {
+        field: 'secureBoot',
+      },
+    );
+  }
+  const old = ['loader', 'nvram', 'firmware', 'varstore'].flatMap((name) => childElements(os, name));
+  // The path of the variables is the choice of the user.
+  const path = domain.os.nvram?.path ?? null;
+  const markup = files === null ? selectedMarkup(mode, path) : namedMarkup(files, path);
+  const result = applySplices(xml, [
+    ...(files === null ? [setAttribute(document, os, 'firmware', 'efi')] : removeAttribute(document, os, 'firmware')),
+    ...old.map((element) => removeElement(document, element)),
+    ...markup.map((lines) => insertChild(document, os, lines, type)),
+    ...(files?.requiresSmm === true ? [smmOn(document)] : mode === 'off' ? [] : smmNotOff(document)),
+  ]);
+  return result;
+}
+
+function selectedMarkup(mode: SecureBootMode, path: string | null): readonly (readonly string[])[] {
+  const feature = (name: string, enabled: boolean): string =>
+    `  <feature enabled='${enabled ? 'yes' : 'no'}' name='${name}'/>`;
+  const features =
+    mode === 'off'
+      ? [feature('secure-boot', false)]
+      : [feature('enrolled-keys', mode === 'on'), feature('secure-boot', true)];
+  return [
+    ['<firmware>', ...features, '</firmware>'],
+    KEEPS_VARIABLES,
+    ...(path === null ? [] : [[`<nvram>${encodeText(path)}</nvram>`]]),
+  ];
+}
+
+function namedMarkup({ loaderPath, template, requiresSmm }: SecureBootFiles, path: string | null) {
+  const secure = requiresSmm ? ` secure='yes'` : '';
+  const nvram = `<nvram template='${encodeAttribute(template)}'`;
+  return [
+    [`<loader readonly='yes'${secure} type='pflash'>${encodeText(loaderPath)}</loader>`],
+    [path === null ? `${nvram}/>` : `${nvram}>${encodeText(path)}</nvram>`],
+  ];
+}
+
+/**
+ * Enables System Management Mode, which firmware needs to protect its variables. libvirt rejects a
+ * definition without it.
+ */
+export function smmOn(document: XmlDocument): Splice {
+  const features = child(document.root, 'features');
+  if (features === undefined)
+    return insertChild(document, document.root, [`<features>`, `  <smm state='on'/>`, `</features>`]);
+  const smm = child(features, 'smm');
+  return smm === undefined
+    ? insertChild(document, features, `<smm state='on'/>`)
+    : setAttribute(document, smm, 'state', 'on');
+}
+
+/**
+ * Removes a disabled SMM. libvirt enables SMM for firmware that it selects, unless the definition
+ * disables it.
+ */
+function smmNotOff(document: XmlDocument): readonly Splice[] {
+  const smm: XmlElement | undefined = child(document.root, 'features', 'smm');
+  return smm !== undefined && attribute(smm, 'state') === 'off' ? [setAttribute(document, smm, 'state', 'on')] : [];
+}
