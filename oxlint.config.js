@@ -33,11 +33,8 @@ const floors = {
   ],
   libvirt: [
     ['index.ts'],
-    ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'interface.ts', 'events.ts'],
-    ['event-iterator.ts', 'hypervisor-options.ts'],
-    ['link.ts'],
-    ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'link-streams.ts', 'handshake.ts'],
-    ['reconnecting-connection.ts'],
+    ['objects/'],
+    ['link/'],
     ['connection.ts'],
     ['transport/', 'stream-slot.ts', 'stream.ts', 'keepalive.ts', 'pending-calls.ts', 'outbox.ts'],
     ['uri.ts', 'caller.ts'],

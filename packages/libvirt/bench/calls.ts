@@ -12,7 +12,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Link, openLink } from '../src/link.js';
+import { type Link, openLink } from '../src/link/link.js';
 import { authProcedures, AuthType } from '../src/protocol/auth.js';
 import { connectProcedures } from '../src/protocol/connect.js';
 import { domainProcedures } from '../src/protocol/domain.js';

@@ -11,7 +11,7 @@ export {
   type DomainInfo,
   type DomainInterface,
   type DomainStateInfo,
-} from './domain.js';
+} from './objects/domain.js';
 export {
   type ClientErrorCode,
   type ErrorCode,
@@ -29,13 +29,17 @@ export {
   DomainEvents,
   type IterateOptions,
   type Subscription,
-} from './events.js';
-export { type DomainStats, Hypervisor } from './hypervisor.js';
-export { type DomainCapabilitiesQuery, type HypervisorOptions, type OpenOptions } from './hypervisor-options.js';
-export { Interface } from './interface.js';
+} from './objects/events.js';
+export { type DomainStats, Hypervisor } from './objects/hypervisor.js';
+export {
+  type DomainCapabilitiesQuery,
+  type HypervisorOptions,
+  type OpenOptions,
+} from './objects/hypervisor-options.js';
+export { Interface } from './objects/interface.js';
 export { type KeepaliveOptions } from './keepalive.js';
-export { type CallOptions, type ConnectedOptions, type LinkState } from './link.js';
-export { Network, type NetworkDhcpLease } from './network.js';
+export { type CallOptions, type ConnectedOptions, type LinkState } from './link/link.js';
+export { Network, type NetworkDhcpLease } from './objects/network.js';
 export {
   type DomainRef,
   type InterfaceRef,
@@ -44,8 +48,8 @@ export {
   type StorageVolumeRef,
 } from './protocol/object.js';
 export { type Parameters, type ParameterValue } from './protocol/typed-parameter.js';
-export { type BackoffOptions } from './reconnecting-connection.js';
-export { StoragePool, type StoragePoolInfo } from './storage-pool.js';
-export { StorageVolume, type StorageVolumeInfo, type StorageVolumeRange } from './storage-volume.js';
+export { type BackoffOptions } from './link/reconnecting-connection.js';
+export { StoragePool, type StoragePoolInfo } from './objects/storage-pool.js';
+export { StorageVolume, type StorageVolumeInfo, type StorageVolumeRange } from './objects/storage-volume.js';
 export { LibvirtStream } from './stream.js';
 export { type LibvirtUri, parseUri } from './uri.js';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isLibvirtError } from '../../src/errors.js';
-import { type Link, type LinkOptions, openLink } from '../../src/link.js';
+import { type Link, type LinkOptions, openLink } from '../../src/link/link.js';
 import { authProcedures } from '../../src/protocol/auth.js';
 import { connectProcedures } from '../../src/protocol/connect.js';
 import { domainProcedures } from '../../src/protocol/domain.js';

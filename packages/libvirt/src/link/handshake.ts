@@ -1,7 +1,7 @@
-import type { CallOptions, Caller } from './caller.js';
-import { clientError } from './errors.js';
-import { authProcedures, AuthType } from './protocol/auth.js';
-import { connectProcedures } from './protocol/connect.js';
+import type { CallOptions, Caller } from '../caller.js';
+import { clientError } from '../errors.js';
+import { authProcedures, AuthType } from '../protocol/auth.js';
+import { connectProcedures } from '../protocol/connect.js';
 
 /** Numbers of optional libvirtd features. @see virDrvFeature */
 const Feature = { programKeepalive: 10, remoteEventCallback: 14 } as const;

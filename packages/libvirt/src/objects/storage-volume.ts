@@ -1,7 +1,7 @@
-import type { CallOptions, Link } from './link.js';
-import type { StorageVolumeRef } from './protocol/object.js';
-import { storageVolumeProcedures } from './protocol/storage.js';
-import type { LibvirtStream } from './stream.js';
+import type { CallOptions, Link } from '../link/link.js';
+import type { StorageVolumeRef } from '../protocol/object.js';
+import { storageVolumeProcedures } from '../protocol/storage.js';
+import type { LibvirtStream } from '../stream.js';
 
 /** Type and sizes of a volume. @see virStorageVolInfo */
 export interface StorageVolumeInfo {

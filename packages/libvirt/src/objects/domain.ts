@@ -1,10 +1,10 @@
-import { DomainInterfaceAddressesSource } from './constants/domain.js';
-import type { CallOptions, Link } from './link.js';
-import { domainProcedures } from './protocol/domain.js';
-import type { DomainRef } from './protocol/object.js';
-import type { Procedure } from './protocol/procedure.js';
-import { qemuProcedures } from './protocol/qemu.js';
-import type { LibvirtStream } from './stream.js';
+import { DomainInterfaceAddressesSource } from '../constants/domain.js';
+import type { CallOptions, Link } from '../link/link.js';
+import { domainProcedures } from '../protocol/domain.js';
+import type { DomainRef } from '../protocol/object.js';
+import type { Procedure } from '../protocol/procedure.js';
+import { qemuProcedures } from '../protocol/qemu.js';
+import type { LibvirtStream } from '../stream.js';
 
 /** State (`DomainState`) and its reason, for example `DomainShutoffReason`. */
 export interface DomainStateInfo {

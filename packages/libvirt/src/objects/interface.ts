@@ -1,6 +1,6 @@
-import type { CallOptions, Link } from './link.js';
-import { interfaceProcedures } from './protocol/interface.js';
-import type { InterfaceRef } from './protocol/object.js';
+import type { CallOptions, Link } from '../link/link.js';
+import { interfaceProcedures } from '../protocol/interface.js';
+import type { InterfaceRef } from '../protocol/object.js';
 
 /**
  * A network interface of the host. The object is a value, so there is nothing to close. If the

@@ -1,4 +1,4 @@
-import type { LinkOptions } from './link.js';
+import type { LinkOptions } from '../link/link.js';
 
 /**
  * Options of a hypervisor connection. Durations are in milliseconds. Defaults: `callTimeoutMs`

@@ -1,6 +1,6 @@
-import type { Caller } from './caller.js';
-import type { Connection } from './connection.js';
-import { isLibvirtError, type LibvirtError } from './errors.js';
+import type { Caller } from '../caller.js';
+import type { Connection } from '../connection.js';
+import { isLibvirtError, type LibvirtError } from '../errors.js';
 
 /** Result of `Link.onConnected`. */
 export interface Hook {

@@ -1,10 +1,10 @@
-import { onAbort } from './abort.js';
-import type { Clock } from './clock.js';
-import type { CallOptions } from './caller.js';
-import type { Connection } from './connection.js';
-import { clientError, type LibvirtError, toError } from './errors.js';
-import type { Procedure } from './protocol/procedure.js';
-import type { LibvirtStream } from './stream.js';
+import { onAbort } from '../abort.js';
+import type { Clock } from '../clock.js';
+import type { CallOptions } from '../caller.js';
+import type { Connection } from '../connection.js';
+import { clientError, type LibvirtError, toError } from '../errors.js';
+import type { Procedure } from '../protocol/procedure.js';
+import type { LibvirtStream } from '../stream.js';
 
 /** All streams of a link. Each stream has its own connection. */
 export class LinkStreams {

@@ -1,11 +1,11 @@
-import { onAbort } from './abort.js';
-import { DomainEventId } from './constants/event.js';
+import { onAbort } from '../abort.js';
+import { DomainEventId } from '../constants/event.js';
 import { Domain } from './domain.js';
 import { EventIterator } from './event-iterator.js';
-import type { Caller, Hook, Link } from './link.js';
-import { domainEvents, eventProcedures } from './protocol/event.js';
-import type { DomainRef } from './protocol/object.js';
-import type { EventProcedure } from './protocol/procedure.js';
+import type { Caller, Hook, Link } from '../link/link.js';
+import { domainEvents, eventProcedures } from '../protocol/event.js';
+import type { DomainRef } from '../protocol/object.js';
+import type { EventProcedure } from '../protocol/procedure.js';
 
 /**
  * Properties of each kind of event. `domain.id` is the id at the time of the event. Numbers are

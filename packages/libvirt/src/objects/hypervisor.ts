@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DomainStatsTypes } from './constants/domain.js';
+import { DomainStatsTypes } from '../constants/domain.js';
 import { Domain } from './domain.js';
 import { DomainEvents } from './events.js';
-import { type CallOptions, type ConnectedOptions, type Link, type LinkState, openLink } from './link.js';
+import { type CallOptions, type ConnectedOptions, type Link, type LinkState, openLink } from '../link/link.js';
 import type { DomainCapabilitiesQuery, HypervisorOptions, OpenOptions } from './hypervisor-options.js';
 import { Interface } from './interface.js';
 import { Network } from './network.js';
-import { connectProcedures } from './protocol/connect.js';
-import { domainProcedures } from './protocol/domain.js';
-import { interfaceProcedures } from './protocol/interface.js';
-import { networkProcedures } from './protocol/network.js';
-import type { DomainRef, StorageVolumeRef } from './protocol/object.js';
-import { storagePoolProcedures, storageVolumeProcedures } from './protocol/storage.js';
-import { type Parameters, toRecord } from './protocol/typed-parameter.js';
+import { connectProcedures } from '../protocol/connect.js';
+import { domainProcedures } from '../protocol/domain.js';
+import { interfaceProcedures } from '../protocol/interface.js';
+import { networkProcedures } from '../protocol/network.js';
+import type { DomainRef, StorageVolumeRef } from '../protocol/object.js';
+import { storagePoolProcedures, storageVolumeProcedures } from '../protocol/storage.js';
+import { type Parameters, toRecord } from '../protocol/typed-parameter.js';
 import { StoragePool } from './storage-pool.js';
 import { StorageVolume } from './storage-volume.js';
 

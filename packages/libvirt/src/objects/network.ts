@@ -1,7 +1,7 @@
-import type { CallOptions, Link } from './link.js';
-import { networkProcedures } from './protocol/network.js';
-import type { NetworkRef } from './protocol/object.js';
-import type { Procedure } from './protocol/procedure.js';
+import type { CallOptions, Link } from '../link/link.js';
+import { networkProcedures } from '../protocol/network.js';
+import type { NetworkRef } from '../protocol/object.js';
+import type { Procedure } from '../protocol/procedure.js';
 
 /** A DHCP lease of the network. @see virNetworkDHCPLease */
 export interface NetworkDhcpLease {

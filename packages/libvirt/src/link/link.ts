@@ -1,22 +1,22 @@
-import { type Clock, systemClock } from './clock.js';
-import type { CallOptions, Caller } from './caller.js';
-import { Connection } from './connection.js';
-import { clientError, isLibvirtError, type LibvirtError, toError } from './errors.js';
+import { type Clock, systemClock } from '../clock.js';
+import type { CallOptions, Caller } from '../caller.js';
+import { Connection } from '../connection.js';
+import { clientError, isLibvirtError, type LibvirtError, toError } from '../errors.js';
 import { handshake } from './handshake.js';
-import type { KeepaliveOptions } from './keepalive.js';
+import type { KeepaliveOptions } from '../keepalive.js';
 import { LinkEvents } from './link-events.js';
 import { type Hook, LinkHooks } from './link-hooks.js';
 import { LinkStreams } from './link-streams.js';
-import { Listeners, runCallback } from './listeners.js';
-import type { EventProcedure, Procedure } from './protocol/procedure.js';
+import { Listeners, runCallback } from '../listeners.js';
+import type { EventProcedure, Procedure } from '../protocol/procedure.js';
 import { type BackoffOptions, ReconnectingConnection, type WaitOptions } from './reconnecting-connection.js';
-import type { LibvirtStream } from './stream.js';
-import { openLocal } from './transport/open-local.js';
-import type { OpenTransport } from './transport/transport.js';
-import { type LibvirtUri, parseUri } from './uri.js';
+import type { LibvirtStream } from '../stream.js';
+import { openLocal } from '../transport/open-local.js';
+import type { OpenTransport } from '../transport/transport.js';
+import { type LibvirtUri, parseUri } from '../uri.js';
 import { WorkQueue } from './work-queue.js';
 
-export type { CallOptions, Caller } from './caller.js';
+export type { CallOptions, Caller } from '../caller.js';
 export type { Hook } from './link-hooks.js';
 
 /**

@@ -1,7 +1,7 @@
-import { Listeners } from './listeners.js';
-import type { Header } from './protocol/message.js';
-import type { EventProcedure } from './protocol/procedure.js';
-import type { XdrReader } from './xdr.js';
+import { Listeners } from '../listeners.js';
+import type { Header } from '../protocol/message.js';
+import type { EventProcedure } from '../protocol/procedure.js';
+import type { XdrReader } from '../xdr.js';
 
 interface Registration {
   readonly event: EventProcedure<unknown>;

@@ -1,8 +1,8 @@
-import { onAbort } from './abort.js';
-import type { Clock, Timer } from './clock.js';
-import type { CallOptions } from './caller.js';
-import type { Connection } from './connection.js';
-import { clientError, type ClientErrorCode, isLibvirtError, type LibvirtError, toError } from './errors.js';
+import { onAbort } from '../abort.js';
+import type { Clock, Timer } from '../clock.js';
+import type { CallOptions } from '../caller.js';
+import type { Connection } from '../connection.js';
+import { clientError, type ClientErrorCode, isLibvirtError, type LibvirtError, toError } from '../errors.js';
 
 /** Delays between connection attempts. */
 export interface BackoffOptions {

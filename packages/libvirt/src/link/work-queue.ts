@@ -1,9 +1,9 @@
-import { onAbort } from './abort.js';
-import type { Clock } from './clock.js';
-import type { CallOptions } from './caller.js';
-import type { Connection } from './connection.js';
-import { clientError, type ClientErrorCode, type LibvirtError } from './errors.js';
-import type { Procedure } from './protocol/procedure.js';
+import { onAbort } from '../abort.js';
+import type { Clock } from '../clock.js';
+import type { CallOptions } from '../caller.js';
+import type { Connection } from '../connection.js';
+import { clientError, type ClientErrorCode, type LibvirtError } from '../errors.js';
+import type { Procedure } from '../protocol/procedure.js';
 import type { ReconnectingConnection } from './reconnecting-connection.js';
 
 /** A queued call. */

@@ -1,7 +1,7 @@
-import type { CallOptions, Link } from './link.js';
-import type { StoragePoolRef } from './protocol/object.js';
-import type { Procedure } from './protocol/procedure.js';
-import { storagePoolProcedures, storageVolumeProcedures } from './protocol/storage.js';
+import type { CallOptions, Link } from '../link/link.js';
+import type { StoragePoolRef } from '../protocol/object.js';
+import type { Procedure } from '../protocol/procedure.js';
+import { storagePoolProcedures, storageVolumeProcedures } from '../protocol/storage.js';
 import { StorageVolume } from './storage-volume.js';
 
 /** State and sizes in bytes, at the time of the last refresh. @see virStoragePoolInfo */
