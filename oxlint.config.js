@@ -1,8 +1,8 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 
 /**
  * Import floors (docs/internals/architecture.md): a file may import its own floor and the floors below it, never one above.
- * Listed from top to bottom; each entry is a path prefix below the package's `src/`.
+ * Listed from top to bottom; each entry is a path prefix below the package's `src/`. The longest entry counts.
  */
 const floors = {
   daemon: [
@@ -60,6 +60,15 @@ const floors = {
       'tls-certificate.ts',
       'pages/',
       'config/',
+    ],
+    ['resources/index.ts'],
+    [
+      'auth/resources/',
+      'certificates/resources/',
+      'console/resources/',
+      'events/resources/',
+      'manager-network/resources/',
+      'telemetry/resources/',
     ],
     ['resources/'],
     ['redfish/', 'auth/', 'console/', 'events/', 'telemetry/', 'manager-network/'],
@@ -119,13 +128,16 @@ for (const [name, levels] of [
   ...Object.entries(floors).map(([name, levels]) => [`${name}/src`, levels]),
   ['bmc-daemon/src/drivers/libvirt', libvirtFloors],
 ]) {
-  const present = readdirSync(new URL(`packages/${name}/`, import.meta.url), { withFileTypes: true })
+  const folder = new URL(`packages/${name}/`, import.meta.url);
+  const present = readdirSync(folder, { withFileTypes: true })
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .filter((path) => !path.endsWith('.test.ts'));
   const listed = levels.flat();
   const faults = [
     ...present.filter((path) => !listed.includes(path)).map((path) => `${path} is on no floor`),
-    ...listed.filter((path) => !present.includes(path)).map((path) => `${path} is on a floor and does not exist`),
+    ...listed
+      .filter((path) => !existsSync(new URL(path, folder)))
+      .map((path) => `${path} is on a floor and does not exist`),
   ];
   if (faults.length > 0) throw new Error(`import floors of packages/${name}: ${faults.join('; ')}`);
 }
@@ -176,12 +188,15 @@ function floorRules(name) {
         },
       ],
     });
+    const filesOf = (path) => `packages/${name}/src/${path}${path.endsWith('/') ? '**/*.ts' : ''}`;
     return paths.flatMap((path) => {
-      const files = `packages/${name}/src/${path}${path.endsWith('/') ? '**/*.ts' : ''}`;
+      const files = filesOf(path);
+      const longer = levels.flat().filter((entry) => path.endsWith('/') && entry !== path && entry.startsWith(path));
+      const excludeFiles = [tests, ...longer.map(filesOf)];
       const driver = `packages/${name}/src/drivers/libvirt/`;
-      if (name !== 'bmc-daemon') return [{ files: [files], excludeFiles: [tests], rules: rules(true) }];
+      if (name !== 'bmc-daemon') return [{ files: [files], excludeFiles, rules: rules(true) }];
       return [
-        { files: [files], excludeFiles: [tests, `${driver}**/*.ts`], rules: rules(false) },
+        { files: [files], excludeFiles: [...excludeFiles, `${driver}**/*.ts`], rules: rules(false) },
         ...(path === 'drivers/'
           ? innerFloors(driver, libvirtFloors, (patterns) => ({ excludeFiles: [tests], rules: rules(true, patterns) }))
           : []),

@@ -46,10 +46,9 @@ export const reportUri = (uuid: string): string => `${telemetryUri}/MetricReport
 export const definitionUri = (uuid: string): string => `${telemetryUri}/MetricReportDefinitions/${uuid}`;
 
 /** Of a system's figures beside its summary of processors. @param uuid canonical. */
-export const processorMetricsUri = (uuid: string): string =>
-  `/redfish/v1/Systems/${uuid}/ProcessorSummary/ProcessorMetrics`;
+const processorMetricsUri = (uuid: string): string => `/redfish/v1/Systems/${uuid}/ProcessorSummary/ProcessorMetrics`;
 /** Of those beside its summary of memory. @param uuid canonical. */
-export const memoryMetricsUri = (uuid: string): string => `/redfish/v1/Systems/${uuid}/MemorySummary/MemoryMetrics`;
+const memoryMetricsUri = (uuid: string): string => `/redfish/v1/Systems/${uuid}/MemorySummary/MemoryMetrics`;
 
 /** Metrics that are a property of a resource, too. */
 const properties: Readonly<Record<string, (uuid: string) => string>> = {

@@ -15,7 +15,7 @@ import { createManagerNetwork, type ManagerNetwork } from '../../src/manager-net
 import { emptyNetworkState } from '../../src/manager-network/network-state.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
-import { resourceTypesOf } from '../../src/resources/resource-types.js';
+import { resourceTypesOf } from '../../src/events/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/chassis/indicator-store.js';
 import type { Discovery, DiscoverySettings } from '../../src/ssdp/discovery.js';
 import type { StateFile } from '../../src/state-file.js';

@@ -19,7 +19,6 @@ import { totalMemoryGiB } from './memory.js';
 import { reference, renderCollection } from '../reference.js';
 import { renderSystemConsole } from '../serial-console.js';
 import { defineResource, type Services } from '../services.js';
-import { summaryMetrics } from '../summary-metrics.js';
 import { enabledWithParts, powerState, systemStatus } from '../status.js';
 
 /** Driver action for each reset type: types of the contract first, then further types of DMTF. */
@@ -76,7 +75,7 @@ const computerSystem = defineResource({
   load: ({ params, services }) => services.driver.getSystem(params.systemId),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self, services, isServed }) =>
-    renderSystem(system, { self, services, metrics: summaryMetrics(system.uuid, isServed) }),
+    renderSystem(system, { self, services, metrics: summaryMetrics(self, isServed) }),
   patch: {
     body: patchBody,
     shape: ({ autostart }) => (autostart === undefined ? 'without PowerRestorePolicy' : 'all'),
@@ -145,7 +144,16 @@ async function applySystem(
 interface SystemPlace {
   readonly self: string;
   readonly services: Pick<Services, 'settings' | 'consoleSsh'>;
-  readonly metrics: ReturnType<typeof summaryMetrics>;
+  readonly metrics: { readonly processors: JsonObject; readonly memory: JsonObject };
+}
+
+/** Renders the `Metrics` links of both summaries. Omits links to resources that are not served. */
+function summaryMetrics(self: string, isServed: (path: string) => boolean) {
+  const link = (uri: string): JsonObject => (isServed(uri) ? { Metrics: reference(uri) } : {});
+  return {
+    processors: link(`${self}/ProcessorSummary/ProcessorMetrics`),
+    memory: link(`${self}/MemorySummary/MemoryMetrics`),
+  };
 }
 
 function renderSystem(system: SystemSnapshot, { self, services, metrics }: SystemPlace): JsonObject {

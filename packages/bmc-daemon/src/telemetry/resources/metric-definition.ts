@@ -1,9 +1,9 @@
 /** Metric definitions: unit, range and type of each metric. */
-import { refuse } from '../redfish/messages/errors.js';
-import { metrics } from '../telemetry/metric-table.js';
-import { telemetryUri } from '../telemetry/report.js';
-import { renderCollection } from './reference.js';
-import { defineResource } from './services.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import { metrics } from '../metric-table.js';
+import { telemetryUri } from '../report.js';
+import { renderCollection } from '../../resources/reference.js';
+import { defineResource } from '../../resources/services.js';
 import { telemetryOf } from './telemetry-service.js';
 
 const metricDefinitionCollection = defineResource({

@@ -1,8 +1,8 @@
 /** Renders certificates of any usage as DMTF's Certificate. */
 import type { X509Certificate } from 'node:crypto';
-import { readExtensions, type CertificateExtensions } from '../certificates/extensions.js';
-import { pemOf } from '../certificates/pem.js';
-import type { JsonObject } from '../redfish/resource.js';
+import { readExtensions, type CertificateExtensions } from '../extensions.js';
+import { pemOf } from '../pem.js';
+import type { JsonObject } from '../../redfish/resource.js';
 
 /** Accepted certificate types: a single certificate, or a chain. */
 export const certificateTypes = ['PEM', 'PEMchain'] as const;

@@ -1,12 +1,12 @@
 /** Accounts: the users of the password file. */
 import { z } from 'zod';
-import type { Account, Accounts } from '../auth/accounts.js';
-import { accountUri } from '../redfish/authorize.js';
-import { RedfishError, refuse } from '../redfish/messages/errors.js';
-import { about, message, withDetail } from '../redfish/messages/messages.js';
+import type { Account, Accounts } from '../accounts.js';
+import { accountUri } from '../../redfish/authorize.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
-import { reference, renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
+import { reference, renderCollection } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
 
 /** The accounts without a password file. */
 const noAccounts: readonly Account[] = [];

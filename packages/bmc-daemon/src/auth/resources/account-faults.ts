@@ -1,8 +1,8 @@
 /** Translates errors of account and role changes to Redfish messages. */
-import { AccountError } from '../auth/accounts.js';
-import { CredentialsError } from '../auth/password-file-writer.js';
-import { RedfishError, refuse } from '../redfish/messages/errors.js';
-import { about, message, sentence, withDetail, type Message } from '../redfish/messages/messages.js';
+import { AccountError } from '../accounts.js';
+import { CredentialsError } from '../password-file-writer.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, sentence, withDetail, type Message } from '../../redfish/messages/messages.js';
 
 /** The account or role of the request, which its messages name. */
 export interface AccountSubject {

@@ -5,13 +5,13 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import type { Boot, ConsoleLog, ConsoleLogRecord } from '../console/console-log.js';
-import { refuse } from '../redfish/messages/errors.js';
-import type { JsonObject } from '../redfish/resource.js';
-import { logServiceBase } from './log-service-base.js';
-import { reference } from './reference.js';
-import { serviceTime } from './service-time.js';
-import { defineResource, type Services } from './services.js';
+import type { Boot, ConsoleLog, ConsoleLogRecord } from '../console-log.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { logServiceBase } from '../../resources/log-service-base.js';
+import { reference } from '../../resources/reference.js';
+import { serviceTime } from '../../resources/service-time.js';
+import { defineResource, type Services } from '../../resources/services.js';
 
 const service = '/redfish/v1/Systems/{systemId}/LogServices/ConsoleLog' as const;
 const entryType = '#LogEntry.v1_21_0.LogEntry';

@@ -1,11 +1,11 @@
 /** The HTTPS certificate of this service, which all managers share. With plain HTTP there is none. */
 import { z } from 'zod';
-import { ServerCertificateError, type ServerCertificate } from '../certificates/server-certificate.js';
-import { RedfishError, refuse } from '../redfish/messages/errors.js';
-import { about, message, sentence, withDetail } from '../redfish/messages/messages.js';
+import { ServerCertificateError, type ServerCertificate } from '../server-certificate.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
-import { renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
+import { renderCollection } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
 
 const uri = '/redfish/v1/Managers/{managerId}/NetworkProtocol/HTTPS/Certificates';
 /** Id of the only certificate. */

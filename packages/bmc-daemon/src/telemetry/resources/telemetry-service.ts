@@ -1,15 +1,15 @@
 /** The telemetry service: metrics of the machines, and test reports. */
 import { z } from 'zod';
-import type { Telemetry } from '../telemetry/telemetry.js';
-import { MIN_INTERVAL_SECONDS } from '../telemetry/report-definitions.js';
-import { payloadOf, telemetryUri } from '../telemetry/report.js';
-import { refuse } from '../redfish/messages/errors.js';
-import { encodeSegment } from '../redfish/rendering.js';
-import type { JsonObject } from '../redfish/resource.js';
+import type { Telemetry } from '../telemetry.js';
+import { MIN_INTERVAL_SECONDS } from '../report-definitions.js';
+import { payloadOf, telemetryUri } from '../report.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import { encodeSegment } from '../../redfish/rendering.js';
+import type { JsonObject } from '../../redfish/resource.js';
 import { durationText } from './duration.js';
-import { reference } from './reference.js';
-import { defineResource, type Services } from './services.js';
-import { enabled } from './status.js';
+import { reference } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
+import { enabled } from '../../resources/status.js';
 
 /** Returns the telemetry. @throws {RedfishError} 404 if the driver has no statistics. */
 export function telemetryOf({ telemetry }: Services): Telemetry {

@@ -3,13 +3,13 @@
  * translates errors of the change.
  */
 import { z } from 'zod';
-import type { HostAddress } from '../host-network.js';
-import { canonicalIp, prefixOfMask, type IpNetwork } from '../ip-network.js';
-import type { ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
-import { NetworkChangeError, type NetworkChange, type NetworkFault } from '../manager-network/network-plan.js';
-import { RedfishError } from '../redfish/messages/errors.js';
-import { about, message, messageStatus, withDetail, type Message } from '../redfish/messages/messages.js';
-import { subnetMask } from './systems/ethernet-interface.js';
+import type { HostAddress } from '../../host-network.js';
+import { canonicalIp, prefixOfMask, type IpNetwork } from '../../ip-network.js';
+import type { ManagerInterface, ManagerView } from '../manager-view.js';
+import { NetworkChangeError, type NetworkChange, type NetworkFault } from '../network-plan.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { about, message, messageStatus, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { subnetMask } from '../../resources/systems/ethernet-interface.js';
 
 /** Maximum items of a list. */
 const MOST = 16;

@@ -1,13 +1,13 @@
 /** Roles: the three predefined roles of Redfish, and roles that administrators create. */
 import { z } from 'zod';
-import { privilegeNames, type Privilege } from '../auth/privileges.js';
-import { ROLE_ID, type Role } from '../auth/roles.js';
-import { RedfishError, refuse } from '../redfish/messages/errors.js';
-import type { Requester } from '../redfish/resource.js';
-import { message, withDetail } from '../redfish/messages/messages.js';
+import { privilegeNames, type Privilege } from '../privileges.js';
+import { ROLE_ID, type Role } from '../roles.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import type { Requester } from '../../redfish/resource.js';
+import { message, withDetail } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
-import { renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
+import { renderCollection } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
 
 const rolesUri = '/redfish/v1/AccountService/Roles';
 

@@ -1,7 +1,7 @@
 /** CPU and memory utilization from the metric report of a machine, under its ProcessorSummary and MemorySummary. */
-import { processorMetricsUri, memoryMetricsUri, type Report } from '../telemetry/report.js';
+import type { Report } from '../report.js';
 import { loadReport } from './metric-report.js';
-import { defineResource } from './services.js';
+import { defineResource } from '../../resources/services.js';
 
 const processorMetrics = defineResource({
   entity: 'ProcessorMetrics',
@@ -32,12 +32,6 @@ const memoryMetrics = defineResource({
 /** Returns a metric of a report; null if unknown. */
 function valueOf({ figures }: Report, id: string): number | null {
   return figures.find(({ metricId }) => metricId === id)?.value ?? null;
-}
-
-/** Renders the `Metrics` links of both summaries. Omits links to resources that are not served. */
-export function summaryMetrics(uuid: string, isServed: (path: string) => boolean) {
-  const link = (uri: string) => (isServed(uri) ? { Metrics: { '@odata.id': uri } } : {});
-  return { processors: link(processorMetricsUri(uuid)), memory: link(memoryMetricsUri(uuid)) };
 }
 
 /** ProcessorMetrics and MemoryMetrics of a system. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
-import { RedfishError } from '../redfish/messages/errors.js';
+import type { ManagerInterface, ManagerView } from '../manager-view.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
 import { requestedNetwork, networkBody, type NetworkBody } from './manager-network-change.js';
 
 const shared = { address: '192.0.2.1', prefix: 24, isOwn: false };

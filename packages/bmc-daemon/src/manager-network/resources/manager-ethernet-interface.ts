@@ -2,15 +2,15 @@
  * The Ethernet interfaces of a manager: the host's interfaces at which the service listens. A manager
  * can get its own names and addresses (docs/guides/manager-network.md). Those of the host never change.
  */
-import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
-import { NetworkChangeError } from '../manager-network/network-plan.js';
-import { refuse } from '../redfish/messages/errors.js';
-import type { JsonObject } from '../redfish/resource.js';
+import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-view.js';
+import { NetworkChangeError } from '../network-plan.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
 import { requestedNetwork, translateNetworkError, networkBody } from './manager-network-change.js';
-import { renderCollection } from './reference.js';
-import { defineResource } from './services.js';
-import { enabled } from './status.js';
-import { subnetMask } from './systems/ethernet-interface.js';
+import { renderCollection } from '../../resources/reference.js';
+import { defineResource } from '../../resources/services.js';
+import { enabled } from '../../resources/status.js';
+import { subnetMask } from '../../resources/systems/ethernet-interface.js';
 
 const managerInterfaceCollection = defineResource({
   entity: 'EthernetInterfaceCollection',

@@ -1,15 +1,15 @@
 /** The event logs of machines and managers. An entry shows the event, and the user and address behind it. */
 import { z } from 'zod';
-import { originAddress } from '../events/event-record.js';
-import type { SystemSnapshot } from '../drivers/driver.js';
-import type { EventLog, LogRecord } from '../events/event-logs.js';
-import { refuse } from '../redfish/messages/errors.js';
-import type { JsonObject } from '../redfish/resource.js';
-import { consoleLogId, hasConsoleLog } from './console-log.js';
-import { logServiceBase } from './log-service-base.js';
-import { reference, renderCollection } from './reference.js';
-import { serviceTime } from './service-time.js';
-import { defineResource, type Services } from './services.js';
+import { originAddress } from '../event-record.js';
+import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { EventLog, LogRecord } from '../event-logs.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { consoleLogId, hasConsoleLog } from '../../console/resources/console-log.js';
+import { logServiceBase } from '../../resources/log-service-base.js';
+import { reference, renderCollection } from '../../resources/reference.js';
+import { serviceTime } from '../../resources/service-time.js';
+import { defineResource, type Services } from '../../resources/services.js';
 
 /** A log service: its URI, id and name, and access to its entries. */
 interface LogDefinition {

@@ -1,9 +1,9 @@
 /** Metric reports: one for each machine, under its UUID. `$expand` of the collection returns all reports. */
-import { DriverError } from '../drivers/driver.js';
-import { metricReportType, renderReport, reportUri, type Report } from '../telemetry/report.js';
+import { DriverError } from '../../drivers/driver.js';
+import { metricReportType, renderReport, reportUri, type Report } from '../report.js';
 import { findMachine } from './metric-report-definition.js';
-import { renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
+import { renderCollection } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
 import { telemetryOf } from './telemetry-service.js';
 
 const metricReportCollection = defineResource({

@@ -1,10 +1,10 @@
 /** The parameters of CertificateService.GenerateCSR, and the signing request that they describe. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { keyUsages, type KeyUsage } from '../certificates/key-usage.js';
-import { curves, rsaLengths, type KeyKind, type SigningRequest } from '../certificates/signing-request.js';
-import { RedfishError } from '../redfish/messages/errors.js';
-import { about, message, withDetail } from '../redfish/messages/messages.js';
+import { keyUsages, type KeyUsage } from '../key-usage.js';
+import { curves, rsaLengths, type KeyKind, type SigningRequest } from '../signing-request.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
 
 const action = 'CertificateService.GenerateCSR';
 

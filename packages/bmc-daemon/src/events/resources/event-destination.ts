@@ -1,24 +1,24 @@
 /** Event subscriptions: destinations of clients, and open event streams. */
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { isForbidden } from '../events/event-post.js';
-import { eventFormats, eventTypes, type EventFormat } from '../events/event-filter.js';
-import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
-import { deliveryRetryPolicies } from '../events/push-delivery.js';
+import { isForbidden } from '../event-post.js';
+import { eventFormats, eventTypes, type EventFormat } from '../event-filter.js';
+import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
+import { deliveryRetryPolicies } from '../push-delivery.js';
 import {
   subscriptionUri,
   type PushSubscription,
   type StreamSubscription,
   type Subscription,
-} from '../events/subscriptions.js';
-import { RedfishError, refuse } from '../redfish/messages/errors.js';
-import { about, message, withDetail } from '../redfish/messages/messages.js';
-import type { JsonObject, ResourceRequest } from '../redfish/resource.js';
-import { telemetryUri } from '../telemetry/report.js';
-import { canonicalDefinitions } from './metric-report-definition.js';
-import { parseUrl } from './parse-url.js';
-import { reference, renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
+} from '../subscriptions.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import type { JsonObject, ResourceRequest } from '../../redfish/resource.js';
+import { telemetryUri } from '../../telemetry/report.js';
+import { canonicalDefinitions } from '../../telemetry/resources/metric-report-definition.js';
+import { parseUrl } from '../../resources/parse-url.js';
+import { reference, renderCollection } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
 
 /** Limits of a subscription: items of a list, and characters of a string. */
 const MOST = 100;

@@ -1,11 +1,11 @@
 /** The certificate service: locations of certificates, signing requests and replacement. */
 import { z } from 'zod';
-import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
-import { RedfishError } from '../redfish/messages/errors.js';
-import { about, message, withDetail } from '../redfish/messages/messages.js';
-import { runLongOperation } from '../redfish/tasks/long-operation.js';
-import type { JsonObject } from '../redfish/resource.js';
-import { actionInfo } from './action-info.js';
+import { DriverError, type SystemSnapshot } from '../../drivers/driver.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { runLongOperation } from '../../redfish/tasks/long-operation.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { actionInfo } from '../../resources/action-info.js';
 import { replaceDriveCertificate } from './certificate.js';
 import {
   httpsCertificatesUri,
@@ -14,10 +14,10 @@ import {
   sentCertificate,
   translateCertificateError,
 } from './https-certificate.js';
-import { drivesOf } from './virtual-media/configured-drive.js';
-import { inOrder } from './members.js';
-import { reference } from './reference.js';
-import { defineResource, type Services } from './services.js';
+import { drivesOf } from '../../resources/virtual-media/configured-drive.js';
+import { inOrder } from '../../resources/members.js';
+import { reference } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
 import {
   refuseCollection,
   signingRequestBody,

@@ -1,13 +1,13 @@
 /** Certificates that the service trusts for images of one drive, in addition to the system's. */
 import type { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { PemError, pemOf, readPem } from '../certificates/pem.js';
-import { refuse, RedfishError } from '../redfish/messages/errors.js';
-import { about, message, withDetail } from '../redfish/messages/messages.js';
+import { PemError, pemOf, readPem } from '../pem.js';
+import { refuse, RedfishError } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
-import { renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
-import { loadMediaDrive } from './virtual-media/virtual-media.js';
+import { renderCollection } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
+import { loadMediaDrive } from '../../resources/virtual-media/virtual-media.js';
 
 /** The machine's definition stores the certificates, so their number and size are limited. */
 const MOST_CERTIFICATES = 8;

@@ -1,14 +1,14 @@
 /** The network protocols of a manager: HTTP or HTTPS, SSH and SSDP of this service. */
 import { z } from 'zod';
-import type { HostNetwork } from '../host-network.js';
-import { RedfishError } from '../redfish/messages/errors.js';
-import { message, sentence, withDetail } from '../redfish/messages/messages.js';
-import type { JsonObject } from '../redfish/resource.js';
-import { DiscoveryError, type DiscoverySettings } from '../ssdp/discovery.js';
-import { httpsCertificatesUri } from './https-certificate.js';
-import { reference } from './reference.js';
-import { defineResource } from './services.js';
-import { enabled } from './status.js';
+import type { HostNetwork } from '../../host-network.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { DiscoveryError, type DiscoverySettings } from '../../ssdp/discovery.js';
+import { httpsCertificatesUri } from '../../certificates/resources/https-certificate.js';
+import { reference } from '../../resources/reference.js';
+import { defineResource } from '../../resources/services.js';
+import { enabled } from '../../resources/status.js';
 
 interface ProtocolEntity extends Pick<HostNetwork, 'hostName' | 'fqdn'> {
   readonly uuid: string;

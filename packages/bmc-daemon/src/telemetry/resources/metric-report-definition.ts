@@ -1,20 +1,20 @@
 /** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
 import { z } from 'zod';
-import type { SystemRef } from '../drivers/driver.js';
-import { RedfishError, refuse } from '../redfish/messages/errors.js';
-import { about, message, withDetail } from '../redfish/messages/messages.js';
-import { metrics } from '../telemetry/metric-table.js';
+import type { SystemRef } from '../../drivers/driver.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { metrics } from '../metric-table.js';
 import {
   MAX_INTERVAL_SECONDS,
   MIN_INTERVAL_SECONDS,
   type DefinitionChange,
   type ReportDefinition,
-} from '../telemetry/report-definitions.js';
-import { definitionUri, reportUri } from '../telemetry/report.js';
+} from '../report-definitions.js';
+import { definitionUri, reportUri } from '../report.js';
 import { durationSeconds, durationText } from './duration.js';
-import { reference, renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
-import { enabled } from './status.js';
+import { reference, renderCollection } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
+import { enabled } from '../../resources/status.js';
 import { telemetryOf } from './telemetry-service.js';
 
 /**

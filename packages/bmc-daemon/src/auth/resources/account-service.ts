@@ -1,13 +1,13 @@
 /** The account service: password length, lockout and HTTP Basic authentication of all accounts. */
 import { z } from 'zod';
-import type { AccessSettings } from '../auth/access-state.js';
-import { MAX_PASSWORD_BYTES } from '../auth/bcrypt-password.js';
-import { RedfishError } from '../redfish/messages/errors.js';
-import { about, message } from '../redfish/messages/messages.js';
+import type { AccessSettings } from '../access-state.js';
+import { MAX_PASSWORD_BYTES } from '../bcrypt-password.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { about, message } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
-import { reference } from './reference.js';
-import { defineResource } from './services.js';
-import { enabled } from './status.js';
+import { reference } from '../../resources/reference.js';
+import { defineResource } from '../../resources/services.js';
+import { enabled } from '../../resources/status.js';
 
 const seconds = z.int().min(0).optional();
 

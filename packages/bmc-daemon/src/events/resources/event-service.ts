@@ -1,16 +1,16 @@
 /** The event service: subscription options, test events, and the event stream. */
 import { z } from 'zod';
-import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
-import { parseStreamFilter, streamFilterProperties, type StreamWants } from '../events/stream-filter.js';
-import { eventFormats, eventTypes } from '../events/event-filter.js';
-import { RedfishError } from '../redfish/messages/errors.js';
-import { message, withDetail } from '../redfish/messages/messages.js';
-import { FilterSyntaxError } from '../redfish/query/filter.js';
-import type { JsonObject } from '../redfish/resource.js';
-import { streamDefiner } from '../redfish/stream.js';
-import { reference } from './reference.js';
-import { defineResource, type Services } from './services.js';
-import { enabled } from './status.js';
+import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
+import { parseStreamFilter, streamFilterProperties, type StreamWants } from '../stream-filter.js';
+import { eventFormats, eventTypes } from '../event-filter.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { message, withDetail } from '../../redfish/messages/messages.js';
+import { FilterSyntaxError } from '../../redfish/query/filter.js';
+import type { JsonObject } from '../../redfish/resource.js';
+import { streamDefiner } from '../../redfish/stream.js';
+import { reference } from '../../resources/reference.js';
+import { defineResource, type Services } from '../../resources/services.js';
+import { enabled } from '../../resources/status.js';
 
 const streamUri = '/redfish/v1/EventService/SSE';
 
