@@ -1,4 +1,4 @@
-/** What a certificate's key is for: DMTF's words, with the bits and object identifiers of RFC 5280 that they stand for. */
+/** Translates key usages between DMTF's words and the bits and object identifiers of RFC 5280. */
 
 /** Bits of the extension KeyUsage, by number (RFC 5280 §4.2.1.3). */
 const bits = [
@@ -23,14 +23,14 @@ const purposes = {
   OCSPSigning: '1.3.6.1.5.5.7.3.9',
 } as const;
 
-/** Every word, in the order of the schema. */
+/** All words, in the order of the schema. */
 export const keyUsages = [...bits, ...(Object.keys(purposes) as (keyof typeof purposes)[])] as const; // a literal's keys
 export type KeyUsage = (typeof keyUsages)[number];
 
 /** Any purpose (RFC 5280 §4.2.1.12). */
 const ANY_PURPOSE = '2.5.29.37.0';
 
-/** The words as a number with a bit for each, and as object identifiers. */
+/** Encodes words as a number with a bit for each, and as object identifiers. */
 export function encodeUsages(usages: readonly KeyUsage[]): {
   readonly flags: number;
   readonly purposes: readonly string[];
@@ -41,7 +41,7 @@ export function encodeUsages(usages: readonly KeyUsage[]): {
   };
 }
 
-/** The words for what a certificate says. Purposes that DMTF has no word for are left out. */
+/** Decodes bits and purposes. Drops purposes without a DMTF word. */
 export function decodeUsages(flags: number, purposeIds: readonly string[]): readonly KeyUsage[] {
   const words = Object.entries(purposes) as readonly [keyof typeof purposes, string][]; // a literal's entries
   return [
@@ -50,18 +50,24 @@ export function decodeUsages(flags: number, purposeIds: readonly string[]): read
   ];
 }
 
-/** Purposes as object identifiers. Node's types know nothing of a certificate without them. */
+/**
+ * Returns the purposes as object identifiers. Node omits the property for a certificate without
+ * purposes, which its types do not declare.
+ */
 export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[] }): readonly string[] {
   return keyUsage ?? [];
 }
 
-/** Whether the key may do what TLS asks of a server's (RFC 5280 §4.2.1.3, as OpenSSL's clients look at it); no bit at all allows everything. */
+/**
+ * Returns whether a TLS server may use the key (RFC 5280 §4.2.1.3, as OpenSSL checks it). Without
+ * bits everything is allowed.
+ */
 export function canOpenTls(usages: readonly KeyUsage[]): boolean {
   const said = bits.filter((bit) => usages.includes(bit));
   return said.length === 0 || said.some((bit) => ['DigitalSignature', 'KeyEncipherment', 'KeyAgreement'].includes(bit));
 }
 
-/** Whether a server may show a certificate with these purposes; one without any may be used for everything. */
+/** Returns whether a TLS server may use the certificate. Without purposes everything is allowed. */
 export function isForServers(purposeIds: readonly string[]): boolean {
   if (purposeIds.length === 0) return true;
   return purposeIds.includes(purposes.ServerAuthentication) || purposeIds.includes(ANY_PURPOSE);

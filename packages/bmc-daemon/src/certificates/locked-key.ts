@@ -1,19 +1,23 @@
-/** How much work a key with a passphrase asks of whoever opens it, before it is opened. */
+/** Estimates the work to decrypt a private key before it is decrypted. */
 
 /** 1.3.6.1.4.1.11591.4.11 in DER (RFC 7914 §7). */
 const SCRYPT = Buffer.from('06092b06010401da47040b', 'hex');
-/** What people make has 2,048 to 1,000,000 iterations; two million are a second of the one thread that there is. */
+/**
+ * Usual keys have 2,048 to 1,000,000 iterations. Two million block the only thread for a second.
+ */
 const MOST_ITERATIONS = 2_000_000;
-/** OpenSSL's own parameters make 2^17, times 32 where the length of the key stands with them. */
+/**
+ * OpenSSL's own parameters give 2^17, or 32 times that if the parameters include the key length.
+ */
 const MOST_SCRYPT_WORK = 2 ** 22;
 
 const INTEGER = 0x02;
 const CONSTRUCTED = 0x20;
 
 /**
- * Whether a key (`ENCRYPTED PRIVATE KEY`, RFC 5958 §3) is opened within a second or so. OpenSSL does as many iterations as the key
- * says, up to 2^31, and nothing can stop it.
- * @param pem one block. Of one that can not be read it is not known, and false.
+ * Returns whether decrypting a key (`ENCRYPTED PRIVATE KEY`, RFC 5958 §3) takes about a second at
+ * most. OpenSSL does as many iterations as the key requests, up to 2^31, and cannot be interrupted.
+ * @param pem one block; false if it is unreadable.
  */
 export function opensSoon(pem: string): boolean {
   const der = Buffer.from(pem.replace(/-----[^-]*-----/g, ''), 'base64');
@@ -24,7 +28,7 @@ export function opensSoon(pem: string): boolean {
     : numbers.every((number) => number <= MOST_ITERATIONS);
 }
 
-/** All INTEGERs that stand in DER, also inside of sequences; undefined where it is no DER. */
+/** Returns all INTEGERs in DER, including those in sequences; undefined for invalid DER. */
 function integersOf(der: Buffer): readonly number[] | undefined {
   const found: number[] = [];
   let at = 0;
@@ -32,12 +36,12 @@ function integersOf(der: Buffer): readonly number[] | undefined {
     const [tag = 0, first = 0x80] = der.subarray(at, at + 2);
     const lengthBytes = first > 0x80 ? first - 0x80 : 0;
     const start = at + 2 + lengthBytes;
-    // 0x80 is a length that is not known yet: BER, which keys are not written in.
+    // 0x80 is BER's indefinite length, which keys do not use.
     if (first === 0x80 || lengthBytes > 4 || start > der.length) return undefined;
     const end = start + (lengthBytes === 0 ? first : der.readUIntBE(at + 2, lengthBytes));
     if (end > der.length) return undefined;
     if (tag === INTEGER) found.push(end === start ? 0 : Number(BigInt(`0x${der.toString('hex', start, end)}`)));
-    // A sequence is entered: what it holds follows its head.
+    // Continues inside a sequence.
     at = (tag & CONSTRUCTED) === 0 ? end : start;
   }
   return found;

@@ -1,29 +1,29 @@
-/** What stands in a PEM text (RFC 7468): certificates and private keys, and whether anything else does. */
+/** Reads and writes certificates and private keys as PEM (RFC 7468). */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { opensSoon } from './locked-key.js';
 
 export interface PemContents {
-  /** In their order. */
+  /** In the order of the text. */
   readonly certificates: readonly X509Certificate[];
-  /** Not for anybody to see. */
+  /** Secret. */
   readonly keys: readonly KeyObject[];
 }
 
-/** The text is not what it should be. The message says why, and quotes nothing of it. */
+/** An invalid PEM text. The message gives the reason and quotes nothing. */
 export class PemError extends Error {
   override readonly name = 'PemError';
 }
 
-// Up to the next line of dashes and no further: the time is that of the text, whatever stands in it.
+// Linear time for any input: a block extends to the next line of dashes at most.
 const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,64})-----[^-]*(?:-(?!----)[^-]*)*-----END \1-----/g;
-/** As OpenSSL reads them. */
+/** The labels that OpenSSL reads. */
 const CERTIFICATES = ['CERTIFICATE', 'X509 CERTIFICATE', 'TRUSTED CERTIFICATE'];
-/** `openssl ecparam -genkey` writes them before the key, which has them, too. */
+/** `openssl ecparam -genkey` writes this block before a key that contains the same parameters. */
 const PARAMETERS = 'EC PARAMETERS';
 
 /**
- * Reads all blocks; what stands between them says nothing (RFC 7468 §2).
- * @param passphrase of keys that have one.
+ * Reads all blocks and ignores text between them (RFC 7468 §2).
+ * @param passphrase for encrypted keys.
  * @throws {PemError}
  */
 export function readPem(text: string, passphrase?: string): PemContents {
@@ -34,15 +34,15 @@ export function readPem(text: string, passphrase?: string): PemContents {
     else if (/(^| )PRIVATE KEY$/.test(label)) keys.push(readKey(pem, passphrase));
     else if (label !== PARAMETERS) throw new PemError(`there is a ${label} in it`);
   }
-  // A block that was cut off is no block, and would be overlooked.
+  // Reports a truncated block, which the pattern does not match.
   const begun = text.match(/-----BEGIN /g)?.length ?? 0;
-  if (begun > (text.match(BLOCK)?.length ?? 0)) throw new PemError('it is cut off, or otherwise no PEM');
+  if (begun > (text.match(BLOCK)?.length ?? 0)) throw new PemError('it is truncated, or not PEM');
   return { certificates, keys };
 }
 
 /**
- * The certificates of a file that OpenSSL has taken already; whatever else stands in it (a key, DH parameters) is passed over, as
- * OpenSSL does.
+ * Returns the certificates of a file that OpenSSL accepted. Ignores other blocks (a key, DH
+ * parameters), as OpenSSL does.
  * @throws {PemError}
  */
 export function readCertificates(text: string): readonly X509Certificate[] {
@@ -51,12 +51,12 @@ export function readCertificates(text: string): readonly X509Certificate[] {
   );
 }
 
-/** Certificates as PEM, one after the other, and nothing else. */
+/** Formats certificates as PEM. */
 export function pemOf(certificates: readonly X509Certificate[]): string {
   return certificates.map((certificate) => certificate.toString()).join('');
 }
 
-/** A key as PEM (PKCS #8), without a passphrase. */
+/** Formats a key as PEM (PKCS #8), without a passphrase. */
 export function keyPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
@@ -65,7 +65,7 @@ function readCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw new PemError('there is a certificate in it that can not be read', { cause: error });
+    throw new PemError('it contains an unreadable certificate', { cause: error });
   }
 }
 
@@ -77,7 +77,7 @@ function readKey(pem: string, passphrase: string | undefined): KeyObject {
   try {
     return createPrivateKey(passphrase === undefined ? pem : { key: pem, passphrase });
   } catch (error) {
-    const why = isLocked ? 'its private key does not open with this passphrase' : 'its private key can not be read';
+    const why = isLocked ? 'its private key does not open with this passphrase' : 'its private key cannot be read';
     throw new PemError(why, { cause: error });
   }
 }

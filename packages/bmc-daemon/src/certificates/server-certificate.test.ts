@@ -49,7 +49,7 @@ function open(now = () => new Date()): ServerCertificate {
   });
 }
 
-/** A connection to the server, with the authority trusted. */
+/** Opens a connection to the server, with the authority trusted. */
 async function connection(): Promise<TLSSocket> {
   const { port } = server.address() as AddressInfo; // It listens at TCP.
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.root });
@@ -57,7 +57,7 @@ async function connection(): Promise<TLSSocket> {
   return socket;
 }
 
-/** What a new connection is shown. */
+/** Returns the certificate that a new connection receives. */
 async function shown(): Promise<string | string[] | undefined> {
   const socket = await connection();
   const { subject } = socket.getPeerCertificate();
@@ -65,7 +65,7 @@ async function shown(): Promise<string | string[] | undefined> {
   return subject.CN;
 }
 
-/** What is wrong with a certificate. */
+/** Returns why a certificate is rejected. */
 async function faultOf(pem: string, options?: { readonly passphrase: string }): Promise<unknown> {
   try {
     await certificate.replace(pem, options);
@@ -100,8 +100,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe('a certificate that is replaced', () => {
-  it('is shown to new connections at once, and those that are open go on', async () => {
+describe('a replaced certificate', () => {
+  it('is used for new connections at once, and open connections continue', async () => {
     const old = await connection();
     const next = authority.issue('second');
     await certificate.replace(`${next.key}${next.certificate}`);
@@ -114,7 +114,7 @@ describe('a certificate that is replaced', () => {
     old.destroy();
   });
 
-  it('stands in the files with its key, which keep their modes, and nothing is left beside them', async () => {
+  it('is in the files with its key; the files keep their modes, and no other file remains', async () => {
     const before = readdirSync(folder).sort();
     const next = authority.issue('second');
     await certificate.replace(`${next.certificate}${next.key}`);
@@ -128,7 +128,7 @@ describe('a certificate that is replaced', () => {
     ).toEqual(before.filter((name) => !name.startsWith('root.pem-')));
   });
 
-  it('takes the key of its signing request, which was kept for nobody else, over a restart', async () => {
+  it('uses the stored key of its signing request, also after a restart, once', async () => {
     const pem = await certificate.request(request);
     expect(statSync(state.path).mode & 0o777).toBe(0o600);
     expect(state.state.keys).toHaveLength(1);
@@ -136,12 +136,12 @@ describe('a certificate that is replaced', () => {
     certificate = open();
     await certificate.replace(authority.sign(pem));
     expect(await shown()).toBe('requested');
-    // The other one's may come yet.
+    // The certificate of the other request may still come.
     expect(state.state.keys).toHaveLength(1);
     expect(loadTls(files()).key).toContain('BEGIN PRIVATE KEY');
   });
 
-  it('is renewed for the key that is in use, whose file is not touched', async () => {
+  it('can be renewed for the current key, whose file does not change', async () => {
     const key = textOf('server.key');
     const { mtimeNs } = statSync(at('server.key'), { bigint: true });
     const { createSigningRequest } = await import('./signing-request.js');
@@ -152,7 +152,7 @@ describe('a certificate that is replaced', () => {
     expect(statSync(at('server.key'), { bigint: true }).mtimeNs).toBe(mtimeNs);
   });
 
-  it('comes with the chain to its root, in order', async () => {
+  it('needs its chain in order', async () => {
     const subordinate = authority.subordinate('between');
     const next = subordinate.issue('below');
     await certificate.replace(`${next.certificate}${subordinate.root}${authority.root}${next.key}`);
@@ -166,7 +166,7 @@ describe('a certificate that is replaced', () => {
     );
   });
 
-  it('may stand in one file with its key', async () => {
+  it('may share one file with its key', async () => {
     const both = authority.issue('both');
     writeFileSync(at('one.pem'), `${both.certificate}${both.key}`, { mode: 0o600 });
     const one = { sslCert: at('one.pem'), sslKey: at('one.pem') };
@@ -185,8 +185,8 @@ describe('a certificate that is replaced', () => {
   });
 });
 
-describe('what can not be shown', () => {
-  it('is refused by what clients look at: key usage, and issuers that are none', async () => {
+describe('an unusable certificate', () => {
+  it('is refused for its key usage, or for issuers that are not authorities', async () => {
     const name = 'subjectAltName=DNS:localhost';
     const signer = authority.issue('signer', { extensions: [name, 'keyUsage=critical,keyCertSign,cRLSign'] });
     const garbled = authority.issue('garbled', { extensions: [name, '2.5.29.15=DER:04:01:ff'] });
@@ -199,12 +199,12 @@ describe('what can not be shown', () => {
     ]).toEqual([
       'value: the certificate is not for servers, by its key usage',
       'format: the extensions of a certificate in it cannot be read',
-      "value: certificate 2 of the chain is no authority's",
+      'value: certificate 2 of the chain is not a CA certificate',
     ]);
     expect(await shown()).toBe('first');
   });
 
-  it('is refused with a critical extension that clients need not know, in the certificate and in its chain', async () => {
+  it('is refused if it or its chain has a critical extension that clients may not know', async () => {
     const unknown = '1.2.3.4=critical,ASN1:UTF8String:x';
     const leaf = authority.issue('critical', { extensions: ['subjectAltName=critical,DNS:localhost', unknown] });
     const above = authority.subordinate('above', ['basicConstraints=critical,CA:TRUE', unknown]);
@@ -235,19 +235,19 @@ describe('what can not be shown', () => {
       faults[name] = await faultOf(`${pem}${key}`);
     }
     expect(faults).toEqual({
-      'RSA-PSS for SHA-1': expect.stringMatching(/^value: OpenSSL does not take it/),
+      'RSA-PSS for SHA-1': expect.stringMatching(/^value: OpenSSL rejects it/),
       'RSA-PSS for SHA-256': undefined,
       Ed448: undefined,
     });
     expect(await shown()).toBe('Ed448');
   });
 
-  it('is read in the time of its length, whatever stands in it', async () => {
-    // With a scan to the end for each beginning this takes minutes.
-    expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: it is cut off, or otherwise no PEM');
+  it('is read in linear time, whatever it contains', async () => {
+    // A search to the end of the text for each beginning would take minutes.
+    expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: it is truncated, or not PEM');
   });
 
-  it('is refused with its reason, and the old certificate stays, shown and in the files', async () => {
+  it('is refused with a reason, and the old certificate stays in use and in the files', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     const good = authority.issue('good');
     const other = authority.issue('other');
@@ -273,14 +273,14 @@ describe('what can not be shown', () => {
     ]).toEqual([
       'value: there is no certificate in it',
       'value: there is no certificate in it',
-      'format: it is cut off, or otherwise no PEM',
-      'format: there is a certificate in it that can not be read',
+      'format: it is truncated, or not PEM',
+      'format: it contains an unreadable certificate',
       'format: there is a X509 CRL in it',
       'value: there is no certificate in it',
-      'value: there is no private key in it, and the first certificate is neither for the key of a signing request of this service nor for the present one',
+      'value: there is no private key in it, and the first certificate fits neither a signing request of this service nor the current key',
       "value: its private key is not the first certificate's",
       'value: there are several private keys in it',
-      'value: its key is too weak: 1024 bits, where 2048 are the least',
+      'value: its key is too weak: 1024 bits, the minimum is 2048',
       'value: its key is on a curve that TLS does not use: secp256k1',
       'value: the certificate is not for servers, by its extended key usage',
       'value: the certificate has expired',
@@ -293,7 +293,7 @@ describe('what can not be shown', () => {
     );
   });
 
-  it('is a key with a passphrase without it, and not with it', async () => {
+  it('is refused for an encrypted key without its passphrase', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
@@ -305,7 +305,7 @@ describe('what can not be shown', () => {
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
   });
 
-  it('is a key that takes minutes to open: everybody would wait for it', async () => {
+  it('is refused for a key that takes minutes to decrypt, because it would block all requests', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const lock = (...how: readonly string[]) => openssl(['pkcs8', '-topk8', '-passout', 'pass:x', ...how], next.key);
@@ -313,7 +313,8 @@ describe('what can not be shown', () => {
     for (const how of [['-iter', '100000'], ['-scrypt'], ['-v1', 'PBE-SHA1-3DES']])
       expect(await opens(lock(...how))).toBeUndefined();
     const tooLong = 'format: its private key takes too long to open: it has too many iterations';
-    // As they are made, with other numbers of the same length: to make them takes as long as to open them.
+    // Changes the numbers of ordinary keys in place, because creating such keys takes as long as
+    // opening them.
     const altered = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
       const der = Buffer.from(key.replace(/-----[^-]*-----/g, ''), 'base64');
       for (const [from, to] of changes) der.write(to, der.indexOf(from, 'hex'), 'hex');
@@ -333,8 +334,8 @@ describe('what can not be shown', () => {
 
 const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
 
-describe('requests', () => {
-  it('are made one after the other, and are refused where too many wait', async () => {
+describe('signing requests', () => {
+  it('are created one after the other, and refused if too many wait', async () => {
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.request(request)));
     expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
       ...Array.from({ length: 8 }, () => 'made'),
@@ -345,7 +346,7 @@ describe('requests', () => {
 });
 
 describe('a certificate file', () => {
-  it('may have in it whatever OpenSSL passes over', () => {
+  it('may contain everything that OpenSSL ignores', () => {
     const before = textOf('server.pem');
     writeFileSync(at('server.pem'), `${before}-----BEGIN DH PARAMETERS-----\nMAY=\n-----END DH PARAMETERS-----\n`);
     certificate = open();
@@ -355,10 +356,10 @@ describe('a certificate file', () => {
   });
 });
 
-describe('files that can not be written', () => {
-  it('leave everything as it was, and are named', async () => {
+describe('unwritable files', () => {
+  it('change nothing, and the error names them', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
-    // Nobody can make a file there, root included.
+    // Root cannot create a file there either.
     const pinned = { sslCert: '/proc/self/server.pem', sslKey: at('server.key') };
     const stuck = openServerCertificate({
       tls: loadTls(files()),
@@ -377,15 +378,15 @@ describe('files that can not be written', () => {
     expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 
-  it('are a pair wherever a replacement ends', async () => {
+  it('are a matching pair at each step of a replacement', async () => {
     const old = loadTls(files());
     const next = authority.issue('second');
-    // What stands there between the three writes.
+    // The content between the three writes.
     writeFileSync(at('server.key'), `${old.key}${next.key}`);
     expect(loadTls(files())).toEqual(old);
     writeFileSync(at('server.pem'), next.certificate);
     expect(loadTls(files()).key).toBe(next.key);
-    // And the next replacement leaves one key.
+    // The next replacement leaves one key.
     certificate = open();
     const third = authority.issue('third');
     await certificate.replace(`${third.certificate}${third.key}`);
@@ -394,7 +395,7 @@ describe('files that can not be written', () => {
     expect(loadTls(files()).cert).toBe(third.certificate);
   });
 
-  it('forget no request: neither is one answered whose key could not be kept', async () => {
+  it('lose no request: a request fails if its key cannot be stored', async () => {
     writeFileSync(at('state'), 'a file where a folder should be');
     await expect(certificate.request(request)).rejects.toThrow(/requests\.json/);
   });

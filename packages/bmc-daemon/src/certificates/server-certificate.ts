@@ -1,4 +1,6 @@
-/** The certificate that the service shows at HTTPS: what it is, requests for another one, and its replacement while it runs. */
+/**
+ * Owns the server's certificate: makes signing requests, and replaces the certificate at run time.
+ */
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
@@ -10,7 +12,7 @@ import { chainFault, pairFault } from './server-chain.js';
 import { createSigningRequest, generateKey, type SigningRequest } from './signing-request.js';
 import { writeTlsFiles } from './tls-file-writer.js';
 
-/** The certificate was not replaced, and the old one stays. The message says why, and quotes no key. */
+/** A rejected certificate; the old one stays. The message gives the reason and quotes no key. */
 export class ServerCertificateError extends Error {
   override readonly name = 'ServerCertificateError';
   /** `format`: it cannot be parsed; `value`: it is not usable; `busy`: later, perhaps. */
@@ -22,53 +24,58 @@ export class ServerCertificateError extends Error {
   }
 }
 
-/** What is kept of requests whose certificate has not come yet. */
+/** The stored keys of requests whose certificate has not come yet. */
 export const requestedKeysState = z.object({
   /** Private keys as PEM, the oldest first. */
   keys: z.array(z.string()).readonly(),
 });
 export type RequestedKeys = Readonly<z.infer<typeof requestedKeysState>>;
-/** Nobody has asked for a certificate. */
+/** The state without requests. */
 export const noRequestedKeys: RequestedKeys = { keys: [] };
 
-/** Requests that are waited for; with one more the oldest is forgotten. */
+/** Maximum number of open requests; a new request removes the oldest. */
 const MOST_REQUESTS = 8;
-/** Keys that are being made or wait for it: more would be forgotten before anybody has seen them. */
+/** Maximum number of keys in work. More would push out requests before their clients get them. */
 const MOST_AT_ONCE = 8;
 
 export interface ServerCertificate {
-  /** What new connections are shown, the server's own certificate first. The same array until there is another. */
+  /**
+   * The current certificate first, then its issuers. The same array until the certificate changes.
+   */
   readonly chain: readonly X509Certificate[];
   /**
-   * Makes a key and keeps it until its certificate comes. One after the other: an RSA key holds one of the few threads that passwords are
-   * verified in, too.
-   * @returns the request for it as PEM.
-   * @throws {ServerCertificateError} `busy`. @throws {StateFileError}
+   * Makes a key and stores it until its certificate comes. Makes one key at a time, because an RSA
+   * key occupies one of the few threads that also verify passwords.
+   * @returns the signing request as PEM.
+   * @throws {ServerCertificateError} `busy`.
+   * @throws {StateFileError}
    */
   request(request: SigningRequest): Promise<string>;
   /**
-   * Shows another certificate to all connections from now on, and writes it, with its key, to the files that it was read from.
-   * @param pem the certificate, those that lead from it to a root, and its key where that is neither the present one nor that of a request.
+   * Replaces the certificate for new connections, and writes it with its key to the configured
+   * files.
+   * @param pem the certificate, its issuers up to a root, and its key if it is neither the current
+   *   key nor that of a request.
    * @throws {ServerCertificateError}, {TlsFileWriteError}
    */
   replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;
-  /** The files were read again, and the listener has what was in them. */
+  /** Adopts files that were read again and are already in use at the listener. */
   taken(tls: TlsOptions): void;
 }
 
 export interface ServerCertificateOptions {
-  /** What the listener has. */
+  /** The certificate and key in use. */
   readonly tls: TlsOptions;
-  /** Where it was read from. */
+  /** The files that they were read from. */
   readonly files: () => TlsFiles;
-  /** Gives it to the listener. */
+  /** Sets them at the listener. */
   readonly setTls: (tls: TlsOptions) => void;
   readonly state: StateFile<RequestedKeys>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly now: () => Date;
 }
 
-/** Nothing is read nor written before it is asked for something. */
+/** Creates the owner of the certificate. Reads and writes no file by itself. */
 export function openServerCertificate(options: ServerCertificateOptions): ServerCertificate {
   const { files, setTls, state, log, now } = options;
   let tls = options.tls;
@@ -81,13 +88,13 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
   const keepKeys = (change: (keys: readonly string[]) => readonly string[]): void =>
     state.update(({ keys }) => ({ keys: change(keys) }));
 
-  /** What was asked for has come: its key is in its own file now. */
+  /** Removes the key of a completed request: its own file has it now. */
   const forget = (used: string): void => {
     if (!state.state.keys.includes(used)) return;
     try {
       keepKeys((keys) => keys.filter((key) => key !== used));
     } catch (error) {
-      log.warn('forgetting the key of a signing request that has its certificate', { error });
+      log.warn('removing the key of a completed signing request failed', { error });
     }
   };
 
@@ -125,7 +132,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       const key = keyFor(leaf, keys, [...state.state.keys.toReversed(), tls.key]);
       const unusable = await pairFault(certificates, key);
       if (unusable !== undefined) throw new ServerCertificateError('value', unusable);
-      // From here on nothing waits: of two replacements at once one is after the other.
+      // No await from here on, so that concurrent replacements run one after the other.
       const next: TlsOptions = { ...tls, cert: pemOf(certificates), key: keyPem(key) };
       writeTlsFiles(files(), next);
       setTls(next);
@@ -146,7 +153,10 @@ function read(pem: string, passphrase: string | undefined) {
   }
 }
 
-/** @throws {ServerCertificateError} A certificate that GET could not show afterwards is rejected. */
+/**
+ * Reads the extensions; rejects a certificate that GET could not show.
+ * @throws {ServerCertificateError}
+ */
 async function extensionsOf(certificate: X509Certificate): Promise<CertificateExtensions> {
   try {
     return await readExtensions(certificate);
@@ -156,7 +166,7 @@ async function extensionsOf(certificate: X509Certificate): Promise<CertificateEx
 }
 
 /**
- * The key of a certificate: the one that came with it, else one that is known.
+ * Returns the key of a certificate: the sent key, or a known one.
  * @param known as PEM.
  */
 function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readonly string[]): KeyObject {
@@ -170,6 +180,6 @@ function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readon
   if (found !== undefined) return found;
   throw new ServerCertificateError(
     'value',
-    'there is no private key in it, and the first certificate is neither for the key of a signing request of this service nor for the present one',
+    'there is no private key in it, and the first certificate fits neither a signing request of this service nor the current key',
   );
 }

@@ -1,4 +1,4 @@
-/** Whether a certificate and its chain can be shown by a server: what clients would find wrong is found before they see it. */
+/** Checks that clients will accept a certificate and its chain. */
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
@@ -9,14 +9,14 @@ import { keyPem, pemOf } from './pem.js';
 
 /** Clocks of the authority and of this host may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** What today's clients ask of RSA at least (OpenSSL's security level 2, browsers). */
+/** The minimum of today's clients (OpenSSL's security level 2, browsers). */
 const LEAST_RSA_BITS = 2048;
-/** Curves of TLS 1.3 that certificates are signed with (RFC 8446 §4.2.3), as OpenSSL calls them. */
+/** Curves for certificates in TLS 1.3 (RFC 8446 §4.2.3), with OpenSSL's names. */
 const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /**
- * Returns why the certificates cannot be a server's, or undefined. The first one is the server's, and each that follows has issued
- * the one before it.
+ * Returns why a server cannot use the certificates, or undefined. The server's certificate comes
+ * first, and each following one is the issuer of the one before it.
  * @param extensions of each certificate.
  */
 export function chainFault(
@@ -37,7 +37,8 @@ export function chainFault(
     const issuer = certificates[index + 1];
     if (issuer !== undefined && !isIssuer(issuer, certificate))
       return `the chain is out of order: certificate ${index + 2} has not issued certificate ${index + 1}`;
-    if (issuer !== undefined && !isAuthority(issuer)) return `certificate ${index + 2} of the chain is no authority's`;
+    if (issuer !== undefined && !isAuthority(issuer))
+      return `certificate ${index + 2} of the chain is not a CA certificate`;
   }
   if (!isForServers(purposesOf(leaf))) return 'the certificate is not for servers, by its extended key usage';
   if (!canOpenTls(extensions[0]?.keyUsage ?? [])) return 'the certificate is not for servers, by its key usage';
@@ -48,12 +49,15 @@ function isIssuer(issuer: X509Certificate, certificate: X509Certificate): boolea
   try {
     return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
   } catch {
-    // A signature of a kind that OpenSSL does not know proves nothing.
+    // OpenSSL does not know this kind of signature, so nothing is proven.
     return false;
   }
 }
 
-/** RFC 5280 §4.2.1.9. Roots of before 1999 have no extensions, and are still taken. */
+/**
+ * Returns whether a certificate may issue others (RFC 5280 §4.2.1.9). Accepts old roots without
+ * extensions.
+ */
 function isAuthority(certificate: X509Certificate): boolean {
   return certificate.ca || certificate.checkIssued(certificate);
 }
@@ -64,12 +68,10 @@ function keyFault({ publicKey }: X509Certificate): string | undefined {
     case 'rsa':
     case 'rsa-pss': {
       const bits = details?.modulusLength ?? 0;
-      return bits < LEAST_RSA_BITS
-        ? `its key is too weak: ${bits} bits, where ${LEAST_RSA_BITS} are the least`
-        : undefined;
+      return bits < LEAST_RSA_BITS ? `its key is too weak: ${bits} bits, the minimum is ${LEAST_RSA_BITS}` : undefined;
     }
     case 'ec': {
-      const curve = details?.namedCurve ?? 'none that has a name';
+      const curve = details?.namedCurve ?? 'unnamed';
       return tlsCurves.includes(curve) ? undefined : `its key is on a curve that TLS does not use: ${curve}`;
     }
     case 'ed25519':
@@ -81,8 +83,9 @@ function keyFault({ publicKey }: X509Certificate): string | undefined {
 }
 
 /**
- * Returns why the server cannot use the pair, or undefined. It opens a connection in memory with the pair. OpenSSL accepts some pairs
- * (such as an RSA-PSS key for SHA-1 alone) that then fail in every handshake.
+ * Returns why the server cannot use the pair, or undefined. Opens a connection in memory with it,
+ * because OpenSSL accepts some pairs (such as an RSA-PSS key for SHA-1) that fail in every
+ * handshake.
  */
 export async function pairFault(certificates: readonly X509Certificate[], key: KeyObject): Promise<string | undefined> {
   try {
@@ -91,7 +94,7 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
     return undefined;
   } catch (error) {
     const { reason } = error as { readonly reason?: unknown }; // Node's own property of OpenSSL's errors
-    return `OpenSSL does not take it${typeof reason === 'string' ? `: ${reason}` : ''}`;
+    return `OpenSSL rejects it${typeof reason === 'string' ? `: ${reason}` : ''}`;
   }
 }
 

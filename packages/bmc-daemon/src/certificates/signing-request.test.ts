@@ -12,7 +12,7 @@ const request: SigningRequest = {
   unstructuredName: '',
 };
 
-/** What openssl reads of a request, which it verifies first. */
+/** Returns openssl's text of a request, after openssl verified it. */
 async function readByOpenssl(change: Partial<SigningRequest>): Promise<string> {
   const asked = { ...request, ...change };
   const pem = await createSigningRequest(asked, await generateKey(asked.key));
@@ -26,13 +26,13 @@ describe('a signing request', () => {
     [{ kind: 'ec', curve: 'P-256' }, /NIST CURVE: P-256/, /Signature Algorithm: ecdsa-with-SHA256/],
     [{ kind: 'ec', curve: 'P-384' }, /NIST CURVE: P-384/, /Signature Algorithm: ecdsa-with-SHA384/],
     [{ kind: 'ec', curve: 'P-521' }, /NIST CURVE: P-521/, /Signature Algorithm: ecdsa-with-SHA512/],
-  ] satisfies [KeyKind, RegExp, RegExp][])('of a key %o is one to openssl', async (key, kind, signature) => {
+  ] satisfies [KeyKind, RegExp, RegExp][])('with a key %o is valid for openssl', async (key, kind, signature) => {
     const text = await readByOpenssl({ key });
     expect(text).toMatch(kind);
     expect(text).toMatch(signature);
   });
 
-  it('has every part of the name, in the usual order, and none that is empty', async () => {
+  it('has all parts of the name in the usual order, without empty ones', async () => {
     const text = await readByOpenssl({
       subject: {
         commonName: 'bmc.example.org',
@@ -62,7 +62,7 @@ describe('a signing request', () => {
     ]);
   });
 
-  it('asks for alternative names, addresses among them, and for every usage that there is', async () => {
+  it('contains alternative names, addresses and all key usages', async () => {
     const text = await readByOpenssl({
       alternativeNames: ['bmc.example.org', '192.0.2.7', '2001:db8::7'],
       usages: keyUsages,
@@ -79,7 +79,7 @@ describe('a signing request', () => {
     );
   });
 
-  it('takes a challenge password and an unstructured name along', async () => {
+  it('contains a challenge password and an unstructured name', async () => {
     const text = await readByOpenssl({
       challengePassword: 'revoke it',
       unstructuredName: 'rack 7',

@@ -1,4 +1,4 @@
-/** Certificate signing requests (PKCS #10, RFC 2986), with the key that each is made for. */
+/** Makes certificate signing requests (PKCS #10, RFC 2986) and their keys. */
 import { createPublicKey, generateKeyPair, sign, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
@@ -6,14 +6,14 @@ import { encodeUsages, type KeyUsage } from './key-usage.js';
 
 /** Lengths of RSA keys in bits. */
 export const rsaLengths = [2048, 3072, 4096] as const;
-/** Curves, by their usual names. */
+/** Curves by their usual names. */
 export const curves = ['P-256', 'P-384', 'P-521'] as const;
 
 export type KeyKind =
   | { readonly kind: 'rsa'; readonly bits: (typeof rsaLengths)[number] }
   | { readonly kind: 'ec'; readonly curve: (typeof curves)[number] };
 
-/** Parts of a name, by object identifier (RFC 5280 appendix A, RFC 2985), in the order in which a name has them. */
+/** Parts of a name by object identifier (RFC 5280 appendix A, RFC 2985), in their usual order. */
 const nameParts = {
   country: '2.5.4.6',
   state: '2.5.4.8',
@@ -30,7 +30,7 @@ const nameParts = {
 export type NamePart = keyof typeof nameParts;
 
 export interface SigningRequest {
-  /** Who the certificate is to be for. Empty parts are left out. */
+  /** The name in the certificate. Empty parts are omitted. */
   readonly subject: Readonly<Partial<Record<NamePart, string>>>;
   /** Host names and IP addresses. */
   readonly alternativeNames: readonly string[];
@@ -44,7 +44,7 @@ export interface SigningRequest {
 
 const generate = promisify(generateKeyPair);
 
-/** A new private key. Up to some seconds for the longest RSA key, in a thread of libuv's. */
+/** Creates a private key in a thread of libuv. The longest RSA key takes some seconds. */
 export async function generateKey(kind: KeyKind): Promise<KeyObject> {
   const { privateKey } =
     kind.kind === 'rsa'
@@ -53,13 +53,16 @@ export async function generateKey(kind: KeyKind): Promise<KeyObject> {
   return privateKey;
 }
 
-/** How a request is signed: the digest's name to node:crypto, and the algorithm of both. */
+/**
+ * Returns how a request is signed: the digest's name for node:crypto, and the signature algorithm.
+ */
 function signatureOf(kind: KeyKind): {
   readonly digest: string;
   readonly algorithm: string;
   readonly parameters?: null;
 } {
-  // RSA's identifiers have NULL for parameters (RFC 4055 §5), those of ECDSA have none (RFC 5758 §3.2).
+  // RSA identifiers have NULL parameters (RFC 4055 §5), ECDSA identifiers have none (RFC 5758
+  // §3.2).
   if (kind.kind === 'rsa') return { digest: 'sha256', algorithm: '1.2.840.113549.1.1.11', parameters: null };
   const ofCurve = {
     'P-256': { digest: 'sha256', algorithm: '1.2.840.10045.4.3.2' },
@@ -74,7 +77,7 @@ const CHALLENGE_PASSWORD = '1.2.840.113549.1.9.7';
 const UNSTRUCTURED_NAME = '1.2.840.113549.1.9.2';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 
-/** The request as PEM, signed with the key, which is not in it. */
+/** Returns the request as PEM, signed with the key. */
 export async function createSigningRequest(request: SigningRequest, key: KeyObject): Promise<string> {
   const [{ AsnConvert, OctetString }, x509, csr] = await Promise.all([
     import('@peculiar/asn1-schema'),
@@ -100,7 +103,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
     ...(request.unstructuredName === '' ? [] : [attribute(UNSTRUCTURED_NAME, text(request.unstructuredName))]),
     ...(extensions.length === 0 ? [] : [attribute(EXTENSION_REQUEST, new x509.Extensions(extensions))]),
   ].map((one) => ({ one, der: Buffer.from(AsnConvert.serialize(one)) }));
-  // X.690 §11.6: a set in DER is in the order of its members' bytes.
+  // DER orders a set by the bytes of its members (X.690 §11.6).
   attributes.sort((a, b) => Buffer.compare(a.der, b.der));
 
   const subject = Object.entries(nameParts).flatMap(([part, id]) => {
@@ -111,7 +114,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
     ];
   });
   function valueOf(part: string, value: string) {
-    // RFC 5280 appendix A: the two have types of their own.
+    // These two have string types of their own (RFC 5280 appendix A).
     if (part === 'country') return new x509.AttributeValue({ printableString: value });
     if (part === 'email') return new x509.AttributeValue({ ia5String: value });
     return new x509.AttributeValue({ utf8String: value });
@@ -134,7 +137,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
   return toPem('CERTIFICATE REQUEST', Buffer.from(AsnConvert.serialize(signed)));
 }
 
-/** RFC 7468 §2: lines of 64 characters. */
+/** Formats PEM with lines of 64 characters (RFC 7468 §2). */
 function toPem(label: string, der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n');

@@ -1,4 +1,4 @@
-/** Puts a new certificate, and its key, into the files of EMULATOR_SSL_CERT and EMULATOR_SSL_KEY. */
+/** Writes a new certificate and key to the files of EMULATOR_SSL_CERT and EMULATOR_SSL_KEY. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { replaceFile } from '@rackless/daemon/replace-file.js';
@@ -6,21 +6,21 @@ import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import type { TlsFiles } from '@rackless/daemon/tls.js';
 import { StorageError } from '../storage-error.js';
 
-/** A file cannot be written; the message names it. Certificate and key are as before. */
+/** A failed write; the message names the file. Certificate and key are unchanged. */
 export class TlsFileWriteError extends StorageError {
   override readonly name = 'TlsFileWriteError';
 }
 
-/** What is to stand in the files, as PEM. */
+/** The new contents of the files, as PEM. */
 export interface TlsPair {
   readonly cert: string;
   readonly key: string;
 }
 
 /**
- * Replaces the pair. Each file is replaced as a whole and keeps its mode and owner; a key that stays is not written. Wherever this
- * ends, by a crash or a full disk, the files are a pair: the key file has both keys while the certificate changes, and whoever reads
- * them takes the one that fits (`loadTls`).
+ * Replaces the pair. Each file is replaced as a whole and keeps its mode and owner; an unchanged
+ * key is not written. The files match after a crash or a full disk at any step: the key file has
+ * both keys while the certificate changes, and `loadTls` uses the matching one.
  * @throws {TlsFileWriteError}
  */
 export function writeTlsFiles({ sslCert, sslKey }: TlsFiles, { cert, key }: TlsPair): void {
@@ -33,7 +33,7 @@ export function writeTlsFiles({ sslCert, sslKey }: TlsFiles, { cert, key }: TlsP
     write(sslCert, cert);
     return;
   }
-  // The old one first: that is what other programs take.
+  // The old key comes first, because other programs read the first key.
   write(sslKey, `${before.trimEnd()}\n${key}`);
   try {
     write(sslCert, cert);
@@ -41,14 +41,14 @@ export function writeTlsFiles({ sslCert, sslKey }: TlsFiles, { cert, key }: TlsP
     try {
       write(sslKey, before);
     } catch {
-      // The new key stays beside the old one, which is harmless; that the certificate was not written is what is to be told.
+      // The new key stays in the file, which is harmless. The error reports the certificate.
     }
     throw error;
   }
   try {
     write(sslKey, key);
   } catch {
-    // The pair is complete as it is; the old key goes with the next replacement.
+    // The pair is complete. The next replacement removes the old key.
   }
 }
 
@@ -72,18 +72,18 @@ function isOneFile(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other);
   } catch {
-    // One of them is missing; writing it says so.
+    // A file is missing. The write reports it.
     return false;
   }
 }
 
-/** Whether the only key of a key file's text is the certificate's. */
+/** Returns whether the text contains one key, and it fits the certificate. */
 function hasKeyOf(text: string, cert: string): boolean {
   if ((text.match(/-----BEGIN [A-Z ]*PRIVATE KEY-----/g)?.length ?? 0) !== 1) return false;
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(text));
   } catch {
-    // Whatever it is, it is replaced.
+    // Unreadable content is replaced.
     return false;
   }
 }

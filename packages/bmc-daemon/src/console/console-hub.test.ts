@@ -18,8 +18,8 @@ function hubOn(driver: Parameters<typeof createConsoleHub>[0]['driver']): Consol
 }
 
 /**
- * Listens to a console whose connections are those, one after the other.
- * @param after what all others come to.
+ * Attaches a listener to a console whose attempts give these results in this order.
+ * @param after the result of all later attempts.
  */
 function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ear: Ear; warnings: readonly unknown[] } {
   const warnings: unknown[] = [];
@@ -44,7 +44,7 @@ function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ea
   return { ear, warnings };
 }
 
-/** Hears everything, and says when it has heard something. */
+/** Records output and states. */
 class Ear implements ConsoleListener {
   heard = '';
   readonly states: string[] = [];
@@ -83,7 +83,7 @@ class Ear implements ConsoleListener {
 
 const connected = 'open: connected';
 const off = 'closed: the machine is off';
-const taken = 'taken: somebody else is connected to it, who is waited for';
+const taken = 'taken: another program uses the console';
 const gone = 'absent: there is no such machine';
 
 async function machine(driver: FakeDriver, name: string): Promise<string> {
@@ -91,7 +91,7 @@ async function machine(driver: FakeDriver, name: string): Promise<string> {
 }
 
 describe('the console hub', () => {
-  it('lets several share one console: all hear what one types', async () => {
+  it('shares one console among several clients', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -113,7 +113,7 @@ describe('the console hub', () => {
     expect(second.heard).toBe('');
   });
 
-  it('gives the console back when the last one leaves', async () => {
+  it('closes the console when the last client leaves', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -122,7 +122,7 @@ describe('the console hub', () => {
     await ear.is(connected);
     await expect(driver.console.open(uuid)).rejects.toMatchObject({ kind: 'consoleInUse' });
     attached.detach();
-    // One that leaves before it was connected leaves nothing behind either.
+    // Same for a client that leaves before the console is open.
     hub.attach(uuid, ear).detach();
     let stream: Duplex | undefined;
     while (stream === undefined) stream = await driver.console.open(uuid).catch(() => undefined);
@@ -130,7 +130,7 @@ describe('the console hub', () => {
     expect(ear.states).toEqual([]);
   });
 
-  it('goes on with the next start of a machine, whose first words it hears', async () => {
+  it('reopens with each start of a machine, and receives its first output', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-1');
@@ -150,13 +150,13 @@ describe('the console hub', () => {
     await driver.power(uuid, 'create');
     await ear.hears('login: ');
     await ear.is(connected);
-    // Off and on at once is another run all the same.
+    // Stopping and starting at the same time is a new run too.
     await Promise.all([driver.power(uuid, 'destroy'), driver.power(uuid, 'create')]);
     expect(await ear.hears('login: ')).toMatch(/^\r\nRackless made-up firmware/);
     await ear.is(connected);
   });
 
-  it('gives way to who takes the console by force, and comes back when it is free', async () => {
+  it('yields to a program that takes the console by force, and reconnects when it is free', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const uuid = await machine(driver, 'node-2');
@@ -176,7 +176,7 @@ describe('the console hub', () => {
     leaveAgain();
   });
 
-  it('tells of machines that are gone or have no serial port', async () => {
+  it('reports machines that do not exist or have no serial port', async () => {
     const driver = new FakeDriver();
     const hub = hubOn(driver);
     const { hasConsole, ...without } = await driver.getSystem('node-3');
@@ -184,7 +184,7 @@ describe('the console hub', () => {
     driver.define(without);
     const [portless, nobody, removed] = [new Ear(), new Ear(), new Ear()];
     hub.attach(without.uuid, portless);
-    await portless.is('absent: it has no serial port that one can connect to');
+    await portless.is('absent: it has no serial port for clients');
     hub.attach('5ac4fa6e-0000-4000-8000-00000000ffff', nobody);
     await nobody.is(gone);
     hub.attach(await machine(driver, 'node-2'), removed);
@@ -193,7 +193,7 @@ describe('the console hub', () => {
     await removed.is(gone);
   });
 
-  it('goes on trying a host that does not answer, and warns once of what it has no word for', async () => {
+  it('retries while the host does not answer, and warns once about unexpected errors', async () => {
     const stream = new PassThrough();
     const broken = new DriverError('internal', 'connecting to the console of machine x: it burns');
     const answers: (DriverError | Duplex)[] = [
@@ -203,11 +203,11 @@ describe('the console hub', () => {
       stream,
     ];
     const { ear, warnings } = attachedTo(answers, broken);
-    await ear.is('closed: its hypervisor does not answer', 'closed: its console can not be opened', connected);
+    await ear.is('closed: its hypervisor does not answer', 'closed: its console cannot be opened', connected);
     expect(warnings).toEqual([broken]);
   });
 
-  it('takes a port that is gone before its machine is off for one that is being switched off', async () => {
+  it('does not warn about a port that disappears just before its machine is off', async () => {
     const stream = new PassThrough();
     const off = new DriverError('conflict', 'connecting to the console of machine x: it is off');
     const answers: (DriverError | Duplex)[] = [
@@ -221,7 +221,7 @@ describe('the console hub', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('makes who types wait until the guest takes it, and lets go of them when the machine ends', async () => {
+  it('delays writers until the guest reads, and releases them when the machine stops', async () => {
     const driver = new FakeDriver();
     const stream = new PassThrough({ highWaterMark: 4 });
     const hub = createConsoleHub({

@@ -1,26 +1,33 @@
-/** The console of one machine while somebody wants it: opened, lost, and opened again. */
+/** Keeps the console of one machine open while it has listeners, across restarts of the machine. */
 import type { Duplex } from 'node:stream';
 import { DriverError } from '../drivers/driver.js';
 import type { MachineChangeKind } from '../drivers/machine-change.js';
 import type { ConsoleListener, ConsoleState } from './console-hub.js';
 
+/** Options of {@link ConsoleLine}. */
 export interface ConsoleLineOptions {
   /** Connects; rejects with a DriverError. */
   readonly open: (signal: AbortSignal) => Promise<Duplex>;
+  /** The pause before the first retry; it grows to five times this value. */
   readonly retryMs: number;
-  /** What nobody has a word for went wrong, once until it goes well again. */
+  /** Called for an unexpected error, once until the console opens again. */
   readonly warn: (error: unknown) => void;
 }
 
+/** A state, and the reason as text for people. */
 interface Condition {
   readonly state: ConsoleState;
   readonly why: string;
 }
 
-/** A console that ends is looked at again after so long: by then libvirt knows whether its machine has ended with it. */
+/**
+ * The pause before a retry after the console closed. By then libvirt knows whether the machine
+ * stopped.
+ */
 const REST_MS = 100;
 const MOST_RETRIES = 5;
 
+/** One machine's connection and its listeners. The constructor makes the first attempt. */
 export class ConsoleLine {
   readonly #options: ConsoleLineOptions;
   readonly #listeners = new Set<ConsoleListener>();
@@ -30,9 +37,9 @@ export class ConsoleLine {
   #opening: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #retries = 0;
-  /** Who type, and wait until it is taken. A stream that ends does not call for what it was just taking. */
+  /** Writers that wait for the guest. A stream that ends does not call their callbacks. */
   readonly #waiting = new Set<{ readonly taken: () => void }>();
-  /** The machine was started while it could not be followed at once. */
+  /** The machine started while a stream or an attempt still existed. */
   #startedMeanwhile = false;
   #warned = false;
   #closed = false;
@@ -42,22 +49,30 @@ export class ConsoleLine {
     void this.#attempt();
   }
 
+  /** Adds a listener, and reports the current state to it. */
   join(listener: ConsoleListener): void {
     this.#listeners.add(listener);
     const condition = this.#condition;
     if (condition === undefined) return;
-    // Not before whoever attaches has got what it attached.
+    // The caller first needs the attachment that it is just creating.
     queueMicrotask(() => {
       if (this.#listeners.has(listener) && this.#condition === condition)
         listener.state(condition.state, condition.why);
     });
   }
 
-  /** @returns whether it was the last one. */
+  /**
+   * Removes a listener.
+   * @returns whether it was the last listener.
+   */
   leave(listener: ConsoleListener): boolean {
     return this.#listeners.delete(listener) && this.#listeners.size === 0;
   }
 
+  /**
+   * Writes input; drops it while the console is closed.
+   * @param taken called when the guest accepts more input, or the console closes.
+   */
   write(bytes: Buffer, taken?: () => void): void {
     if (this.#stream === undefined) {
       taken?.();
@@ -74,19 +89,20 @@ export class ConsoleLine {
     });
   }
 
-  /** What has happened to the machine. */
+  /** Reacts to a change of the machine. */
   follow(kind: MachineChangeKind): void {
     switch (kind) {
       case 'started':
         this.#retries = 0;
-        // The stream of the process before this one may not have ended yet.
+        // The stream of the previous QEMU process may still be open.
         if (this.#stream !== undefined || this.#opening !== undefined) this.#startedMeanwhile = true;
         else void this.#attempt();
         return;
       case 'stopped':
       case 'undefined':
         this.#startedMeanwhile = false;
-        // What the guest said last is still to be read from a stream; an attempt finds out by itself.
+        // An open stream may still hold the guest's last output, and an attempt learns the state
+        // itself.
         if (this.#stream !== undefined || this.#opening !== undefined) return;
         clearTimeout(this.#timer);
         this.#tell(kind === 'stopped' ? off : gone);
@@ -96,6 +112,7 @@ export class ConsoleLine {
     }
   }
 
+  /** Closes the console without notifying listeners. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -116,7 +133,8 @@ export class ConsoleLine {
       this.#warned = false;
     } catch (error) {
       [condition, retry] = conditionOf(error);
-      // A machine that is being switched off has lost its port before libvirt says that it is off: the next attempt knows.
+      // A machine that stops loses its port before libvirt reports it as off. The next attempt
+      // knows.
       if (condition === failed && this.#retries === 0 && this.#condition !== undefined) condition = this.#condition;
       else if (condition === failed) this.#warn(error);
     }
@@ -128,7 +146,7 @@ export class ConsoleLine {
     if (stream !== undefined) {
       this.#retries = 0;
       this.#startedMeanwhile = false;
-      // Told each time, and before the first byte: what comes now is of another run of the machine.
+      // Reports `open` for every run of the machine, before its first byte.
       this.#condition = undefined;
     }
     this.#tell(condition);
@@ -156,7 +174,7 @@ export class ConsoleLine {
     stream.on('data', (bytes: Buffer) => {
       for (const listener of this.#listeners) listener.data(bytes);
     });
-    // Its reason is for nobody: the next attempt finds out what has become of the machine.
+    // The next attempt finds out what happened to the machine.
     stream.on('error', () => undefined);
     stream.once('end', () => stream.destroy());
     stream.once('close', () => {
@@ -187,9 +205,9 @@ export class ConsoleLine {
 const open: Condition = { state: 'open', why: 'connected' };
 const off: Condition = { state: 'closed', why: 'the machine is off' };
 const gone: Condition = { state: 'absent', why: 'there is no such machine' };
-const failed: Condition = { state: 'closed', why: 'its console can not be opened' };
+const failed: Condition = { state: 'closed', why: 'its console cannot be opened' };
 
-/** What a failed attempt says of the console, and whether another one may say something else though nothing has happened. */
+/** Translates the error of an attempt; the second value tells whether to retry without an event. */
 function conditionOf(error: unknown): readonly [Condition, boolean] {
   switch (error instanceof DriverError ? error.kind : undefined) {
     case 'conflict':
@@ -197,9 +215,9 @@ function conditionOf(error: unknown): readonly [Condition, boolean] {
     case 'notFound':
       return [gone, false];
     case 'unsupported':
-      return [{ state: 'absent', why: 'it has no serial port that one can connect to' }, false];
+      return [{ state: 'absent', why: 'it has no serial port for clients' }, false];
     case 'consoleInUse':
-      return [{ state: 'taken', why: 'somebody else is connected to it, who is waited for' }, true];
+      return [{ state: 'taken', why: 'another program uses the console' }, true];
     case 'unavailable':
       return [{ state: 'closed', why: 'its hypervisor does not answer' }, true];
     default:

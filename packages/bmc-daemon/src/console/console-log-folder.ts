@@ -1,8 +1,9 @@
 /**
- * The console log of one machine on the disk: a folder for each boot, in it `boot.json` and the text in files of a bounded size,
- * each named by its place in the boot (`65536.log`) with the times beside it (`65536.times`, a line for each: place, milliseconds
- * since 1970). The first and the last files of a boot are kept; what goes is what is between them. Nothing here is done by itself
- * or at the same time: whoever records calls one method after the other.
+ * Stores the console log of one machine: a folder for each boot with `boot.json` and the text in
+ * files of limited size. A file is named by its position in the boot (`65536.log`). Beside it,
+ * `65536.times` has a line with position and milliseconds since 1970 for each mark. A boot that
+ * grows too long loses files in its middle. The methods are not reentrant: the caller waits for one
+ * before it calls the next.
  */
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,34 +14,37 @@ import { StorageError } from '../storage-error.js';
 import type { Stretch } from './console-log-lines.js';
 import { leftOut, note, type Mark, type Piece } from './console-log-pending.js';
 
+/** How much the folder of one machine stores. */
 export interface ConsoleLogLimits {
-  /** Of one file. */
+  /** Size of a file in bytes. */
   readonly segmentBytes: number;
-  /** Files at the beginning of a boot. */
+  /** Number of files to keep from the beginning of a boot. */
   readonly firstSegments: number;
-  /** Files at its end. */
+  /** Number of files to keep from its end. */
   readonly lastSegments: number;
-  /** Boots of a machine. */
+  /** Number of boots. */
   readonly boots: number;
 }
 
 const facts = z.object({
   /** ISO 8601, UTC. */
   began: z.iso.datetime(),
-  /** Which run of the machine it was part of; null: not known. */
+  /** Id of the machine's run, which several boots can share; null if unknown. */
   instance: z.string().nullable(),
 });
+/** When a boot began, and in which run of the machine. */
 export type BootFacts = z.infer<typeof facts>;
 
+/** A recorded boot. */
 export interface Boot extends BootFacts {
-  /** From 1 on, and never given twice. */
+  /** Counts from 1; never used again. */
   readonly number: number;
-  /** Bytes of {@link ConsoleLogFolder.text}, its notes included. */
+  /** Length of {@link ConsoleLogFolder.text} in bytes, with its notes. */
   readonly size: number;
 }
 
 interface Segment {
-  /** Of its first byte, in the boot. */
+  /** Position of the first byte in the boot. */
   readonly at: number;
   size: number;
 }
@@ -48,13 +52,14 @@ interface Segment {
 interface KnownBoot extends BootFacts {
   readonly number: number;
   readonly segments: Segment[];
-  /** Marks in the last file, as far as this process has written them. */
+  /** Number of marks that this process has written to the last file. */
   marks: number;
 }
 
-/** Of one file, so that those of a machine that prints a few bytes a second are bounded, too. */
+/** Limit for one file. It bounds the marks of a machine that prints a few bytes a second. */
 const MOST_MARKS = 4_096;
 
+/** The folder of one machine. */
 export class ConsoleLogFolder {
   readonly #path: string;
   readonly #limits: ConsoleLogLimits;
@@ -65,7 +70,7 @@ export class ConsoleLogFolder {
     this.#limits = limits;
   }
 
-  /** Those with text, oldest first. */
+  /** Returns the boots with text, oldest first. */
   async boots(): Promise<readonly Boot[]> {
     const known = await this.#load();
     return known
@@ -73,19 +78,20 @@ export class ConsoleLogFolder {
       .map(({ number, began, instance, segments }) => ({ number, began, instance, size: sizeOf(segments) }));
   }
 
-  /** The last one, whether it has text or not. */
+  /** Returns the last boot, with or without text. */
   async last(): Promise<(BootFacts & { readonly number: number }) | undefined> {
     return (await this.#load()).at(-1);
   }
 
-  /** Bytes on the disk, as far as they have been looked at. */
+  /** Bytes on the disk, as far as the folder has been read. */
   get size(): number {
     return (this.#boots ?? []).reduce((sum, { segments }) => sum + bytesOf(segments), 0);
   }
 
   /**
-   * Begins a boot, and forgets the oldest where there are too many.
+   * Begins a boot; removes the oldest boot if there are too many.
    * @returns its number.
+   * @throws {StorageError}
    */
   async begin(boot: BootFacts): Promise<number> {
     const known = await this.#load();
@@ -103,8 +109,8 @@ export class ConsoleLogFolder {
   }
 
   /**
-   * Adds to a boot; to none where it is gone already.
-   * @throws what node:fs throws; {@link recount} then finds out what was written.
+   * Appends to a boot; does nothing if the boot has been removed.
+   * @throws what node:fs throws; then call {@link recount}.
    */
   async append(number: number, { bytes, marks }: Piece, time: number): Promise<void> {
     const boot = (await this.#load()).find((known) => known.number === number);
@@ -116,7 +122,7 @@ export class ConsoleLogFolder {
       const own = marks
         .filter(({ at }) => at >= from && at < to)
         .map((mark) => ({ ...mark, at: place + mark.at - from }));
-      // A file that begins in the middle of a line says itself when that was.
+      // A file that begins inside a line needs the time of that line.
       const before = marks.findLast(({ at }) => at < from)?.time ?? time;
       const begun = segment.size === 0 && own[0]?.at !== place ? [{ at: place, time: before }, ...own] : own;
       await this.#write(boot, segment, bytes.subarray(from, to), begun);
@@ -124,7 +130,7 @@ export class ConsoleLogFolder {
     }
   }
 
-  /** What is kept of a boot: more than one stretch where something between was left out. */
+  /** Returns the stored text of a boot. Each gap starts a new stretch. */
   async stretches(number: number): Promise<readonly Stretch[]> {
     const boot = (await this.#load()).find((known) => known.number === number);
     if (boot === undefined) return [];
@@ -143,7 +149,7 @@ export class ConsoleLogFolder {
     return parts.map(({ start, bytes, marks }) => ({ start, bytes: Buffer.concat(bytes), marks }));
   }
 
-  /** All that is kept of a boot, with a note in place of what was left out. */
+  /** Returns the stored text of a boot, with a note in place of each gap. */
   async text(number: number): Promise<Buffer> {
     const stretches = await this.stretches(number);
     return Buffer.concat(
@@ -154,7 +160,10 @@ export class ConsoleLogFolder {
     );
   }
 
-  /** When the last text of a boot came, in milliseconds since 1970; undefined where there is none. */
+  /**
+   * Returns when the last text of a boot came, in milliseconds since 1970.
+   * @returns undefined if the boot has no text.
+   */
   async lastHeard(number: number): Promise<number | undefined> {
     const boot = (await this.#load()).find((known) => known.number === number);
     const segment = boot?.segments.at(-1);
@@ -166,7 +175,7 @@ export class ConsoleLogFolder {
     );
   }
 
-  /** Forgets the oldest boot that has text, unless it is the last one. */
+  /** Removes the oldest boot with text, except the last boot. */
   async removeOldest(): Promise<void> {
     const known = await this.#load();
     let isFreed = false;
@@ -178,7 +187,10 @@ export class ConsoleLogFolder {
     }
   }
 
-  /** Forgets all boots; the next one's number is a new one, over a restart, too. */
+  /**
+   * Removes all boots and begins a new one. Numbers continue, even after a restart.
+   * @returns the number of the new boot.
+   */
   async clear(next: BootFacts): Promise<number> {
     const known = await this.#load();
     const number = await this.begin(next);
@@ -195,12 +207,12 @@ export class ConsoleLogFolder {
     await rm(this.#path, { recursive: true, force: true });
   }
 
-  /** Looks again how much there is: after a write that failed half-way. */
+  /** Reads the folder again, after a failed write. */
   recount(): void {
     this.#boots = undefined;
   }
 
-  /** The file to write to: the last one, or a new one, for which another may have to go. */
+  /** Returns the file to append to. A new file may push out another one. */
   async #segment(boot: KnownBoot): Promise<Segment> {
     const { segmentBytes, firstSegments, lastSegments } = this.#limits;
     const last = boot.segments.at(-1);
@@ -219,7 +231,7 @@ export class ConsoleLogFolder {
 
   async #write(boot: KnownBoot, segment: Segment, bytes: Buffer, marks: readonly Mark[]): Promise<void> {
     const file = path.join(this.#folderOf(boot.number), String(segment.at));
-    // Before the text: a time of what is not there does no harm.
+    // Marks first: a time without text is harmless.
     if (marks.length > 0) {
       const lines = marks.map(({ at, time }) => `${at} ${time}\n`).join('');
       await appendFile(`${file}.times`, lines, { mode: 0o600 });
@@ -249,7 +261,7 @@ export class ConsoleLogFolder {
   }
 }
 
-/** As {@link ConsoleLogFolder.text} has it. */
+/** Returns the length of {@link ConsoleLogFolder.text}. */
 function sizeOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { at, size }, index) => {
     const before = segments[index - 1];
@@ -266,7 +278,8 @@ async function factsIn(folder: string): Promise<BootFacts> {
   try {
     return facts.parse(JSON.parse(await readFile(path.join(folder, 'boot.json'), 'utf8')));
   } catch {
-    // Killed between the folder and the file, or a full disk: the text is still worth reading.
+    // The daemon was killed between folder and file, or the disk was full. The text is still
+    // useful.
     const { birthtime } = await stat(folder);
     return { began: birthtime.toISOString(), instance: null };
   }
@@ -281,7 +294,7 @@ async function names(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Empty where somebody has removed the file. */
+/** Returns an empty buffer if the file is missing. */
 async function contents(file: string): Promise<Buffer> {
   try {
     return await readFile(file);
@@ -291,12 +304,12 @@ async function contents(file: string): Promise<Buffer> {
   }
 }
 
-/** The numbers in file names, ascending. */
+/** Returns the numbers in file names, ascending. */
 function numbersIn(files: readonly string[], pattern: RegExp): readonly number[] {
   return files.flatMap((file) => pattern.exec(file)?.[1] ?? []).map(Number).sort((left, right) => left - right); // prettier-ignore
 }
 
-/** A last line that was half written is left out. */
+/** Skips an incomplete last line. */
 function parseMarks(text: string): readonly Mark[] {
   return [...text.matchAll(/^(\d+) (\d+)\n/gm)].map(([, at, time]) => ({ at: Number(at), time: Number(time) }));
 }

@@ -4,8 +4,8 @@ import { lastLines } from './console-log-lines.js';
 const shown = (text: string | Buffer, most = 100) =>
   lastLines({ start: 0, bytes: Buffer.from(text), marks: [] }, most, 0).map((line) => line.text);
 
-describe('lines of a console', () => {
-  it('are what a terminal would show, without what it would obey', () => {
+describe('console lines', () => {
+  it('contain the visible text without control sequences', () => {
     expect(shown('\x1bc\x1b[?7l\x1b[2JSeaBIOS (version 1.16)\r\n\r\n  \r\nBooting\tfrom \x1b[1;31mHard Disk\x1b[0m...\r\n')).toEqual([
       'SeaBIOS (version 1.16)',
       'Booting    from Hard Disk...',
@@ -14,7 +14,7 @@ describe('lines of a console', () => {
     expect(shown('10 %\r20 %\r\r\nlogin: rooo\b \b\b \b')).toEqual(['20 %', 'login: ro']);
   });
 
-  it('begin where the cursor is put, as boot loaders have them', () => {
+  it('begin at cursor positioning, as boot loaders use it', () => {
     expect(shown('\x1b[H\x1b[J\x1b[1;1HGNU GRUB\x1b[4;2H*Linux\x1b[5;2H Memory test')).toEqual([
       'GNU GRUB',
       '*Linux',
@@ -22,7 +22,7 @@ describe('lines of a console', () => {
     ]);
   });
 
-  it('hold no control character and no broken one, whatever was printed', () => {
+  it('contain no control character and no invalid character', () => {
     const bytes = Buffer.concat([
       Buffer.from([0xff, 0xc3, 0x80, 0x0b, 0x1b, 0x41, 0x9b]),
       Buffer.from(' grün\u2028e\u0085\n'),
@@ -32,13 +32,13 @@ describe('lines of a console', () => {
     expect(shown(Buffer.from([0x1b, 0x5b, 0x0a, 0x0a, 0x00]))).toEqual([]);
   });
 
-  it('are cut where they are too long, between characters', () => {
+  it('are split between characters when too long', () => {
     const lines = shown(`${'ü'.repeat(1_200)}\n`);
     expect(lines.map(({ length }) => length)).toEqual([500, 500, 200]);
     expect(lines.join('')).toBe('ü'.repeat(1_200));
   });
 
-  it('are the last ones, each with its place and the time of its first byte', () => {
+  it('are the last lines, with the position and the time of their first byte', () => {
     const marks = [
       { at: 100, time: 1_000 },
       { at: 106, time: 2_000 },

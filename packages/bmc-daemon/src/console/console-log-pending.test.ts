@@ -7,7 +7,7 @@ const taken = (text: PendingText) => {
 };
 
 describe('text that waits for the disk', () => {
-  it('is handed over as it came, with a mark for each second', () => {
+  it('is unchanged, with a mark for each second', () => {
     const text = new PendingText(100);
     for (const [piece, time] of [['one ', 1_000], ['two ', 1_900], ['three ', 2_000], ['four', 1]] as const) text.add(Buffer.from(piece), time); // prettier-ignore
     expect(taken(text)).toEqual({
@@ -23,7 +23,7 @@ describe('text that waits for the disk', () => {
     expect(taken(text)).toEqual({ text: 'more', marks: [] });
   });
 
-  it('is bounded: the oldest makes room, and a note says how much', () => {
+  it('is bounded: the oldest bytes are dropped, and a note shows how many', () => {
     const text = new PendingText(8);
     text.add(Buffer.from('abcdefgh'), 1_000);
     text.add(Buffer.from('ij'), 2_500);
@@ -37,12 +37,12 @@ describe('text that waits for the disk', () => {
     });
     text.add(Buffer.from('0123456789abc'), 4_000);
     expect(taken(text).text).toBe('\r\n[rackless: 5 bytes left out]\r\n56789abc');
-    text.lose(3);
+    text.countLost(3);
     text.add(Buffer.from('x'), 4_001);
     expect(taken(text).text).toBe('\r\n[rackless: 3 bytes left out]\r\nx');
   });
 
-  it('takes many small pieces for as long as nobody comes for it', () => {
+  it('accepts many small pieces while no write happens', () => {
     const text = new PendingText(1_000);
     let count = 0;
     for (; count < 100_000; count += 1) text.add(Buffer.from([0x30 + (count % 10)]), count * 1_000);

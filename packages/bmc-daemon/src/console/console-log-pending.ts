@@ -1,6 +1,11 @@
-/** What a serial port has printed and the disk does not have yet: bounded, and with the times at which it came. */
+/**
+ * Buffers the output of a serial port until it is on the disk. The buffer is bounded and has times.
+ */
 
-/** From this byte on (of the piece, or of the boot) it came at this time or up to a second later. */
+/**
+ * States that the text from byte `at` on (of the piece, or of the boot) came at `time`, or up to a
+ * second later.
+ */
 export interface Mark {
   readonly at: number;
   /** Milliseconds since 1970. */
@@ -10,50 +15,51 @@ export interface Mark {
 /** A piece of a boot's text. */
 export interface Piece {
   readonly bytes: Buffer;
-  /** Ascending; none where the last one of the piece before still holds. */
+  /** Ascending. Empty if the last mark of the previous piece still holds. */
   readonly marks: readonly Mark[];
 }
 
-/** Between two marks. */
+/** The minimum time between two marks. */
 const MARK_EVERY_MS = 1_000;
-/** A disk that hangs for hours must not make them many. */
+/** Bounds the marks while a disk hangs for hours. */
 const MOST_MARKS = 256;
+/** The smallest buffer in bytes. */
 const SMALLEST = 1_024;
 
-/** In the text itself, so that whoever reads the file sees it, too. */
+/** Makes a note inside the text itself, so that readers of the file see it. */
 export function note(text: string): Buffer {
   return Buffer.from(`\r\n[rackless: ${text}]\r\n`);
 }
 
-/** The text of one boot that waits to be written. */
+/** The text of one boot that is not written yet. */
 export class PendingText {
   readonly #limit: number;
   #bytes = Buffer.alloc(0);
   #size = 0;
   #marks: Mark[] = [];
   #lastMark = -Infinity;
-  /** Left out before what is there. */
+  /** Bytes dropped in front of the buffered text. */
   #lost = 0;
 
-  /** @param limit bytes that wait at most; beyond it the oldest make room. */
+  /** @param limit maximum number of buffered bytes; above it the oldest bytes are dropped. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Bytes that wait. */
+  /** Number of buffered bytes. */
   get size(): number {
     return this.#size;
   }
 
-  /** Copies it: what comes from a socket may be a small part of a large buffer. */
+  /** Appends a copy, because bytes from a socket may be a small slice of a large buffer. */
   add(bytes: Uint8Array, time: number): void {
     const added = bytes.length > this.#limit ? bytes.subarray(bytes.length - this.#limit) : bytes;
     const over = this.#size + bytes.length - this.#limit;
-    // Half of it at a time: a flood would otherwise move all of it with every byte.
+    // Drops half the buffer at a time: a flood would otherwise move the whole buffer for each byte.
     if (over > 0) this.#drop(Math.min(this.#size, Math.max(over, this.#limit >> 1)));
     this.#lost += bytes.length - added.length;
     this.#grow(this.#size + added.length);
-    // The clock may go back; the next mark must not wait until it is where it was.
+    // The clock may go back; the next mark must not wait until it catches up.
     if (Math.abs(time - this.#lastMark) >= MARK_EVERY_MS && this.#marks.length < MOST_MARKS) {
       this.#marks.push({ at: this.#size, time });
       this.#lastMark = time;
@@ -62,14 +68,14 @@ export class PendingText {
     this.#size += added.length;
   }
 
-  /** Says that so many bytes before what comes next are nowhere. */
-  lose(count: number): void {
+  /** Records that bytes in front of the next text were lost. */
+  countLost(count: number): void {
     this.#lost += count;
   }
 
   /**
-   * Hands over what there is, with a note where something was left out.
-   * @returns also how many printed bytes that stands for: what is lost with it where it can not be written.
+   * Empties the buffer, and starts the piece with a note if bytes were lost.
+   * @returns also `printed`, the number of guest bytes that the piece stands for.
    */
   take(): Piece & { readonly printed: number } {
     const bytes = this.#bytes.subarray(0, this.#size);
@@ -108,7 +114,7 @@ export class PendingText {
   }
 }
 
-/** The words for so many bytes that are not there. */
+/** Returns the text of a note about missing bytes. */
 export function leftOut(bytes: number): string {
   return `${bytes} bytes left out`;
 }

@@ -1,7 +1,7 @@
 /**
- * The console log of one machine while it is written: what the serial port prints goes, boot by boot, from memory to the disk.
- * A boot is what firmware and guest print from one start of the machine's process, or one reset of it, to the next. What comes is
- * never waited for: where the disk is slow, full or the guest floods its port, the log has a gap and says so.
+ * Writes the console log of one machine. A boot is what firmware and guest print from one start or
+ * reset of the machine to the next. The guest never waits for the disk: if the disk is slow or
+ * full, or the guest floods its port, the log has a gap and a note.
  */
 import type { MachineChangeKind } from '../drivers/machine-change.js';
 import type { BootFacts, ConsoleLogFolder } from './console-log-folder.js';
@@ -9,28 +9,31 @@ import { note, PendingText, type Piece } from './console-log-pending.js';
 
 /** How much is written, and how often. */
 export interface RecordingPace {
-  /** Text waits so long for more of it. */
+  /** Time that text waits for more text. */
   readonly flushMs: number;
-  /** Or until there is so much of it. */
+  /** Number of buffered bytes that are written at once. */
   readonly flushBytes: number;
-  /** Bytes that wait at most. */
+  /** Maximum number of buffered bytes. */
   readonly mostPending: number;
-  /** In the long run; a serial line of 115,200 baud carries 11,520. */
+  /** Long-term rate. A serial line of 115,200 baud carries 11,520. */
   readonly bytesPerSecond: number;
-  /** At once. */
+  /** Bytes that may exceed the rate in a burst. */
   readonly burstBytes: number;
-  /** After a write that failed. */
+  /** The pause after a failed write. */
   readonly retryMs: number;
 }
 
+/** Options of {@link ConsoleRecording}. */
 export interface RecordingOptions {
   readonly folder: ConsoleLogFolder;
-  /** Which run of the machine this is; null where nobody knows. Never rejects. */
+  /** Returns the id of the machine's run; null if unknown. Never rejects. */
   readonly instance: () => Promise<string | null>;
+  /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly pace: RecordingPace;
-  /** A write went well, or not. */
+  /** Called after a successful write. */
   readonly onWritten: () => void;
+  /** Called after a failed write. */
   readonly onFailed: (error: unknown) => void;
 }
 
@@ -38,46 +41,51 @@ export interface RecordingOptions {
 interface Running {
   began: number;
   instance: string | null;
-  /** Of its folder; undefined until something is written. */
+  /** Its number in the folder; undefined until something is written. */
   number: number | undefined;
 }
 
-/** Text that waits, and what it belongs to; null: which boot that is, is being found out. */
+/**
+ * Buffered text of one boot. `boot` is null while the recording still finds out which boot it is.
+ */
 interface Batch {
   boot: Running | null;
   readonly text: PendingText;
-  /** What is said before it. */
+  /** A note to write before the text. */
   opening: string | undefined;
 }
 
-/** What is known of the machine when its port is connected, in milliseconds since 1970. */
-interface Known {
+/**
+ * What is known of the machine when its port is connected. Times are in milliseconds since 1970.
+ */
+interface Connection {
   readonly time: number;
   readonly instance: Promise<string | null>;
   readonly startedAt: number | undefined;
   readonly resetAt: number | undefined;
-  /** When the connection before this one ended. */
+  /** When the previous connection ended. */
   readonly closedAt: number | undefined;
 }
 
-/** Boots that wait for a disk that hangs. */
+/** Maximum number of boots that wait for a slow disk. */
 const MOST_BATCHES = 4;
-/** A port that we come to later than this after its machine's start may have said something before. */
+/** A port that is connected later than this after the start may have missed output. */
 const LATE_MS = 2_000;
 
+/** The recording of one machine. Calls of the folder run one after the other. */
 export class ConsoleRecording {
   readonly #options: RecordingOptions;
   #batches: Batch[] = [];
-  /** The last boot of which it is known which one it is. */
+  /** The last identified boot. */
   #boot: Running | undefined;
-  /** While that is being found out for the last connection: the boots that began since. */
-  #undecided: Running[] | undefined;
+  /** Boots that began since the last connection, while its own boot is not identified yet. */
+  #laterBoots: Running[] | undefined;
   /** When the machine was started, until its port is connected. */
   #startedAt: number | undefined;
   /** When it was reset while its port was not connected. */
   #resetAt: number | undefined;
   #isOpen = false;
-  /** Since when nobody listened. */
+  /** When the port was disconnected. */
   #closedAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing = false;
@@ -86,54 +94,54 @@ export class ConsoleRecording {
   #retryAt = -Infinity;
   #removed = false;
   #version = 0;
-  /** What is done with the folder, one thing after the other. */
-  #turn: Promise<unknown>;
+  /** The queue of folder operations. */
+  #queue: Promise<unknown>;
 
-  /** @param after what has to be over before the folder is looked at: the removal of one before it. */
+  /** @param after finishes before the first folder operation: the removal of an older recording. */
   constructor(options: RecordingOptions, after: Promise<void> = Promise.resolve()) {
     this.#options = options;
-    this.#turn = after;
+    this.#queue = after;
     this.#credit = options.pace.burstBytes;
     this.#creditAt = performance.now();
   }
 
-  /** Another number when the log may have become another. */
+  /** Changes whenever the log may have changed. */
   get version(): number {
     return this.#version;
   }
 
-  /** The port is connected from now on. */
+  /** Starts a connection to the port. */
   opened(): void {
     const time = this.#options.now();
-    // Asked now: when it is this log's turn, the machine may have been off and on.
+    // Asks now: before the queue gets to it, the machine may restart.
     const instance = this.#options.instance();
-    const known = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt: this.#closedAt };
+    const connection = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt: this.#closedAt };
     this.#startedAt = undefined;
     this.#resetAt = undefined;
     this.#closedAt = undefined;
     this.#isOpen = true;
     const batch = this.#begin(null);
     const later: Running[] = [];
-    this.#undecided = later;
+    this.#laterBoots = later;
     const decide = async (): Promise<void> => {
-      const { boot, opening } = await this.#continued(known);
+      const { boot, opening } = await this.#identify(connection);
       batch.boot = boot;
       batch.opening = opening;
       for (const other of later) other.instance = boot.instance;
       this.#boot = later.at(-1) ?? boot;
-      if (this.#undecided === later) this.#undecided = undefined;
+      if (this.#laterBoots === later) this.#laterBoots = undefined;
       this.#schedule();
     };
-    this.#inTurn(decide).catch(this.#options.onFailed);
+    this.#enqueue(decide).catch(this.#options.onFailed);
   }
 
-  /** The port is not connected any more. */
+  /** Ends the connection to the port. */
   closed(): void {
     if (this.#isOpen) this.#closedAt = this.#options.now();
     this.#isOpen = false;
   }
 
-  /** The port has printed this. */
+  /** Adds output of the port. */
   data(bytes: Uint8Array): void {
     if (this.#removed) return;
     const batch = this.#batches.at(-1) ?? this.#begin(this.#boot ?? null);
@@ -143,7 +151,7 @@ export class ConsoleRecording {
     else this.#schedule();
   }
 
-  /** Something has happened to the machine. */
+  /** Reacts to a change of the machine. */
   changed(kind: MachineChangeKind): void {
     const time = this.#options.now();
     switch (kind) {
@@ -165,17 +173,17 @@ export class ConsoleRecording {
     }
   }
 
-  /** Does something with the folder when all that was printed is in it. */
+  /** Runs `look` after everything printed so far has been written. */
   async read<Value>(look: (folder: ConsoleLogFolder) => Promise<Value>): Promise<Value> {
-    return await this.#inTurn(async () => {
+    return await this.#enqueue(async () => {
       await this.#write({ urgent: true });
       return await look(this.#options.folder);
     });
   }
 
-  /** Forgets everything; what is printed from now on is a boot with another number. */
+  /** Removes everything. Later output belongs to a boot with a new number. */
   async clear(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#enqueue(async () => {
       const { folder, now } = this.#options;
       await this.#write({ urgent: true });
       const boot = this.#boot ?? { began: now(), instance: null };
@@ -185,33 +193,33 @@ export class ConsoleRecording {
     });
   }
 
-  /** Deletes the folder, and takes nothing any more. */
+  /** Deletes the folder, and ignores later output. */
   async remove(): Promise<void> {
     this.#removed = true;
     clearTimeout(this.#timer);
     this.#batches = [];
-    await this.#inTurn(() => this.#options.folder.remove());
+    await this.#enqueue(() => this.#options.folder.remove());
   }
 
-  /** Writes what there is; what comes later is written, too. */
+  /** Writes everything that is buffered. */
   async flushed(): Promise<void> {
-    await this.#inTurn(() => this.#write({ urgent: true }));
+    await this.#enqueue(() => this.#write({ urgent: true }));
   }
 
-  /** What comes from now on is another boot of the same run. */
+  /** Begins another boot of the same run. */
   #reboot(time: number): void {
     const boot = { began: time, instance: this.#boot?.instance ?? null, number: undefined };
-    if (this.#undecided === undefined) this.#boot = boot;
-    else this.#undecided.push(boot);
+    if (this.#laterBoots === undefined) this.#boot = boot;
+    else this.#laterBoots.push(boot);
     this.#begin(boot);
   }
 
-  /** For a new connection: which boot it is that it reads from, and what is to be said of that. */
-  async #continued(known: Known): Promise<Pick<Batch, 'opening'> & { boot: Running }> {
-    const { time, startedAt, resetAt, closedAt } = known;
+  /** Finds the boot that a new connection reads from, and the note for it. */
+  async #identify(connection: Connection): Promise<Pick<Batch, 'opening'> & { boot: Running }> {
+    const { time, startedAt, resetAt, closedAt } = connection;
     const { folder } = this.#options;
-    const instance = await known.instance;
-    const last = this.#boot ?? (await this.#lastOf(folder));
+    const instance = await connection.instance;
+    const last = this.#boot ?? (await this.#lastRecorded(folder));
     const isSame = last !== undefined && instance !== null && last.instance === instance;
     const began = isSame ? resetAt : startedAt;
     if (began !== undefined) {
@@ -227,15 +235,15 @@ export class ConsoleRecording {
     return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}` };
   }
 
-  /** Of a daemon before this one. */
-  async #lastOf(folder: ConsoleLogFolder): Promise<Running | undefined> {
+  /** Returns the last boot that an earlier daemon recorded. */
+  async #lastRecorded(folder: ConsoleLogFolder): Promise<Running | undefined> {
     try {
       const last = await folder.last();
       return last === undefined
         ? undefined
         : { began: Date.parse(last.began), instance: last.instance, number: last.number };
     } catch (error) {
-      // What there is can not be read, so this begins a boot of its own.
+      // The stored log is unreadable, so a new boot begins.
       this.#options.onFailed(error);
       return undefined;
     }
@@ -263,26 +271,29 @@ export class ConsoleRecording {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     try {
-      await this.#inTurn(() => this.#write({ urgent: false }));
+      await this.#enqueue(() => this.#write({ urgent: false }));
     } finally {
       this.#writing = false;
       this.#schedule();
     }
   }
 
-  /** @param how urgent: whatever the pace is. */
+  /** @param how `urgent` ignores the pace. */
   async #write({ urgent }: { readonly urgent: boolean }): Promise<void> {
     if (!urgent && performance.now() < this.#retryAt) return;
     for (const batch of this.#batches) {
       const { boot, text } = batch;
-      if (boot === null || (!urgent && !this.#affords(text.size))) return;
+      if (boot === null || (!urgent && !this.#hasCredit(text.size))) return;
       if (text.size > 0 && !(await this.#store(batch, boot))) return;
-      // What is behind it is another boot's.
+      // Later batches belong to another boot.
       if (text.size === 0) this.#batches = this.#batches.filter((other, at) => other !== batch || at === this.#batches.length - 1); // prettier-ignore
     }
   }
 
-  /** @returns whether it is on the disk; if not, it is nowhere. */
+  /**
+   * Writes a batch. A failed batch is lost, and counted as lost.
+   * @returns whether it is on the disk.
+   */
   async #store(batch: Batch, boot: Running): Promise<boolean> {
     const { text, opening } = batch;
     const { folder, now, onWritten, onFailed, pace } = this.#options;
@@ -295,7 +306,7 @@ export class ConsoleRecording {
       onWritten();
       return true;
     } catch (error) {
-      text.lose(printed);
+      text.countLost(printed);
       folder.recount();
       this.#retryAt = performance.now() + pace.retryMs;
       onFailed(error);
@@ -303,8 +314,8 @@ export class ConsoleRecording {
     }
   }
 
-  /** Whether the pace allows so many bytes now. */
-  #affords(bytes: number): boolean {
+  /** Returns whether the pace allows so many bytes now. */
+  #hasCredit(bytes: number): boolean {
     const { pace } = this.#options;
     const time = performance.now();
     const earned = ((time - this.#creditAt) / 1000) * pace.bytesPerSecond;
@@ -313,9 +324,9 @@ export class ConsoleRecording {
     return this.#credit >= bytes;
   }
 
-  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
+  async #enqueue<Value>(work: () => Promise<Value>): Promise<Value> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => undefined);
     return await result;
   }
 }

@@ -10,7 +10,7 @@ import { consoleLogBounds, openConsoleLogs, type ConsoleLogBounds, type ConsoleL
 const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
 const other = '5ac4fa6e-0000-4000-8000-000000000002';
 
-/** Machines whose ports say what the test says. */
+/** Consoles whose output and events the test makes. */
 class Ports {
   machines = [uuid];
   instance = '1';
@@ -49,7 +49,7 @@ class Ports {
     for (const listener of this.#changes) listener(change);
   }
 
-  /** Off and on. */
+  /** Stops and starts the machine. */
   starts(instance: string): void {
     this.is('closed');
     this.happens('stopped');
@@ -72,7 +72,7 @@ const open = async (bounds: Partial<ConsoleLogBounds> = {}): Promise<void> => {
     hub: ports.hub,
     folder: path.join(folder, 'console'),
     log: { info: note, warn: note },
-    // Waiting is for tests of it: whoever reads has everything written first.
+    // The timer is off: a read writes everything first.
     bounds: { ...consoleLogBounds, flushMs: 3_600_000, lookEveryMs: 5, ...bounds },
     now: () => (clock += 10),
   });
@@ -90,7 +90,7 @@ async function until(holds: () => boolean): Promise<void> {
     await sleep(5);
   }
 }
-/** Boots as `7:`, lines as they are. */
+/** Returns the records as text: `7:` for a boot, lines as they are. */
 const shown = async (id = uuid) =>
   (await logs.ofSystem(id).read()).map((record) =>
     record.kind === 'boot' ? `${record.boot.number}:` : record.line.text,
@@ -111,7 +111,7 @@ afterEach(async () => {
 });
 
 describe('the console log', () => {
-  it('keeps what a port prints by boot: a start and a reset each begin one', async () => {
+  it('stores output by boot: a start and a reset each begin a boot', async () => {
     ports.starts('1');
     ports.says('\x1bcSeaBIOS\r\nlogin: ');
     ports.happens('rebooted');
@@ -131,7 +131,7 @@ describe('the console log', () => {
     expect(await text(4)).toBeUndefined();
   });
 
-  it('knows a start that is told before the end of the process before it, or after its own first words', async () => {
+  it('recognizes a start that is reported before the old process ends, or after the first output', async () => {
     ports.starts('1');
     ports.says('one\r\n');
     await shown();
@@ -154,7 +154,7 @@ describe('the console log', () => {
     ]);
   });
 
-  it('begins no boot for which nothing was printed', async () => {
+  it('has no boot without output', async () => {
     ports.starts('1');
     for (let count = 0; count < 20; count += 1) ports.happens('rebooted');
     expect(await shown()).toEqual([]);
@@ -162,7 +162,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'at last']);
   });
 
-  it('says when a boot began and when each line came', async () => {
+  it('has the time of each boot and each line', async () => {
     ports.starts('1');
     ports.says('one\r\n');
     clock += 5_000;
@@ -181,7 +181,7 @@ describe('the console log', () => {
     expect(times.map((time) => time.slice(0, 19))).toEqual(['2026-11-20T20:00:00', '2026-11-20T20:00:05']);
   });
 
-  it('goes on after a restart of the service, with a note, where the machine is the same run', async () => {
+  it('continues the boot after a restart of the daemon, with a note', async () => {
     ports.starts('1');
     ports.says('before\r\n');
     await restart();
@@ -193,7 +193,7 @@ describe('the console log', () => {
     expect((await shown()).slice(-2)).toEqual(['2:', 'second']);
   });
 
-  it('begins anew after a restart where the machine was started in between, and says what it has missed', async () => {
+  it('begins a new boot if the machine was restarted while the daemon was down, with a note', async () => {
     ports.starts('1');
     ports.says('before\r\n');
     await logs.close();
@@ -205,7 +205,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'before', '2:', missed, 'after']);
   });
 
-  it('notes for how long somebody else had the console', async () => {
+  it('notes how long another program used the console', async () => {
     ports.starts('1');
     ports.says('before\r\n');
     ports.is('taken');
@@ -220,7 +220,7 @@ describe('the console log', () => {
     expect((await shown()).slice(-3)).toEqual(['2:', expect.stringContaining('connected at 2026-'), 'next boot']);
   });
 
-  it('takes what is printed before the host has said which run it is', async () => {
+  it('stores output that comes before the host reports the run', async () => {
     let answer: (instance: string) => void = () => undefined;
     ports.driver.console.instance = () => new Promise((resolve) => (answer = resolve));
     ports.happens('started');
@@ -234,7 +234,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'early', '2:', 'late']);
   });
 
-  it('keeps the beginning and the end of a long boot, and says how much is between them', async () => {
+  it('keeps the beginning and the end of a long boot, with a note about the gap', async () => {
     await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, mostPending: 10_000 });
     ports.starts('1');
     const lines = Array.from({ length: 100 }, (_, index) => `line ${String(index).padStart(4, '0')}`);
@@ -254,7 +254,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(seen);
   });
 
-  it('keeps so many boots and so many lines, the newest', async () => {
+  it('keeps the newest boots and lines up to the limits', async () => {
     await restart({ boots: 3, records: 6 });
     for (let boot = 1; boot <= 5; boot += 1) {
       ports.starts(String(boot));
@@ -265,7 +265,7 @@ describe('the console log', () => {
     expect(files().filter((file) => /^[^/]+\/\d+$/.test(file)).map((file) => path.basename(file))).toEqual(['3', '4', '5']); // prettier-ignore
   });
 
-  it('keeps all machines together within a bound, and the last boot of each', async () => {
+  it('keeps the total below the limit, and the last boot of each machine', async () => {
     ports.machines = [uuid, other];
     await restart({ totalBytes: 5_000 });
     for (let boot = 1; boot <= 4; boot += 1) {
@@ -282,7 +282,7 @@ describe('the console log', () => {
     expect((await logs.ofSystem(other).read())[0]).toMatchObject({ kind: 'boot', boot: { number: 1, size: 3_000 } });
   });
 
-  it('is forgotten when a client clears it, and goes on under another number', async () => {
+  it('is empty after a clear, and continues with a new number', async () => {
     ports.starts('1');
     ports.says('secret\r\n');
     await logs.ofSystem(uuid).clear();
@@ -299,7 +299,7 @@ describe('the console log', () => {
     expect((await shown()).slice(-2)).toEqual(['3:', 'next']);
   });
 
-  it('goes with its machine, and with one that went while nobody listened', async () => {
+  it('is removed with its machine, also if the daemon was down', async () => {
     ports.machines = [uuid, other];
     await restart();
     for (const id of ports.machines) {
@@ -309,7 +309,7 @@ describe('the console log', () => {
       await shown(id);
     }
     ports.happens('undefined');
-    // Made anew at once: another machine, though its UUID is the same.
+    // A new machine with the same UUID.
     ports.happens('defined');
     ports.happens('started');
     ports.is('open');
@@ -322,7 +322,7 @@ describe('the console log', () => {
     expect(await shown()).toEqual(['1:', 'of the new one']);
   });
 
-  it('is for its owner alone', async () => {
+  it('is readable for its owner only', async () => {
     ports.starts('1');
     ports.says('password\r\n');
     await shown();
@@ -331,7 +331,7 @@ describe('the console log', () => {
     expect(statSync(path.join(folder, 'console')).mode & 0o777).toBe(0o700);
   });
 
-  it('goes on where the disk takes nothing for a while, says so once, and what is missing in the log', async () => {
+  it('continues after failed writes, warns once, and notes the missing text', async () => {
     await restart({ retryMs: 0 });
     rmSync(path.join(folder, 'console'), { recursive: true, force: true });
     writeFileSync(path.join(folder, 'console'), 'in the way');
@@ -349,7 +349,7 @@ describe('the console log', () => {
     expect(warned.at(-1)).toMatch(/^console logs are written again to /);
   });
 
-  it('writes by itself, no more in the long run than a serial line carries', async () => {
+  it('writes in the background, in the long run no more than a serial line carries', async () => {
     await restart({ flushMs: 5, burstBytes: 3_000, bytesPerSecond: 1, mostPending: 1_000, flushBytes: 500 });
     ports.starts('1');
     const file = path.join(folder, 'console', uuid, '1', '0.log');
@@ -362,11 +362,11 @@ describe('the console log', () => {
     }
     await until(() => size() > 1_500);
     expect(size()).toBeLessThanOrEqual(3_200);
-    // Asked for it is written, and the gap is told.
+    // A read writes the rest, with a note about the gap.
     expect(await text(1)).toMatch(/\[rackless: \d+ bytes left out\]\r\nz+$/);
   });
 
-  it('reads what a killed service left half-written', async () => {
+  it('reads files that a killed daemon left incomplete', async () => {
     ports.starts('1');
     ports.says('one\r\n');
     await logs.close();
@@ -381,7 +381,7 @@ describe('the console log', () => {
     expect((await shown()).slice(2)).toEqual(['2:', expect.stringContaining('was running already'), 'two']);
   });
 
-  it('waits for a host that is not there yet', async () => {
+  it('waits for a host that does not answer yet', async () => {
     await logs.close();
     ports.listeners.clear();
     let isThere = false;

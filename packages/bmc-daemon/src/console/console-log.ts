@@ -1,6 +1,6 @@
 /**
- * What the serial ports of the machines print, kept on the disk by machine and by boot: bounded, over restarts of this service, and
- * for as long as the machine is defined.
+ * Records the output of all serial ports on the disk, by machine and boot. The log is bounded,
+ * survives restarts of the daemon, and lasts as long as the machine is defined.
  */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -18,42 +18,49 @@ export type ConsoleLogRecord =
   | { readonly kind: 'boot'; readonly boot: Boot }
   | { readonly kind: 'line'; readonly boot: number; readonly line: ConsoleLine };
 
-/** Of one machine. */
+/** The log of one machine. */
 export interface ConsoleLog {
-  /** Every boot that is kept, each followed by those of its lines that are among the last; the same array until something comes. */
+  /**
+   * Returns all stored boots, each followed by its lines among the last `limit` records. Returns
+   * the same array until something changes.
+   */
   read(): Promise<readonly ConsoleLogRecord[]>;
-  /** All that is kept of a boot, as it was printed; undefined where there is none of that number. */
+  /** Returns the stored text of a boot, as it was printed; undefined if there is no such boot. */
   text(boot: number): Promise<Buffer | undefined>;
-  /** Forgets all of it. */
+  /** Removes all boots. */
   clear(): Promise<void>;
 }
 
+/** The logs of all machines. */
 export interface ConsoleLogs {
-  /** @param uuid canonical, of a machine that there is. */
+  /** @param uuid canonical UUID of an existing machine. */
   ofSystem(uuid: string): ConsoleLog;
-  /** Records that {@link ConsoleLog.read} gives at most. */
+  /** Maximum number of records from {@link ConsoleLog.read}. */
   readonly limit: number;
-  /** Begins to record, as soon as the host says which machines there are. */
+  /** Starts recording as soon as the host lists its machines. */
   start(): void;
-  /** Lets go of the ports, and resolves when everything is on the disk. */
+  /** Detaches from all consoles, and resolves when everything is on the disk. */
   close(): Promise<void>;
 }
 
-/** How much is kept and how much of it is written at a time. */
+/** How much is stored, and how much is written at a time. */
 export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
-  /** Records of a machine, lines and boots. */
+  /** Maximum number of records of a machine, lines and boots. */
   readonly records: number;
-  /** On the disk, of all machines; beyond it the oldest boots go, but for the last one of each machine. */
+  /**
+   * On the disk, for all machines. Above it the oldest boots are removed, except the last boot of
+   * each machine.
+   */
   readonly totalBytes: number;
-  /** Between two lines in the service's log about what can not be written. */
+  /** The minimum time between two warnings about failed writes. */
   readonly warnEveryMs: number;
-  /** Until the host is asked again for its machines. */
+  /** The pause until the next request for the list of machines. */
   readonly lookEveryMs: number;
 }
 
 const KIB = 1024;
 
-/** What the service keeps to. Of a boot at least the first and the last 256 KiB. */
+/** The default limits: at least the first and the last 256 KiB of a boot. */
 export const consoleLogBounds: ConsoleLogBounds = {
   segmentBytes: 64 * KIB,
   firstSegments: 4,
@@ -71,10 +78,11 @@ export const consoleLogBounds: ConsoleLogBounds = {
   lookEveryMs: 5_000,
 };
 
+/** Options of {@link openConsoleLogs}. */
 export interface ConsoleLogsOptions {
   readonly driver: Pick<HypervisorDriver, 'console' | 'listSystems' | 'onChange'>;
   readonly hub: Pick<ConsoleHub, 'attach'>;
-  /** Of this service alone; made with the first text. */
+  /** Used by this module alone; created with the first text. */
   readonly folder: string;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Default: {@link consoleLogBounds}. */
@@ -83,23 +91,23 @@ export interface ConsoleLogsOptions {
   readonly now?: () => number;
 }
 
-/** One machine: what is recorded, and what ends that. */
+/** The recording of one machine. */
 interface Recorded {
   readonly recording: ConsoleRecording;
   readonly folder: ConsoleLogFolder;
   readonly detach: () => void;
 }
 
-/** Logs whose records are in memory: those that were read last. */
+/** Number of machines whose records are cached. */
 const IN_MEMORY = 8;
 
-/** Listens to the driver; connects to nothing yet. */
+/** Registers with the driver; connects to no console until `start`. */
 export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
   const { driver, hub, folder: root, log, bounds = consoleLogBounds, now = Date.now } = options;
   const machines = new Map<string, Recorded>();
   const removals = new Map<string, Promise<void>>();
-  const kept = new Map<string, { readonly version: number; readonly records: readonly ConsoleLogRecord[] }>();
-  /** It was said, and that it is over was not. */
+  const cache = new Map<string, { readonly version: number; readonly records: readonly ConsoleLogRecord[] }>();
+  /** A failure was logged, its end not yet. */
   let isFailing = false;
   let warnedAt = -Infinity;
   let isClosed = false;
@@ -107,23 +115,24 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
 
   const total = (): number => [...machines.values()].reduce((sum, { folder }) => sum + folder.size, 0);
   const onWritten = (): void => {
-    if (isFailing) log.info(`console logs are written again to ${root}`);
+    if (isFailing) log.info(`writing console logs works again in ${root}`);
     isFailing = false;
     if (total() > bounds.totalBytes) void makeRoom();
   };
   const onFailed = (error: unknown): void => {
-    // Once: a full disk fails for every machine, again and again, with a piece of text that fits in between.
+    // Warns once: a full disk fails for every machine, again and again, with small writes that
+    // succeed between.
     const time = performance.now();
     if (time - warnedAt < bounds.warnEveryMs) return;
     warnedAt = time;
     isFailing = true;
-    log.warn(`writing console logs to ${root} failed: what is printed now is not kept`, { error });
+    log.warn(`writing console logs to ${root} failed: new output is not stored`, { error });
   };
   const instanceOf = async (uuid: string): Promise<string | null> => {
     try {
       return (await driver.console?.instance(uuid)) ?? null;
     } catch {
-      // It went off in the meantime, or the host does not answer: what comes next is a boot of its own.
+      // The machine stopped, or the host does not answer: the next text starts a new boot.
       return null;
     }
   };
@@ -143,7 +152,7 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
     });
     const recorded = { recording, folder, detach: () => attachment.detach() };
     machines.set(uuid, recorded);
-    // What there is from before counts, too.
+    // Counts what the disk already has.
     recording.read((own) => own.boots()).catch(onFailed);
     return recorded;
   };
@@ -152,7 +161,7 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
     if (known === undefined) return;
     known.detach();
     machines.delete(uuid);
-    kept.delete(uuid);
+    cache.delete(uuid);
     const removal = known.recording
       .remove()
       .catch((error: unknown) => log.warn(`removing the console log of ${uuid} failed`, { error }));
@@ -161,17 +170,17 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
     if (removals.get(uuid) === removal) removals.delete(uuid);
   };
 
-  /** The oldest boots go, whosever they are. */
+  /** Removes the oldest boots of all machines. */
   let makingRoom = false;
   const makeRoom = async (): Promise<void> => {
     if (makingRoom) return;
     makingRoom = true;
     try {
       while (total() > bounds.totalBytes) {
-        const oldest = await oldestOf([...machines.values()]);
+        const oldest = await findOldest([...machines.values()]);
         if (oldest === undefined) return;
         await oldest.read((own) => own.removeOldest());
-        kept.clear();
+        cache.clear();
       }
     } catch (error) {
       onFailed(error);
@@ -180,20 +189,20 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
     }
   };
 
-  const look = async (): Promise<void> => {
+  const listMachines = async (): Promise<void> => {
     timer = undefined;
     try {
       const listed = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
       if (isClosed) return;
       for (const uuid of listed) record(uuid);
-      // Of machines that went while nobody listened.
+      // Removes folders of machines that were undefined while the daemon did not run.
       const names = await readdir(root).catch(() => []);
       const present = new Set([...listed, ...machines.keys()].map(fileName));
       const gone = names.filter((name) => !present.has(name));
       await Promise.all(gone.map((name) => new ConsoleLogFolder(path.join(root, name), bounds).remove()));
     } catch {
-      // The host is not there yet.
-      timer = setTimeout(() => void look(), bounds.lookEveryMs).unref();
+      // The host does not answer yet.
+      timer = setTimeout(() => void listMachines(), bounds.lookEveryMs).unref();
     }
   };
   const leave = driver.onChange(({ kind, uuid }) => {
@@ -209,20 +218,20 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
     const { recording } = record(uuid);
     return await recording.read(async (folder) => {
       const { version } = recording;
-      const known = kept.get(uuid);
-      // Used last: forgotten last.
-      kept.delete(uuid);
+      const known = cache.get(uuid);
+      // Map order is the order of use: the first entry is evicted.
+      cache.delete(uuid);
       const records = known?.version === version ? known.records : await recordsIn(folder, bounds.records);
-      kept.set(uuid, { version, records });
-      const [first] = kept.keys();
-      if (kept.size > IN_MEMORY && first !== undefined) kept.delete(first);
+      cache.set(uuid, { version, records });
+      const [first] = cache.keys();
+      if (cache.size > IN_MEMORY && first !== undefined) cache.delete(first);
       return records;
     });
   };
 
   return {
     limit: bounds.records,
-    start: () => void look(),
+    start: () => void listMachines(),
     ofSystem: (uuid) => ({
       read: () => read(uuid),
       text: (boot) =>
@@ -242,8 +251,8 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
   };
 }
 
-/** Whose first boot began before all others that may go. */
-async function oldestOf(machines: readonly Recorded[]): Promise<ConsoleRecording | undefined> {
+/** Returns the machine whose oldest removable boot began first. */
+async function findOldest(machines: readonly Recorded[]): Promise<ConsoleRecording | undefined> {
   let oldest: { readonly recording: ConsoleRecording; readonly began: string } | undefined;
   for (const { recording } of machines) {
     const [first, ...others] = await recording.read((folder) => folder.boots());
@@ -253,7 +262,7 @@ async function oldestOf(machines: readonly Recorded[]): Promise<ConsoleRecording
   return oldest?.recording;
 }
 
-/** The boots, and the last lines of them all. */
+/** Returns the boots with their lines, `most` records at most. */
 async function recordsIn(folder: ConsoleLogFolder, most: number): Promise<readonly ConsoleLogRecord[]> {
   const boots = await folder.boots();
   let left = most - boots.length;
@@ -277,7 +286,7 @@ async function linesOf(folder: ConsoleLogFolder, boot: Boot, most: number): Prom
   return lines;
 }
 
-/** A UUID is a file name; anything else is not to become one. */
+/** Makes a safe file name. A UUID stays as it is. */
 function fileName(uuid: string): string {
   return uuid.replace(/[^\w-]/g, '_');
 }

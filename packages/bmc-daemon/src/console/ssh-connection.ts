@@ -1,4 +1,4 @@
-/** One SSH client: its way in, its channels, and the end of both. */
+/** Serves one SSH client: its login, its channels, and their end. */
 import type { Socket } from 'node:net';
 import type { AuthContext, Connection, ServerChannel, Session } from 'ssh2';
 import { z } from 'zod';
@@ -8,31 +8,35 @@ import type { SystemRef } from '../drivers/driver.js';
 import type { ConsoleHub } from './console-hub.js';
 import { SshConsole } from './ssh-console.js';
 import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';
-import { readWish, type Wish } from './ssh-target.js';
+import { readRequest, type ConsoleRequest } from './ssh-target.js';
 
+/** Options of {@link SshConnection}. */
 export interface SshConnectionOptions {
   readonly client: Connection;
   readonly socket: Socket;
   readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
-  /** The machines that it may name, by their last known names where the host does not answer. */
+  /** Returns the machines that the client may open. Falls back to the last known list. */
   readonly machines: () => Promise<readonly SystemRef[]>;
-  /** The only one that there is for it: it has connected to this machine's own address. Null: it may choose. */
+  /** UUID of the machine whose own address the client connected to; null if it may choose. */
   readonly only: string | null;
-  /** Takes a place among the consoles; undefined where there is none left. Gives it back when called. */
-  readonly takePlace: () => (() => void) | undefined;
-  /** Called when somebody has logged in. */
+  /**
+   * Reserves a place among the consoles; undefined if none is free. The returned function releases
+   * it.
+   */
+  readonly reserve: () => (() => void) | undefined;
+  /** Called after the login. */
   readonly onReady: () => void;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
 }
 
-/** How often it is looked whether who is here may still be here. */
-const LOOK_MS = 1_000;
-/** For a connection without a console, such as that of a client that shares one for many. */
+/** The interval of privilege checks. */
+const CHECK_MS = 1_000;
+/** The idle limit of a connection without a console, such as an OpenSSH master connection. */
 const IDLE_MS = 60_000;
-/** For goodbyes to be read. */
+/** Time for the client to read the last message. */
 const GOODBYE_MS = 300;
-/** Of a client that has no use for so many. */
+/** Maximum number of channels of a connection. */
 const MOST_CHANNELS = 16;
 /**
  * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of
@@ -46,17 +50,18 @@ const otherEnd = z.object({ packetSize: z.number().min(LEAST_PACKET_BYTES) });
  * sends requests and never reads the replies.
  */
 const MOST_UNSENT_BYTES = 16 * 1024 * 1024;
-/** Machines that are named to who names none. */
+/** Maximum number of machines in the list for a client that names none. */
 const MOST_NAMED = 50;
 
 const REFUSED = 1;
 
+/** One connection. It cleans up after itself when its socket closes. */
 export class SshConnection {
   readonly #options: SshConnectionOptions;
   readonly #consoles = new Set<SshConsole>();
   #channels = 0;
   #user: SshUser | undefined;
-  #look: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(options: SshConnectionOptions) {
@@ -76,13 +81,13 @@ export class SshConnection {
     });
     client.on('authentication', (context: AuthContext) => {
       void login.answer(context).then(() => {
-        // Let in too late, or not at all: the session is of no use to anybody.
+        // The client left during its login: nothing will use the session.
         if (socket.destroyed) this.#endSession();
       });
     });
     client.on('ready', () => {
       options.onReady();
-      this.#startIdling();
+      this.#startIdleTimer();
     });
     client.on('session', (accept, reject) => {
       if (this.#channels >= MOST_CHANNELS) {
@@ -92,20 +97,20 @@ export class SshConnection {
       this.#channels += 1;
       this.#serve(accept());
     });
-    // Of the protocol or the socket; both are closed by then.
+    // An error of the protocol or the socket; both are closed already.
     client.on('error', (error: Error) => log.debug('an SSH connection failed', { address, error: error.message }));
     socket.once('close', () => this.#cleanUp());
     socket.on('drain', () => {
       for (const console of this.#consoles) console.caughtUp();
     });
-    this.#look = setInterval(() => this.#lookAgain(), LOOK_MS).unref();
+    this.#checkTimer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
-  /** Ends its consoles, which are told why, and then itself. */
+  /** Ends its consoles with a reason for the client, then the connection. */
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
-    // A client whose last channel is closed leaves by itself, with the exit status that it was given.
+    // A client leaves by itself after its last channel, with that channel's exit status.
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#options.client.end(), GOODBYE_MS).unref();
   }
@@ -114,7 +119,7 @@ export class SshConnection {
     let terminal = false;
     session.on('pty', (accept) => {
       terminal = true;
-      // No reply is wanted by some clients, and then there is nothing to call.
+      // The library passes no function if the client wants no reply.
       (accept as (() => void) | undefined)?.();
     });
     session.on('shell', (accept, reject) => this.#begin(accept, reject, null, terminal));
@@ -122,7 +127,10 @@ export class SshConnection {
     session.on('close', () => (this.#channels -= 1));
   }
 
-  /** @param accept gives nothing where the channel has a console already: one is all that a channel can have (RFC 4254, 6.5). */
+  /**
+   * @param accept returns undefined if the channel already runs a program (RFC 4254 §6.5 allows
+   *   one).
+   */
   #begin(
     accept: () => ServerChannel | undefined,
     reject: () => unknown,
@@ -153,46 +161,47 @@ export class SshConnection {
       refuseChannel(channel, ['the session was ended'], terminal);
       return;
     }
-    const end = { hasCome: false };
-    channel.once('close', () => (end.hasCome = true)).on('error', () => undefined);
+    const channelState = { isClosed: false };
+    channel.once('close', () => (channelState.isClosed = true)).on('error', () => undefined);
     const refuse = (...lines: readonly string[]): void => refuseChannel(channel, lines, terminal);
     const machines = await this.#options.machines();
-    // Meanwhile the client may have gone, or have been logged out: nobody would ever give its place back.
-    if (end.hasCome) return;
+    // The client may have left meanwhile, or lost its session. A reserved place would never be
+    // released.
+    if (channelState.isClosed) return;
     if (this.#user !== user) {
       refuse('the session was ended');
       return;
     }
-    const wish = this.#atHome(readWish(user.target, user.account, command));
-    switch (wish.kind) {
+    const request = this.#withDefault(readRequest(user.target, user.account, command));
+    switch (request.kind) {
       case 'refused':
-        refuse(wish.why);
+        refuse(request.why);
         return;
       case 'which':
-        refuse(...which(user, machines));
+        refuse(...machineList(user, machines));
         return;
       case 'console':
         break;
     }
-    const machine = find(machines, wish.machine);
-    if (machine === undefined) refuse(`there is no machine ${JSON.stringify(wish.machine)}`);
+    const machine = find(machines, request.machine);
+    if (machine === undefined) refuse(`there is no machine ${JSON.stringify(request.machine)}`);
     else this.#connect(channel, machine, user, terminal);
   }
 
-  /** At a machine's own address it need not be named. */
-  #atHome(wish: Wish): Wish {
+  /** Chooses the machine itself at a machine's own address. */
+  #withDefault(request: ConsoleRequest): ConsoleRequest {
     const { only } = this.#options;
-    return wish.kind === 'which' && only !== null ? { kind: 'console', machine: only } : wish;
+    return request.kind === 'which' && only !== null ? { kind: 'console', machine: only } : request;
   }
 
   #connect(channel: ServerChannel, machine: SystemRef, user: SshUser, terminal: boolean): void {
-    const { access, hub, log, socket, takePlace } = this.#options;
+    const { access, hub, log, socket, reserve } = this.#options;
     if (!mayUse(access, user)) {
       refuseChannel(channel, [`the role of ${user.account ?? 'this account'} has no privilege for consoles`], terminal);
       return;
     }
-    const giveBack = takePlace();
-    if (giveBack === undefined) {
+    const release = reserve();
+    if (release === undefined) {
       refuseChannel(channel, ['too many consoles are open'], terminal);
       return;
     }
@@ -212,16 +221,16 @@ export class SshConnection {
       terminal,
       onEnd: (why) => {
         this.#consoles.delete(console);
-        giveBack();
+        release();
         log.info('console closed', { ...about, reason: why });
-        if (this.#consoles.size === 0) this.#startIdling();
+        if (this.#consoles.size === 0) this.#startIdleTimer();
       },
     });
     this.#consoles.add(console);
   }
 
   /** Closes the connection if its session has ended, its role changed, or the client never reads. */
-  #lookAgain(): void {
+  #check(): void {
     const { access, socket, log } = this.#options;
     if (socket.writableLength > MOST_UNSENT_BYTES) {
       log.info('an SSH connection was closed: the client does not read', { address: socket.remoteAddress });
@@ -235,13 +244,13 @@ export class SshConnection {
       this.close('the role of the account has no privilege for consoles any more');
   }
 
-  #startIdling(): void {
+  #startIdleTimer(): void {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#options.client.end(), IDLE_MS).unref();
   }
 
   #cleanUp(): void {
-    clearInterval(this.#look);
+    clearInterval(this.#checkTimer);
     clearTimeout(this.#idle);
     for (const console of [...this.#consoles]) console.gone();
     clearTimeout(this.#idle);
@@ -256,20 +265,21 @@ export class SshConnection {
 }
 
 /**
- * Who reads a console may see passwords, and who types is in front of the machine: both are for whoever may switch it off. As for
- * the log of what a console has said.
+ * Returns whether an account may use consoles. A console shows and accepts passwords, so it needs
+ * the privilege to switch the machine off. The console log needs the same privilege.
  */
 function mayUse(access: Pick<Access, 'accounts'>, { account }: SshUser): boolean {
   return privilegesOf(access, account)?.has('ConfigureComponents') !== false;
 }
 
-/** @param id a UUID or a name; a name that is also some machine's UUID loses, as with Redfish. */
+/** Finds a machine by UUID or name. As in Redfish, a UUID wins over an equal name. */
 function find(machines: readonly SystemRef[], id: string): SystemRef | undefined {
   const lower = id.toLowerCase();
   return machines.find(({ uuid }) => uuid === lower) ?? machines.find(({ name }) => name === id);
 }
 
-function which({ account, target }: SshUser, machines: readonly SystemRef[]): readonly string[] {
+/** Returns the answer to a client that names no machine. */
+function machineList({ account, target }: SshUser, machines: readonly SystemRef[]): readonly string[] {
   const who = account ?? target.account ?? '';
   const names = machines.map(({ name }) => name).toSorted();
   const rest = names.length - MOST_NAMED;

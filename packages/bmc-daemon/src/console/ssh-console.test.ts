@@ -4,7 +4,7 @@ import type { ServerChannel } from 'ssh2';
 import type { ConsoleListener } from './console-hub.js';
 import { SshConsole } from './ssh-console.js';
 
-/** A client that types and takes nothing: as far as a console looks at its channel. */
+/** Makes the parts of a channel that a console uses. The client types and reads nothing. */
 function deafChannel(): { readonly channel: ServerChannel; readonly typed: Duplex } {
   const typed = new Duplex({ read: () => undefined, write: () => undefined });
   const channel = Object.assign(typed, {
@@ -12,7 +12,7 @@ function deafChannel(): { readonly channel: ServerChannel; readonly typed: Duple
     exit: () => undefined,
     close: () => undefined,
   });
-  // The rest of a channel is the library's.
+  // A console uses nothing else of a channel.
   return { channel: channel as unknown as ServerChannel, typed };
 }
 
@@ -41,14 +41,17 @@ function open(options: { readonly terminal: boolean; readonly sendBreak: () => P
 }
 
 describe('an SSH console', () => {
-  it.each([true, false])('keeps little for who asks for help and never reads it; terminal: %s', (terminal) => {
-    const { channel, typed } = open({ terminal, sendBreak: () => Promise.resolve() });
-    for (let round = 0; round < 100; round += 1) typed.emit('data', Buffer.from('\r~?'.repeat(1000)));
-    expect(channel.writableLength + channel.stderr.writableLength).toBeGreaterThan(1024 * 1024);
-    expect(channel.writableLength + channel.stderr.writableLength).toBeLessThan(1024 * 1024 + 1024);
-  });
+  it.each([true, false])(
+    'buffers little for a client that asks for help and never reads it; terminal: %s',
+    (terminal) => {
+      const { channel, typed } = open({ terminal, sendBreak: () => Promise.resolve() });
+      for (let round = 0; round < 100; round += 1) typed.emit('data', Buffer.from('\r~?'.repeat(1000)));
+      expect(channel.writableLength + channel.stderr.writableLength).toBeGreaterThan(1024 * 1024);
+      expect(channel.writableLength + channel.stderr.writableLength).toBeLessThan(1024 * 1024 + 1024);
+    },
+  );
 
-  it('sends one break at a time, however many are pasted', async () => {
+  it('sends one break at a time, also when many are pasted', async () => {
     const breaks: (() => void)[] = [];
     const { typed } = open({ terminal: true, sendBreak: () => new Promise((resolve) => breaks.push(resolve)) });
     typed.emit('data', Buffer.from('\r~B\r~B\r~B'));

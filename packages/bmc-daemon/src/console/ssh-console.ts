@@ -1,54 +1,70 @@
-/** One console on one SSH channel: what the guest says goes out, what is typed goes in, and the service's own words in between. */
+/** Connects one console to one SSH channel: output, input, and the messages of this service. */
 import type { ServerChannel } from 'ssh2';
 import type { ConsoleAttachment, ConsoleHub, ConsoleState } from './console-hub.js';
 import { EscapeReader, type EscapeAction } from './ssh-escape.js';
 
+/** Options of {@link SshConsole}. */
 export interface SshConsoleOptions {
   readonly channel: ServerChannel;
-  /** What waits in the socket of the connection. The client chooses what the channel takes, up to 4 GiB, so the socket counts, too. */
+  /**
+   * Returns the unsent bytes of the connection's socket. The client chooses the channel's window,
+   * up to 4 GiB, so the socket counts too.
+   */
   readonly unsentBytes: () => number;
   readonly hub: Pick<ConsoleHub, 'attach' | 'sendBreak'>;
   readonly machine: { readonly uuid: string; readonly name: string };
-  /** Whether the client has a terminal, in raw mode: it sends Enter as it is, and needs both characters at the end of a line. */
+  /**
+   * Whether the client has a terminal in raw mode. It then sends CR for Enter, and needs CR LF at
+   * the end of a line.
+   */
   readonly terminal: boolean;
-  /** Called once, when it is over. */
+  /** Called once, when the console ends. */
   readonly onEnd: (why: string) => void;
 }
 
-/** What a client that is too slow may be behind; an OpenSSH client takes up to 2 MiB before this counts at all. */
+/**
+ * The maximum backlog of a slow client. An OpenSSH client accepts up to 2 MiB before this counts.
+ */
 const MOST_BEHIND_BYTES = 1024 * 1024;
-/** A client that is this little behind has caught up. More than a socket takes at once, so that its `drain` comes for what is beyond. */
+/**
+ * A client below this backlog has caught up. It is more than a socket takes at once, so that
+ * `drain` comes below it.
+ */
 const CAUGHT_UP_BYTES = 64 * 1024;
-/** What may be typed ahead of the guest. */
+/** Maximum number of typed bytes that the guest has not read. */
 const MOST_TYPED_BYTES = 64 * 1024;
-/** Who has sent something and closed its end wants the answer: the guest has had its say when it is silent for so long. */
+/**
+ * A client that sent input and closed its end waits for the answer. The answer ends with such a
+ * silence.
+ */
 const SILENCE_MS = 2_000;
-/** For the last words to go out. */
+/** Time for the last message to arrive. */
 const GOODBYE_MS = 5_000;
 
 /** Exit statuses of a console. */
 const LEFT = 0;
 const FAILED = 1;
 
+/** One console on one channel. */
 export class SshConsole {
   readonly #options: SshConsoleOptions;
   readonly #attachment: ConsoleAttachment;
   readonly #escapes = new EscapeReader();
   #state: ConsoleState | undefined;
-  /** As the client was last told. */
+  /** The reason in the last message to the client. */
   #why: string | undefined;
   #ended = false;
-  /** Bytes that were left out since the client fell behind. */
+  /** Bytes that were dropped since the client fell behind. */
   #leftOut = 0;
-  /** Bytes that the guest has not taken yet. */
+  /** Bytes that the guest has not read yet. */
   #typing = 0;
   #hasTyped = false;
-  /** Bytes that were typed while there was no console. */
+  /** Bytes that the client typed while the console was closed. */
   #lost = 0;
   #wasReturn = false;
-  /** A break is on its way. */
+  /** A break is being sent. */
   #breaking = false;
-  /** Set once the client's end is closed and its answer is waited for. */
+  /** Set while the guest may still answer a client that closed its end. */
   #silence: NodeJS.Timeout | undefined;
 
   constructor(options: SshConsoleOptions) {
@@ -63,12 +79,12 @@ export class SshConsole {
     });
   }
 
-  /** There is nobody any more to tell. */
+  /** Cleans up after a client that disconnected. */
   gone(): void {
     this.#cleanUp('the client has gone');
   }
 
-  /** Ends it for a reason that the client is told. */
+  /** Ends the console, and shows the reason to the client. */
   end(why: string): void {
     this.#end(FAILED, why);
   }
@@ -79,7 +95,7 @@ export class SshConsole {
     const isNew = why !== this.#why;
     [this.#state, this.#why] = [state, why];
     if (before === undefined) {
-      // Not before: what comes through a pipe is there at once, and the console is not.
+      // Reads no input before: piped input arrives before the console opens.
       const { channel } = this.#options;
       channel.on('data', (bytes: Buffer) => this.#type(bytes));
       channel.on('end', () => this.#endOfInput());
@@ -87,7 +103,7 @@ export class SshConsole {
         [
           state === 'open'
             ? `Connected to ${name}`
-            : `${name}: ${why}${state === 'absent' ? '' : '; this goes on by itself'}`,
+            : `${name}: ${why}${state === 'absent' ? '' : '; waiting for the console'}`,
           state === 'absent' ? '' : ', escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps',
         ].join(''),
       );
@@ -111,7 +127,9 @@ export class SshConsole {
     return channel.writableLength + channel.stderr.writableLength + unsentBytes();
   }
 
-  /** Says what was left out once the client has taken the rest; also called when the socket is empty. */
+  /**
+   * Shows how much was dropped when the client has caught up. Also called when the socket is empty.
+   */
   caughtUp(): void {
     if (this.#leftOut === 0 || this.#behindBytes() > CAUGHT_UP_BYTES) return;
     const leftOut = this.#leftOut;
@@ -127,7 +145,7 @@ export class SshConsole {
     }
   }
 
-  /** Without a terminal, lines come as files have them; the guest expects what the Enter key sends. */
+  /** Converts line ends of files to CR, which the Enter key sends. */
   #withReturns(bytes: Buffer): Buffer {
     const keys = Buffer.allocUnsafe(bytes.length);
     let length = 0;
@@ -168,7 +186,7 @@ export class SshConsole {
         this.#notice(...help);
         return;
       case 'break':
-        // One at a time, whatever is pasted: each is a call to the machine's monitor.
+        // Sends one break at a time, because each is a call to the machine's QEMU monitor.
         if (this.#breaking) return;
         this.#breaking = true;
         void this.#options.hub
@@ -184,21 +202,21 @@ export class SshConsole {
 
   #endOfInput(): void {
     this.#send(this.#escapes.end());
-    // Who never said anything (`ssh -n`, `</dev/null`) is here to watch.
+    // A client without input (`ssh -n`, `</dev/null`) only watches.
     if (!this.#hasTyped || this.#ended) return;
     this.#silence = setTimeout(() => {
       if (this.#lost === 0) this.#end(LEFT, 'end of input', { silently: true });
-      else this.#end(FAILED, `${this.#lost} bytes that were sent went nowhere: the console was not open`);
+      else this.#end(FAILED, `${this.#lost} bytes of input were lost: the console was not open`);
     }, SILENCE_MS);
   }
 
   #notice(...lines: readonly string[]): void {
     const { channel, terminal } = this.#options;
     if (this.#ended || !channel.writable || !channel.stderr.writable) return;
-    // Who asks for help without end and reads none of it is behind, too.
+    // A client that asks for help and never reads it must not fill the memory.
     if (this.#behindBytes() > MOST_BEHIND_BYTES) return;
     if (terminal) channel.write(`\r\n[${lines.join('\r\n ')}]\r\n`);
-    // Standard output is the guest's alone.
+    // Standard output carries only the output of the guest.
     else channel.stderr.write(`${lines.join('\n')}\n`);
   }
 
@@ -209,7 +227,7 @@ export class SshConsole {
     this.#cleanUp(why);
     channel.exit(status);
     channel.end();
-    // A client that takes nothing any more never comes to the end.
+    // A client that never reads cannot complete the close.
     setTimeout(() => channel.close(), GOODBYE_MS).unref();
   }
 
@@ -218,7 +236,7 @@ export class SshConsole {
     this.#ended = true;
     clearTimeout(this.#silence);
     this.#attachment.detach();
-    // What the client still sends is nobody's.
+    // Discards later input.
     this.#options.channel.resume();
     this.#options.onEnd(why);
   }
@@ -230,5 +248,5 @@ const help = [
   '~B  sends a break',
   '~~  sends a tilde',
   '~?  prints this',
-  'anywhere, and where your own ssh takes the ~ for itself: Ctrl-] in its place',
+  'Ctrl-] works anywhere, like ~ at the start of a line',
 ];

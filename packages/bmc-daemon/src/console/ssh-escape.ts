@@ -1,10 +1,13 @@
 /**
- * What is typed, and what is meant for the console service itself: `~` at the start of a line, as with OpenSSH and cu, or Ctrl-] anywhere, for
- * OpenSSH's own client takes `~.` for itself where it has a terminal.
+ * Separates typed text from commands to the console service. A command starts with `~` at the start
+ * of a line, as with OpenSSH and cu, or with Ctrl-] anywhere. OpenSSH's own client handles `~.`
+ * itself if it has a terminal.
  */
 
+/** A command to the console service. */
 export type EscapeAction = 'leave' | 'help' | 'break';
 
+/** Input for the guest, or a command. */
 export type Typed = { readonly bytes: Buffer } | { readonly action: EscapeAction };
 
 const TILDE = 0x7e;
@@ -20,23 +23,27 @@ const actions: ReadonlyMap<number, EscapeAction> = new Map([
 ]);
 
 /**
- * What a terminal answers by itself when a shell asks where its cursor is (ECMA-48 CPR: ESC [ row ; column R), as busybox's does at each
- * prompt: nobody has typed it, so the line is as empty as it was.
+ * The rest of a cursor report (ECMA-48 CPR: ESC [ row ; column R). A terminal sends it by itself
+ * when a shell asks for the cursor position; busybox does so at each prompt. The line stays at its
+ * start.
  */
 const CURSOR_REPORT = /^(?:\[[\d;]{0,9}R?)?$/;
 
-/** Reads on from where the last bytes ended. */
+/** A parser that accepts input in pieces. */
 export class EscapeReader {
   #atLineStart = true;
-  /** What may be the beginning of a cursor report at the start of a line. */
+  /** The start of a possible cursor report at the start of a line. */
   #report = '';
-  /** The escape that waits for its second key. */
+  /** An escape character whose second key has not come yet. */
   #escape: number | undefined;
 
-  /** @returns what it was, in order; an escape whose second key has not come yet is in none. */
+  /**
+   * Parses the next bytes.
+   * @returns text and commands in order, without an incomplete escape.
+   */
   read(bytes: Buffer): readonly Typed[] {
     const typed: Typed[] = [];
-    // An escape that turns out to be none comes before its second key, maybe out of the bytes before these.
+    // An escape character that starts no command is text, and may come from the previous bytes.
     const plain = Buffer.allocUnsafe(bytes.length + 1);
     let [from, to] = [0, 0];
     const take = (byte: number): void => {
@@ -62,7 +69,7 @@ export class EscapeReader {
         typed.push({ action });
         continue;
       }
-      // Twice is once, and what is no escape is what was typed.
+      // A doubled escape character is one character; an unknown command is text.
       if (byte !== escape) take(escape);
       take(byte);
     }
@@ -70,14 +77,14 @@ export class EscapeReader {
     return typed;
   }
 
-  /** What waits for a key that will not come any more. */
+  /** Returns the incomplete escape as text, at the end of input. */
   end(): Buffer {
     const rest = this.#escape === undefined ? [] : [this.#escape];
     this.#escape = undefined;
     return Buffer.from(rest);
   }
 
-  /** Whether a line begins behind this byte. */
+  /** Updates whether the next byte starts a line. */
   #follow(byte: number): void {
     if ((this.#report !== '' || byte === ESC) && this.#isReported(byte)) return;
     this.#report = '';

@@ -1,4 +1,4 @@
-/** Logging in over SSH: the accounts of Redfish, with its lockout and its pacing. */
+/** Authenticates SSH clients with the Redfish accounts, their lockout and their pacing. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuthContext, KeyboardAuthContext } from 'ssh2';
 import type { Log } from '@rackless/daemon/log.js';
@@ -7,39 +7,43 @@ import type { Asker } from '../auth/login.js';
 import type { Privilege } from '../auth/privileges.js';
 import { readUserName, type Target } from './ssh-target.js';
 
-/** Who has logged in. */
+/** A logged-in client. */
 export interface SshUser {
-  /** Null where nobody is asked for an account. */
+  /** Null if the service has no accounts. */
   readonly account: string | null;
-  /** Id of the session, which lasts as long as the connection. */
+  /** Id of its session, which ends with the connection. */
   readonly session: string;
   readonly target: Target;
 }
 
+/** Options of {@link SshLogin}. */
 export interface SshLoginOptions {
   readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
   readonly asker: Asker;
-  /** Whether there is a machine of this UUID or name. */
+  /** Returns a test for UUIDs and names of machines. */
   readonly isMachine: () => Promise<(name: string) => boolean>;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Called before the client is let in. */
+  /** Called before the client is accepted. */
   readonly onUser: (user: SshUser) => void;
-  /** Called where it has tried often enough. */
+  /** Called after too many failed attempts. */
   readonly onTooMany: () => void;
 }
 
-/** As OpenSSH's own server. */
+/** As sshd's MaxAuthTries. */
 const MOST_ATTEMPTS = 6;
-/** Ways in that are not offered, a client's list of keys among them. */
+/** Limit for unsupported methods, such as each of a client's keys. */
 const MOST_OTHER_ATTEMPTS = 20;
 
-/** For credentials that were not verified. Each try waits for its turn, and all of them end before the log-in time does. */
+/**
+ * Attempts per password while the password check is busy. Together they are shorter than the login
+ * time.
+ */
 const MOST_TRIES = 3;
 
-/** What may be tried. OpenSSH's client takes them in this order of its own. */
+/** The offered methods. OpenSSH's client tries them in this order. */
 const methods = ['keyboard-interactive', 'password'] as const;
 
-/** For an account whose privilege to be here nobody doubts: which of them it has now. */
+/** Returns an account's current privileges; null if the service has no accounts. */
 export function privilegesOf(
   { accounts }: Pick<Access, 'accounts'>,
   account: string | null,
@@ -48,7 +52,7 @@ export function privilegesOf(
   return (account === null ? undefined : accounts.find(account))?.who.privileges ?? new Set();
 }
 
-/** One connection's way in. */
+/** The authentication of one connection. */
 export class SshLogin {
   readonly #options: SshLoginOptions;
   #attempts = 0;
@@ -71,7 +75,8 @@ export class SshLogin {
   async #answer(context: AuthContext): Promise<void> {
     const { access, isMachine, onTooMany } = this.#options;
     const isOpen = access.accounts === null;
-    // `none` is how clients ask for the list; keys are nobody's here. Neither is worth a question to the host.
+    // Clients send `none` to ask for the list, and keys are not supported. Neither needs the host's
+    // machine list.
     if (!isOpen && context.method !== 'password' && context.method !== 'keyboard-interactive') {
       this.#otherAttempts += 1;
       if (this.#otherAttempts > MOST_OTHER_ATTEMPTS) onTooMany();
@@ -119,9 +124,9 @@ export class SshLogin {
   }
 
   /**
-   * Opens a session. SSH has no way to say "try again later", and clients take a refusal for a wrong password; so a log-in that
-   * was not verified is repeated here.
-   * @returns the session, or why there is none.
+   * Opens a session. SSH cannot say "try again later": clients treat a rejection as a wrong
+   * password. So this method repeats a login that the service was too busy to check.
+   * @returns the session, or the reason for the rejection.
    */
   async #open({ user, password }: Credentials) {
     const { access, asker } = this.#options;
@@ -136,7 +141,7 @@ export class SshLogin {
 
   #refuse(context: AuthContext, { user }: Credentials, reason: string): void {
     const { access, asker, log, onTooMany } = this.#options;
-    // A name that nobody has may be a password in the wrong field.
+    // An unknown account name may be a mistyped password, so the log does not show it.
     const account = user === null || access.accounts?.find(user) === undefined ? null : user;
     log.warn('log-in to a console refused', { account, address: asker.address, reason });
     this.#attempts += 1;
@@ -150,23 +155,26 @@ interface Credentials {
   readonly password: string | null;
 }
 
-/** @returns undefined where the client has thought better of it. */
+/**
+ * Asks for account and password.
+ * @returns undefined if the client cancels.
+ */
 async function ask(context: KeyboardAuthContext, { account, machine }: Target): Promise<Credentials | undefined> {
   const password = { prompt: 'Password: ', echo: false };
   const [prompts, instructions] =
     account === null
-      ? [[{ prompt: 'Account: ', echo: true }, password], `Serial console of ${machine ?? ''}: who are you?`]
+      ? [[{ prompt: 'Account: ', echo: true }, password], `Serial console of ${machine ?? ''}`]
       : [[password], ''];
   const answers = await prompt(context, prompts, instructions);
   if (answers === undefined) return undefined;
   const [first = '', second = ''] = answers;
-  // An account that is called as the machine is need not be typed twice.
+  // An empty answer selects the account that is named like the machine.
   return account === null
     ? { user: first === '' ? context.username : first, password: second }
     : { user: account, password: first };
 }
 
-/** Shows a sentence, where this way in has a place for it. */
+/** Shows a sentence to the client, if its method can show text. */
 async function tell(context: AuthContext, sentence: string): Promise<void> {
   if (context.method === 'keyboard-interactive') await prompt(context, [], sentence);
 }
@@ -177,7 +185,7 @@ function prompt(
   instructions: string,
 ): Promise<readonly string[] | undefined> {
   return new Promise((resolve) => {
-    // On `abort` the library calls back with an error, which its types do not know.
+    // When the client aborts, the library passes an error, which its types do not declare.
     context.prompt(prompts, '', instructions, (answers: unknown) =>
       resolve(Array.isArray(answers) ? answers.map(String) : undefined),
     );

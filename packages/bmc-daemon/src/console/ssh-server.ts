@@ -1,4 +1,4 @@
-/** Serial consoles over SSH: the port, and how many may be there at a time. */
+/** Serves serial consoles over SSH: listeners, and limits for connections. */
 import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
 import { coversAddress, listen } from '@rackless/daemon/listener.js';
@@ -11,63 +11,74 @@ import { sshAlgorithms } from './ssh-algorithms.js';
 import { SshConnection } from './ssh-connection.js';
 import type { HostKey } from './ssh-host-keys.js';
 
+/** Options of {@link openSshServer}. */
 export interface SshServerOptions {
-  /** Host name or address, as EMULATOR_LISTEN_IP. */
+  /** Host name or address of EMULATOR_LISTEN_IP. */
   readonly ip: string;
-  /** 0: any free one. */
+  /** 0 chooses a free port. */
   readonly port: number;
   readonly hostKeys: readonly HostKey[];
   readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
-  /** UUID of the machine whose own address it is; null: the host's. */
+  /** Returns the UUID of the machine with this address; null for an address of the host. */
   readonly machineAt: (address: string) => string | null;
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
   /** Default: {@link sshLimits}. */
   readonly limits?: Partial<SshLimits>;
 }
 
-/** How much of anything there may be at a time. */
+/** The limits for all clients together. */
 export interface SshLimits {
   readonly loginMs: number;
   readonly connections: number;
-  readonly strangers: number;
-  /** Of one network: an IPv4 address, or an IPv6 /64. */
-  readonly strangersOfOne: number;
+  /** Connections that have not logged in. */
+  readonly unauthenticated: number;
+  /** For one network: an IPv4 address, or an IPv6 /64. */
+  readonly unauthenticatedPerNetwork: number;
   readonly consoles: number;
 }
 
+/** The default limits. */
 export const sshLimits: SshLimits = {
   loginMs: 60_000,
   connections: 100,
-  strangers: 30,
-  strangersOfOne: 10,
+  unauthenticated: 30,
+  unauthenticatedPerNetwork: 10,
   consoles: 64,
 };
 
+/** A running server. */
 export interface SshServer {
-  /** That it listens at. */
+  /** The port of all listeners. */
   readonly port: number;
-  /** At a time, of all machines and clients. */
+  /** Maximum number of consoles of all machines and clients. */
   readonly mostConsoles: number;
-  /** Listens at another address, too. @returns what ends that. @throws as {@link openSshServer}. */
+  /**
+   * Listens at another address.
+   * @returns a function that closes this listener.
+   * @throws {ListenError}
+   */
   addAddress(ip: string): Promise<() => void>;
-  /** Ends every console, which is told so, and stops listening. */
+  /** Ends every console with a message, and stops listening. */
   close(): Promise<void>;
 }
 
 const KEEPALIVE_MS = 30_000;
 const MOST_MISSED_KEEPALIVES = 3;
-/** For goodbyes to go out. */
+/** Time for the last messages to arrive. */
 const CLOSE_MS = 500;
 
-/** @throws {ListenError} */
+/**
+ * Opens the server.
+ * @throws {ListenError}
+ */
 export async function openSshServer(options: SshServerOptions): Promise<SshServer> {
   const { log, hostKeys } = options;
   const limits = { ...sshLimits, ...options.limits };
-  /** Sockets by their other end, which is how the library names a client. */
+  /** Sockets by the client's address and port, with which the library identifies a client. */
   const sockets = new Map<string, Socket>();
-  const strangers = new Map<Socket, NodeJS.Timeout>();
+  const unauthenticated = new Map<Socket, NodeJS.Timeout>();
   const connections = new Map<Socket, SshConnection>();
   let consoles = 0;
   let known: readonly SystemRef[] = [];
@@ -78,19 +89,19 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
   };
   const atAddress = (address: string) => {
     const only = options.machineAt(address);
-    const ofOne = async () => (await machines()).filter(({ uuid }) => uuid === only);
-    return { only, machines: only === null ? machines : ofOne };
+    const onlyMachine = async () => (await machines()).filter(({ uuid }) => uuid === only);
+    return { only, machines: only === null ? machines : onlyMachine };
   };
-  const takePlace = (): (() => void) | undefined => {
+  const reserve = (): (() => void) | undefined => {
     if (consoles >= limits.consoles) return undefined;
     consoles += 1;
     return () => {
       consoles -= 1;
     };
   };
-  const isNoStranger = (socket: Socket): void => {
-    clearTimeout(strangers.get(socket));
-    strangers.delete(socket);
+  const stopLoginTimer = (socket: Socket): void => {
+    clearTimeout(unauthenticated.get(socket));
+    unauthenticated.delete(socket);
   };
 
   const ssh = new ssh2.Server({
@@ -113,8 +124,8 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
         client,
         socket,
         ...atAddress(socket.localAddress ?? ''),
-        takePlace,
-        onReady: () => isNoStranger(socket),
+        reserve,
+        onReady: () => stopLoginTimer(socket),
       }),
     );
   });
@@ -122,50 +133,53 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
   const accept = (socket: Socket): void => {
     const { remoteAddress: address = '', remotePort = 0 } = socket;
     const network = networkOf(address);
-    const ofOne = [...strangers.keys()].filter((other) => networkOf(other.remoteAddress ?? '') === network).length;
+    const sameNetwork = [...unauthenticated.keys()].filter(
+      (other) => networkOf(other.remoteAddress ?? '') === network,
+    ).length;
     const name = endOf(address, remotePort);
-    const isFull = sockets.size >= limits.connections || strangers.size >= limits.strangers;
-    const victim = isFull ? oldestOfCrowd([...strangers.keys()], ofOne) : undefined;
-    if (ofOne >= limits.strangersOfOne || (isFull && victim === undefined)) {
+    const isFull = sockets.size >= limits.connections || unauthenticated.size >= limits.unauthenticated;
+    const victim = isFull ? chooseVictim([...unauthenticated.keys()], sameNetwork) : undefined;
+    if (sameNetwork >= limits.unauthenticatedPerNetwork || (isFull && victim === undefined)) {
       log.debug('an SSH connection was refused: there are too many', { address });
       socket.destroy();
       return;
     }
-    // From one port to two of our addresses: which of them it came to decides what it may see, and the library names the far end alone.
+    // One client port can connect to two of our addresses. The library could not tell them apart,
+    // but the local address decides which machines the client sees.
     if (sockets.has(name)) {
       log.debug('an SSH connection was refused: its other end has one already', { address });
       socket.destroy();
       return;
     }
     if (victim !== undefined) {
-      log.debug('an SSH connection without a log-in made room for another', { address: victim.remoteAddress });
-      isNoStranger(victim);
+      log.debug('an SSH connection without a login was closed to accept another', { address: victim.remoteAddress });
+      stopLoginTimer(victim);
       victim.destroy();
     }
     sockets.set(name, socket);
-    strangers.set(
+    unauthenticated.set(
       socket,
       setTimeout(() => socket.destroy(), limits.loginMs),
     );
     socket.setNoDelay(true);
     socket.once('close', () => {
       sockets.delete(name);
-      isNoStranger(socket);
+      stopLoginTimer(socket);
       connections.delete(socket);
     });
-    // The library listens to errors once the client has said hello.
+    // The library handles errors only after the client's first message.
     socket.on('error', () => undefined);
     ssh.injectSocket(socket);
   };
-  const doors = new Set<Server>();
-  const openDoor = async (ip: string, port: number): Promise<Server> => {
+  const listeners = new Set<Server>();
+  const openListener = async (ip: string, port: number): Promise<Server> => {
     const server = createServer(accept);
     await listen(server, ip, port);
     server.on('error', (error) => log.error('accepting an SSH connection', { error }));
-    doors.add(server);
+    listeners.add(server);
     return server;
   };
-  const address = (await openDoor(options.ip, options.port)).address();
+  const address = (await openListener(options.ip, options.port)).address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
 
   return {
@@ -173,19 +187,19 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
     mostConsoles: limits.consoles,
     async addAddress(ip) {
       if (coversAddress(options.ip, ip)) return () => undefined;
-      const door = await openDoor(ip, port);
+      const listener = await openListener(ip, port);
       return () => {
-        doors.delete(door);
-        door.close();
+        listeners.delete(listener);
+        listener.close();
       };
     },
     async close() {
-      const closed = Promise.all([...doors].map((door) => new Promise((resolve) => door.close(resolve))));
+      const closed = Promise.all([...listeners].map((listener) => new Promise((resolve) => listener.close(resolve))));
       for (const connection of connections.values()) connection.close('the service ends');
       const timer = setTimeout(() => {
         for (const socket of sockets.values()) socket.destroy();
       }, CLOSE_MS);
-      for (const socket of strangers.keys()) socket.destroy();
+      for (const socket of unauthenticated.keys()) socket.destroy();
       await closed;
       clearTimeout(timer);
     },
@@ -193,19 +207,21 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
 }
 
 /**
- * Chooses the connection that makes room for a new one: the oldest of the network with the most strangers. A few networks that
- * connect and never log in would otherwise keep every other client out.
- * @param strangers connections without a log-in, the oldest first.
- * @param ofOne strangers in the network of the new connection. A network makes no room for one that has as many.
+ * Chooses the connection to close for a new one: the oldest of the network with the most
+ * unauthenticated connections. Otherwise a few networks that connect and never log in would lock
+ * out all others.
+ * @param unauthenticated the oldest first.
+ * @param sameNetwork number of connections in the network of the new connection. Returns undefined
+ *   if no network has more.
  */
-function oldestOfCrowd(strangers: readonly Socket[], ofOne: number): Socket | undefined {
+function chooseVictim(unauthenticated: readonly Socket[], sameNetwork: number): Socket | undefined {
   const networks = new Map<string, Socket[]>();
-  for (const socket of strangers) {
+  for (const socket of unauthenticated) {
     const network = networkOf(socket.remoteAddress ?? '');
     networks.set(network, [...(networks.get(network) ?? []), socket]);
   }
   const [crowd = []] = [...networks.values()].sort((left, right) => right.length - left.length);
-  return crowd.length > ofOne ? crowd[0] : undefined;
+  return crowd.length > sameNetwork ? crowd[0] : undefined;
 }
 
 function endOf(address: string | undefined, port: number | undefined): string {

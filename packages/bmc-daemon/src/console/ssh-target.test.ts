@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { readUserName, readWish } from './ssh-target.js';
+import { readUserName, readRequest } from './ssh-target.js';
 
 const target = (name: string) => readUserName(name, (other) => other === 'node-1');
 
-describe('who an SSH client is and what it wants', () => {
-  it('is told by the user name: an account, a machine, or both', () => {
+describe('the request of an SSH client', () => {
+  it('has an account, a machine, or both in the user name', () => {
     expect(target('node-1')).toEqual({ account: null, machine: 'node-1' });
     expect(target('admin')).toEqual({ account: 'admin', machine: null });
     expect(target('admin/node-1')).toEqual({ account: 'admin', machine: 'node-1' });
@@ -12,20 +12,20 @@ describe('who an SSH client is and what it wants', () => {
     expect(target('/node-1')).toEqual({ account: '', machine: 'node-1' });
   });
 
-  it('is a console, by the user name or by the command', () => {
-    expect(readWish(target('node-1'), 'admin', null)).toEqual({ kind: 'console', machine: 'node-1' });
-    expect(readWish(target('admin'), 'admin', ' node-1 ')).toEqual({ kind: 'console', machine: 'node-1' });
-    expect(readWish(target('admin'), 'admin', null)).toEqual({ kind: 'which' });
-    expect(readWish(target('admin/'), 'admin', '')).toEqual({ kind: 'console', machine: '' });
-    // Somebody whose account is called as a machine is.
-    expect(readWish(target('node-1'), 'node-1', 'node-2')).toEqual({ kind: 'console', machine: 'node-2' });
+  it('is a console, named by the user name or by the command', () => {
+    expect(readRequest(target('node-1'), 'admin', null)).toEqual({ kind: 'console', machine: 'node-1' });
+    expect(readRequest(target('admin'), 'admin', ' node-1 ')).toEqual({ kind: 'console', machine: 'node-1' });
+    expect(readRequest(target('admin'), 'admin', null)).toEqual({ kind: 'which' });
+    expect(readRequest(target('admin/'), 'admin', '')).toEqual({ kind: 'console', machine: '' });
+    // A machine has the same name as the account.
+    expect(readRequest(target('node-1'), 'node-1', 'node-2')).toEqual({ kind: 'console', machine: 'node-2' });
   });
 
-  it('is refused where it is anything else', () => {
+  it('is refused if it is anything else', () => {
     const noFiles = { kind: 'refused', why: 'this is a serial console: it takes no files' };
-    expect(readWish(target('node-1'), 'admin', 'scp -t /tmp')).toEqual(noFiles);
-    expect(readWish(target('admin'), 'admin', '/usr/lib/openssh/sftp-server')).toEqual(noFiles);
-    expect(readWish(target('node-1'), 'admin', 'reboot')).toEqual({
+    expect(readRequest(target('node-1'), 'admin', 'scp -t /tmp')).toEqual(noFiles);
+    expect(readRequest(target('admin'), 'admin', '/usr/lib/openssh/sftp-server')).toEqual(noFiles);
+    expect(readRequest(target('node-1'), 'admin', 'reboot')).toEqual({
       kind: 'refused',
       why: 'this is the serial console of node-1: it runs no commands',
     });

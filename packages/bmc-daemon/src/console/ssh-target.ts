@@ -20,7 +20,7 @@ export function readUserName(name: string, isMachine: (name: string) => boolean)
 }
 
 /** What a client wants after its login. */
-export type Wish =
+export type ConsoleRequest =
   | { readonly kind: 'console'; readonly machine: string }
   /** It names no machine. */
   | { readonly kind: 'which' }
@@ -36,7 +36,7 @@ const TRANSFER = /^(?:scp|sftp-server|sftp|rsync)(?:\s|$)|\/sftp-server/;
  * @param account the account; null without accounts.
  * @param command null for a shell.
  */
-export function readWish({ machine }: Target, account: string | null, command: string | null): Wish {
+export function readRequest({ machine }: Target, account: string | null, command: string | null): ConsoleRequest {
   const word = command?.trim() ?? '';
   if (word === '') return machine === null ? { kind: 'which' } : { kind: 'console', machine };
   if (TRANSFER.test(word)) return { kind: 'refused', why: 'this is a serial console: it takes no files' };

@@ -226,7 +226,7 @@ describe('the certificate of HTTPS', () => {
       ],
       [
         400,
-        `The value '******' has the wrong format for the parameter CertificateString ${action}. It is cut off, or otherwise no PEM.`,
+        `The value '******' has the wrong format for the parameter CertificateString ${action}. It is truncated, or not PEM.`,
       ],
       [400, "The string '******' is longer than 65536 characters."],
     ]);

@@ -1,4 +1,7 @@
-/** What a client does that no ssh would do, against the SSH server on machines in memory: by the library, which lets one do it. */
+/**
+ * Attacks the SSH server, on machines in memory, with the ssh2 library: ssh itself cannot send
+ * these requests.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -19,7 +22,7 @@ let driver: FakeDriver;
 let hub: ConsoleHub;
 let server: SshServer;
 let logged: string[];
-/** The service lists machines when it is let to. */
+/** Listing the machines waits for this promise. */
 let listing: Promise<void>;
 const clients: ssh2.Client[] = [];
 
@@ -65,7 +68,10 @@ async function client(options: ConnectConfig = {}): Promise<ssh2.Client> {
   return connection;
 }
 
-/** What the library's own client speaks with: it asks for what the client would not. */
+/**
+ * The inner protocol object of the library's client, which sends requests that the client would
+ * not.
+ */
 interface RawProtocol {
   readonly _handlers: Record<string, ((...args: readonly unknown[]) => void) | undefined>;
   session(channel: number, window: number, packetSize: number): void;
@@ -98,15 +104,15 @@ async function greeting(channel: ClientChannel): Promise<string> {
   return said;
 }
 
-describe('a client of the SSH server that means no good', () => {
-  it('is refused a second shell on one channel, and nobody else hears of it', async () => {
+describe('a hostile SSH client', () => {
+  it('is refused a second shell on one channel, without effect on others', async () => {
     const rejections: unknown[] = [];
     const note = (reason: unknown): void => void rejections.push(reason);
     process.on('unhandledRejection', note);
     try {
       const connection = await client();
       const channel = await shell(connection);
-      // The library's own client would not ask twice; what it speaks with would.
+      // Only the inner protocol object asks for a second shell.
       const { _protocol: protocol } = connection as unknown as {
         _protocol: { shell: (channel: number, wantReply: boolean) => void };
       };
@@ -120,19 +126,19 @@ describe('a client of the SSH server that means no good', () => {
     }
   });
 
-  it('holds no console when it has gone before there was one', async () => {
+  it('occupies no console if it leaves before the console opens', async () => {
     const connection = await client();
     let list: () => void = () => undefined;
     listing = new Promise((resolve) => (list = resolve));
     (await shell(connection)).close();
     list();
-    // The next one has its turn after it.
+    // Runs after the console above.
     await greeting(await shell(connection));
     const held = logged.filter((message) => message === 'console opened').length;
     expect(held - logged.filter((message) => message === 'console closed').length).toBe(1);
   });
 
-  it('may open consoles again when it has closed those that were too many', async () => {
+  it('can open consoles again after it closed the excess ones', async () => {
     const connection = await client();
     const channels: ClientChannel[] = [];
     const refused: unknown[] = [];
@@ -153,7 +159,7 @@ describe('a client of the SSH server that means no good', () => {
     expect(await greeting(await shell(connection))).toContain('Connected');
   });
 
-  it('is closed where its packets are too small to carry a console', async () => {
+  it('is disconnected if its packets are too small', async () => {
     const { connection, protocol } = await rawClient();
     const closed = new Promise((resolve) => (protocol._handlers['CHANNEL_CLOSE'] = resolve));
     protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);
@@ -163,7 +169,7 @@ describe('a client of the SSH server that means no good', () => {
     connection.end();
   });
 
-  it('has gaps where it allows 4 GiB to be sent and reads nothing', async () => {
+  it('gets gaps if it offers a window of 4 GiB and reads nothing', async () => {
     const { connection, protocol } = await rawClient();
     let said = '';
     const gap = new Promise((resolve) => {
@@ -182,7 +188,7 @@ describe('a client of the SSH server that means no good', () => {
     quick.on('data', (bytes: Buffer) => (echoed += bytes.length));
     await once(quick, 'data');
     connection._sock.pause();
-    // The machine echoes it to both. More than the sockets of both sides hold.
+    // The machine echoes to both clients more than the sockets of both sides hold.
     const typed = Buffer.alloc(64 * 1024, 'x');
     for (let count = 1; count <= 256; count += 1) {
       quick.write(typed);
@@ -192,13 +198,13 @@ describe('a client of the SSH server that means no good', () => {
     await gap;
   });
 
-  it('is not let compute with the largest groups before anybody knows it', async () => {
+  it('cannot use the largest Diffie-Hellman groups', async () => {
     await expect(client({ algorithms: { kex: ['diffie-hellman-group18-sha512'] } })).rejects.toThrow(
       /no matching key exchange/,
     );
   });
 
-  it('has one connection from one port of its own, whatever address of ours it goes to', async () => {
+  it('has one connection from each port, to any address of the server', async () => {
     const first = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.1' });
     await once(first, 'data');
     const second = connect({

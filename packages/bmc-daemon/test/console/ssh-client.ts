@@ -1,18 +1,18 @@
-/** OpenSSH's own client against an SSH server under test, and what it says. */
+/** Runs OpenSSH's client against a server under test, and reads its output. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Waits are bounded by this; a healthy server needs a fraction of it. */
+/** The limit of all waits. A healthy server needs a fraction of it. */
 const PATIENCE_MS = 120_000;
 
 export interface SshOptions {
   /** `admin/node-1`. */
   readonly user: string;
   readonly port: number;
-  /** What is answered to the prompts, in order; default: none, so that a prompt ends the attempt. */
+  /** Answers to the prompts, in order. Default: none, so that a prompt ends the attempt. */
   readonly answers?: readonly string[];
   /** Further options: `-tt`, `-o…`. */
   readonly options?: readonly string[];
@@ -26,15 +26,15 @@ export class SshClient {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'bmc-ssh-'));
   #wake: (() => void)[] = [];
   #hasEnded = false;
-  /** How much of stdout and stderr was looked at. */
+  /** Number of characters of `said` that were already searched. */
   #seen = 0;
   stdout = '';
   stderr = '';
-  /** Both, in the order of their coming. */
+  /** Standard output and standard error in the order of arrival. */
   said = '';
 
   constructor({ user, port, answers = [], options = [], command = [] }: SshOptions) {
-    // Without a terminal to ask at, the client asks a program: this one gives an answer for each question.
+    // Without a terminal, ssh asks a program for each answer.
     const askpass = path.join(this.#folder, 'askpass');
     const file = path.join(this.#folder, 'answers');
     writeFileSync(file, answers.map((answer) => `${answer}\n`).join(''));
@@ -45,7 +45,7 @@ export class SshClient {
       'ssh',
       [
         ...['-F', 'none', '-p', String(port), '-l', user],
-        // The first of two equal options holds.
+        // ssh uses the first of two equal options.
         ...options,
         ...['-o', 'StrictHostKeyChecking=no', '-o', `UserKnownHostsFile=${known}`, '-o', 'LogLevel=ERROR'],
         ...['-o', `NumberOfPasswordPrompts=${answers.length === 0 ? 1 : answers.length}`],
@@ -64,7 +64,7 @@ export class SshClient {
     const { stdout, stderr, stdin } = this.#child;
     stdout.setEncoding('latin1').on('data', (text: string) => this.#hear(text, 'stdout'));
     stderr.setEncoding('latin1').on('data', (text: string) => this.#hear(text, 'stderr'));
-    // It has gone: whoever waits for it sees that.
+    // The process has ended; `exit` reports it.
     stdin.on('error', () => undefined);
     this.#exit = once(this.#child, 'close').then(([code]) => {
       rmSync(this.#folder, { recursive: true, force: true });
@@ -74,7 +74,7 @@ export class SshClient {
     });
   }
 
-  /** Types. */
+  /** Types text. */
   type(text: string): void {
     this.#child.stdin.write(text, 'latin1');
   }
@@ -84,7 +84,7 @@ export class SshClient {
     this.#child.stdin.end();
   }
 
-  /** Its own standard output is not read any more, so that it takes nothing more from the server. */
+  /** Stops reading ssh's output, so that ssh stops reading from the server. */
   stopReading(): void {
     this.#child.stdout.pause();
   }
@@ -93,7 +93,7 @@ export class SshClient {
     this.#child.stdout.resume();
   }
 
-  /** Waits until it has said this, behind what was found the last time. */
+  /** Waits for this output after the last match. */
   async says(wanted: string | RegExp): Promise<void> {
     const until = Date.now() + PATIENCE_MS;
     const timer = setInterval(() => this.#wakeAll(), 1000);
@@ -115,12 +115,15 @@ export class SshClient {
     }
   }
 
-  /** Waits until it ends. @returns its exit status. */
+  /**
+   * Waits until ssh ends.
+   * @returns its exit status.
+   */
   async exit(): Promise<number | null> {
     return await this.#exit;
   }
 
-  /** Ends it. */
+  /** Ends ssh. */
   async dispose(): Promise<void> {
     this.#child.kill();
     await this.#exit;

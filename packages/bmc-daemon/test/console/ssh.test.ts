@@ -1,4 +1,4 @@
-/** Serial consoles over SSH, on machines in memory: what OpenSSH's own client sees of them. */
+/** Tests serial consoles over SSH with OpenSSH's client, on machines in memory. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -42,13 +42,13 @@ const clients: SshClient[] = [];
 const note =
   (level: string) =>
   (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-    // What is another one each time.
+    // These values change with each run.
     const rest = Object.entries(fields).filter(([name]) => name !== 'session' && name !== 'address');
     logged.push(`${level} ${message} ${JSON.stringify(Object.fromEntries(rest))}`);
   };
 const log = { info: note('info'), warn: note('warn'), error: note('error'), debug: () => undefined };
 
-/** @param open without a password file. */
+/** @param open starts the server without a password file. */
 async function start({ open = false, ...options }: Partial<SshServerOptions> & { open?: boolean } = {}): Promise<void> {
   const file = path.join(folder, 'users');
   access = openAccess({
@@ -97,7 +97,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A console that is always there. */
+/** A hub whose only console is always open. */
 function hubOf(listeners: Set<ConsoleListener>, write: ConsoleAttachment['write']): ConsoleHub {
   return {
     attach(_uuid, listener) {
@@ -116,20 +116,20 @@ function ssh(user: string, options: Omit<SshOptions, 'user' | 'port'> = {}): Ssh
   return client;
 }
 
-/** Waits until it is so: what a client has done reaches the server a moment later. */
+/** Waits for a value: the server sees an action of the client a moment later. */
 async function becomes<T>(look: () => T, wanted: T): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (look() !== wanted && Date.now() < deadline) await delay(10);
   expect(look()).toBe(wanted);
 }
 
-/** With a terminal at the other end, and OpenSSH's own escape out of the way. */
+/** With a terminal, and without OpenSSH's own escapes. */
 const terminal = ['-tt', '-e', 'none'];
 const admin = { answers: [USERS.admin] };
 const greeting = 'escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps';
 
-describe('the way to a console', () => {
-  it('is an account and a machine in one name, with the password alone', async () => {
+describe('selecting a console', () => {
+  it('works with account and machine in the user name; the client asks for the password', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: terminal });
     await client.says(`Connected to node-2, ${greeting}]\r\n`);
@@ -146,7 +146,7 @@ describe('the way to a console', () => {
     await becomes(() => access.sessions.list().length, 0);
   });
 
-  it('is a machine as the user, who is then asked for account and password', async () => {
+  it('works with the machine as the user name; the client asks for account and password', async () => {
     await start();
     const { uuid } = await driver.getSystem('node-2');
     for (const user of ['node-2', uuid.toUpperCase()]) {
@@ -157,7 +157,7 @@ describe('the way to a console', () => {
     }
   });
 
-  it('is an account as the user and a machine as the command', async () => {
+  it('works with the account as the user name and the machine as the command', async () => {
     await start();
     for (const method of ['keyboard-interactive', 'password']) {
       const options = ['-T', '-o', `PreferredAuthentications=${method}`];
@@ -168,7 +168,7 @@ describe('the way to a console', () => {
     }
   });
 
-  it('is told to who names no machine, or one that there is not', async () => {
+  it('lists the machines if the client names none, and refuses an unknown machine', async () => {
     await start();
     const lost = ssh('admin', admin);
     expect(await lost.exit()).toBe(1);
@@ -180,7 +180,7 @@ describe('the way to a console', () => {
     expect([await wrong.exit(), wrong.stderr]).toEqual([1, 'there is no machine "node-9"\n']);
   });
 
-  it('leads nowhere else: no files, no commands, no forwarding, no environment', async () => {
+  it('gives no access to files, commands, forwarding or environment', async () => {
     await start();
     const copy = ssh('admin/node-2', { ...admin, command: ['scp', '-t', '/tmp'] });
     expect([await copy.exit(), copy.stderr]).toEqual([1, 'this is a serial console: it takes no files\n']);
@@ -202,7 +202,7 @@ describe('the way to a console', () => {
     await greedy.says('Connected to node-2');
   });
 
-  it("is a machine's own address, where no other machine can be named", async () => {
+  it("needs no name at a machine's own address, and finds no other machine there", async () => {
     const { uuid } = await driver.getSystem('node-2');
     await start({ machineAt: (address) => (address === '127.0.0.1' ? uuid : null) });
     const client = ssh('admin', { ...admin, options: ['-T'] });
@@ -211,7 +211,7 @@ describe('the way to a console', () => {
     expect([await other.exit(), other.stderr]).toEqual([1, 'there is no machine "node-1"\n']);
   });
 
-  it('is open to everybody where there is no password file', async () => {
+  it('needs no account without a password file', async () => {
     await start({ open: true });
     const client = ssh('node-2', { options: ['-T'] });
     await client.says(`Connected to node-2, ${greeting}\n`);
@@ -221,8 +221,8 @@ describe('the way to a console', () => {
   });
 });
 
-describe('who may be at a console', () => {
-  it('is nobody with a wrong password, one that is to be changed, or a closed account', async () => {
+describe('access to a console', () => {
+  it('is refused with a wrong password, one that must be changed, or a disabled account', async () => {
     await start();
     const asked = ['-o', 'PreferredAuthentications=keyboard-interactive', '-o', 'LogLevel=INFO'];
     const once = [...asked, '-o', 'NumberOfPasswordPrompts=1'];
@@ -247,7 +247,7 @@ describe('who may be at a console', () => {
     expect(access.sessions.list()).toEqual([]);
   });
 
-  it('is who has the privilege ConfigureComponents, and for as long as that is so', async () => {
+  it('needs the privilege ConfigureComponents, and ends when the account loses it', async () => {
     await start();
     const operator = ssh('olga/node-2', { answers: [USERS.olga], options: terminal });
     await operator.says('Connected to node-2');
@@ -258,7 +258,7 @@ describe('who may be at a console', () => {
     expect(await operator.exit()).toBe(1);
   });
 
-  it('is out when its session is deleted or its account is closed', async () => {
+  it('ends when its session is deleted or its account is disabled', async () => {
     await start();
     const ended = ssh('olga/node-2', { answers: [USERS.olga], options: ['-T'] });
     const closed = ssh('nick/node-2', { answers: [USERS.nick], options: ['-T'] });
@@ -276,15 +276,15 @@ describe('who may be at a console', () => {
 });
 
 describe('a console', () => {
-  it('waits for a machine that is off, goes on with its next start, and ends with the machine', async () => {
+  it('waits for a machine that is off, continues with its next start, and ends with the machine', async () => {
     await start();
     const client = ssh('admin/node-1', { ...admin, options: terminal });
-    await client.says('[node-1: the machine is off; this goes on by itself, escape is');
+    await client.says('[node-1: the machine is off; waiting for the console, escape is');
     await driver.power('node-1', 'create');
     await client.says('[connected to node-1]');
     await client.says('Rackless made-up firmware');
     const leave = driver.console.seize('node-1');
-    await client.says('[node-1: somebody else is connected to it, who is waited for]');
+    await client.says('[node-1: another program uses the console]');
     leave();
     await client.says('[connected to node-1]');
     await driver.power('node-1', 'destroy');
@@ -294,7 +294,7 @@ describe('a console', () => {
     expect(await client.exit()).toBe(1);
   });
 
-  it('is shared, also by one connection with several channels', async () => {
+  it('is shared by clients, and by several channels of one connection', async () => {
     await start();
     const control = path.join(folder, 'control');
     const first = ssh('admin/node-2', { ...admin, options: [...terminal, '-M', '-S', control] });
@@ -312,7 +312,7 @@ describe('a console', () => {
     expect(access.sessions.list()).toHaveLength(2);
   });
 
-  it('knows its escapes: help, a break, a tilde', async () => {
+  it('has escapes for help, a break and a tilde', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: terminal });
     await client.says('Connected');
@@ -327,9 +327,9 @@ describe('a console', () => {
     expect(await client.exit()).toBe(0);
   });
 
-  it("ends well by OpenSSH's own ~. and by a client that is killed", async () => {
+  it("closes after OpenSSH's own ~. and after a client is killed", async () => {
     await start();
-    // With a terminal the client takes the escape for itself.
+    // With a terminal the client handles the escape itself.
     const client = ssh('admin/node-2', { ...admin, options: ['-tt'] });
     await client.says('Connected');
     client.type('\r~.');
@@ -339,11 +339,11 @@ describe('a console', () => {
     await killed.dispose();
     await becomes(() => logged.filter((line) => line.includes('the client has gone')).length, 2);
     await becomes(() => access.sessions.list().length, 0);
-    // The port is free again: nobody is connected.
+    // The port is free again.
     await expect(driver.console.open('node-2')).resolves.toBeDefined();
   });
 
-  it('answers who sends lines through a pipe, and shows who sends none what the guest says', async () => {
+  it('accepts lines from a pipe, and shows output to clients that send nothing', async () => {
     await start();
     const asking = ssh('admin/node-2', { ...admin, options: ['-T'] });
     asking.type('hello\nworld\r\n');
@@ -355,8 +355,8 @@ describe('a console', () => {
     lost.endOfInput();
     expect(await lost.exit()).toBe(1);
     expect(lost.stderr.split('\n')).toEqual([
-      expect.stringMatching(/^node-1: the machine is off; this goes on by itself, escape/),
-      '6 bytes that were sent went nowhere: the console was not open',
+      expect.stringMatching(/^node-1: the machine is off; waiting for the console, escape/),
+      '6 bytes of input were lost: the console was not open',
       '',
     ]);
     const watching = ssh('admin/node-2', { ...admin, options: ['-n'] });
@@ -366,7 +366,7 @@ describe('a console', () => {
     await watching.dispose();
   });
 
-  it('leaves out what a client is too slow for, and says how much; the others miss nothing', async () => {
+  it('drops output for a slow client only, and shows it how much', async () => {
     const listeners = new Set<ConsoleListener>();
     await start({ hub: hubOf(listeners, () => undefined) });
     const slow = ssh('admin/node-2', { ...admin, options: ['-T'] });
@@ -378,7 +378,7 @@ describe('a console', () => {
     let sent = 0;
     for (; sent < 8 * 1024; sent += 1) {
       for (const listener of listeners) listener.data(line);
-      // The quick one has time to take it.
+      // Gives the quick client time to read.
       if (sent % 64 === 0) await becomes(() => quick.stdout.length >= (sent - 512) * 1024, true);
     }
     await becomes(() => quick.stdout.length, sent * 1024);
@@ -391,7 +391,7 @@ describe('a console', () => {
     await slow.says('goes on');
   });
 
-  it('makes who types more than the guest takes wait, and loses nothing of it', async () => {
+  it('delays a client that types faster than the guest reads, and loses no input', async () => {
     const taken: (() => void)[] = [];
     let [typed, waiting, most] = [0, 0, 0];
     await start({
@@ -410,7 +410,7 @@ describe('a console', () => {
     const paste = 1024 * 1024;
     client.type('y'.repeat(paste));
     client.endOfInput();
-    // One at a time, and not before there is one more than may be typed ahead.
+    // Reads one piece at a time, and only above the limit for typed input.
     const drain = setInterval(() => {
       if (waiting > 64 * 1024 || typed === paste) taken.shift()?.();
     }, 1);
@@ -420,13 +420,13 @@ describe('a console', () => {
     expect(await client.exit()).toBe(0);
   });
 
-  it('gives away no more room than it has', async () => {
-    await start({ limits: { consoles: 1, strangersOfOne: 2 } });
+  it('limits consoles and connections', async () => {
+    await start({ limits: { consoles: 1, unauthenticatedPerNetwork: 2 } });
     const only = ssh('admin/node-2', { ...admin, options: ['-T'] });
     await only.says('Connected');
     const other = ssh('admin/node-2', { ...admin, options: ['-T'] });
     expect([await other.exit(), other.stderr]).toEqual([1, 'too many consoles are open\n']);
-    // Two that do not log in, and one more, for which there is no room.
+    // Three connections do not log in; the limit is two.
     const silent = [1, 2, 3].map(() => connect(server.port, '127.0.0.1').resume());
     await Promise.race(silent.map((socket) => once(socket, 'close')));
     expect(silent.filter(({ closed }) => closed)).toHaveLength(1);
@@ -442,11 +442,11 @@ describe('a console', () => {
     await once(connect(server.port, '127.0.0.1').resume(), 'close');
   });
 
-  it('takes the room for a client from the network that connects most and does not log in', async () => {
-    await start({ limits: { strangers: 4 } });
+  it('closes a connection of the network with the most unauthenticated connections to accept a client', async () => {
+    await start({ limits: { unauthenticated: 4 } });
     const connectFrom = async (localAddress: string) => {
       const socket = connect({ port: server.port, host: '127.0.0.1', localAddress });
-      // The greeting: the server has accepted it.
+      // After the greeting the server has accepted the connection.
       await once(socket, 'data');
       return socket.resume();
     };
@@ -457,14 +457,14 @@ describe('a console', () => {
     await client.says('Connected to node-2');
     await oldest;
     expect([alone, ...crowd].map(({ closed }) => closed)).toEqual([false, true, false, false]);
-    // Its own network has no more room than the others.
+    // The client's network now has as many as the others.
     const next = await connectFrom('127.0.0.3');
     const full = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.2' }).resume();
     await once(full, 'close');
     for (const socket of [alone, next, ...crowd]) socket.destroy();
   });
 
-  it('says goodbye when the service ends', async () => {
+  it('sends a message when the service ends', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
     await client.says('Connected');
@@ -476,7 +476,7 @@ describe('a console', () => {
 });
 
 describe('the host key', () => {
-  it('is made once, for its owner alone, and is what clients are told', async () => {
+  it('is created once, readable for its owner only, and shown to clients', async () => {
     await start();
     expect(openHostKeys(folder)).toEqual(hostKeys);
     expect(hostKeys.map(({ type }) => type)).toEqual(['ssh-ed25519', 'ecdsa-sha2-nistp256']);
@@ -492,7 +492,7 @@ describe('the host key', () => {
     }
   });
 
-  it('is never made anew in place of one that can not be read', async () => {
+  it('is not replaced if its file is damaged', async () => {
     await start();
     const file = path.join(folder, 'ssh_host_ed25519_key');
     writeFileSync(file, 'no key\n');

@@ -55,7 +55,7 @@ describeEndToEnd('the console of a guest', () => {
       options: ['-tt', '-e', 'none'],
     });
     clients.push(client);
-    await client.says(`[${name}: the machine is off; this goes on by itself`);
+    await client.says(`[${name}: the machine is off; waiting for the console`);
     // Started by virsh: the console shows the output from the first line on.
     await lab.virsh('start', name);
     await client.says(`[connected to ${name}]`);
@@ -70,7 +70,7 @@ describeEndToEnd('the console of a guest', () => {
       stdio: ['pipe', 'ignore', 'inherit'],
     });
     const left = once(virsh, 'exit');
-    await client.says(`[${name}: somebody else is connected to it, who is waited for]`);
+    await client.says(`[${name}: another program uses the console]`);
     virsh.stdin.write('\u001D');
     await left;
     await client.says(`[connected to ${name}]`);
