@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
+import { acceptableId, hasOneHost } from '@rackless/daemon/http/request-head.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { createMetrics } from './metrics.js';
@@ -63,7 +64,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     const started = performance.now();
     const method = request.method ?? '';
-    const id = acceptableId(request.headers['x-request-id']) ?? nextId();
+    const id = acceptableId(request.headers['x-request-id'], MAX_ID_LENGTH) ?? nextId();
     const url = originForm(request);
     const answered = metrics.requestStarted(method);
 
@@ -145,21 +146,8 @@ function createRequestIds(): () => string {
   return () => `${process}-${(count += 1).toString(36)}`;
 }
 
-/** A client's own id, if it can stand in a header and in a log. */
-function acceptableId(id: string | readonly string[] | undefined): string | undefined {
-  return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
-}
-
-/** RFC 9112 §3.2: 400 to a request that says twice whom it is for, and to one of HTTP/1.1 that does not. */
-function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
-  let hosts = 0;
-  // Node keeps the first of several. Only names of that length are looked at: this is on the way of every request.
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at];
-    if (name?.length === 4 && (name === 'Host' || name.toLowerCase() === 'host')) hosts += 1;
-  }
-  return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
-}
+/** Maximum length of a client's request id, in characters. */
+const MAX_ID_LENGTH = 64;
 
 const refuseHost: Pipeline = ({ headers }, response, requestId) => {
   const answer = errorAnswer(refuse(headers.host === undefined ? 'HeaderMissing' : 'HeaderInvalid', 'Host'));

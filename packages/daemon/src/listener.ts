@@ -17,9 +17,9 @@ import {
 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
-import { declineUpgrade } from './declined-upgrade.js';
-import { serializeRequests } from './pipelined-requests.js';
-import { limitUnreadBodies } from './unread-body.js';
+import { declineUpgrade } from './http/declined-upgrade.js';
+import { serializeRequests } from './http/pipelined-requests.js';
+import { limitUnreadBodies } from './http/unread-body.js';
 import type { TlsOptions } from './tls.js';
 
 /** Options of {@link openListener}. */

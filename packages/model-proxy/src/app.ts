@@ -6,6 +6,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { hasOneHost } from '@rackless/daemon/http/request-head.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys, subprotocols } from './auth/client-keys.js';
@@ -18,7 +19,6 @@ import { endpoints } from './endpoints/index.js';
 import { litellmRoutePage } from './endpoints/litellm-routes.js';
 import { createPaths, forwardedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './exchange/raw-errors.js';
-import { countHosts } from './exchange/raw-heads.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
 import {
   methodNotAllowed,
@@ -295,10 +295,10 @@ function destroyed(this: ServerResponse): void {
  * Checks the version (RFC 9112 §2.3) and the Host header (§3.2), which the listener leaves to the
  * app. Node also accepts a request line without a version, as in HTTP/0.9, and HTTP/2.0.
  */
-function headFault({ rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage): ProxyError | undefined {
-  if (httpVersionMajor !== 1) return unreadableRequest(400, 'The request line must end with HTTP/1.0 or HTTP/1.1.');
-  const hosts = countHosts(rawHeaders);
-  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? undefined : wrongHost();
+function headFault(request: IncomingMessage): ProxyError | undefined {
+  if (request.httpVersionMajor !== 1)
+    return unreadableRequest(400, 'The request line must end with HTTP/1.0 or HTTP/1.1.');
+  return hasOneHost(request) ? undefined : wrongHost();
 }
 
 /**

@@ -3,7 +3,7 @@
  * has one byte: without a limit, 1 MiB in chunks of one byte costs 3 s, and other clients wait.
  */
 import type { IncomingMessage } from 'node:http';
-import { ChunkAllowance } from '@rackless/daemon/chunk-allowance.js';
+import { ChunkAllowance } from '@rackless/daemon/http/chunk-allowance.js';
 import { tooManyChunks } from './errors.js';
 
 const LIMITS = { freeChunks: 16_384, minAverageBytes: 16 };

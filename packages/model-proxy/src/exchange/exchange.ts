@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { acceptableId } from '@rackless/daemon/http/request-head.js';
 import type { Authenticate, Client } from '../auth/authenticate.js';
 import type { Gate } from '../auth/gate.js';
 import type { ProxyError } from '../errors.js';
@@ -34,6 +35,9 @@ export interface Serving {
    */
   readonly isDraining: () => boolean;
 }
+
+/** Maximum length of a client's request id, in characters. */
+const MAX_ID_LENGTH = 128;
 
 /** One client request. Times (`…At`) are results of `performance.now()`; 0: not yet. */
 export class Exchange {
@@ -89,13 +93,8 @@ export class Exchange {
     this.response = response;
     this.serving = serving;
     const { headers } = request;
-    const called = acceptableId(headers['x-litellm-call-id']);
-    this.id = acceptableId(headers['x-request-id']) ?? called ?? randomUUID();
+    const called = acceptableId(headers['x-litellm-call-id'], MAX_ID_LENGTH);
+    this.id = acceptableId(headers['x-request-id'], MAX_ID_LENGTH) ?? called ?? randomUUID();
     this.callId = called ?? this.id;
   }
-}
-
-/** Returns the client's id if it is safe in a header and in a log. */
-function acceptableId(id: string | readonly string[] | undefined): string | undefined {
-  return typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id) ? id : undefined;
 }

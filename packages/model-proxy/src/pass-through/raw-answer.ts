@@ -1,6 +1,6 @@
 /** Forwards the answers to raw requests: bytes unchanged, and the proxy's headers added. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { answerHeaders, writeHead } from '../exchange/answer/answer-headers.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { dropLongHeaders } from '../exchange/head-limit.js';

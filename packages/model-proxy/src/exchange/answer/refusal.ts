@@ -1,7 +1,7 @@
 /** Sends errors to clients, also to clients that are still sending their request. */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { limitChunks } from '@rackless/daemon/unread-body.js';
+import { limitChunks } from '@rackless/daemon/http/unread-body.js';
 import { toProxyError, type ProxyError } from '../../errors.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';

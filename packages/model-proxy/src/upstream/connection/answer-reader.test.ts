@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import fc from 'fast-check';
 import { AnswerFault } from './answer-fault.js';
 import { AnswerReader } from './answer-reader.js';

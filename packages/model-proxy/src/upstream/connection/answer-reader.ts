@@ -3,7 +3,7 @@
  * streams, and undici's parser in WebAssembly calls back for each part of each header
  * (docs/decisions/009).
  */
-import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';
 import { checkTrailer, MAX_HEAD_BYTES, parseAnswerHead, type AnswerHead } from './answer-head.js';
 

@@ -1,0 +1,26 @@
+/** Checks the heads of requests. Both daemons run these checks for every request. */
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Returns whether a request says exactly once which host it is for (RFC 9112 §3.2). HTTP/1.0
+ * requests need no Host header. Node uses the first of two; another server may use the second.
+ */
+export function hasOneHost({ rawHeaders, httpVersion }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length === 4 && (name === 'Host' || name.toLowerCase() === 'host')) hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
+}
+
+/**
+ * Returns the client's id of a request if it is safe in a header and in a log.
+ * @param id value of the header, such as `x-request-id`.
+ * @param maxLength in characters.
+ * @returns undefined: the header is missing, repeated, too long, or has other characters than
+ *   letters, digits, `_`, `.`, `:` and `-`.
+ */
+export function acceptableId(id: string | readonly string[] | undefined, maxLength: number): string | undefined {
+  return typeof id === 'string' && id.length <= maxLength && /^[\w.:-]+$/.test(id) ? id : undefined;
+}
