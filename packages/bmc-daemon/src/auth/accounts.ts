@@ -3,7 +3,7 @@
  * files may change at any time: `htpasswd` writes the first, the AccountService both.
  */
 import type { Log } from '@rackless/daemon/log.js';
-import { OperationQueue } from '../drivers/operation-queue.js';
+import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import type { Authenticated } from '../redfish/authenticate.js';
 import type { StateFile } from '../state-file.js';
 import { unlisted, type AccessState, type AccountState } from './access-state.js';

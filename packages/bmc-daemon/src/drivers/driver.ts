@@ -5,15 +5,15 @@
  */
 import type { ImageRequest } from '../media/image.js';
 import type { ConsoleControl } from './console-control.js';
-import type { BootOptionSnapshot, DeviceKey, FirmwareSnapshot, SettingsChange } from './firmware-snapshot.js';
+import type { BootOptionSnapshot, DeviceKey, FirmwareSnapshot, SettingsChange } from './snapshot/firmware-snapshot.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
-import type { MediaChange, MediaDevice, MediaSnapshot } from './media-snapshot.js';
+import type { MediaChange, MediaDevice, MediaSnapshot } from './snapshot/media-snapshot.js';
 import type { StatisticsControl } from './statistics-control.js';
 import type { SystemChange, SystemChangePart } from './system-change.js';
 import type { VolumeControl } from './volume-control.js';
 
-export type { MediaSnapshot } from './media-snapshot.js';
+export type { MediaSnapshot } from './snapshot/media-snapshot.js';
 
 /**
  * Domain states of libvirt.

@@ -8,8 +8,8 @@ import {
   type MediaSnapshot,
   type SystemSnapshot,
 } from './driver.js';
-import type { DeviceKey, MachineSettings, SettingsChange } from './firmware-snapshot.js';
-import { checkSettings } from './firmware-settings.js';
+import type { DeviceKey, MachineSettings, SettingsChange } from './snapshot/firmware-snapshot.js';
+import { checkSettings } from './rules/firmware-settings.js';
 
 /**
  * `on`: enforced with the vendor's keys. `off`: firmware without Secure Boot, or without keys.

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '@rackless/daemon/log.js';
-import { OperationQueue } from '../drivers/operation-queue.js';
+import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import { HostAddressError, type HostAddresses } from '../host-addresses.js';
 import type { HostNetwork } from '../host-network.js';
 import { addressBits, canonicalIp, unmappedIp } from '../ip-network.js';

@@ -2,7 +2,7 @@
  * Implements POST, PATCH and DELETE: conditions, the body and its faults, the resource's own work,
  * and the answer.
  */
-import { OperationQueue } from '../drivers/operation-queue.js';
+import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
 import { freeBodyBytes, type ReadBody } from './body/body.js';

@@ -10,7 +10,7 @@ import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { GuestNetworkReader } from '../../src/drivers/libvirt/read/guest-network.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
 import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
-import { OperationQueue } from '../../src/drivers/operation-queue.js';
+import { OperationQueue } from '../../src/drivers/queue/operation-queue.js';
 
 const [sample] = sampleMachines(1);
 if (sample === undefined) throw new Error('a machine expected');

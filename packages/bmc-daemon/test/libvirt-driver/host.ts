@@ -12,7 +12,7 @@ import type { DomainState, HypervisorDriver } from '../../src/drivers/driver.js'
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
 import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
-import { OperationQueue } from '../../src/drivers/operation-queue.js';
+import { OperationQueue } from '../../src/drivers/queue/operation-queue.js';
 import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
 import { imageLimits } from '../support/image-limits.js';
 

@@ -16,7 +16,7 @@ import { MediaControl } from '../../src/drivers/libvirt/media/media-control.js';
 import { PowerControl } from '../../src/drivers/libvirt/power/power-control.js';
 import { SystemReader } from '../../src/drivers/libvirt/read/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
-import { PowerMediaQueue } from '../../src/drivers/power-media-queue.js';
+import { PowerMediaQueue } from '../../src/drivers/queue/power-media-queue.js';
 import { imageLimits } from '../support/image-limits.js';
 import { TestHost, until, type Guest } from './host.js';
 

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
-import type { BootChoice } from '../../src/drivers/boot-override.js';
+import type { BootChoice } from '../../src/drivers/rules/boot-override.js';
 import type { BootDevice, HypervisorDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';

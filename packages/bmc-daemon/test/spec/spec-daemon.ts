@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
-import type { BootChoice } from '../../src/drivers/boot-override.js';
+import type { BootChoice } from '../../src/drivers/rules/boot-override.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';

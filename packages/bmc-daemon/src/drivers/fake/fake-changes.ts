@@ -1,8 +1,8 @@
 /** Applies changes to machines in memory, with the rules of the libvirt driver. */
-import { changesOverride } from '../boot-override.js';
+import { changesOverride } from '../rules/boot-override.js';
 import type { SystemSnapshot } from '../driver.js';
-import { mergeSettings, resetChange } from '../firmware-settings.js';
-import type { SettingsChange } from '../firmware-snapshot.js';
+import { mergeSettings, resetChange } from '../rules/firmware-settings.js';
+import type { SettingsChange } from '../snapshot/firmware-snapshot.js';
 import { checkFirmware, checkPersistence, type SystemChange } from '../system-change.js';
 import { afterBootChange, afterOrderChange, afterSecureBootChange } from './fake-firmware.js';
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ImageRequest } from '../../media/image.js';
 import { DriverError, type DriverErrorKind } from '../driver.js';
 import { FakeDriver } from './fake-driver.js';
-import { MEDIA_DEVICES } from '../media-snapshot.js';
+import { MEDIA_DEVICES } from '../snapshot/media-snapshot.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
 
 const [off, running] = ['node-1', 'node-2'];

@@ -5,7 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
-import { afterBoot, overrideDevice, type BootChoice } from '../boot-override.js';
+import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-override.js';
 import {
   DriverError,
   type BootSnapshot,
@@ -19,10 +19,10 @@ import {
 } from '../driver.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import type { GuestNetwork } from '../guest-network.js';
-import type { MediaChange, MediaDevice } from '../media-snapshot.js';
+import type { MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
 import { planPower, type PowerStep } from '../power.js';
 import { cdStep, everyPart, type SystemChange } from '../system-change.js';
-import { PowerMediaQueue } from '../power-media-queue.js';
+import { PowerMediaQueue } from '../queue/power-media-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
 import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';

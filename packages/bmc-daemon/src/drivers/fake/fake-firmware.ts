@@ -2,10 +2,10 @@
  * Firmware of machines in memory, with the rules of the libvirt driver: the next start applies
  * pending settings. Pure.
  */
-import { mergeBootOverride, untouchedOverride } from '../boot-override.js';
+import { mergeBootOverride, untouchedOverride } from '../rules/boot-override.js';
 import { DriverError, type BootChange, type BootSnapshot, type SystemSnapshot } from '../driver.js';
-import type { DeviceKey, FirmwareSnapshot, SettingsChange } from '../firmware-snapshot.js';
-import { without } from '../firmware-settings.js';
+import type { DeviceKey, FirmwareSnapshot, SettingsChange } from '../snapshot/firmware-snapshot.js';
+import { without } from '../rules/firmware-settings.js';
 import type { SecureBootMode } from '../system-change.js';
 
 type Change = Partial<SystemSnapshot>;

@@ -1,6 +1,6 @@
 /** Effects of a start and a stop on a machine in memory, except power and firmware. */
 import type { SystemSnapshot } from '../driver.js';
-import { afterUpdate } from '../firmware-update.js';
+import { afterUpdate } from '../rules/firmware-update.js';
 
 /** Returns the change after the end of a process. */
 export function afterFailure({ failure }: SystemSnapshot): Partial<SystemSnapshot> {

@@ -14,11 +14,11 @@ import {
 import type { ConsoleControl } from '../console-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
-import type { MediaChange, MediaDevice } from '../media-snapshot.js';
-import { OperationQueue } from '../operation-queue.js';
+import type { MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
+import { OperationQueue } from '../queue/operation-queue.js';
 import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
-import { PowerMediaQueue } from '../power-media-queue.js';
+import { PowerMediaQueue } from '../queue/power-media-queue.js';
 import type { VolumeControl } from '../volume-control.js';
 import { accessHint, type Account } from './access-hint.js';
 import { BootControl } from './boot/boot-control.js';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/driver.js';
-import type { KeptValue, SettingsChange } from '../../drivers/firmware-snapshot.js';
+import type { KeptValue, SettingsChange } from '../../drivers/snapshot/firmware-snapshot.js';
 import type { JsonObject } from '../../redfish/resource.js';
 
 interface Described {

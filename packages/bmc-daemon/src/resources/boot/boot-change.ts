@@ -1,7 +1,7 @@
 /** Changes of `Boot`: override, boot mode, boot order, and the image of an HTTP boot. */
 import { DriverError, type BootChange, type MediaSnapshot, type SystemSnapshot } from '../../drivers/driver.js';
 import type { CdChange, SystemChange } from '../../drivers/system-change.js';
-import { mergeBootOverride } from '../../drivers/boot-override.js';
+import { mergeBootOverride } from '../../drivers/rules/boot-override.js';
 import { storedUrl } from '../../media/image.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';

@@ -3,7 +3,7 @@
  * devices are added or removed.
  */
 import type { BootDevice } from '../../drivers/driver.js';
-import type { BootOptionSnapshot, DeviceKey } from '../../drivers/firmware-snapshot.js';
+import type { BootOptionSnapshot, DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
 
 /** DMTF's BootSource for each kind of device. */
 export const bootSource = {

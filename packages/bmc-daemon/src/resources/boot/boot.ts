@@ -9,7 +9,7 @@ import type {
   FirmwareType,
   SystemSnapshot,
 } from '../../drivers/driver.js';
-import type { DeviceKey } from '../../drivers/firmware-snapshot.js';
+import type { DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
 import { storedUrl } from '../../media/image.js';
 import type { PropertyNames } from '../../redfish/messages/driver-errors.js';
 import { message, withDetail, type Message } from '../../redfish/messages/messages.js';

@@ -3,7 +3,7 @@
  * supports.
  */
 import type { SystemSnapshot } from '../../drivers/driver.js';
-import type { MediaDevice, MediaSnapshot } from '../../drivers/media-snapshot.js';
+import type { MediaDevice, MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import type { ImageTrust } from './insert-media.js';
 
 /** Values of DMTF's MediaTypes. */

@@ -10,7 +10,7 @@
  * firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import type { BootChoice } from '../../boot-override.js';
+import type { BootChoice } from '../../rules/boot-override.js';
 import { DriverError, type FirmwareType } from '../../driver.js';
 import { readDefinition, saveDefinition, saveProcess, type Definition } from '../machine/definition.js';
 import { chooseFirmware, type BootLoaderMap } from '../firmware/firmware-choice.js';

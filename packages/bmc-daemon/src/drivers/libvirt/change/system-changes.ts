@@ -7,8 +7,8 @@
  * the next daemon can finish it after a crash.
  */
 import { DriverError, type InsertOptions, type SystemSnapshot } from '../../driver.js';
-import { changesOverride } from '../../boot-override.js';
-import type { PowerMediaQueue } from '../../power-media-queue.js';
+import { changesOverride } from '../../rules/boot-override.js';
+import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';

@@ -1,6 +1,6 @@
 /** Edits of a definition for a client's change. Pure. */
 import type { SystemSnapshot } from '../../driver.js';
-import { mergeSettings, resetChange, without } from '../../firmware-settings.js';
+import { mergeSettings, resetChange, without } from '../../rules/firmware-settings.js';
 import type { SystemChange } from '../../system-change.js';
 import type { Machine } from '../machine/inventory.js';
 import { editOwnDefinition, withBootChange, withVariablesFor, type WantedFirmware } from '../machine/boot-edit.js';

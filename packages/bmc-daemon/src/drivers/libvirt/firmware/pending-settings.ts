@@ -1,6 +1,6 @@
 /** Applies the settings that wait in a machine's metadata, just before its start. */
 import { DriverError } from '../../driver.js';
-import type { SettingsChange } from '../../firmware-snapshot.js';
+import type { SettingsChange } from '../../snapshot/firmware-snapshot.js';
 import { saveDefinition } from '../machine/definition.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from '../machine/host.js';

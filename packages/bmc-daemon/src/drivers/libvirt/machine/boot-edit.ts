@@ -6,9 +6,9 @@ import {
   overrideDevice,
   untouchedOverride,
   type BootChoice,
-} from '../../boot-override.js';
+} from '../../rules/boot-override.js';
 import type { BootChange, FirmwareType } from '../../driver.js';
-import { without } from '../../firmware-settings.js';
+import { without } from '../../rules/firmware-settings.js';
 import type { Machine } from './inventory.js';
 import {
   effectiveBootOrder,

@@ -1,6 +1,6 @@
 import type { Hypervisor } from '@rackless/libvirt';
 import type { Log } from '@rackless/daemon/log.js';
-import type { OperationQueue } from '../../operation-queue.js';
+import type { OperationQueue } from '../../queue/operation-queue.js';
 import type { Inventory } from './inventory.js';
 
 /** The libvirt host that the modules of the driver share. */

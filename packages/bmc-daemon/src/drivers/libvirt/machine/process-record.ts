@@ -9,7 +9,7 @@
  * </process>
  * ```
  */
-import type { BootChoice } from '../../boot-override.js';
+import type { BootChoice } from '../../rules/boot-override.js';
 import type { BootDevice } from '../../driver.js';
 import type { Instance } from './instance.js';
 import { attribute, child, encodeAttribute, parseXml, type XmlElement } from '../xml/parse.js';

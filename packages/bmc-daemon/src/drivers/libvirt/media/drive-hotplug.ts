@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags, isLibvirtError } from '@rackless/libvirt';
 import { DriverError } from '../../driver.js';
-import type { MediaDevice } from '../../media-snapshot.js';
+import type { MediaDevice } from '../../snapshot/media-snapshot.js';
 import { readDefinition, type Definition } from '../machine/definition.js';
 import { attempt } from '../failure.js';
 import type { Host } from '../machine/host.js';

@@ -1,5 +1,5 @@
 /** A drive of a machine in its definition and in its running guest. */
-import type { MediaDevice } from '../../media-snapshot.js';
+import type { MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { Definition } from '../machine/definition.js';
 import type { Disk } from '../xml/devices/device.js';
 import { readDomain } from '../xml/domain.js';

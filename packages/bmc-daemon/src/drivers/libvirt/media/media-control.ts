@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storedUrl, type ImageRequest } from '../../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../../driver.js';
-import type { MediaChange, MediaDevice } from '../../media-snapshot.js';
-import type { PowerMediaQueue } from '../../power-media-queue.js';
+import type { MediaChange, MediaDevice } from '../../snapshot/media-snapshot.js';
+import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { editRecord, readDefinition, saveDefinition, type Definition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';

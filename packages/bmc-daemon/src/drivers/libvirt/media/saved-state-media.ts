@@ -5,7 +5,7 @@
  */
 import { basename } from 'node:path/posix';
 import { isImageVolume } from '../../../media/image-key.js';
-import { MEDIA_DEVICES, type MediaDevice } from '../../media-snapshot.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.js';
 import { readDefinition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';

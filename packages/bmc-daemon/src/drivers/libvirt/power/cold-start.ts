@@ -9,7 +9,7 @@
  * SeaBIOS and OVMF.
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
-import { afterUpdate } from '../../firmware-update.js';
+import { afterUpdate } from '../../rules/firmware-update.js';
 import {
   editDefinition,
   editRecord,

@@ -2,7 +2,7 @@
 import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError, type OperationOptions, type PowerAction } from '../../driver.js';
 import { transientError, planPower, type PowerStep } from '../../power.js';
-import type { PowerMediaQueue } from '../../power-media-queue.js';
+import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { withFirmwareInstalled, type ColdStart } from './cold-start.js';
 import { editRecord, readDefinition, type Definition } from '../machine/definition.js';

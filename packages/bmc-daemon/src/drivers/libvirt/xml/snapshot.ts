@@ -7,8 +7,8 @@ import type {
   ProcessorTopology,
   SystemSnapshot,
 } from '../../driver.js';
-import type { FirmwareSnapshot } from '../../firmware-snapshot.js';
-import { MEDIA_DEVICES, type MediaDevice } from '../../media-snapshot.js';
+import type { FirmwareSnapshot } from '../../snapshot/firmware-snapshot.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
 import {
   availableBootDevices,
@@ -19,7 +19,7 @@ import {
   firstBootDevice,
   restoreBootOrder,
 } from './os/boot-order.js';
-import { untouchedOverride } from '../../boot-override.js';
+import { untouchedOverride } from '../../rules/boot-override.js';
 import { bootsFromNetwork, readLimits } from './os/machine-settings.js';
 import { devicePath } from './devices/device-path.js';
 import type { BootableDevice, Disk } from './devices/device.js';

@@ -1,4 +1,4 @@
-import type { DeviceKey } from '../../../firmware-snapshot.js';
+import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 
 /** Returns whether a text is a {@link DeviceKey}. */
 export function isDeviceKey(text: string): text is DeviceKey {

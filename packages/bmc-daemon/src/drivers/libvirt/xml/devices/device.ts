@@ -1,5 +1,5 @@
 /** Reads the devices of a domain that can boot or hold media, and their controllers. */
-import type { DeviceKey } from '../../../firmware-snapshot.js';
+import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 import { readAddress } from './address.js';
 import type { DeviceAddress } from './address.js';
 import { attribute, child, childElements, textOf } from '../parse.js';

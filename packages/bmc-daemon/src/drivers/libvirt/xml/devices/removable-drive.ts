@@ -1,6 +1,6 @@
 /** Finds the drives for virtual media, inserts images into a definition, and removes them. */
 import { DriverError } from '../../../driver.js';
-import type { MediaDevice } from '../../../media-snapshot.js';
+import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 import { firstCdrom, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
 import type { Disk } from './device.js';
 import { addDisk, withoutDisk } from './disk.js';

@@ -3,7 +3,7 @@
  * its intent before its first step and removes it with its last step. A daemon that starts after a
  * crash finishes the operation.
  */
-import { MEDIA_DEVICES, type MediaDevice } from '../../../media-snapshot.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../../snapshot/media-snapshot.js';
 import { attribute, type XmlElement } from '../parse.js';
 
 /** The machine must be started. */

@@ -1,5 +1,5 @@
 /** Records of inserted images in a machine's metadata: one element for each device. */
-import { MEDIA_DEVICES, type MediaDevice } from '../../../media-snapshot.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../../snapshot/media-snapshot.js';
 import { attribute, type XmlElement } from '../parse.js';
 
 /** An image that the daemon has inserted. */

@@ -1,6 +1,11 @@
 /** Download settings of drives in a machine's metadata: one element, with JSON. */
 import { z } from 'zod';
-import { MEDIA_DEVICES, untouchedMedia, type MediaDevice, type MediaSettings } from '../../../media-snapshot.js';
+import {
+  MEDIA_DEVICES,
+  untouchedMedia,
+  type MediaDevice,
+  type MediaSettings,
+} from '../../../snapshot/media-snapshot.js';
 import { attribute, type XmlElement } from '../parse.js';
 
 /** The settings of one drive. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
-import { MEDIA_DEVICES } from '../../../media-snapshot.js';
+import { MEDIA_DEVICES } from '../../../snapshot/media-snapshot.js';
 import { withBootOrder } from '../os/boot-order.js';
 import { emptyRecord, METADATA_URI, readMetadata, renderMetadata, withMetadata } from './metadata.js';
 import type { MachineRecord } from './metadata.js';

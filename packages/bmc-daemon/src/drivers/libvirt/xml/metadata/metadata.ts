@@ -19,7 +19,7 @@
  * ```
  */
 import type { BootOverrideEnabled, BootTarget, IndicatorState } from '../../../driver.js';
-import type { BootOverride } from '../../../boot-override.js';
+import type { BootOverride } from '../../../rules/boot-override.js';
 import type { SavedBootOrder } from '../os/boot-order.js';
 import { attribute, child, encodeAttribute, parseXml } from '../parse.js';
 import type { XmlDocument, XmlElement } from '../parse.js';

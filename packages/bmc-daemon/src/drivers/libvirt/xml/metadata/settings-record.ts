@@ -1,6 +1,6 @@
 /** Firmware settings in a machine's metadata: one element, with JSON in some attributes. */
 import { z } from 'zod';
-import type { KeptValue, SettingsChange, SettingsFailure } from '../../../firmware-snapshot.js';
+import type { KeptValue, SettingsChange, SettingsFailure } from '../../../snapshot/firmware-snapshot.js';
 import { attribute, type XmlElement } from '../parse.js';
 
 /** Firmware settings that are stored or pending. */

@@ -6,9 +6,9 @@
  * device of the same kind.
  */
 import { DriverError } from '../../../driver.js';
-import type { BootChoice } from '../../../boot-override.js';
+import type { BootChoice } from '../../../rules/boot-override.js';
 import type { BootDevice } from '../../../driver.js';
-import type { DeviceKey } from '../../../firmware-snapshot.js';
+import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 import type { BootableDevice, Devices } from '../devices/device.js';
 import type { Domain } from '../domain.js';
 import { readDomain } from '../domain.js';

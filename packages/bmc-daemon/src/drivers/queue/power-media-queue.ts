@@ -4,8 +4,8 @@
  * fails, the power-on fails too: a guest never boots an empty drive. An eject cancels the inserts
  * of its drive that were requested before it.
  */
-import { DriverError, type OperationOptions, type PowerAction } from './driver.js';
-import type { MediaDevice } from './media-snapshot.js';
+import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
+import type { MediaDevice } from '../snapshot/media-snapshot.js';
 import { OperationQueue } from './operation-queue.js';
 
 /** Actions that boot a guest. They wait for an image that the guest may boot from. */

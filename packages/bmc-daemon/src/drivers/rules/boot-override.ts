@@ -2,8 +2,8 @@
  * The boot override as a value: its change by a client and by a boot. Pure. All drivers share these
  * rules, because Ironic, sushy and DMTF's checkers each rely on different details of them.
  */
-import type { BootChange, BootDevice, BootOverrideEnabled, BootTarget } from './driver.js';
-import type { DeviceKey } from './firmware-snapshot.js';
+import type { BootChange, BootDevice, BootOverrideEnabled, BootTarget } from '../driver.js';
+import type { DeviceKey } from '../snapshot/firmware-snapshot.js';
 
 /** A boot source: any device of a kind, or one device. */
 export type BootChoice = BootDevice | DeviceKey;
