@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createTestLog } from '../../daemon/test/support/log.js';
 import { serve, type Client } from '../test/support/client.js';
 import { createApp, type App } from './app.js';
-import { DriverError, type SystemRef, type SystemSnapshot } from './drivers/driver.js';
+import { DriverError } from './drivers/driver-error.js';
+import type { SystemRef, SystemSnapshot } from './drivers/snapshot/system-snapshot.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { sampleMachines } from './drivers/fake/sample-machines.js';
 import type { PagesDriver } from './pages/routes.js';

@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from 
 import type { Log } from '@rackless/daemon/log.js';
 import type { FakeSystem } from './config/fake-settings.js';
 import type { BootChoice } from './drivers/rules/boot-override.js';
-import type { SystemSnapshot } from './drivers/driver.js';
+import type { SystemSnapshot } from './drivers/snapshot/system-snapshot.js';
 import type { MachineChange, MachineChangeKind } from './drivers/machine-change.js';
 import { notificationOf, type PendingPower, type SystemNotification } from './fake-systems.js';
 

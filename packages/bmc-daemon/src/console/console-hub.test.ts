@@ -1,6 +1,6 @@
 import { PassThrough, type Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { DriverError } from '../drivers/driver.js';
+import { DriverError } from '../drivers/driver-error.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';
 import { createConsoleHub, type ConsoleHub, type ConsoleListener } from './console-hub.js';
 

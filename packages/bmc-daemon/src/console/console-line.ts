@@ -1,6 +1,6 @@
 /** Keeps the console of one machine open while it has listeners, across restarts of the machine. */
 import type { Duplex } from 'node:stream';
-import { DriverError } from '../drivers/driver.js';
+import { DriverError } from '../drivers/driver-error.js';
 import type { MachineChangeKind } from '../drivers/machine-change.js';
 import type { ConsoleListener, ConsoleState } from './console-hub.js';
 

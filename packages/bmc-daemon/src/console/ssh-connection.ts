@@ -4,7 +4,7 @@ import type { AuthContext, Connection, ServerChannel, Session } from 'ssh2';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
-import type { SystemRef } from '../drivers/driver.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { ConsoleHub } from './console-hub.js';
 import { SshConsole } from './ssh-console.js';
 import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';

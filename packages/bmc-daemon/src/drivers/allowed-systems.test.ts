@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { allowSystems } from './allowed-systems.js';
-import { DriverError } from './driver.js';
+import { DriverError } from './driver-error.js';
 import { FakeDriver } from './fake/fake-driver.js';
 
 /** Restricts the fake driver to its first two machines: by a UUID in capitals, and by a name. */

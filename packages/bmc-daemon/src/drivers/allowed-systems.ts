@@ -1,5 +1,7 @@
 /** Restricts a driver to some of its machines. The other machines seem not to exist. */
-import { DriverError, type HypervisorDriver, type SystemRef } from './driver.js';
+import { DriverError } from './driver-error.js';
+import type { HypervisorDriver } from './driver.js';
+import type { SystemRef } from './snapshot/system-snapshot.js';
 
 /**
  * Wraps a driver. Its close also closes the wrapped driver.

@@ -3,7 +3,7 @@
  * none. A machine without a serial port has no `hasConsole` in its snapshot.
  */
 import type { Duplex } from 'node:stream';
-import type { OperationOptions } from './driver.js';
+import type { OperationOptions } from './operation-options.js';
 
 /**
  * Serial consoles. Ids are those of the driver. Every method rejects with a {@link DriverError}.

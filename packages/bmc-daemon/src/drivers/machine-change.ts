@@ -1,5 +1,5 @@
 /** Changes of machines that a driver reports, by this service, another program, or the guest. */
-import type { DomainState } from './driver.js';
+import type { DomainState } from './snapshot/system-snapshot.js';
 
 /** Kinds of changes, in hypervisor terms. */
 export type MachineChangeKind =

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriverError, type DomainState, type PowerAction } from './driver.js';
-import { planPower } from './power.js';
+import { DriverError } from './driver-error.js';
+import type { DomainState } from './snapshot/system-snapshot.js';
+import { type PowerAction, planPower } from './power.js';
 
 const actions: readonly PowerAction[] = ['create', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi'];
 const others: readonly PowerAction[] = ['cycle', 'pressButton', 'suspend', 'resume', 'pmSuspend'];

@@ -2,7 +2,27 @@
  * Translates power actions into hypervisor calls by the state of the machine. All drivers share
  * this table, so that the fake driver behaves as libvirt does.
  */
-import { DriverError, type DomainState, type PowerAction } from './driver.js';
+import { DriverError } from './driver-error.js';
+import type { DomainState } from './snapshot/system-snapshot.js';
+
+/**
+ * Power actions, with libvirt's names. `reboot` is graceful and falls back to a hard restart.
+ * `reset` is hard. `cycle` is off and on. `pressButton` acts as the power button: the guest
+ * decides, and a machine that is off starts. `suspend` and `resume` pause and continue its CPUs.
+ * With `pmSuspend` the guest writes its memory to disk and powers off (ACPI S4).
+ */
+export type PowerAction =
+  | 'create'
+  | 'destroy'
+  | 'shutdown'
+  | 'reboot'
+  | 'reset'
+  | 'injectNmi'
+  | 'cycle'
+  | 'pressButton'
+  | 'suspend'
+  | 'resume'
+  | 'pmSuspend';
 
 /** One hypervisor call, with libvirt's name. */
 export type PowerStep =

@@ -1,13 +1,11 @@
 /** A change of one machine in hypervisor terms. A driver makes all of its parts, or none. */
 import type { ImageRequest } from '../media/image.js';
 import { storedUrl } from '../media/image.js';
-import {
-  DriverError,
-  type BootChange,
-  type IndicatorState,
-  type MediaSnapshot,
-  type SystemSnapshot,
-} from './driver.js';
+import { DriverError } from './driver-error.js';
+import type { BootChange } from './snapshot/boot-snapshot.js';
+import type { IndicatorState } from './snapshot/hardware-snapshot.js';
+import type { MediaSnapshot } from './snapshot/media-snapshot.js';
+import type { SystemSnapshot } from './snapshot/system-snapshot.js';
 import type { DeviceKey, MachineSettings, SettingsChange } from './snapshot/firmware-snapshot.js';
 import { checkSettings } from './rules/firmware-settings.js';
 

@@ -2,7 +2,8 @@
  * Disks of machines: creates and removes volumes in storage pools, and stores the indicators of
  * disks. A driver without storage pools has no `volumes`, and resources then show none.
  */
-import type { IndicatorState, OperationOptions } from './driver.js';
+import type { IndicatorState } from './snapshot/hardware-snapshot.js';
+import type { OperationOptions } from './operation-options.js';
 
 /** `thin`: qcow2, which grows on writes; `fixed`: raw, fully allocated. */
 export type Provisioning = 'thin' | 'fixed';

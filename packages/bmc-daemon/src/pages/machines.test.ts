@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SystemSnapshot } from '../drivers/driver.js';
+import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import { emptyDrive, sampleMachines } from '../drivers/fake/sample-machines.js';
 import { renderMachines, renderUnavailable } from './machines.js';
 

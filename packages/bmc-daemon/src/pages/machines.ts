@@ -1,6 +1,7 @@
 /** Renders the HTML page with the machines and their state. It works without scripts and images. */
 import { Html, html } from '@rackless/daemon/html.js';
-import type { BootSnapshot, SystemSnapshot } from '../drivers/driver.js';
+import type { BootSnapshot } from '../drivers/snapshot/boot-snapshot.js';
+import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 
 /** A machine and its current state; `system` is null if it could not be read. */
 export interface MachineRow {

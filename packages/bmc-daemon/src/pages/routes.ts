@@ -5,7 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
+import { DriverError } from '../drivers/driver-error.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
 import { describeRefusal, LoginRefused, type Authenticate } from '../redfish/authenticate.js';

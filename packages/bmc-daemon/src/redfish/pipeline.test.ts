@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
-import { DriverError } from '../drivers/driver.js';
+import { DriverError } from '../drivers/driver-error.js';
 import { anybody } from './authenticate.js';
 import type { Change } from './exchange.js';
 import { refuse } from './messages/errors.js';

@@ -1,5 +1,5 @@
 /** Sorts the machines of a collection. */
-import type { SystemRef } from '../drivers/driver.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 
 type Order = 'ascending' | 'descending';
 

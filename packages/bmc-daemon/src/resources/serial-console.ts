@@ -1,5 +1,5 @@
 /** Renders the SerialConsole of a system and of its manager. */
-import type { SystemSnapshot } from '../drivers/driver.js';
+import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/resource.js';
 import type { ConsoleSsh } from './services.js';
 

@@ -1,5 +1,5 @@
 /** Renders `Status` and `PowerState`. */
-import type { SystemSnapshot } from '../drivers/driver.js';
+import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { resourceEventRegistry, resourceEventTable } from '../redfish/messages/resource-event-registry.js';
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { DriverError, type SystemRef } from '../drivers/driver.js';
+import { DriverError } from '../drivers/driver-error.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../drivers/statistics-control.js';
 import { openReportDefinitions, type ReportDefinitions, type TelemetryState } from './report-definitions.js';
 import { definitionUri, type Report, type ReportMessage } from './report.js';

@@ -3,7 +3,8 @@
  * subscribes to them or has read them recently; all others when a client reads them. A reader never
  * receives a periodic report older than its interval. Without readers, the host is not queried.
  */
-import type { HypervisorDriver, SystemRef } from '../drivers/driver.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import { figures } from './figures.js';
 import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitions.js';
 import {

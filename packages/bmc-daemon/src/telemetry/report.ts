@@ -1,5 +1,5 @@
 /** A report of one machine, how clients read it, and what a subscriber is sent. */
-import type { SystemRef } from '../drivers/driver.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/json.js';
 import type { Figure } from './figures.js';
 import type { Measurement } from './sampler.js';

@@ -1,5 +1,5 @@
 /** Samples the hypervisor's counters: one sample for all machines, however many clients ask. */
-import { DriverError } from '../drivers/driver.js';
+import { DriverError } from '../drivers/driver-error.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 
 /** A machine's counters at one moment; null if it did not run. */

@@ -1,7 +1,9 @@
 /** Combines sampling, report definitions and their schedule. */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log.js';
-import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
+import { DriverError } from '../drivers/driver-error.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import { openStateFile, type StateFile } from '../state-file.js';
 import {
   initialTelemetry,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { DriverError, type DriverErrorKind } from '../../src/drivers/driver.js';
+import { DriverError, type DriverErrorKind } from '../../src/drivers/driver-error.js';
 import { anybody } from '../../src/redfish/authenticate.js';
 import { refuse } from '../../src/redfish/messages/errors.js';
 import { answerClientError } from '../../src/redfish/messages/raw-errors.js';

@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HypervisorDriver, PowerAction } from '../../src/drivers/driver.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { PowerAction } from '../../src/drivers/power.js';
 import type { SystemChange } from '../../src/drivers/system-change.js';
 import { CallRelay } from '../kill/call-relay.js';
 import { reaches, TestHost, until, type Guest } from './host.js';

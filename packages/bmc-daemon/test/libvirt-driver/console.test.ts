@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { echoGuestXml } from '../../../libvirt/test/harness/echo-guest.js';
 import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
-import type { DriverErrorKind, HypervisorDriver } from '../../src/drivers/driver.js';
+import type { DriverErrorKind } from '../../src/drivers/driver-error.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { TestHost, until } from './host.js';
 import { bootableDisk } from './tiny-guest.js';
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DriverError, type FirmwareType, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { DriverError } from '../../src/drivers/driver-error.js';
+import type { FirmwareType } from '../../src/drivers/snapshot/boot-snapshot.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { guestImage } from '../harness/guest-image.js';
 import { reaches, TestHost, type Guest } from './host.js';
 

@@ -5,7 +5,8 @@ import { FakeLibvirtd, HANG, Refusal } from '../../../libvirt/test/fake/fake-lib
 import { domainProcedures } from '../../../libvirt/src/protocol/domain.js';
 import { interfaceProcedures } from '../../../libvirt/src/protocol/interface.js';
 import { networkProcedures } from '../../../libvirt/src/protocol/network.js';
-import type { InterfaceSnapshot, SystemSnapshot } from '../../src/drivers/driver.js';
+import type { InterfaceSnapshot } from '../../src/drivers/snapshot/hardware-snapshot.js';
+import type { SystemSnapshot } from '../../src/drivers/snapshot/system-snapshot.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { GuestNetworkReader } from '../../src/drivers/libvirt/read/guest-network.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';

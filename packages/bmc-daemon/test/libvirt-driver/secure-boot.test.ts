@@ -2,7 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { DriverError } from '../../src/drivers/driver-error.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { variableNames } from '../../src/drivers/libvirt/firmware/variable-store.js';
 import { withVariable } from '../harness/variable-store.js';
 import { reaches, TestHost, type Guest, type GuestOptions } from './host.js';

@@ -4,7 +4,8 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { DriverError } from '../../src/drivers/driver-error.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { ColdStart } from '../../src/drivers/libvirt/power/cold-start.js';
 import { TestHost } from './host.js';
 

@@ -4,7 +4,9 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DriverError, type DiskSnapshot, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { DriverError } from '../../src/drivers/driver-error.js';
+import type { DiskSnapshot } from '../../src/drivers/snapshot/hardware-snapshot.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { readDefinition, saveRecord } from '../../src/drivers/libvirt/machine/definition.js';
 import { LibvirtVolumes } from '../../src/drivers/libvirt/volumes/volume-control.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';

@@ -1,6 +1,7 @@
 /** The certificate service: locations of certificates, signing requests and replacement. */
 import { z } from 'zod';
-import { DriverError, type SystemSnapshot } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';

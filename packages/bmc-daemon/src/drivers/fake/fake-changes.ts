@@ -1,6 +1,6 @@
 /** Applies changes to machines in memory, with the rules of the libvirt driver. */
 import { changesOverride } from '../rules/boot-override.js';
-import type { SystemSnapshot } from '../driver.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import { mergeSettings, resetChange } from '../rules/firmware-settings.js';
 import type { SettingsChange } from '../snapshot/firmware-snapshot.js';
 import { checkFirmware, checkPersistence, type SystemChange } from '../system-change.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { DriverError } from '../driver.js';
+import { DriverError } from '../driver-error.js';
 import { FakeDriver } from './fake-driver.js';
 
 /** Reads until `end` has come. */

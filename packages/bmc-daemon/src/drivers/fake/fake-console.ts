@@ -6,7 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Duplex } from 'node:stream';
 import type { ConsoleControl } from '../console-control.js';
-import { DriverError, type SystemRef, type SystemSnapshot } from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineChange } from '../machine-change.js';
 
 /** The client of a port, or the lock of the port. */

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ImageRequest } from '../../media/image.js';
-import { DriverError, type DriverErrorKind } from '../driver.js';
+import { DriverError, type DriverErrorKind } from '../driver-error.js';
 import { FakeDriver } from './fake-driver.js';
 import { MEDIA_DEVICES } from '../snapshot/media-snapshot.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';

@@ -6,21 +6,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-override.js';
-import {
-  DriverError,
-  type BootSnapshot,
-  type HypervisorDriver,
-  type InsertOptions,
-  type MediaSnapshot,
-  type OperationOptions,
-  type PowerAction,
-  type SystemRef,
-  type SystemSnapshot,
-} from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { BootSnapshot } from '../snapshot/boot-snapshot.js';
+import type { HypervisorDriver } from '../driver.js';
+import type { InsertOptions, OperationOptions } from '../operation-options.js';
+import type { MediaSnapshot, MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
+import { type PowerAction, planPower, type PowerStep } from '../power.js';
+import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import type { GuestNetwork } from '../guest-network.js';
-import type { MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
-import { planPower, type PowerStep } from '../power.js';
 import { cdStep, everyPart, type SystemChange } from '../system-change.js';
 import { PowerMediaQueue } from '../queue/power-media-queue.js';
 import { FakeConsoles } from './fake-console.js';

@@ -3,7 +3,9 @@
  * pending settings. Pure.
  */
 import { mergeBootOverride, untouchedOverride } from '../rules/boot-override.js';
-import { DriverError, type BootChange, type BootSnapshot, type SystemSnapshot } from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { BootChange, BootSnapshot } from '../snapshot/boot-snapshot.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { DeviceKey, FirmwareSnapshot, SettingsChange } from '../snapshot/firmware-snapshot.js';
 import { without } from '../rules/firmware-settings.js';
 import type { SecureBootMode } from '../system-change.js';

@@ -1,5 +1,5 @@
 /** Effects of a start and a stop on a machine in memory, except power and firmware. */
-import type { SystemSnapshot } from '../driver.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import { afterUpdate } from '../rules/firmware-update.js';
 
 /** Returns the change after the end of a process. */

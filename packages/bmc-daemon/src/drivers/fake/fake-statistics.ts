@@ -1,6 +1,6 @@
 /** Simulated counters: they grow as those of a machine with some load. */
 import { setImmediate } from 'node:timers/promises';
-import type { SystemSnapshot } from '../driver.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineChange } from '../machine-change.js';
 import type { MachineStatistics, StatisticsControl } from '../statistics-control.js';
 

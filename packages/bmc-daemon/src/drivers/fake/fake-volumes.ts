@@ -1,12 +1,9 @@
 /** Disks of machines in memory. */
 import { setImmediate } from 'node:timers/promises';
-import {
-  DriverError,
-  type DiskSnapshot,
-  type IndicatorState,
-  type OperationOptions,
-  type SystemSnapshot,
-} from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { DiskSnapshot, IndicatorState } from '../snapshot/hardware-snapshot.js';
+import type { OperationOptions } from '../operation-options.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { NewVolume, PoolVolume, VolumeControl } from '../volume-control.js';
 
 export interface FakeVolumesOptions {

@@ -2,7 +2,8 @@
 import type { ImageRequest } from '../../media/image.js';
 import { ImageError } from '../../media/image-error.js';
 import { openImage, type ImageServerLimits } from '../../media/image-server.js';
-import { DriverError, type InsertOptions } from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { InsertOptions } from '../operation-options.js';
 
 /** Limits for a driver without settings. */
 const ownLimits: ImageServerLimits = {

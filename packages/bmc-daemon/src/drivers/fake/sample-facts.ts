@@ -1,5 +1,5 @@
 /** Sample addresses of guests in memory, as from the DHCP server of libvirt's default network. */
-import type { SystemSnapshot } from '../driver.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { NetworkFacts } from '../guest-network.js';
 
 /** Returns the facts of a running machine's connected interfaces. */

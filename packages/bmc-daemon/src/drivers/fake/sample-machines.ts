@@ -1,8 +1,9 @@
 /** Sample machines in memory: three different ones, and copies for tests and benchmarks. */
 import { untouchedOverride } from '../rules/boot-override.js';
 import type { BootOptionSnapshot } from '../snapshot/firmware-snapshot.js';
-import type { DiskSnapshot, InterfaceSnapshot, MediaSnapshot, SystemSnapshot } from '../driver.js';
-import { MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../snapshot/media-snapshot.js';
+import type { DiskSnapshot, InterfaceSnapshot } from '../snapshot/hardware-snapshot.js';
+import { type MediaSnapshot, MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../snapshot/media-snapshot.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 
 const gibiBytes = 1024 ** 3;
 const gibiKiB = 1024 ** 2;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '@rackless/libvirt';
 import { libvirtError } from '../../../test/support/libvirt-error.js';
 import { ImageError } from '../../media/image-error.js';
-import { DriverError } from '../driver.js';
+import { DriverError } from '../driver-error.js';
 import { attempt, driverError } from './failure.js';
 
 describe('driverError', () => {

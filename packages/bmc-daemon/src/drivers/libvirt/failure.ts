@@ -1,6 +1,6 @@
 import { isLibvirtError, type ErrorCode } from '@rackless/libvirt';
 import { ImageError } from '../../media/image-error.js';
-import { DriverError, type DriverErrorKind } from '../driver.js';
+import { DriverError, type DriverErrorKind } from '../driver-error.js';
 
 const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   NO_DOMAIN: 'notFound',

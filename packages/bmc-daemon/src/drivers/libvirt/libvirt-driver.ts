@@ -2,15 +2,11 @@
 import { userInfo } from 'node:os';
 import { DomainEventType, Hypervisor } from '@rackless/libvirt';
 import type { ImageRequest } from '../../media/image.js';
-import {
-  DriverError,
-  type HypervisorDriver,
-  type InsertOptions,
-  type OperationOptions,
-  type PowerAction,
-  type SystemRef,
-  type SystemSnapshot,
-} from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { HypervisorDriver } from '../driver.js';
+import type { InsertOptions, OperationOptions } from '../operation-options.js';
+import type { PowerAction } from '../power.js';
+import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { ConsoleControl } from '../console-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';

@@ -1,5 +1,5 @@
 /** Runs the operations of one machine one after the other. Machines do not wait for each other. */
-import { DriverError } from '../driver.js';
+import { DriverError } from '../driver-error.js';
 
 /** Options of {@link OperationQueue.run}. */
 export interface QueueOptions {

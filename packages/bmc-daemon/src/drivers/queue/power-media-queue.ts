@@ -4,7 +4,9 @@
  * fails, the power-on fails too: a guest never boots an empty drive. An eject cancels the inserts
  * of its drive that were requested before it.
  */
-import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { OperationOptions } from '../operation-options.js';
+import type { PowerAction } from '../power.js';
 import type { MediaDevice } from '../snapshot/media-snapshot.js';
 import { OperationQueue } from './operation-queue.js';
 

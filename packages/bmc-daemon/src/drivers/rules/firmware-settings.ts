@@ -1,7 +1,8 @@
 /**
  * Settings that wait for a machine's next start, as values. All drivers share these rules. Pure.
  */
-import { DriverError, type SystemSnapshot } from '../driver.js';
+import { DriverError } from '../driver-error.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { KeptValue, MachineSettings, SettingsChange } from '../snapshot/firmware-snapshot.js';
 
 /** Merges two changes. The later one has precedence. */

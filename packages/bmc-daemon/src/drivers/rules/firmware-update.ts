@@ -1,5 +1,5 @@
 /** Simulated firmware updates: the next start installs a staged version. */
-import type { FirmwareUpdate } from '../driver.js';
+import type { FirmwareUpdate } from '../snapshot/system-snapshot.js';
 
 /** Returns the update after a start; the same object if none was staged. */
 export function afterUpdate(update: FirmwareUpdate): FirmwareUpdate {

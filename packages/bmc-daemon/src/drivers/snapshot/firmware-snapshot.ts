@@ -2,7 +2,7 @@
  * The firmware of a machine as values: Secure Boot, boot options, and settings that wait for the
  * next start.
  */
-import type { BootDevice, FirmwareType } from '../driver.js';
+import type { BootDevice, FirmwareType } from './boot-snapshot.js';
 
 /** Identifies a device within its machine: `disk:vda`, `interface:52:54:00:12:34:56`. */
 export type DeviceKey = `${string}:${string}`;

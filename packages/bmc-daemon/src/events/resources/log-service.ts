@@ -1,7 +1,7 @@
 /** The event logs of machines and managers. An entry shows the event, and the user and address behind it. */
 import { z } from 'zod';
 import { originAddress } from '../event-record.js';
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { EventLog, LogRecord } from '../event-logs.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';

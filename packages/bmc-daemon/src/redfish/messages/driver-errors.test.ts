@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriverError, type DriverErrorField, type DriverErrorKind } from '../../drivers/driver.js';
+import { DriverError, type DriverErrorField, type DriverErrorKind } from '../../drivers/driver-error.js';
 import { toRedfishError } from './driver-errors.js';
 import { RedfishError, refuse } from './errors.js';
 import { messageId, messageText } from './messages.js';

@@ -3,7 +3,7 @@
  * translates a {@link DriverError}.
  */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { DriverError, type DriverErrorField } from '../../drivers/driver.js';
+import { DriverError, type DriverErrorField } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
 import { isOutOfRoom, StorageError } from '../../storage-error.js';
 import { about, message, messageStatus, sentence, withDetail, type Message } from './messages.js';

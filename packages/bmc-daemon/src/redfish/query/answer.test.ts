@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { z } from 'zod';
 import { serve, type Client } from '../../../test/support/client.js';
 import { anybody } from '../authenticate.js';
-import { DriverError } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
 import { refuse } from '../messages/errors.js';
 import type { JsonObject } from '../json.js';
 import { createPipeline } from '../pipeline.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriverError } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
 import { message, type Message } from '../messages/messages.js';
 import { runLongOperation, type LongOperation } from './long-operation.js';
 import { createTaskStore } from './task-store.js';

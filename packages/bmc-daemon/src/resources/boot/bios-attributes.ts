@@ -3,7 +3,7 @@
  * are those of sushy-tools and of the servers that it models, so settings files for both work.
  */
 import { z } from 'zod';
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { KeptValue, SettingsChange } from '../../drivers/snapshot/firmware-snapshot.js';
 import type { JsonObject } from '../../redfish/resource.js';
 

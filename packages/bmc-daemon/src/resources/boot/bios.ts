@@ -3,7 +3,7 @@
  * of sushy-tools, which older clients use.
  */
 import { z } from 'zod';
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { reference } from '../reference.js';

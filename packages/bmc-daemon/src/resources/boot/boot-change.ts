@@ -1,5 +1,8 @@
 /** Changes of `Boot`: override, boot mode, boot order, and the image of an HTTP boot. */
-import { DriverError, type BootChange, type MediaSnapshot, type SystemSnapshot } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
+import type { BootChange } from '../../drivers/snapshot/boot-snapshot.js';
+import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { CdChange, SystemChange } from '../../drivers/system-change.js';
 import { mergeBootOverride } from '../../drivers/rules/boot-override.js';
 import { storedUrl } from '../../media/image.js';

@@ -1,6 +1,6 @@
 /** Boot options: the devices that a machine can boot from. */
 import { z } from 'zod';
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { BootOptionSnapshot } from '../../drivers/snapshot/firmware-snapshot.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';

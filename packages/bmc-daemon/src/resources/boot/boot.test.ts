@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { BootSnapshot } from '../../drivers/driver.js';
+import type { BootSnapshot } from '../../drivers/snapshot/boot-snapshot.js';
 import { sampleMachines } from '../../drivers/fake/sample-machines.js';
 import { bodyFaults } from '../../redfish/body/body-faults.js';
 import type { JsonObject } from '../../redfish/json.js';

@@ -7,8 +7,8 @@ import type {
   BootSnapshot,
   BootTarget,
   FirmwareType,
-  SystemSnapshot,
-} from '../../drivers/driver.js';
+} from '../../drivers/snapshot/boot-snapshot.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
 import { storedUrl } from '../../media/image.js';
 import type { PropertyNames } from '../../redfish/messages/driver-errors.js';

@@ -1,6 +1,6 @@
 /** Secure Boot of a machine with UEFI. Machines with legacy BIOS have no such resource. */
 import { z } from 'zod';
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SecureBootSnapshot } from '../../drivers/snapshot/firmware-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';

@@ -2,7 +2,8 @@
  * Finds the chassis of a machine. Without EMULATOR_CHASSIS each machine has its own chassis. With it,
  * all machines share the first configured chassis.
  */
-import type { IndicatorState, SystemRef, SystemSnapshot } from '../../drivers/driver.js';
+import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
+import type { SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SystemChange } from '../../drivers/system-change.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import { inOrder } from '../members.js';

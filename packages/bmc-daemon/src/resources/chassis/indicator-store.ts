@@ -1,7 +1,7 @@
 /** Stores indicators of shared chassis, which no machine definition can hold. */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
-import type { IndicatorState } from '../../drivers/driver.js';
+import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import { openStateFile } from '../../state-file.js';
 
 /** The indicators of shared chassis, by chassis id. */

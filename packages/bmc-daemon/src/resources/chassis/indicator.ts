@@ -1,6 +1,7 @@
 /** Indicators, as DMTF's deprecated IndicatorLED and as LocationIndicatorActive. */
 import { z } from 'zod';
-import type { IndicatorState, SystemSnapshot } from '../../drivers/driver.js';
+import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { about, message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';

@@ -1,6 +1,6 @@
 /** The manager (management controller) of a machine. This daemon acts as the manager of every machine. */
 import { z } from 'zod';
-import type { SysinfoSnapshot } from '../../drivers/driver.js';
+import type { SysinfoSnapshot } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { product, vendor, version } from '../../version.js';
 import { chassisReference } from '../chassis/chassis-place.js';

@@ -1,5 +1,6 @@
 /** Groups the disks of a machine by bus, for SimpleStorage and Storage. */
-import type { DiskSnapshot, SystemSnapshot } from '../../drivers/driver.js';
+import type { DiskSnapshot } from '../../drivers/snapshot/hardware-snapshot.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 
 /** A bus of a machine and its disks. */

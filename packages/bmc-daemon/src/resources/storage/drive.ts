@@ -3,7 +3,7 @@
  * DMTF moved them to the chassis. Both URIs work.
  */
 import { z } from 'zod';
-import { DriverError } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';

@@ -1,5 +1,5 @@
 /** SimpleStorage: the disks of a machine by bus. Ironic's inspection reads it first. */
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';

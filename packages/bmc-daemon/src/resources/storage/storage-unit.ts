@@ -2,7 +2,8 @@
  * The model behind Storage, Drive and Volume. A machine has one storage for each bus with disks, or the
  * storages of EMULATOR_STORAGE.
  */
-import type { DiskSnapshot, IndicatorState, SystemSnapshot } from '../../drivers/driver.js';
+import type { DiskSnapshot, IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import {
   storageKey,

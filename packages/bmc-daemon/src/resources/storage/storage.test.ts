@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveResources, type Served, type ServedAnswer } from '../../../test/support/served-resources.js';
 import type { TestServices } from '../../../test/support/services.js';
-import { DriverError } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
 import { FakeDriver } from '../../drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../drivers/fake/sample-machines.js';
 import { createTaskStore } from '../../redfish/tasks/task-store.js';

@@ -1,5 +1,5 @@
 /** Storage and its controllers. storage-unit.ts lists the storages; drive.ts and volume.ts render the rest. */
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { reference, renderCollection } from '../reference.js';

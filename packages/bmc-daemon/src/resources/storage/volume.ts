@@ -4,7 +4,7 @@
  * host and attached to the machine.
  */
 import { z } from 'zod';
-import { DriverError } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
 import type { NewVolume } from '../../drivers/volume-control.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { message, withDetail } from '../../redfish/messages/messages.js';

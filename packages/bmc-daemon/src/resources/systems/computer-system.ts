@@ -1,6 +1,8 @@
 /** ComputerSystem: properties, boot and power of a virtual machine. */
 import { z } from 'zod';
-import { DriverError, type PowerAction, type SystemSnapshot } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
+import type { PowerAction } from '../../drivers/power.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SystemChange } from '../../drivers/system-change.js';
 import { storedUrl } from '../../media/image.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';

@@ -1,5 +1,6 @@
 /** The Ethernet interfaces of a machine. Their ids are MAC addresses. */
-import type { InterfaceSnapshot, SystemSnapshot } from '../../drivers/driver.js';
+import type { InterfaceSnapshot } from '../../drivers/snapshot/hardware-snapshot.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { GuestAddress, InterfaceFacts } from '../../drivers/guest-network.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';

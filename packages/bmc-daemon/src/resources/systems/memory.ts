@@ -1,5 +1,5 @@
 /** Memory modules, as QEMU's SMBIOS tables show them to the guest. */
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';

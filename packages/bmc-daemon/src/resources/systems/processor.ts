@@ -1,5 +1,6 @@
 /** Processors: one for each socket with an online vCPU. */
-import type { ProcessorTopology, SystemSnapshot } from '../../drivers/driver.js';
+import type { ProcessorTopology } from '../../drivers/snapshot/hardware-snapshot.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';

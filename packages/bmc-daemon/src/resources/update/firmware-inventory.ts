@@ -1,5 +1,5 @@
 /** The firmware inventory: this service, and the firmware of each machine. */
-import type { SystemRef, SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { product, vendor, version } from '../../version.js';

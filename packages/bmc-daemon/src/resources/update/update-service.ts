@@ -3,7 +3,8 @@
  * up to the new version after the next reset. The service downloads nothing and changes no firmware.
  */
 import { z } from 'zod';
-import { DriverError, type SystemSnapshot } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { toRedfishError } from '../../redfish/messages/driver-errors.js';
 import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';

@@ -2,7 +2,7 @@
  * The virtual media drives of a machine: drives of EMULATOR_VMEDIA_DEVICES that the machine
  * supports.
  */
-import type { SystemSnapshot } from '../../drivers/driver.js';
+import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { MediaDevice, MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import type { ImageTrust } from './insert-media.js';
 

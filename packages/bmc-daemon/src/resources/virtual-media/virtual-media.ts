@@ -1,7 +1,7 @@
 /** Virtual media drives, under the system and under its manager. */
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import type { MediaSnapshot } from '../../drivers/driver.js';
+import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import { storedUrl, type ImageRequest } from '../../media/image.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { runLongOperation, type LongOperation } from '../../redfish/tasks/long-operation.js';

@@ -1,6 +1,6 @@
 /** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
 import { z } from 'zod';
-import type { SystemRef } from '../../drivers/driver.js';
+import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { metrics } from '../metric-table.js';

@@ -1,5 +1,5 @@
 /** Metric reports: one for each machine, under its UUID. `$expand` of the collection returns all reports. */
-import { DriverError } from '../../drivers/driver.js';
+import { DriverError } from '../../drivers/driver-error.js';
 import { metricReportType, renderReport, reportUri, type Report } from '../report.js';
 import { findMachine } from './metric-report-definition.js';
 import { renderCollection } from '../../resources/reference.js';

@@ -4,7 +4,7 @@
  */
 import { isLibvirtError, type Domain } from '@rackless/libvirt';
 import { z } from 'zod';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import type { BootIndex } from '../xml/os/boot-order.js';
 

@@ -6,7 +6,9 @@
  * definition. The definition names a change of these first (see `xml/intent-record.ts`), so that
  * the next daemon can finish it after a crash.
  */
-import { DriverError, type InsertOptions, type SystemSnapshot } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { InsertOptions } from '../../operation-options.js';
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import { changesOverride } from '../../rules/boot-override.js';
 import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';

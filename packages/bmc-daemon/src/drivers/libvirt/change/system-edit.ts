@@ -1,5 +1,5 @@
 /** Edits of a definition for a client's change. Pure. */
-import type { SystemSnapshot } from '../../driver.js';
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import { mergeSettings, resetChange, without } from '../../rules/firmware-settings.js';
 import type { SystemChange } from '../../system-change.js';
 import type { Machine } from '../machine/inventory.js';

@@ -5,7 +5,9 @@
 import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
-import { DriverError, type FirmwareType, type SystemSnapshot } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { FirmwareType } from '../../snapshot/boot-snapshot.js';
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import { attempt } from '../failure.js';
 import {
   firmwareKnowledge,

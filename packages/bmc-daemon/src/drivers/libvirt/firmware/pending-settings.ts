@@ -1,5 +1,5 @@
 /** Applies the settings that wait in a machine's metadata, just before its start. */
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import type { SettingsChange } from '../../snapshot/firmware-snapshot.js';
 import { saveDefinition } from '../machine/definition.js';
 import type { FirmwareChooser } from './firmware-choice.js';

@@ -7,7 +7,7 @@ import {
   untouchedOverride,
   type BootChoice,
 } from '../../rules/boot-override.js';
-import type { BootChange, FirmwareType } from '../../driver.js';
+import type { BootChange, FirmwareType } from '../../snapshot/boot-snapshot.js';
 import { without } from '../../rules/firmware-settings.js';
 import type { Machine } from './inventory.js';
 import {

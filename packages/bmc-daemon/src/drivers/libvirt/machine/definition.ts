@@ -3,7 +3,7 @@
  * `define` answers while the QEMU of the machine hangs. virDomainSetMetadata waits (measured).
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';

@@ -9,7 +9,8 @@ import {
   type Domain,
   type Hypervisor,
 } from '@rackless/libvirt';
-import { DriverError, type DomainState, type SystemRef } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { DomainState, SystemRef } from '../../snapshot/system-snapshot.js';
 import { attempt } from '../failure.js';
 
 /** A machine of the host. */

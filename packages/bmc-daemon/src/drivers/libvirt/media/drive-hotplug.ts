@@ -1,7 +1,7 @@
 /** Drives of running guests: changes their images, plugs drives in and unplugs them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags, isLibvirtError } from '@rackless/libvirt';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import type { MediaDevice } from '../../snapshot/media-snapshot.js';
 import { readDefinition, type Definition } from '../machine/definition.js';
 import { attempt } from '../failure.js';

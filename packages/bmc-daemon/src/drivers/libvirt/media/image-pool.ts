@@ -9,7 +9,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } from '@rackless/libvirt';
 import { partVolumeName, imageVolumeName } from '../../../media/image-key.js';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
 import { attribute, child, parseXml, textOf } from '../xml/parse.js';
 

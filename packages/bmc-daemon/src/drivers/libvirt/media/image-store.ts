@@ -20,7 +20,7 @@ import {
   type ImageDownload,
   type ImageServerLimits,
 } from '../../../media/image-server.js';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { attempt, driverError } from '../failure.js';
 import type { ImagePlace, PoolImages } from './pool-images.js';
 

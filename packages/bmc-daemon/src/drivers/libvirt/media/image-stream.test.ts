@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { imageLimits } from '../../../../test/support/image-limits.js';
 import type { ImageServerLimits } from '../../../media/image-server.js';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { ImageStreams, isStreamFault } from './image-stream.js';
 
 const limits: ImageServerLimits = { ...imageLimits, maxBytes: 1_000_000 };

@@ -9,7 +9,7 @@ import { hostOf } from '../../../media/image-hosts.js';
 import { withDeadline } from '../../../media/image-deadline.js';
 import { answerDeadline, locateImage, type ImageServerLimits } from '../../../media/image-server.js';
 import type { ImageRequest } from '../../../media/image.js';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { driverError } from '../failure.js';
 import type { ImageLease } from './image-store.js';
 import { networkName, type NetworkSource } from '../xml/devices/disk-source.js';

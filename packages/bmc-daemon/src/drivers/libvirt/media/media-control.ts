@@ -1,7 +1,8 @@
 /** Inserts images into the drives of real machines, running or not, and ejects them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storedUrl, type ImageRequest } from '../../../media/image.js';
-import { DriverError, type InsertOptions, type OperationOptions } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { InsertOptions, OperationOptions } from '../../operation-options.js';
 import type { MediaChange, MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import type { BootControl } from '../boot/boot-control.js';

@@ -1,6 +1,6 @@
 /** Edits of a definition that insert an image into a drive or eject it. */
 import { imageName, storedUrl, type ImageRequest } from '../../../media/image.js';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import type { MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { Definition } from '../machine/definition.js';
 import type { ImagePlace } from './pool-images.js';

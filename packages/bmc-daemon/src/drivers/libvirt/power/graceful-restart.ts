@@ -1,6 +1,6 @@
 /** Watches guests that were asked to restart, until they restart, stop, or take too long. */
 import { DomainEventType } from '@rackless/libvirt';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { NotSwitchedOffError, PendingStarts, switchedOff } from './pending-starts.js';
 
 const one = { uuid: 'a', name: 'web-1' };

@@ -2,7 +2,7 @@
  * Tracks the starts in progress, so that a machine that is switched off meanwhile does not start
  * afterwards.
  */
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 
 interface Named {
   readonly uuid: string;

@@ -1,7 +1,8 @@
 /** Runs the steps of drivers/power.ts on real machines through libvirt. */
 import { isLibvirtError } from '@rackless/libvirt';
-import { DriverError, type OperationOptions, type PowerAction } from '../../driver.js';
-import { transientError, planPower, type PowerStep } from '../../power.js';
+import { DriverError } from '../../driver-error.js';
+import type { OperationOptions } from '../../operation-options.js';
+import { type PowerAction, transientError, planPower, type PowerStep } from '../../power.js';
 import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { withFirmwareInstalled, type ColdStart } from './cold-start.js';

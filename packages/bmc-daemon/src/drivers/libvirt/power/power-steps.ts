@@ -6,7 +6,7 @@ import {
   isLibvirtError,
   type Domain,
 } from '@rackless/libvirt';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import type { PowerStep } from '../../power.js';
 import { attempt, driverError } from '../failure.js';
 import { DESTROY_TIMEOUT_MS, type Host } from '../machine/host.js';

@@ -10,7 +10,8 @@ import {
   isLibvirtError,
   type DomainEvent,
 } from '@rackless/libvirt';
-import { DriverError, type DomainState, type SystemRef } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { DomainState, SystemRef } from '../../snapshot/system-snapshot.js';
 import {
   changeOfState,
   type MachineChange,

@@ -6,7 +6,8 @@ import {
   type DomainInterface,
   type NetworkDhcpLease,
 } from '@rackless/libvirt';
-import type { InterfaceSnapshot, SystemSnapshot } from '../../driver.js';
+import type { InterfaceSnapshot } from '../../snapshot/hardware-snapshot.js';
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { GuestAddress, InterfaceFacts, NetworkFacts } from '../../guest-network.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';

@@ -4,7 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
-import { DriverError, type DomainState, type SystemSnapshot } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
 import { attempt } from '../failure.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';

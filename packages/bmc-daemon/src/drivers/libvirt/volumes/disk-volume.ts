@@ -7,7 +7,7 @@ import {
   type StoragePool,
   type StorageVolume,
 } from '@rackless/libvirt';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import type { Provisioning } from '../../volume-control.js';
 import { attempt } from '../failure.js';
 import type { Disk } from '../xml/devices/device.js';

@@ -1,7 +1,7 @@
 /** Plugs disks into running guests and unplugs them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags } from '@rackless/libvirt';
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { readDefinition } from '../machine/definition.js';
 import { attempt } from '../failure.js';
 import type { Host } from '../machine/host.js';

@@ -1,7 +1,9 @@
 /** Creates volumes in a pool, attaches them to machines as disks, and removes both. */
 import { randomBytes } from 'node:crypto';
 import { isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
-import { DriverError, type IndicatorState, type OperationOptions } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { IndicatorState } from '../../snapshot/hardware-snapshot.js';
+import type { OperationOptions } from '../../operation-options.js';
 import type { NewVolume, PoolVolume } from '../../volume-control.js';
 import { forgetDone, machineTexts, readDefinition, saveRecord, type Definition } from '../machine/definition.js';
 import { DiskAttachment, freeTarget } from './disk-attachment.js';

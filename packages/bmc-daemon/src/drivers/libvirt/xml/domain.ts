@@ -3,8 +3,9 @@
  * XML has aliases.
  * @see https://libvirt.org/formatdomain.html
  */
-import { DriverError } from '../../driver.js';
-import type { FirmwareType, MemoryDeviceSnapshot, ProcessorTopology, SysinfoSnapshot } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
+import type { FirmwareType } from '../../snapshot/boot-snapshot.js';
+import type { MemoryDeviceSnapshot, ProcessorTopology, SysinfoSnapshot } from '../../snapshot/hardware-snapshot.js';
 import { readDevices } from './devices/device.js';
 import type { Devices } from './devices/device.js';
 import { readMemoryDevices } from './devices/memory-device.js';

@@ -7,7 +7,7 @@
  * libvirt writes a small, validated part of XML: one document, no DOCTYPE, only the five entities
  * of XML 1.0 and character references.
  */
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 
 /** One attribute. `valueStart` and `valueEnd` are the offsets between its quotes. */
 export interface XmlAttribute {

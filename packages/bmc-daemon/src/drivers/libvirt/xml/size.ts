@@ -1,5 +1,5 @@
 /** Reads sizes with a unit from libvirt's XML. */
-import { DriverError } from '../../driver.js';
+import { DriverError } from '../../driver-error.js';
 import { attribute, textOf } from './parse.js';
 import type { XmlElement } from './parse.js';
 

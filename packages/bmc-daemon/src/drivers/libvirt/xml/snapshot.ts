@@ -1,14 +1,9 @@
 /** Converts a machine's inactive and live XML to the snapshot that resources render. */
-import type {
-  BootSnapshot,
-  DiskSnapshot,
-  DomainState,
-  MediaSnapshot,
-  ProcessorTopology,
-  SystemSnapshot,
-} from '../../driver.js';
+import type { BootSnapshot } from '../../snapshot/boot-snapshot.js';
+import type { DiskSnapshot, ProcessorTopology } from '../../snapshot/hardware-snapshot.js';
+import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import { type MediaSnapshot, MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { FirmwareSnapshot } from '../../snapshot/firmware-snapshot.js';
-import { MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
 import {
   availableBootDevices,
@@ -24,13 +19,11 @@ import { bootsFromNetwork, readLimits } from './os/machine-settings.js';
 import { devicePath } from './devices/device-path.js';
 import type { BootableDevice, Disk } from './devices/device.js';
 import { diskRecord } from './metadata/disk-record.js';
-import { readDomain } from './domain.js';
-import type { Domain } from './domain.js';
-import { readMetadata } from './metadata/metadata.js';
+import { readDomain, type Domain } from './domain.js';
+import { readMetadata, type MachineRecord } from './metadata/metadata.js';
 import { canHaveDrive, findDrive, isStick } from './devices/removable-drive.js';
 import { mediaRecord, type MediaRecord } from './metadata/media-record.js';
 import { mediaSettings } from './metadata/media-settings-record.js';
-import type { MachineRecord } from './metadata/metadata.js';
 import { parseXml, type XmlDocument } from './parse.js';
 import { secureBootState } from './os/secure-boot.js';
 import { noSettings } from './metadata/settings-record.js';

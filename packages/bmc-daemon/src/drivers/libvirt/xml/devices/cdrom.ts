@@ -2,7 +2,7 @@
  * Edits CD and floppy drives: their media, and a CD drive for a machine without one. Everything
  * else about a drive (address, alias, boot order, serial, cache mode, additions of the user) stays.
  */
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
 import { addDisk } from './disk.js';
 import { sourceMarkup, type MediaSource } from './disk-source.js';

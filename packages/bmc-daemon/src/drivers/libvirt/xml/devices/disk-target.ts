@@ -1,7 +1,7 @@
 /**
  * Targets of disks, for example `vda`, and the places on their bus that libvirt derives from them.
  */
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
 import type { Domain } from '../domain.js';
 

@@ -1,5 +1,5 @@
 /** Adds disks to a definition and removes them. The rest of the text stays byte for byte. */
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
 import { sourceMarkup, type DiskPlace } from './disk-source.js';
 import { readDomain, type Domain } from '../domain.js';

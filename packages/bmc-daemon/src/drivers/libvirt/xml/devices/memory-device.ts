@@ -2,7 +2,7 @@
  * Reads memory modules: `<memory>` in `<devices>`.
  * @see https://libvirt.org/formatdomain.html#memory-devices
  */
-import type { MemoryDeviceSnapshot } from '../../../driver.js';
+import type { MemoryDeviceSnapshot } from '../../../snapshot/hardware-snapshot.js';
 import { attribute, child, childElements, type XmlElement } from '../parse.js';
 import { readMemoryKiB } from '../size.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import { driveMarkup, withDriveMedia } from './cdrom.js';
 import type { MediaSource } from './disk-source.js';
 import { readDomain } from '../domain.js';

@@ -1,5 +1,5 @@
 /** Finds the drives for virtual media, inserts images into a definition, and removes them. */
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 import { firstCdrom, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
 import type { Disk } from './device.js';

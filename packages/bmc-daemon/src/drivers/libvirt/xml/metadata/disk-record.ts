@@ -1,6 +1,6 @@
 /** Records of single disks in a machine's metadata: one element, with JSON. */
 import { z } from 'zod';
-import type { IndicatorState } from '../../../driver.js';
+import type { IndicatorState } from '../../../snapshot/hardware-snapshot.js';
 import { attribute, type XmlElement } from '../parse.js';
 
 /** The record of one disk. */

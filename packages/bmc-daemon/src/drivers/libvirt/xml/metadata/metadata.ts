@@ -18,7 +18,8 @@
  * </rackless:machine>
  * ```
  */
-import type { BootOverrideEnabled, BootTarget, IndicatorState } from '../../../driver.js';
+import type { BootOverrideEnabled, BootTarget } from '../../../snapshot/boot-snapshot.js';
+import type { IndicatorState } from '../../../snapshot/hardware-snapshot.js';
 import type { BootOverride } from '../../../rules/boot-override.js';
 import type { SavedBootOrder } from '../os/boot-order.js';
 import { attribute, child, encodeAttribute, parseXml } from '../parse.js';

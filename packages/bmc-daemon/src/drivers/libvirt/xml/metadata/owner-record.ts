@@ -1,5 +1,5 @@
 /** Data that clients store with a machine, as attributes of one metadata element. */
-import type { FirmwareUpdate } from '../../../driver.js';
+import type { FirmwareUpdate } from '../../../snapshot/system-snapshot.js';
 import { attribute, type XmlElement } from '../parse.js';
 
 /** A member is absent if no client has set it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import {
   availableBootDevices,
   bootIndexes,

@@ -5,9 +5,9 @@
  * a mix. An override always uses the second form, because only it can put a device before another
  * device of the same kind.
  */
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import type { BootChoice } from '../../../rules/boot-override.js';
-import type { BootDevice } from '../../../driver.js';
+import type { BootDevice } from '../../../snapshot/boot-snapshot.js';
 import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 import type { BootableDevice, Devices } from '../devices/device.js';
 import type { Domain } from '../domain.js';

@@ -2,8 +2,8 @@
  * Edits the firmware of a machine, for Redfish's boot mode.
  * @see https://libvirt.org/formatdomain.html#operating-system-booting
  */
-import { DriverError } from '../../../driver.js';
-import type { FirmwareType } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
+import type { FirmwareType } from '../../../snapshot/boot-snapshot.js';
 import { readDomain, type OperatingSystem } from '../domain.js';
 import { child, childElements, encodeAttribute, encodeText, parseXml } from '../parse.js';
 import { KEEPS_VARIABLES, smmOn } from './secure-boot.js';

@@ -1,5 +1,5 @@
 /** Reads and edits the settings of a definition that clients see as BIOS attributes. */
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import { effectiveBootOrder, deviceKeys, withOwnOrder } from './boot-order.js';
 import { readDomain } from '../domain.js';
 import { attribute, child, encodeText, parseXml, textOf } from '../parse.js';

@@ -1,5 +1,5 @@
 /** Reads and edits Secure Boot in a definition. */
-import { DriverError } from '../../../driver.js';
+import { DriverError } from '../../../driver-error.js';
 import type { SecureBootMode } from '../../../system-change.js';
 import type { FirmwareKnowledge } from '../../firmware-catalogue.js';
 import { readDomain, type OperatingSystem } from '../domain.js';

@@ -1,0 +1,58 @@
+/** Errors of drivers. Resources choose the HTTP status. */
+import type { SettingsChange } from './snapshot/firmware-snapshot.js';
+
+/** Kinds of driver errors. Resources choose the HTTP status. */
+export type DriverErrorKind =
+  /** No such machine. */
+  | 'notFound'
+  /** The host does not answer: 503 with Retry-After. */
+  | 'unavailable'
+  /** The machine's state does not allow it: 409. */
+  | 'conflict'
+  /** A transient machine would be lost: 409. */
+  | 'transient'
+  /** This hypervisor or this machine does not support it. */
+  | 'unsupported'
+  /** The hypervisor rejects a value. `field` names it. */
+  | 'invalid'
+  /** An image is already in the drive. */
+  | 'mediaInUse'
+  /** Another client is connected to the machine's serial port. */
+  | 'consoleInUse'
+  /** The image is not available: unreachable, rejected, 404, TLS. */
+  | 'mediaUnreachable'
+  | 'mediaNotFound'
+  | 'mediaAuth'
+  | 'mediaTls'
+  | 'mediaTooLarge'
+  /** An eject cancelled the insert, or an insert failed that a power-on waited for. */
+  | 'insertFailed'
+  /** The configuration does not allow images from that host or address. */
+  | 'mediaForbidden'
+  /** The host has no space for the image. */
+  | 'storageFull'
+  /** The machine has no free place for a drive. */
+  | 'noPlace'
+  /** Anything else: 500, logged with its cause. */
+  | 'internal';
+
+/**
+ * The rejected part of a change: a setting by its name, or a part of boot settings or of an image.
+ */
+export type DriverErrorField =
+  Exclude<keyof SettingsChange, 'kept'> | 'bootTarget' | 'bootOrder' | 'image' | 'transferMethod';
+
+/** An error of a driver. Resources map `field` to the property of the request. */
+export class DriverError extends Error {
+  override readonly name = 'DriverError';
+  readonly kind: DriverErrorKind;
+  /** The rejected part, if it is only one. */
+  readonly field: DriverErrorField | undefined;
+
+  /** @param message "doing x on y: why" in lower case. Clients see it, so it has no secrets. */
+  constructor(kind: DriverErrorKind, message: string, options: { field?: DriverErrorField; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.kind = kind;
+    this.field = options.field;
+  }
+}

@@ -1,0 +1,56 @@
+/** The boot settings of a machine, in hypervisor terms. */
+import type { BootOptionSnapshot, DeviceKey } from './firmware-snapshot.js';
+
+/** Boot devices of libvirt (`<boot dev>`), and `usb` for a disk on a USB bus. */
+export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
+
+/** Firmware type: `bios` is Redfish's Legacy, `efi` its UEFI. */
+export type FirmwareType = 'bios' | 'efi';
+
+/** `disabled`: the machine's own order; `once`: the next boot only; `continuous`: every boot. */
+export type BootOverrideEnabled = 'disabled' | 'once' | 'continuous';
+
+/**
+ * The target of an override: a device kind, one device (`path` by its UEFI path, `next` by its boot
+ * option), an image at a URI (`http`), or `none`.
+ */
+export type BootTarget = BootDevice | 'none' | 'http' | 'path' | 'next';
+
+/** The boot settings of a machine: its override, its own order and its boot devices. */
+export interface BootSnapshot {
+  /**
+   * `network`, `cdrom` and `hd` in this order, even if the machine has no such device. Then `fd`
+   * and `usb`, if it has such devices.
+   */
+  readonly available: readonly BootDevice[];
+  readonly enabled: BootOverrideEnabled;
+  /**
+   * The target of the override. For a machine without changes, the first boot device of the XML.
+   */
+  readonly target: BootTarget;
+  /** The device of a target `path` or `next`; otherwise absent. */
+  readonly option?: DeviceKey;
+  /** The URI of a target `http`; absent: the network provides it. */
+  readonly httpUri?: string;
+  /** All boot devices, in the order of the definition. */
+  readonly options: readonly BootOptionSnapshot[];
+  /** The machine's own boot order, without the override. */
+  readonly order: readonly DeviceKey[];
+  readonly firmware: FirmwareType;
+  /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if it has no address yet. */
+  readonly firstDevicePath: string | null;
+}
+
+/**
+ * A change of the boot settings. Absent members stay. `target: 'none'` is the same as `enabled:
+ * 'disabled'`.
+ */
+export interface BootChange {
+  readonly enabled?: BootOverrideEnabled;
+  readonly target?: BootTarget;
+  /** The device of a target `path` or `next`. */
+  readonly option?: DeviceKey;
+  /** Null removes it. A target other than `http` removes it too. */
+  readonly httpUri?: string | null;
+  readonly firmware?: FirmwareType;
+}

@@ -1,0 +1,77 @@
+/** Disks, interfaces, memory and processors of a machine, in hypervisor terms. */
+
+/** State of the indicator of a machine or a disk. */
+export type IndicatorState = 'lit' | 'off' | 'blinking';
+
+/** A disk or a drive of the running machine, or of the definition if the machine is off. */
+export interface DiskSnapshot {
+  /** Target: `vda`, `sdb`. */
+  readonly target: string;
+  readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
+  /** `virtio`, `sata`, `scsi`, `ide`, `usb`, `fdc`, `nvme`. */
+  readonly bus: string;
+  /** Path, volume or URL of the source; null for an empty drive. */
+  readonly source: string | null;
+  readonly serial: string | null;
+  readonly readonly: boolean;
+  /** Virtual size; null if unknown (an empty drive, a missing file). */
+  readonly capacityBytes: number | null;
+  /** Null: no client has set it. */
+  readonly indicator: IndicatorState | null;
+  /** Name of a volume that was created over Redfish. */
+  readonly label: string | null;
+  /** Id of the configured storage of such a volume; null: the disk is shown with its bus. */
+  readonly storage: string | null;
+  /** True if the disk is in the definition, and the running machine gets it after a power cycle. */
+  readonly pending: boolean;
+}
+
+/** A network interface of the running machine, or of the definition. */
+export interface InterfaceSnapshot {
+  /** Lower-case, colon-separated. */
+  readonly mac: string;
+  /** `network`, `bridge`, `user`, `direct`, … */
+  readonly type: string;
+  /** Connected network, bridge or host device. */
+  readonly source: string | null;
+  readonly model: string | null;
+  readonly linkUp: boolean;
+}
+
+/** A memory module that is plugged into the machine, in addition to its built-in memory. */
+export interface MemoryDeviceSnapshot {
+  /** `dimm`, `nvdimm`, `virtio-mem`, `virtio-pmem`, `sgx-epc`. */
+  readonly model: string;
+  /** Memory that the guest has from it now. */
+  readonly sizeKiB: number;
+  /** Its share of the machine's memory. */
+  readonly totalKiB: number;
+  /** Null if it is in no slot. */
+  readonly slot: number | null;
+}
+
+/** vCPUs as the guest sees them. */
+export interface ProcessorTopology {
+  /** vCPUs online at boot. */
+  readonly count: number;
+  readonly sockets: number;
+  readonly coresPerSocket: number;
+  readonly threadsPerCore: number;
+  /**
+   * CPU model of the definition, for example `qemu64`. With CPU passthrough, that of the host. Null
+   * if unknown.
+   */
+  readonly model: string | null;
+}
+
+/** `<sysinfo type='smbios'>`, absent entries null. */
+export interface SysinfoSnapshot {
+  readonly manufacturer: string | null;
+  readonly product: string | null;
+  readonly version: string | null;
+  readonly serial: string | null;
+  readonly sku: string | null;
+  readonly family: string | null;
+  readonly biosVendor: string | null;
+  readonly biosVersion: string | null;
+}

@@ -1,0 +1,82 @@
+/** One machine, from one read. */
+import type { BootSnapshot } from './boot-snapshot.js';
+import type { FirmwareSnapshot } from './firmware-snapshot.js';
+import type {
+  DiskSnapshot,
+  IndicatorState,
+  InterfaceSnapshot,
+  MemoryDeviceSnapshot,
+  ProcessorTopology,
+  SysinfoSnapshot,
+} from './hardware-snapshot.js';
+import type { MediaSnapshot } from './media-snapshot.js';
+
+/**
+ * Domain states of libvirt.
+ * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState
+ */
+export type DomainState =
+  'nostate' | 'running' | 'blocked' | 'paused' | 'shutdown' | 'shutoff' | 'crashed' | 'pmsuspended';
+
+/** A machine by UUID and name. */
+export interface SystemRef {
+  /** Canonical lower-case UUID. */
+  readonly uuid: string;
+  readonly name: string;
+}
+
+/** The data of one machine for resources, from one read. */
+export interface SystemSnapshot extends SystemRef {
+  readonly state: DomainState;
+  readonly persistent: boolean;
+  readonly title: string | null;
+  readonly description: string | null;
+  /** libvirt's architecture: `x86_64`, `aarch64`. */
+  readonly architecture: string;
+  /** `pc-q35-7.2`. */
+  readonly machineType: string;
+  readonly sysinfo: SysinfoSnapshot;
+  readonly processors: ProcessorTopology;
+  /** `<memory>`: all memory of the machine, with its modules. */
+  readonly memoryKiB: number;
+  readonly memoryDevices: readonly MemoryDeviceSnapshot[];
+  /** Number of slots for modules, used and free; 0 if it supports none. */
+  readonly memorySlots: number;
+  readonly boot: BootSnapshot;
+  readonly firmware: FirmwareSnapshot;
+  readonly media: readonly MediaSnapshot[];
+  readonly disks: readonly DiskSnapshot[];
+  readonly interfaces: readonly InterfaceSnapshot[];
+  /** Null: no client has set it. */
+  readonly indicator: IndicatorState | null;
+  /**
+   * Failure that stopped or paused the machine: a crash of its guest or its process, or an error of
+   * a disk.
+   */
+  readonly failure?: 'crashed' | 'ioError' | null;
+  /**
+   * Time since when the hypervisor does not answer. The snapshot is then an older one. Absent if it
+   * answers.
+   */
+  readonly unansweredSince?: Date;
+  /** True if it has a serial port with a console; otherwise absent. */
+  readonly hasConsole?: true;
+  /** True while the driver starts it and its guest is paused. */
+  readonly starting?: true;
+  /**
+   * Whether it starts with the host; absent if the hypervisor does not support it for this machine.
+   */
+  readonly autostart?: boolean;
+  /** Asset tag from a client. */
+  readonly assetTag?: string | null;
+  /** Simulated firmware update, installed or staged; absent: none. */
+  readonly firmwareUpdate?: FirmwareUpdate;
+}
+
+/** Simulated firmware updates: see resources/update-service.ts. */
+export interface FirmwareUpdate {
+  /** Null: no update was installed. */
+  readonly installed: string | null;
+  /** Null: no update is staged. */
+  readonly staged: string | null;
+}
