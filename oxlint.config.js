@@ -42,9 +42,6 @@ const floors = {
     ['daemon.ts'],
     [
       'app.ts',
-      'configured-driver.ts',
-      'fake-notifications.ts',
-      'fake-systems.ts',
       'console-services.ts',
       'console-ssh.ts',
       'event-services.ts',
@@ -54,6 +51,7 @@ const floors = {
       'service-uuid.ts',
       'start-error.ts',
       'tls-certificate.ts',
+      'hypervisors/',
       'pages/',
       'config/',
     ],

@@ -11,7 +11,7 @@ import { openAccessState } from './auth/access-state.js';
 import { PasswordFileError } from './auth/password-file.js';
 import type { Environment } from './config/load.js';
 import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
-import { createDriver } from './configured-driver.js';
+import { createDriver } from './hypervisors/index.js';
 import { openConsoleServices, type ConsoleServices } from './console-services.js';
 import { openConsoleSsh, withConsoles } from './console-ssh.js';
 import type { SshServer } from './console/ssh-server.js';
@@ -116,7 +116,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   }
 
   const nameServers = createNameServers();
-  const driver = createDriver(settings, nameServers.lookup, log, at);
+  const driver = createDriver({ settings, lookup: nameServers.lookup, log, at });
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   const present = {
     addresses: [] as readonly string[],

@@ -6,10 +6,10 @@ import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from 'node:https';
 import type { Log } from '@rackless/daemon/log.js';
-import type { FakeSystem } from './config/fake-settings.js';
-import type { BootChoice } from './drivers/rules/boot-override.js';
-import type { SystemSnapshot } from './drivers/snapshot/system-snapshot.js';
-import type { MachineChange, MachineChangeKind } from './drivers/machine-change.js';
+import type { FakeSystem } from '../config/fake-settings.js';
+import type { BootChoice } from '../drivers/rules/boot-override.js';
+import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import type { MachineChange, MachineChangeKind } from '../drivers/machine-change.js';
 import { notificationOf, type PendingPower, type SystemNotification } from './fake-systems.js';
 
 /** Destination of notifications. */

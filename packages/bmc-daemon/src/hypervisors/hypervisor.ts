@@ -1,0 +1,23 @@
+/** What the table of hypervisors lists. */
+import type { Log } from '@rackless/daemon/log.js';
+import type { SettingKey, Settings } from '../config/settings.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { ImageServerLimits } from '../media/image-server.js';
+
+/** Inputs for the driver of a hypervisor. */
+export interface DriverContext {
+  readonly settings: Settings;
+  /** Limits for downloads of images. */
+  readonly images: ImageServerLimits;
+  readonly log: Log;
+  /** Returns the error for a setting that cannot be used. */
+  readonly at: (key: SettingKey, sentence: string, cause: unknown) => Error;
+}
+
+/** A hypervisor that the settings can select. */
+export interface Hypervisor {
+  /** Returns whether the settings select it. */
+  isSelected(settings: Settings): boolean;
+  /** Creates its driver, which does not connect yet. @throws the error of `at`. */
+  createDriver(context: DriverContext): HypervisorDriver;
+}
