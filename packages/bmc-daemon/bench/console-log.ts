@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConsoleListener } from '../src/console/console-hub.js';
+import type { ConsoleListener } from '../src/console/console-line.js';
 import { openConsoleLogs } from '../src/console/console-log.js';
 
 const MACHINES = 200;

@@ -2,7 +2,8 @@ import { PassThrough, type Duplex } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../drivers/driver-error.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';
-import { createConsoleHub, type ConsoleHub, type ConsoleListener } from './console-hub.js';
+import { createConsoleHub, type ConsoleHub } from './console-hub.js';
+import type { ConsoleListener } from './console-line.js';
 
 const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
 const hubs: ConsoleHub[] = [];

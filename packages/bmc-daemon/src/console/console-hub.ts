@@ -6,25 +6,7 @@
 import type { Log } from '@rackless/daemon/log.js';
 import type { ConsoleControl } from '../drivers/console-control.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
-import { ConsoleLine } from './console-line.js';
-
-/**
- * `closed`: the machine is off, or its host does not answer; the hub reopens it. `taken`: another
- * program uses it. `absent`: no machine, or no serial port.
- */
-export type ConsoleState = 'open' | 'closed' | 'taken' | 'absent';
-
-/** Neither method may throw. */
-export interface ConsoleListener {
-  /** Receives the guest's output. The buffer is shared: do not change it. */
-  data(bytes: Buffer): void;
-  /**
-   * Called first, and after each change; `open` comes each time the console opens, before its first
-   * byte. After `closed` and `taken` the hub retries.
-   * @param why for people: `the machine is off`.
-   */
-  state(state: ConsoleState, why: string): void;
-}
+import { ConsoleLine, type ConsoleListener } from './console-line.js';
 
 export interface ConsoleAttachment {
   /**

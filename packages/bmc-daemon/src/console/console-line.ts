@@ -2,7 +2,24 @@
 import type { Duplex } from 'node:stream';
 import { DriverError } from '../drivers/driver-error.js';
 import type { MachineChangeKind } from '../drivers/machine-change.js';
-import type { ConsoleListener, ConsoleState } from './console-hub.js';
+
+/**
+ * `closed`: the machine is off, or its host does not answer; the hub reopens it. `taken`: another
+ * program uses it. `absent`: no machine, or no serial port.
+ */
+export type ConsoleState = 'open' | 'closed' | 'taken' | 'absent';
+
+/** Receives a console's output and state. Neither method may throw. */
+export interface ConsoleListener {
+  /** Receives the guest's output. The buffer is shared: do not change it. */
+  data(bytes: Buffer): void;
+  /**
+   * Called first, and after each change; `open` comes each time the console opens, before its first
+   * byte. After `closed` and `taken` the hub retries.
+   * @param why for people: `the machine is off`.
+   */
+  state(state: ConsoleState, why: string): void;
+}
 
 /** Options of {@link ConsoleLine}. */
 export interface ConsoleLineOptions {

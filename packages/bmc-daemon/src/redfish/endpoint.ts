@@ -1,21 +1,17 @@
 /** Derives what a path does for each method from a resource, document or stream. */
-import type { AnnotateOptions } from './annotate.js';
-import { bytesAnswer, emptyAnswer, streamAnswer, type Answer } from './answer.js';
+import { bytesAnswer, emptyAnswer, streamAnswer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
-import type { ReadBody } from './body/body.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
 import type { Document } from './documents/documents.js';
-import type { ChangeListener, Exchange } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import type { JsonObject } from './json.js';
 import { RedfishError, refuse } from './messages/errors.js';
 import { message } from './messages/messages.js';
-import { actionUri, createRenderer, type Renderer, type View } from './rendering.js';
+import { actionUri, createRenderer, type Renderer } from './rendering.js';
 import type { Awaitable, Params, Resource, ResourceRequest } from './resource.js';
 import { accepts, type StreamDefinition } from './stream.js';
+import type { EndpointOptions, Operation } from './operation.js';
 import { actionOperation, writeOperations } from './write.js';
-
-/** Handles one method at one path. */
-export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;
 
 /** A resource as an object, the input of queries. */
 export interface Shown {
@@ -47,18 +43,6 @@ export interface Endpoint {
   readonly pageSize?: number;
   /** Protocol parameters that the operations read themselves. */
   readonly ownQuery?: readonly string[];
-}
-
-export interface EndpointOptions<Services> extends AnnotateOptions {
-  /** Returns the part of the service that a request sees. */
-  readonly viewOf: (exchange: Exchange) => View<Services>;
-  /** Answers a GET of another resource without conditions, for the body of a 200, 201 or 202. */
-  readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
-  readonly readBody: ReadBody;
-  /** Called after every successful write. */
-  readonly onChange?: ChangeListener;
-  /** Whether a path has a resource. */
-  readonly isServed: (path: string) => boolean;
 }
 
 /** A path template and its endpoint. */

@@ -9,7 +9,7 @@ import { freeBodyBytes, type ReadBody } from './body/body.js';
 import { bodyFaults, type BodyOwner } from './body/body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
 import { toRedfishError, type ErrorContext } from './messages/driver-errors.js';
-import type { EndpointOptions, Operation } from './endpoint.js';
+import type { EndpointOptions, Operation } from './operation.js';
 import { RedfishError, refuse } from './messages/errors.js';
 import type { Exchange } from './exchange.js';
 import { isObject, type JsonObject } from './json.js';

@@ -9,12 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
-import {
-  createConsoleHub,
-  type ConsoleAttachment,
-  type ConsoleHub,
-  type ConsoleListener,
-} from '../../src/console/console-hub.js';
+import { createConsoleHub, type ConsoleAttachment, type ConsoleHub } from '../../src/console/console-hub.js';
+import type { ConsoleListener } from '../../src/console/console-line.js';
 import { openHostKeys, type HostKey } from '../../src/console/ssh-host-keys.js';
 import { openSshServer, type SshServer, type SshServerOptions } from '../../src/console/ssh-server.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';

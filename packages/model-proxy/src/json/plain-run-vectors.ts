@@ -23,7 +23,7 @@ import {
   type V128,
 } from '../webassembly/instructions.js';
 import { FunctionBody } from '../webassembly/module.js';
-import type { PlainRuns } from './plain-run.js';
+import type { PlainRuns } from './plain-run-words.js';
 
 /** Largest chunk that fits: Node reads at most this much from a socket at a time. */
 export const CHUNK_BYTES = 65_536;

@@ -9,7 +9,21 @@
  * pays from some hundred bytes on.
  */
 import { isHex, isShortEscape } from './escape.js';
-import type { PlainRuns } from './plain-run.js';
+
+/** The search in one chunk, with its state. */
+export interface PlainRuns {
+  /** Set when the search passes a backslash. The caller resets it. */
+  escaped: boolean;
+  /**
+   * Skips plain characters and complete escapes. Python clients send all text that is not ASCII as
+   * `\u0416\u0438`.
+   * @param from a position inside a string and outside of escapes; from 0 to the chunk's length.
+   * @returns index of the first quote, control character (below U+0020), or backslash that starts
+   * an invalid escape or an escape that the chunk cuts. The chunk's length if there is none of
+   * them.
+   */
+  endFrom(from: number): number;
+}
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

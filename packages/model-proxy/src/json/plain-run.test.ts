@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { webAssemblyEngine } from '../webassembly/engine.js';
-import { plainRuns, type PlainRuns } from './plain-run.js';
+import { plainRuns } from './plain-run.js';
 import { CHUNK_BYTES, loadVectorSearch, VectorRuns } from './plain-run-vectors.js';
-import { WordRuns } from './plain-run-words.js';
+import { WordRuns, type PlainRuns } from './plain-run-words.js';
 
 const search = loadVectorSearch(webAssemblyEngine());
 if (search === null) throw new Error('this engine has no WebAssembly');

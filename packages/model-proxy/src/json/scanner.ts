@@ -10,7 +10,8 @@ import { ChunkList } from './chunk-list.js';
 import { isHex, isShortEscape } from './escape.js';
 import { JsonError, type JsonMember, type JsonObject } from './object.js';
 import { KeySketch } from './key-sketch.js';
-import { plainRuns, type PlainRuns } from './plain-run.js';
+import { plainRuns } from './plain-run.js';
+import type { PlainRuns } from './plain-run-words.js';
 import { bytesBetween } from './text.js';
 import { Utf8Check } from './utf8.js';
 

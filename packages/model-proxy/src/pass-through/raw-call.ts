@@ -8,7 +8,8 @@ import { internalError, stalledRequest, toProxyError, type ProxyError } from '..
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/connection/answer-fault.js';
-import { codeOf, connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
+import { connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
+import { codeOf } from '../upstream/peer.js';
 import { deadline, type Deadline } from '../upstream/time-bounds.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';

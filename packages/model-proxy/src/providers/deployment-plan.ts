@@ -2,6 +2,16 @@
 import type { Deployment } from './deployment.js';
 import { parseDropPath, type DropPath } from './drop-paths.js';
 
+/** Options of `prepareRequestBody`. */
+export interface RequestBodyOptions {
+  readonly endpoint: { readonly path: string };
+  readonly deployment: Deployment;
+  /** The upstream's name for the model, without the provider's prefix. */
+  readonly upstreamModel: string;
+  /** Adds `stream_options.include_usage` to streamed requests. */
+  readonly alwaysIncludeStreamUsage: boolean;
+}
+
 /** The changes of a deployment, with values as JSON. Made once for each deployment. */
 export interface Plan {
   readonly allowed: ReadonlySet<string>;

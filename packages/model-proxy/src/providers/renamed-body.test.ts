@@ -4,7 +4,8 @@ import { makeDeployment } from '../../test/support/deployment.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { findProvider } from './index.js';
 import { renamedBody } from './renamed-body.js';
-import { prepareRequestBody, type RequestBodyOptions } from './request-body.js';
+import type { RequestBodyOptions } from './deployment-plan.js';
+import { prepareRequestBody } from './request-body.js';
 
 const providers = ['openai', 'hosted_vllm', 'mistral', 'groq', 'anything'];
 

@@ -5,9 +5,8 @@
  */
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { spliceJson } from '../json/splice.js';
-import { planOf } from './deployment-plan.js';
+import { planOf, type RequestBodyOptions } from './deployment-plan.js';
 import { checkedParameters, isConsumed } from './parameters.js';
-import type { RequestBodyOptions } from './request-body.js';
 
 /**
  * Returns the body with the upstream's model name.

@@ -4,7 +4,8 @@ import { ProxyError } from '../errors.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import type { Deployment } from './deployment.js';
 import { findProvider } from './index.js';
-import { prepareRequestBody, type RequestBodyOptions } from './request-body.js';
+import type { RequestBodyOptions } from './deployment-plan.js';
+import { prepareRequestBody } from './request-body.js';
 
 function deployment(provider: string, more: Partial<Deployment> = {}): Deployment {
   return makeDeployment({ provider: findProvider(provider), ...more });

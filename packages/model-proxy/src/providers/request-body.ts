@@ -16,22 +16,11 @@ import type { JsonMember, JsonObject } from '../json/object.js';
 import { containsText, partsWithout } from '../json/search.js';
 import { memberEdits, spliceChunks, spliceJson } from '../json/splice.js';
 import { bytesBetween, valueOf } from '../json/text.js';
-import type { Deployment } from './deployment.js';
-import { planOf } from './deployment-plan.js';
+import { planOf, type RequestBodyOptions } from './deployment-plan.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
 import { checkedParameters, isConsumed, neverRejected, neverRejectedWhenOne } from './parameters.js';
 import type { RequestMembers } from './provider.js';
 import { renamedBody } from './renamed-body.js';
-
-/** Options of {@link prepareRequestBody}. */
-export interface RequestBodyOptions {
-  readonly endpoint: { readonly path: string };
-  readonly deployment: Deployment;
-  /** The upstream's name for the model, without the provider's prefix. */
-  readonly upstreamModel: string;
-  /** Adds `stream_options.include_usage` to streamed requests. */
-  readonly alwaysIncludeStreamUsage: boolean;
-}
 
 /**
  * Prepares the body for the upstream.

@@ -2,25 +2,14 @@
  * Makes the errors for faults of connections to upstreams, with LiteLLM's statuses and message
  * heads.
  */
-import { errorCode } from '@rackless/daemon/error-code.js';
 import { ProxyError, type ErrorKind } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 import { AnswerFault } from './connection/answer-fault.js';
 import { ConnectError } from './connection/connect.js';
-import type { ForwardProxy } from './environment-proxy.js';
 import { inModelGroup } from './model-group.js';
+import { authorityOf, codeOf, type Peer } from './peer.js';
 import { CERTIFICATE_QUESTION, tlsFault } from './tls-faults.js';
-import type { TlsIdentity } from './tls-identity.js';
 import { UnsendableError } from './connection/wire-request.js';
-
-/** The upstream of a request. */
-export interface Peer {
-  readonly deployment: Deployment;
-  readonly hostname: string;
-  readonly port: number;
-  readonly tls: TlsIdentity | null;
-  readonly proxy: ForwardProxy | null;
-}
 
 /** The timeout of {@link Timeouts} that passed. */
 export type Bound = 'connect' | 'send' | 'firstByte' | 'idle' | 'total';
@@ -153,22 +142,6 @@ function tcpFault(error: Error, hostname: string, port: number): string {
     default:
       return `No connection to ${name}: ${error.message}`;
   }
-}
-
-/**
- * Returns the code of Node or OpenSSL. For several addresses: the code of the first attempt. Empty:
- * no code.
- */
-export function codeOf(error: Error): string {
-  const code = errorCode(error);
-  if (code !== undefined) return code;
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
-  return '';
-}
-
-/** Returns `host:port`, with an IPv6 address in brackets. */
-export function authorityOf({ hostname, port }: Pick<Peer, 'hostname' | 'port'>): string {
-  return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
 
 /** Writes milliseconds as seconds in the format of Python's float, as LiteLLM does: `20.0`. */

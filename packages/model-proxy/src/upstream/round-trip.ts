@@ -7,17 +7,11 @@ import type { Timeouts } from '../providers/deployment.js';
 import { AnswerFault } from './connection/answer-fault.js';
 import type { AnswerHead } from './connection/answer-head.js';
 import type { BodyStream } from './body-stream.js';
-import {
-  codeOf,
-  connectionFault,
-  timeoutFault,
-  unknownCodingFault,
-  type Bound,
-  type Peer,
-} from './connection-faults.js';
+import { connectionFault, timeoutFault, unknownCodingFault, type Bound } from './connection-faults.js';
 import type { AnswerListener } from './connection/connection.js';
 import type { ConnectionPool, Link } from './connection/connection-pool.js';
 import { decoderOf, type DecodedSink, type Decoder } from './content-coding.js';
+import { codeOf, type Peer } from './peer.js';
 import type { Bounded, BoundsClock } from './time-bounds.js';
 import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './connection/wire-request.js';

@@ -1,5 +1,5 @@
 /** Explains TLS faults and names the setting to check, because OpenSSL's messages do not. */
-import { authorityOf, codeOf, type Peer } from './connection-faults.js';
+import { authorityOf, codeOf, type Peer } from './peer.js';
 
 /** Question for errors in which the upstream rejects the handshake. */
 export const CERTIFICATE_QUESTION = 'does it want a client certificate (ssl_certificate, ssl_certificate_key)?';

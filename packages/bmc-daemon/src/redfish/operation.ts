@@ -1,0 +1,23 @@
+/** The handler of one method at one path, and the services that all handlers share. */
+import type { AnnotateOptions } from './annotate.js';
+import type { Answer } from './answer.js';
+import type { ReadBody } from './body/body.js';
+import type { ChangeListener, Exchange } from './exchange.js';
+import type { View } from './rendering.js';
+import type { Awaitable, Params } from './resource.js';
+
+/** Handles one method at one path. */
+export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;
+
+/** The services that handlers use. */
+export interface EndpointOptions<Services> extends AnnotateOptions {
+  /** Returns the part of the service that a request sees. */
+  readonly viewOf: (exchange: Exchange) => View<Services>;
+  /** Answers a GET of another resource without conditions, for the body of a 200, 201 or 202. */
+  readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
+  readonly readBody: ReadBody;
+  /** Called after every successful write. */
+  readonly onChange?: ChangeListener;
+  /** Whether a path has a resource. */
+  readonly isServed: (path: string) => boolean;
+}
