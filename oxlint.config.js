@@ -67,7 +67,7 @@ const floors = {
     ['resources/'],
     ['redfish/', 'auth/', 'console/', 'events/', 'telemetry/', 'manager-network/'],
     ['drivers/'],
-    ['media/', 'certificates/', 'ssdp/'],
+    ['media/', 'certificates/', 'ssdp/', 'password-file/'],
     [
       'host-addresses.ts',
       'host-network.ts',

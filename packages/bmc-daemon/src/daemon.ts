@@ -8,7 +8,7 @@ import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/tls.js
 import { createApp, type App } from './app.js';
 import { openAccess, type Access } from './auth/access.js';
 import { openAccessState } from './auth/access-state.js';
-import { PasswordFileError } from './auth/password-file.js';
+import { PasswordFileError } from './password-file/password-file.js';
 import type { Environment } from './config/load.js';
 import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
 import { createDriver } from './hypervisors/index.js';

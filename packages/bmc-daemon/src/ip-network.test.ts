@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { canonicalIp, embeddedIpv4, isHostAddress, overlap, prefixOfMask } from './ip-network.js';
+import { canonicalIp, clientNetwork, embeddedIpv4, isHostAddress, overlap, prefixOfMask } from './ip-network.js';
 
 describe('addresses and networks', () => {
   it.each([
@@ -76,5 +76,19 @@ describe('the IPv4 addresses in an IPv6 address', () => {
 
   it.each(['2001:db8::1', '192.0.2.33', 'fd00::c000:221', 'x'])('of %s are none', (address) => {
     expect(embeddedIpv4(address)).toEqual([]);
+  });
+});
+
+describe('addresses that count as one client', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1:2:3:4%eth0', 'fe80:0:0:0::/64'],
+    ['', ''],
+  ])('%s belongs to %s', (address, network) => {
+    expect(clientNetwork(address)).toBe(network);
   });
 });

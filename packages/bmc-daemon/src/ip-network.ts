@@ -120,3 +120,9 @@ function numberOf(address: string): bigint {
   if (isIPv4(address)) return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
   return ipv6Groups(canonicalIp(address) ?? '::').reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
 }
+
+/** Returns the network that counts as one client: an IPv6 host owns its /64. */
+export function clientNetwork(address: string): string {
+  const plain = unmappedIp(address).replace(/%.*$/, '');
+  return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(':')}::/64` : plain;
+}

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import { openStateFile, type StateFile } from '../state-file.js';
-import { privilegeNames } from './privileges.js';
+import { privilegeNames } from '../redfish/privileges.js';
 import { administrator, ROLE_ID } from './roles.js';
 
 /** When the lock ends, in milliseconds since 1970; null: only an administrator ends it. */

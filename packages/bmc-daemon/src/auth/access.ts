@@ -7,7 +7,7 @@ import type { AccessSettings, AccessState } from './access-state.js';
 import { createAccounts, type Accounts } from './accounts.js';
 import { createAuthentication, createOpenDoor } from './authenticate.js';
 import { createLogin, type Asker, type LoginOptions, type RefusedAttempt } from './login.js';
-import { openPasswordFile } from './password-file.js';
+import { openPasswordFile } from '../password-file/password-file.js';
 import { createRoles, type Roles } from './role-store.js';
 import { createSessions, type Session, type Sessions, type SessionsOptions, type SessionType } from './sessions.js';
 

@@ -8,7 +8,7 @@ import { StateFileError, type StateFile } from '../state-file.js';
 import { openAccess, type Access } from './access.js';
 import { initialAccessState, type AccessState } from './access-state.js';
 import type { Accounts } from './accounts.js';
-import { PasswordFileWriteError } from './password-file-writer.js';
+import { PasswordFileWriteError } from '../password-file/password-file-writer.js';
 
 let folder: string;
 let file: string;

@@ -10,7 +10,7 @@ import type { StateFile } from '../state-file.js';
 import { openAccess, type Access } from './access.js';
 import { initialAccessState, type AccessSettings, type AccessState } from './access-state.js';
 import { AccountError, type Accounts } from './accounts.js';
-import { PasswordFileWriteError } from './password-file-writer.js';
+import { PasswordFileWriteError } from '../password-file/password-file-writer.js';
 
 let folder: string;
 let file: string;

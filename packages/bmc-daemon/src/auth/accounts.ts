@@ -7,8 +7,8 @@ import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import type { Authenticated } from '../redfish/authenticate.js';
 import type { StateFile } from '../state-file.js';
 import { unlisted, type AccessState, type AccountState } from './access-state.js';
-import { isPassword } from './bcrypt-password.js';
-import type { HtpasswdEntry } from './htpasswd.js';
+import { isPassword } from '../password-file/bcrypt-password.js';
+import type { HtpasswdEntry } from '../password-file/htpasswd.js';
 import { createLockout } from './lockout.js';
 import {
   checkUser,
@@ -17,9 +17,9 @@ import {
   withoutUser,
   withRenamedUser,
   withUserLine,
-} from './password-file-writer.js';
-import type { PasswordFile } from './password-file.js';
-import type { Privilege } from './privileges.js';
+} from '../password-file/password-file-writer.js';
+import type { PasswordFile } from '../password-file/password-file.js';
+import type { Privilege } from '../redfish/privileges.js';
 import { administrator, predefinedRoles, type Role } from './roles.js';
 
 /** The current state of an account; never mutated. */

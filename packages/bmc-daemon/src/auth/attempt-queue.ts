@@ -13,7 +13,7 @@ import { Pace, type PaceLimits } from './attempt-pace.js';
 import { RecentMap } from './recent-map.js';
 
 export interface Attempt {
-  /** The client: an IP address, or the result of {@link networkOf}. */
+  /** The client: an IP address, or the result of `clientNetwork`. */
   readonly address: string;
   /** Key of the user name and the address. */
   readonly pair: string;

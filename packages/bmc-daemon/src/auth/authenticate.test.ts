@@ -13,8 +13,8 @@ import { RedfishError } from '../redfish/messages/errors.js';
 import { stateInMemory } from '../../test/support/services.js';
 import { openAccess } from './access.js';
 import { initialAccessState } from './access-state.js';
-import { decoyOfCost, networkOf, type LoginOptions } from './login.js';
-import { PasswordFileError } from './password-file.js';
+import { decoyOfCost, type LoginOptions } from './login.js';
+import { PasswordFileError } from '../password-file/password-file.js';
 
 const run = promisify(execFile);
 
@@ -402,19 +402,5 @@ describe('a password file at the start', () => {
     writeFileSync(file, '# nobody\n');
     authenticateWith({});
     expect(logged).toEqual([`warn ${file}: the password file has no user: nobody can log in`]);
-  });
-});
-
-describe('addresses that count as one', () => {
-  it.each([
-    ['192.0.2.7', '192.0.2.7'],
-    ['::ffff:192.0.2.7', '192.0.2.7'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['fe80::1:2:3:4%eth0', 'fe80:0:0:0::/64'],
-    ['', ''],
-  ])('%s is of %s', (address, network) => {
-    expect(networkOf(address)).toBe(network);
   });
 });

@@ -3,8 +3,7 @@
  * under a keyed digest, so the usual request costs microseconds and waits for no guesser. All other
  * attempts wait in the {@link AttemptQueue}.
  */
-import { isIPv6 } from 'node:net';
-import { ipv6Groups, unmappedIp } from '../ip-network.js';
+import { clientNetwork } from '../ip-network.js';
 import type { Refusal } from '../redfish/authenticate.js';
 import type { Account, Accounts } from './accounts.js';
 import {
@@ -16,8 +15,8 @@ import {
   type Verdict,
 } from './attempt-queue.js';
 import type { BasicCredentials } from './basic-credentials.js';
-import { isPassword } from './bcrypt-password.js';
-import type { PasswordFile } from './password-file.js';
+import { isPassword } from '../password-file/bcrypt-password.js';
+import type { PasswordFile } from '../password-file/password-file.js';
 import { PasswordMemory } from './password-memory.js';
 
 export interface LoginOptions {
@@ -132,7 +131,7 @@ export function createLogin(options: LoginOptions): Login {
 
   async function answer(credentials: Credentials, askers: ReadonlySet<Asker>, first: Asker) {
     const { user, account, digest } = credentials;
-    const address = networkOf(first.address);
+    const address = clientNetwork(first.address);
     const faults: (string | undefined)[] = [];
     const attempt: Attempt = {
       address,
@@ -165,7 +164,7 @@ export function createLogin(options: LoginOptions): Login {
     const account = accounts.find(user);
     const digest = memory.digest(account?.hash ?? '', user, sent);
     if (account !== undefined && isKnown(account, digest)) return account;
-    const address = networkOf(asker.address);
+    const address = clientNetwork(asker.address);
     const wrong = memory.wrongReason(digest, address);
     if (wrong !== undefined) {
       countWrong(user);
@@ -227,10 +226,4 @@ const DEFAULT_COST = 12;
 /** Returns a bcrypt hash of this cost that matches no known password. */
 export function decoyOfCost(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'rackless'.repeat(7).slice(0, 53)}`;
-}
-
-/** Returns the network that counts as one client: an IPv6 host owns its /64. */
-export function networkOf(address: string): string {
-  const plain = unmappedIp(address).replace(/%.*$/, '');
-  return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(':')}::/64` : plain;
 }

@@ -1,7 +1,7 @@
 /** Caches the results of bcrypt: keyed digests of right and of wrong passwords. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Account } from './accounts.js';
-import { MAX_PASSWORD_BYTES } from './bcrypt-password.js';
+import { MAX_PASSWORD_BYTES } from '../password-file/bcrypt-password.js';
 import { RecentMap } from './recent-map.js';
 
 /** The most wrong passwords in the cache. */

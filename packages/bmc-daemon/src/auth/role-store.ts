@@ -2,7 +2,7 @@
 import type { StateFile } from '../state-file.js';
 import type { AccessState } from './access-state.js';
 import { AccountError, rolesOf } from './accounts.js';
-import type { Privilege } from './privileges.js';
+import type { Privilege } from '../redfish/privileges.js';
 import type { Role } from './roles.js';
 
 export interface Roles {

@@ -2,7 +2,7 @@
  * Roles: named sets of privileges. The three predefined roles never change; administrators create
  * others.
  */
-import { privilegeNames, type Privilege } from './privileges.js';
+import { privilegeNames, type Privilege } from '../redfish/privileges.js';
 
 export interface Role {
   /** `Administrator`. */

@@ -1,5 +1,5 @@
 /** `bmc-daemon htpasswd FILE USER`: sets the password of a user. */
-import { CredentialsError, PasswordFileWriteError, setPassword } from '../auth/password-file-writer.js';
+import { CredentialsError, PasswordFileWriteError, setPassword } from '../password-file/password-file-writer.js';
 import { askNewPassword, PasswordPromptError } from './password-prompt.js';
 
 /** Asks for a password and stores it. @returns the exit code. */

@@ -7,7 +7,7 @@ import { createSecureContext } from 'node:tls';
 import { isLoopback } from '@rackless/daemon/loopback.js';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
-import { PasswordFileError, readPasswordFile } from '../auth/password-file.js';
+import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
 import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
 import { storageKey } from '../resources/chassis/configured-inventory.js';
 import type { LoadedSettings } from './load.js';

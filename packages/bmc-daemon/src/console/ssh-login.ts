@@ -4,7 +4,7 @@ import type { AuthContext, KeyboardAuthContext } from 'ssh2';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import type { Asker } from '../auth/login.js';
-import type { Privilege } from '../auth/privileges.js';
+import type { Privilege } from '../redfish/privileges.js';
 import { readUserName, type Target } from './ssh-target.js';
 
 /** A logged-in client. */

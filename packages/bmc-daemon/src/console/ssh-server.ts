@@ -4,9 +4,9 @@ import ssh2, { type Connection } from 'ssh2';
 import { coversAddress, listen } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
-import { networkOf } from '../auth/login.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
+import { clientNetwork } from '../ip-network.js';
 import type { ConsoleHub } from './console-hub.js';
 import { sshAlgorithms } from './ssh-algorithms.js';
 import { SshConnection } from './ssh-connection.js';
@@ -133,9 +133,9 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
 
   const accept = (socket: Socket): void => {
     const { remoteAddress: address = '', remotePort = 0 } = socket;
-    const network = networkOf(address);
+    const network = clientNetwork(address);
     const sameNetwork = [...unauthenticated.keys()].filter(
-      (other) => networkOf(other.remoteAddress ?? '') === network,
+      (other) => clientNetwork(other.remoteAddress ?? '') === network,
     ).length;
     const name = endOf(address, remotePort);
     const isFull = sockets.size >= limits.connections || unauthenticated.size >= limits.unauthenticated;
@@ -218,7 +218,7 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
 function chooseVictim(unauthenticated: readonly Socket[], sameNetwork: number): Socket | undefined {
   const networks = new Map<string, Socket[]>();
   for (const socket of unauthenticated) {
-    const network = networkOf(socket.remoteAddress ?? '');
+    const network = clientNetwork(socket.remoteAddress ?? '');
     networks.set(network, [...(networks.get(network) ?? []), socket]);
   }
   const [crowd = []] = [...networks.values()].sort((left, right) => right.length - left.length);

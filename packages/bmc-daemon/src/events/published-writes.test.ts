@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Privilege } from '../auth/privileges.js';
+import type { Privilege } from '../redfish/privileges.js';
 import { createEventBus, type ServiceEvent } from './event-bus.js';
 import { publishWrites } from './published-writes.js';
 

@@ -1,6 +1,6 @@
 /** The interface to auth/: who sent a request, and the error for a client that could not log in. */
 import type { IncomingMessage } from 'node:http';
-import { privilegeNames, type Privilege } from '../auth/privileges.js';
+import { privilegeNames, type Privilege } from './privileges.js';
 import { RedfishError } from './messages/errors.js';
 import { message, withDetail } from './messages/messages.js';
 import type { Awaitable } from './resource.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Privilege } from '../auth/privileges.js';
+import type { Privilege } from './privileges.js';
 import { anybody, stranger } from './authenticate.js';
 import { guardOf } from './authorize.js';
 

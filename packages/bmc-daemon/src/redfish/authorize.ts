@@ -1,5 +1,5 @@
 /** Checks the privileges of a client before the resource runs. */
-import { requirementOf, type Alternatives, type Privilege, type Requirement } from '../auth/privileges.js';
+import { requirementOf, type Alternatives, type Privilege, type Requirement } from './privileges.js';
 import type { Authenticated } from './authenticate.js';
 import { RedfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';

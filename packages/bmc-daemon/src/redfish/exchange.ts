@@ -1,6 +1,6 @@
 /** One request on its way through the pipeline. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Privilege } from '../auth/privileges.js';
+import type { Privilege } from './privileges.js';
 import type { Authenticated } from './authenticate.js';
 import type { Preconditions } from './conditions.js';
 import type { Requester } from './resource.js';

@@ -5,7 +5,7 @@
  * bodies.
  */
 import type { ZodType } from 'zod';
-import type { Privilege } from '../auth/privileges.js';
+import type { Privilege } from './privileges.js';
 import type { JsonObject } from './json.js';
 import type { PropertyNames } from './messages/driver-errors.js';
 import type { Message } from './messages/messages.js';

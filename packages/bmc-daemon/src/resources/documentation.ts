@@ -2,7 +2,7 @@
  * Renders docs/reference/resources.md from the resources.
  * `npm run generate` writes the page, and a test compares it.
  */
-import { requirementOf } from '../auth/privileges.js';
+import { requirementOf } from '../redfish/privileges.js';
 import { createDocuments } from '../redfish/documents/documents.js';
 import { resources, streams } from './index.js';
 import type { Resource } from '../redfish/resource.js';

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { privilegeNames, type Privilege } from '../../src/auth/privileges.js';
+import { privilegeNames, type Privilege } from '../../src/redfish/privileges.js';
 import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { anybody } from '../../src/redfish/authenticate.js';

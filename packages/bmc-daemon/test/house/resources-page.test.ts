@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { requirementOf } from '../../src/auth/privileges.js';
+import { requirementOf } from '../../src/redfish/privileges.js';
 import { renderResourcesPage } from '../../src/resources/documentation.js';
 import { resources } from '../../src/resources/index.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';

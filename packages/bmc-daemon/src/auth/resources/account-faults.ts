@@ -1,6 +1,6 @@
 /** Translates errors of account and role changes to Redfish messages. */
 import { AccountError } from '../accounts.js';
-import { CredentialsError } from '../password-file-writer.js';
+import { CredentialsError } from '../../password-file/password-file-writer.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, sentence, withDetail, type Message } from '../../redfish/messages/messages.js';
 

@@ -1,7 +1,7 @@
 /** The account service: password length, lockout and HTTP Basic authentication of all accounts. */
 import { z } from 'zod';
 import type { AccessSettings } from '../access-state.js';
-import { MAX_PASSWORD_BYTES } from '../bcrypt-password.js';
+import { MAX_PASSWORD_BYTES } from '../../password-file/bcrypt-password.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { about, message } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';

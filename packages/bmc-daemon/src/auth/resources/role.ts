@@ -1,6 +1,6 @@
 /** Roles: the three predefined roles of Redfish, and roles that administrators create. */
 import { z } from 'zod';
-import { privilegeNames, type Privilege } from '../privileges.js';
+import { privilegeNames, type Privilege } from '../../redfish/privileges.js';
 import { ROLE_ID, type Role } from '../roles.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import type { Requester } from '../../redfish/resource.js';
