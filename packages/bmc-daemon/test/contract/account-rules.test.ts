@@ -1,6 +1,6 @@
 /**
- * What DMTF's Protocol-Validator asks of accounts and roles, a test for each of its rules. docs/internals/conformance-rules.md has the place of
- * every rule.
+ * Tests the rules of DMTF's Protocol-Validator for accounts and roles, one test per rule.
+ * docs/internals/conformance-rules.md lists all rules.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Received } from '../support/client.js';
@@ -25,7 +25,7 @@ afterAll(() => service.close());
 
 const tokenOf = ({ headers }: Received) => ({ 'X-Auth-Token': String(headers['x-auth-token']) });
 
-/** An account of 16 characters' password, as the validator makes it. */
+/** Creates an account with a password of 16 characters, as the validator does. */
 async function addAccount(name: string, more: Body = {}): Promise<{ readonly uri: string; readonly password: string }> {
   const password = 'Zb9_x.Q-71kLm20a';
   const made = await service.ask('POST', accounts, {

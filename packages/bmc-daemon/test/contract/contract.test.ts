@@ -1,4 +1,7 @@
-/** What the pipeline promises of every resource, asked of every resource: a new literal is held to all of it by being listed. */
+/**
+ * Tests the promises of the pipeline on every resource. A new resource is tested as soon as it is
+ * listed.
+ */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
@@ -11,12 +14,12 @@ import { dmtfRules } from './dmtf-rules.js';
 
 const methods = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const allowOf = (answer: Answer): readonly string[] => (answer.headers.get('allow') ?? '').split(', ');
-/** Headers without those that differ from one answer or connection to the next. */
+/** Returns the headers without those that differ between answers or connections. */
 const headersOf = ({ headers }: Answer): Body =>
   Object.fromEntries(
     [...headers].filter(([name]) => !['date', 'x-request-id', 'connection', 'keep-alive'].includes(name)),
   );
-/** The body without the time, which goes on between two reads. */
+/** Returns the body without the time, which differs between two reads. */
 const withoutTime = (body: Body | undefined): Body => ({
   ...body,
   ...(body && 'DateTime' in body ? { DateTime: null } : {}),
@@ -27,11 +30,14 @@ const actionsOf = (body: Body | undefined): readonly [string, Body][] =>
 interface Paths {
   readonly paths: readonly string[];
   readonly monitor: string;
-  /** Those of registries, which are named and not linked to. */
+  /** Files of registries, which are named but not linked. */
   readonly files: readonly string[];
 }
 
-/** Every resource that links lead to, with a task and a session among them, and the monitor of that task, which nothing links to. */
+/**
+ * Returns the paths of all linked resources, including a task and a session, and of the monitor of
+ * that task, which has no link.
+ */
 async function everyPath(daemon: SpecDaemon): Promise<Paths> {
   const slow = await daemon.call(
     'POST',
@@ -44,7 +50,7 @@ async function everyPath(daemon: SpecDaemon): Promise<Paths> {
   expect((await daemon.call('POST', certificates, certificate)).status).toBe(201);
   const session = { UserName: 'admin', Password: 'secret' };
   expect((await daemon.call('POST', '/redfish/v1/SessionService/Sessions', session)).status).toBe(201);
-  // Nobody listens there, and nothing of it is waited for.
+  // No server listens there, and no test waits for one.
   const listener = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish' };
   expect((await daemon.call('POST', '/redfish/v1/EventService/Subscriptions', listener)).status).toBe(201);
   const lit = await daemon.call('PATCH', `/redfish/v1/Systems/${daemon.uuid}`, { IndicatorLED: 'Lit' });
@@ -64,10 +70,10 @@ describeSpec(
       ({ paths, monitor, files } = await everyPath(spec()));
     });
 
-    it('is reached by links, each template of the list, and every link answers with what it names', async () => {
+    it('is reachable by links, every URI template occurs, and every link leads to the named resource', async () => {
       const templates = resources
-        // There are accounts where there is a password file, sessions of those who log in, and console logs where consoles are
-        // recorded: the crawler's test has them all.
+        // Accounts need a password file, sessions a login, and console logs a recording. The test
+        // of the crawler has all of them.
         .filter(({ entity }) => entity !== 'ManagerAccount' && entity !== 'Session')
         .filter(({ uri }) => !uri.includes('/ConsoleLog'))
         .map(({ uri }) => new RegExp(`^${uri.replace(/\{\w+\}/g, '[^/]+')}$`));
@@ -81,7 +87,7 @@ describeSpec(
       }
     });
 
-    it('has files that answer where they are said to be, with the same headers and no id', async () => {
+    it('has files at the listed URIs, with the same headers and without an id', async () => {
       expect(files.length).toBeGreaterThan(2);
       for (const path of files) {
         const { status, headers, body = {} } = await spec().call('GET', path);
@@ -90,7 +96,7 @@ describeSpec(
       }
     });
 
-    it('carries the headers of the protocol, and HEAD has all those of GET', async () => {
+    it('has the headers of the protocol, and HEAD has all headers of GET', async () => {
       for (const path of paths) {
         const [get, head] = [await spec().call('GET', path), await spec().call('HEAD', path)];
         const schema = String(get.body?.['@odata.type']).replace(/^#(.+)\.\w+$/, '$1');
@@ -137,7 +143,7 @@ describeSpec(
       }
     });
 
-    it('has an ETag that stays while nothing changes and makes If-None-Match 304', async () => {
+    it('has an ETag that changes only with the resource, and answers If-None-Match with 304', async () => {
       for (const path of paths) {
         const etag = (await spec().call('GET', path)).headers.get('etag') ?? '';
         const again = await spec().call('GET', path, undefined, { 'If-None-Match': etag });
@@ -145,7 +151,7 @@ describeSpec(
       }
     });
 
-    it('refuses every PATCH and DELETE with a stale If-Match, and no POST', async () => {
+    it('rejects every PATCH and DELETE with a stale If-Match, but no POST', async () => {
       const stale = { 'If-Match': '"stale"' };
       const writes = [];
       for (const path of paths) {
@@ -161,7 +167,7 @@ describeSpec(
       expect(writes.map(({ method }) => method)).toEqual(expect.arrayContaining(['PATCH', 'POST', 'DELETE']));
     });
 
-    it('serves each action at the target that it advertises, to POST alone, and knows its parameters', async () => {
+    it('serves each action at its advertised target, only for POST, and checks its parameters', async () => {
       let actions = 0;
       for (const path of paths) {
         for (const [name, { target }] of actionsOf(await spec().get(path))) {
@@ -178,7 +184,7 @@ describeSpec(
       expect(actions).toBeGreaterThan(0);
     });
 
-    it('names each property of a PATCH that it does not take, and needs one that it does', async () => {
+    it('names each unknown property of a PATCH, and requires a known one', async () => {
       let patched = 0;
       for (const path of paths) {
         const get = await spec().call('GET', path);
@@ -201,7 +207,7 @@ describeSpec(
       it.skip("obeys DMTF's rules: RACKLESS_REDFISH_SCHEMAS is not set", () => undefined);
     } else {
       // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
-      it("has a URI, methods and annotations that DMTF's rules permit; Copyright alone is the specification's", async () => {
+      it("has a URI, methods and annotations that DMTF's rules permit, except for Copyright", async () => {
         const rules = dmtfRules(folder ?? '');
         for (const path of paths) {
           const answer = await spec().call('GET', path);
@@ -214,12 +220,12 @@ describeSpec(
       });
     }
   },
-  // Whatever takes longer becomes a task at once, so that there is one to look at.
+  // Actions that take longer become tasks, so that a task exists.
   { waitMs: 200 },
 );
 
-describe('who has no credentials', () => {
-  it('may GET and HEAD what is open and is told nothing of all the rest, known or not', async () => {
+describe('a client without credentials', () => {
+  it('can GET and HEAD the open resources, and learns nothing about other URIs', async () => {
     const driver = new FakeDriver();
     const pipeline = createPipeline({
       resources,
@@ -234,7 +240,7 @@ describe('who has no credentials', () => {
     try {
       for (const path of new Set([...open, ...closed])) {
         for (const method of ['GET', 'HEAD', ...methods, 'OPTIONS']) {
-          // To log in is what nobody needs to have done before.
+          // A login needs no credentials.
           if (method === 'POST' && path === '/redfish/v1/SessionService/Sessions') continue;
           const expected = open.includes(path) && (method === 'GET' || method === 'HEAD') ? 200 : 401;
           const { status, headers } = await client.send(method, path);

@@ -1,6 +1,6 @@
 /**
- * Every link of the service, as a client finds it that walks the whole tree: with no machine, with one and with two hundred, on
- * machines in memory and on those of libvirt's test driver.
+ * Follows every link of the service like a client that walks the whole tree: with no machine, with
+ * one and with two hundred, on machines in memory and on libvirt's test driver.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ import { dmtfRules, type DmtfRules } from './dmtf-rules.js';
 const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
 
 interface Host {
-  /** A started driver with so many machines. */
+  /** Starts a driver with this number of machines. */
   readonly withMachines: (count: number) => Promise<HypervisorDriver>;
   readonly close: () => Promise<void>;
 }
@@ -53,10 +53,10 @@ function domainXml(number: number): string {
 </domain>`;
 }
 
-/** test:///default, whose own machine goes before the first test. */
+/** Opens test:///default. Its own machine is removed before the first test. */
 async function onLibvirt(): Promise<Host> {
   const host = await TestHost.start('test');
-  // The machines of the test driver are gone with its last connection.
+  // The machines of the test driver disappear with its last connection.
   await host.driver();
   await host.virsh('destroy test; undefine test');
   let defined = 0;
@@ -78,12 +78,12 @@ async function onLibvirt(): Promise<Host> {
 const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 /** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
 const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
-/** Once for all: a schema takes longer to compile than to ask. */
+/** Created once, because compiling a schema takes longer than requests. */
 let judges: { readonly schemas: DmtfSchemas; readonly rules: DmtfRules } | undefined;
-/** Among so many are all kinds; the two hundredth machine is like the fourth. */
+/** Resources of the first machines cover all kinds. */
 const judgedAtMost = 800;
 
-/** What is wrong once is wrong two hundred times. */
+/** The first faults are enough: two hundred machines repeat them. */
 const first = (faults: readonly string[]) => faults.slice(0, 10);
 
 describe.each([
@@ -100,7 +100,7 @@ describe.each([
     rmSync(state, { recursive: true });
   });
 
-  // In this order: machines are only added.
+  // The order matters: machines are only added.
   describe.each([0, 1, 200])('that are %i', (count) => {
     let driver: HypervisorDriver;
     let consoles: ConsoleServices;
@@ -137,7 +137,8 @@ describe.each([
         body: { UserName: 'admin', Password: 'secret' },
       });
       const headers = { 'X-Auth-Token': String(session.headers['x-auth-token']) };
-      // What is there only after somebody has made it: a subscription, and entries in a machine's logs.
+      // Creates resources that exist only after a request: a subscription, and log entries of a
+      // machine.
       expect(session.status).toBe(201);
       const subscriptions = '/redfish/v1/EventService/Subscriptions';
       if (served.some(({ uri }) => uri === subscriptions)) {
@@ -153,7 +154,7 @@ describe.each([
       }
       found = await crawl(client.port, headers);
     });
-    /** Starts it, until its console has been heard. */
+    /** Starts a machine, and waits for output on its console. */
     const boot = async (uuid: string): Promise<void> => {
       await driver.power(uuid, 'create');
       const log = consoles.logs?.ofSystem(uuid);
@@ -165,18 +166,18 @@ describe.each([
       await driver.close();
     });
 
-    it('finds no dead link, and nothing wrong with an answer', () => {
+    it('finds no dead link and no fault in an answer', () => {
       expect(first([...found.values()].flatMap((crawled) => faultsOf(crawled, found)))).toEqual([]);
     });
 
-    it('finds every machine, and all that is served of the service itself', () => {
+    it('finds every machine, and all resources of the service itself', () => {
       const systems = [...found.keys()].filter((path) => /^\/redfish\/v1\/Systems\/[^/]+$/.test(path));
       expect(systems).toHaveLength(count);
       const own = served.map(({ uri }) => uri).filter((uri) => !uri.includes('{'));
       expect(own.filter((uri) => !found.has(uri))).toEqual([]);
     });
 
-    (judged ? it : it.skip)("finds nothing that DMTF's schemas and rules do not permit", () => {
+    (judged ? it : it.skip)("finds nothing that violates DMTF's schemas and rules", () => {
       judges ??= { schemas: dmtfSchemas(folder ?? ''), rules: dmtfRules(folder ?? '') };
       const { schemas, rules } = judges;
       const some = [...found.values()].filter(({ path }) => !path.endsWith('.json')).slice(0, judgedAtMost);

@@ -1,4 +1,4 @@
-/** Walks a service from its root, over every link, and says what is wrong on the way. */
+/** Follows all links from the service root, and reports faults on the way. */
 import { Agent, request } from 'node:http';
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -10,12 +10,13 @@ export interface Crawled {
   readonly body: Body;
 }
 
-/** At the same time: a client such as ilorest reads a whole tree like this. */
+/** Maximum number of concurrent requests. ilorest reads a whole tree in this way. */
 const atOnce = 16;
 
 /**
- * Everything that can be reached by `@odata.id` and by the `Uri` of a registry's file, by path.
- * @param headers of every request: who asks.
+ * Returns every resource that is reachable by `@odata.id` or by the `Uri` of a registry's file, by
+ * path.
+ * @param headers of every request, for example credentials.
  */
 export async function crawl(
   port: number,
@@ -38,7 +39,7 @@ export async function crawl(
     }
   };
   try {
-    // Those that find nothing waiting end; who reads what they could go on with starts them again.
+    // A worker ends when nothing waits. Later results start the workers again.
     while (waiting.length > 0) await Promise.all(Array.from({ length: atOnce }, walk));
   } finally {
     agent.destroy();
@@ -46,7 +47,7 @@ export async function crawl(
   return found;
 }
 
-/** What is wrong with an answer by itself and against the others; empty: nothing. */
+/** Returns the faults of an answer, by itself and in comparison with the others. */
 export function faultsOf(
   { path, status, headers, body }: Crawled,
   all: ReadonlyMap<string, Crawled>,
@@ -102,7 +103,7 @@ function linksIn(body: Body): readonly string[] {
   );
 }
 
-/** Every list that has a count beside it, with both. */
+/** Returns every list that has a count, with the count. */
 function countsIn(value: unknown): readonly (readonly [string, unknown, unknown])[] {
   if (Array.isArray(value)) return value.flatMap(countsIn);
   if (!isObject(value)) return [];
@@ -124,7 +125,7 @@ function actionsIn(body: Body): readonly (readonly [string, unknown])[] {
   );
 }
 
-/** Whether the part of a resource that a link names is there (RFC 6901). */
+/** Returns whether the part of a resource that a link names exists (RFC 6901). */
 function pointsTo(link: string, all: ReadonlyMap<string, Crawled>): boolean {
   const [path = '', pointer = ''] = link.split('#');
   let value: unknown = all.get(path)?.body;

@@ -1,9 +1,9 @@
-/** What of a resource DMTF's schemas call deprecated, whatever its version: what the Service-Validator warns of. */
+/** Finds deprecated properties and URIs by DMTF's schemas, as the Service-Validator does. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Body } from './crawler.js';
 
-/** The parts of a schema that are looked at. */
+/** The parts of a schema that this module reads. */
 interface Definition {
   readonly deprecated?: string;
   readonly urisDeprecated?: readonly string[];
@@ -12,15 +12,17 @@ interface Definition {
   readonly anyOf?: readonly Definition[];
   readonly $ref?: string;
 }
-/** A definition and the file that its own references are about. */
+/** A definition, and the file that its references are relative to. */
 interface Place {
   readonly file: string;
   readonly definition: Definition;
 }
 
 /**
- * @param folder has `json-schema/`, as DSP8010 does.
- * @returns a function that gives `<path>` for each deprecated address, `<path> <property>` for each property.
+ * Reads the schemas.
+ * @param folder has `json-schema/`, like DSP8010.
+ * @returns a function that gives `<path>` for each deprecated URI, and `<path> <property>` for each
+ *   deprecated property.
  */
 export function dmtfDeprecations(folder: string): (resource: Body) => readonly string[] {
   const files = new Map<string, Readonly<Record<string, Definition>>>();
@@ -35,7 +37,7 @@ export function dmtfDeprecations(folder: string): (resource: Body) => readonly s
     return read.definitions;
   };
 
-  /** What a definition says itself and by reference. */
+  /** Returns a definition and the definitions that it refers to. */
   const resolve = ({ file, definition }: Place): readonly Place[] => {
     const { $ref: reference, anyOf = [], items } = definition;
     const [other = '', pointer = ''] = reference?.split('#') ?? [];

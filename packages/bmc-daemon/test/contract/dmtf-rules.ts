@@ -1,6 +1,6 @@
 /**
- * What DMTF's validators ask beyond the JSON schema of a type: its URIs, the methods that it may take, and no annotation that
- * payloads must not carry (the schemas themselves let any `@Redfish.*` through).
+ * Checks rules of DMTF's validators beyond JSON schemas: URIs, methods, and forbidden annotations
+ * (the schemas allow any `@Redfish.*`).
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ export type Body = Readonly<Record<string, unknown>>;
 
 export interface DmtfRules {
   /**
-   * What is wrong; empty: nothing.
+   * Returns the faults of a resource.
    * @param allow methods of the Allow header.
    */
   faults(resource: Body, allow: readonly string[]): readonly string[];
 }
 
-/** The parts of `X.json` that speak about a resource, and those of the annotations' schema. */
+/** The parts of `X.json` and of the annotations' schema that this module reads. */
 interface TypeDefinition {
   readonly uris?: readonly string[];
   readonly updatable?: boolean;
@@ -27,7 +27,10 @@ interface AnnotationSchema {
   readonly patternProperties: Readonly<Record<string, unknown>>;
 }
 
-/** @param folder has `json-schema/`, as DSP8010 does. */
+/**
+ * Reads the rules.
+ * @param folder has `json-schema/`, like DSP8010.
+ */
 export function dmtfRules(folder: string): DmtfRules {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, 'json-schema', file), 'utf8'));
   const { properties, patternProperties } = read('redfish-payload-annotations.v1_3_0.json') as AnnotationSchema; // DMTF's file.
@@ -57,7 +60,8 @@ export function dmtfRules(folder: string): DmtfRules {
         DELETE: definition.deletable,
       };
       return [
-        // A settings resource has the type of the one that it is about (DSP0266, settings resource) and no template of its own.
+        // A settings resource has the type of its subject (DSP0266, settings resource), and no URI
+        // template.
         ...(definition.uris?.some((template) => matches(template, id.replace(/\/Settings$/, ''))) === false
           ? [`${id}: no URI of a ${type}`]
           : []),

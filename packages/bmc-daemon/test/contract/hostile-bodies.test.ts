@@ -1,4 +1,7 @@
-/** Every body that the service takes, nearly right and wrong in every way: an answer says what is wrong, and nothing fails inside. */
+/**
+ * Sends nearly correct bodies with every kind of fault to every resource. The service names the
+ * fault, and nothing fails inside.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +22,7 @@ import { accessWithAccount, testServices } from '../support/services.js';
 import { crawl } from './crawler.js';
 import { nearlyObject } from './hostile-values.js';
 
-/** RACKLESS_SEED repeats a failure. */
+/** RACKLESS_SEED repeats a failing run. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);
 const BODIES_OF_EACH = Number(process.env['RACKLESS_BODIES'] ?? 25);
 
@@ -36,7 +39,7 @@ const requester = {
 interface Target {
   readonly method: string;
   readonly path: string;
-  /** The resource that the write is about. */
+  /** The resource that the write changes. */
   readonly resource: string;
   readonly schema: () => Promise<z.ZodType>;
 }
@@ -45,7 +48,7 @@ const folder = mkdtempSync(join(tmpdir(), 'rackless-hostile-'));
 const driver = new FakeDriver({ machines: sampleMachines(2) });
 let services: Services;
 let client: Client;
-/** Internal errors of the requests. */
+/** Internal errors during the requests. */
 const failures: unknown[] = [];
 let targets: readonly Target[];
 
@@ -114,8 +117,8 @@ afterAll(async () => {
 });
 
 describe('a body', () => {
-  it('of every PATCH, POST and action is among those that are tried', () => {
-    // Console logs are there where consoles are recorded; their only write takes no parameter.
+  it('is tried for every PATCH, POST and action', () => {
+    // Console logs need a recording; their only write has no parameters.
     const listed = resources.filter(({ uri }) => !uri.includes('/ConsoleLog'));
     const served = listed.flatMap(({ uri, patch, post, actions = {} }) => [
       ...(patch === undefined ? [] : [`PATCH ${uri}`]),
@@ -149,7 +152,7 @@ describe('a body', () => {
     },
   );
 
-  it('is never answered with 500, whatever it says', async () => {
+  it('never causes a 500', async () => {
     const random = seededRandom(SEED);
     const failed: string[] = [];
     const statuses = new Map<number, number>();
@@ -160,13 +163,13 @@ describe('a body', () => {
         const body = nearlyObject(wanted, random);
         const answer = await client.send(method, path, { body, headers: { 'Content-Type': 'application/json' } });
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        // A write that was accepted must not have stored what cannot be shown.
+        // An accepted write must not store a value that cannot be shown.
         const shown = answer.status < 300 ? await client.get(resource) : answer;
         if (answer.status === 500 || shown.status === 500) failed.push(`${method} ${path} ${body.slice(0, 500)}`);
       }
     }
     expect({ SEED, failed, failures: failures.map(String) }).toEqual({ SEED, failed: [], failures: [] });
-    // Some are right by chance; otherwise nothing behind the schemas is reached.
+    // Some bodies are correct by chance, so that the code after the schemas runs too.
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400]));
   });
 });

@@ -1,4 +1,4 @@
-/** Bodies that a schema nearly takes: its own names, with values of every wrong kind. */
+/** Makes bodies that nearly fit a schema: known names with values of all wrong kinds. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Random } from '../../../daemon/test/support/random.js';
@@ -10,8 +10,9 @@ interface HostileValues {
 }
 
 /**
- * JSON texts, not values: `__proto__` is a name like any other in JSON. Objects imitate strings, arrays, promises, and what
- * JavaScript calls by name. scripts/attack sends the same.
+ * JSON texts instead of values, because `__proto__` is an ordinary name in JSON. Objects imitate
+ * strings, arrays and promises, and have names that JavaScript calls. scripts/attack uses the same
+ * values.
  */
 const shared = JSON.parse(
   readFileSync(new URL('../../../../scripts/attack.d/hostile-values.json', import.meta.url), 'utf8'),
@@ -22,7 +23,7 @@ const hostile: readonly string[] = [
 ];
 const { names } = shared;
 
-/** A JSON text for a schema, made by chance. */
+/** Returns a random JSON text for a schema. */
 export function nearly(schema: unknown, random: Random): string {
   if (random.oneIn(4)) return random.pick(hostile);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
@@ -40,7 +41,10 @@ export function nearly(schema: unknown, random: Random): string {
   return schema instanceof z.ZodObject ? nearlyObject(schema, random) : random.pick(hostile);
 }
 
-/** A JSON text for a schema of an object: some of its names, now and then another one or one of them twice. */
+/**
+ * Returns a random JSON text for an object schema: some of its names, sometimes an unknown or a
+ * repeated name.
+ */
 export function nearlyObject(schema: z.ZodObject, random: Random): string {
   const known = Object.entries(schema.shape).filter(() => !random.oneIn(3));
   const members = known.map(([name, value]) => `${JSON.stringify(name)}:${nearly(value, random)}`);

@@ -1,13 +1,13 @@
 /**
- * What DMTF's validators ask of payloads beyond schemas, links and headers, on every resource that can be reached of the whole
- * daemon. docs/internals/conformance-rules.md has the place of every rule.
+ * Tests the rules of DMTF's validators for payloads beyond schemas, links and headers, on every
+ * reachable resource of the daemon. docs/internals/conformance-rules.md lists all rules.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { crawl, type Body, type Crawled } from './crawler.js';
 import { dmtfDeprecations } from './dmtf-deprecations.js';
 import { administrator, root, sessions, startRuleService, type RuleService } from './rule-service.js';
 
-/** An object of a payload, with where it stands. */
+/** An object of a payload, and its position. */
 interface Part {
   readonly at: string;
   readonly object: Body;
@@ -28,7 +28,8 @@ let parts: readonly Part[];
 
 beforeAll(async () => {
   service = await startRuleService();
-  // What is there only after something has happened: entries of logs, metric reports with rates, a subscription.
+  // Creates resources that exist only after events: log entries, metric reports with rates, a
+  // subscription.
   for (const machine of await service.members(`${root}/Systems`)) {
     await service.ask('POST', `${machine}/Actions/ComputerSystem.Reset`, { body: { ResetType: 'On' } });
   }
@@ -44,7 +45,7 @@ afterAll(() => service.close());
 const typeOf = (body: Body | undefined): string => /\.(\w+)$/.exec(String(body?.['@odata.type']))?.[1] ?? '';
 
 describe('every payload', () => {
-  it('has something in it to look at', () => {
+  it('exists', () => {
     expect(found.size).toBeGreaterThan(100);
     expect(parts.filter(({ at }) => at.includes('/Actions/#')).length).toBeGreaterThan(5);
     expect(parts.filter(({ object }) => 'MemberId' in object).length).toBeGreaterThan(2);
@@ -100,7 +101,7 @@ describe('every payload', () => {
     }
   });
 
-  it('has in a collection its members, their number and a name, and members of the one type that it is for', () => {
+  it('has in a collection its members, their number and a name, and only members of its type', () => {
     const collections = [...found.values()].filter(({ body }) => typeOf(body).endsWith('Collection'));
     expect(collections.length).toBeGreaterThan(20);
     for (const { body } of collections) {
@@ -151,28 +152,25 @@ describe('every payload', () => {
   /** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
   const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
-  (judged ? it : it.skip)(
-    'has of each machine the same seven properties and paths that DMTF calls deprecated, less than eight',
-    async () => {
-      const deprecations = dmtfDeprecations(folder ?? '');
-      const all = [...found.values()]
-        .filter(({ path }) => !path.endsWith('.json'))
-        .flatMap(({ body }) => deprecations(body));
-      for (const machine of await service.members(`${root}/Systems`)) {
-        const id = machine.split('/').at(-1) ?? '';
-        const ofMachine = all
-          .filter((one) => one.includes(id))
-          .map((one) => one.replace(id, '{id}'))
-          .sort();
-        expect(ofMachine).toEqual(kept);
-      }
-      expect(all.length).toBe(kept.length * (await service.members(`${root}/Systems`)).length);
-    },
-  );
+  (judged ? it : it.skip)('has the same seven deprecated properties and paths for each machine', async () => {
+    const deprecations = dmtfDeprecations(folder ?? '');
+    const all = [...found.values()]
+      .filter(({ path }) => !path.endsWith('.json'))
+      .flatMap(({ body }) => deprecations(body));
+    for (const machine of await service.members(`${root}/Systems`)) {
+      const id = machine.split('/').at(-1) ?? '';
+      const ofMachine = all
+        .filter((one) => one.includes(id))
+        .map((one) => one.replace(id, '{id}'))
+        .sort();
+      expect(ofMachine).toEqual(deprecated);
+    }
+    expect(all.length).toBe(deprecated.length * (await service.members(`${root}/Systems`)).length);
+  });
 });
 
 /** docs/reference/conformance.md has the reasons. */
-const kept = [
+const deprecated = [
   '/redfish/v1/Chassis/{id} Power',
   '/redfish/v1/Chassis/{id} Thermal',
   '/redfish/v1/Chassis/{id}/Power',
@@ -184,7 +182,7 @@ const kept = [
 
 const singular = (name: string) => name.replace(/ies$/, 'y').replace(/s$/, '');
 
-/** Types at the end of links whose names do not say so themselves. */
+/** Target types of links whose name does not contain the type. */
 const linkTypes: Readonly<Record<string, readonly string[]>> = {
   Accounts: ['ManagerAccountCollection'],
   CertificateLocations: ['CertificateLocations'],
@@ -198,7 +196,7 @@ const linkTypes: Readonly<Record<string, readonly string[]>> = {
   ManagerForServers: ['ComputerSystem'],
   Metrics: ['MemoryMetrics', 'ProcessorMetrics'],
   NetworkProtocol: ['ManagerNetworkProtocol'],
-  // Whatever it happened to.
+  // The subject of an event can have any type.
   OriginOfCondition: ['ComputerSystem'],
   Registries: ['MessageRegistryFileCollection'],
   RelatedItem: ['Bios', 'Manager', 'ComputerSystem', 'EthernetInterface'],

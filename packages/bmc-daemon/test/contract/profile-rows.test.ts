@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Crawled } from './crawler.js';
 import { lacking, type ProfileRow } from './profile-rows.js';
 
-describe('the judge of profiles', () => {
+describe('the check of profiles', () => {
   const body = {
     '@odata.type': '#Sample.v1_9_2.Sample',
     Boot: {
@@ -37,11 +37,11 @@ describe('the judge of profiles', () => {
     [{ type: 'Sample', action: 'Undo' }, '/sample: has no Undo'],
     [{ type: 'Sample', action: 'Do', parameters: { How: [] } }, '/sample: Do has no list for How'],
     [{ type: 'Sample', action: 'Do', parameters: { What: ['that'] } }, '/sample: Do does not take What that'],
-  ])('finds what is lacking of %j', (row, fault) => {
+  ])('finds what is missing for %j', (row, fault) => {
     expect(lacking(row, sample('GET, HEAD, PATCH'))).toEqual([fault]);
   });
 
-  it('takes what is there, and what need not be', () => {
+  it('accepts what exists, and what is optional', () => {
     const rows: readonly ProfileRow[] = [
       { type: 'Sample', since: '1.9.0', at: 'Boot/Target', writable: true, supports: ['Pxe'], anyOf: ['Pxe', 'Cd'] },
       { type: 'Sample', at: 'Empty/Name' },

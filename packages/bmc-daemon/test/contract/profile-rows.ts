@@ -1,38 +1,41 @@
 /**
- * What an interoperability profile (DSP0272) asks of a service, row by row, and a judge of them. A row is a requirement on one type
- * of resource: a property, an action, its version.
+ * Checks a service against the rows of an interoperability profile (DSP0272). A row is a
+ * requirement on one type of resource: a property, an action, or a version.
  */
 import type { Body, Crawled } from './crawler.js';
 
 export interface ProfileRow {
   /** `ComputerSystem`. */
   readonly type: string;
-  /** Only those whose path begins with it: `/redfish/v1/Managers/`. Default: all. */
+  /** Only resources whose path begins with it: `/redfish/v1/Managers/`. Default: all. */
   readonly below?: string;
-  /** `Boot/BootSourceOverrideTarget`, in each item of a list on the way. Default: the resource itself. */
+  /**
+   * `Boot/BootSourceOverrideTarget`; continues in each item of a list. Default: the resource
+   * itself.
+   */
   readonly at?: string;
-  /** In the Allow header and among the writable properties of its own object. */
+  /** The Allow header and the writable properties of the resource contain it. */
   readonly writable?: boolean;
-  /** Among the values that are said to be allowed. */
+  /** The advertised allowable values contain these. */
   readonly supports?: readonly string[];
-  /** Its value, or each of a list, is one of these. */
+  /** The value, or each value of a list, is one of these. */
   readonly anyOf?: readonly string[];
-  /** Each of these is the value of one of the items at least. */
+  /** At least one item has each of these values. */
   readonly allOf?: readonly string[];
-  /** So many items at least. */
+  /** Minimum number of items. */
   readonly atLeast?: number;
-  /** What is at the end of the link. */
+  /** Type of the linked resource. */
   readonly linksTo?: string;
-  /** Lowest version of the type, `1.9.0`. */
+  /** Minimum version of the type, `1.9.0`. */
   readonly since?: string;
-  /** `Reset`, with these parameters, each with a list of its values that has these. */
+  /** `Reset` with these parameters, each with an advertised list that contains these values. */
   readonly action?: string;
   readonly parameters?: Readonly<Record<string, readonly string[]>>;
-  /** It takes a POST. */
+  /** The resource accepts POST. */
   readonly creates?: boolean;
-  /** It need not be there. */
+  /** It may be absent. */
   readonly optional?: boolean;
-  /** It need be there only where what it is in is. */
+  /** It may be absent if its parent is absent. */
   readonly within?: boolean;
 }
 
@@ -42,15 +45,15 @@ const typeOf = (body: Body): string => /\.(\w+)$/.exec(String(body['@odata.type'
 const versionOf = (body: Body): string =>
   /\.v(\d+)_(\d+)_(\d+)\./.exec(String(body['@odata.type']))?.slice(1).join('.') ?? '';
 
-/** A place in a payload: the object that has it, and its name there. */
+/** A position in a payload: the object and the name of its property. */
 interface Place {
   readonly object: Body;
   readonly name: string;
 }
 
 /**
- * The places of a path: of each item of a list on the way, and so none where that is empty.
- * @param within none, too, where what it is in is absent.
+ * Returns the positions of a path, in each item of a list. An empty list has none.
+ * @param within returns none if the parent is absent.
  */
 function placesOf(value: unknown, [name = '', ...below]: readonly string[], within: boolean): readonly Place[] {
   if (Array.isArray(value)) return value.flatMap((item) => placesOf(item, [name, ...below], within));
@@ -59,17 +62,20 @@ function placesOf(value: unknown, [name = '', ...below]: readonly string[], with
   return below.length === 0 ? [{ object, name }] : placesOf(object[name], below, within);
 }
 
-/** Compares `1.10.0` with `1.9.0` by its numbers. */
+/** Compares versions by number, so that `1.10.0` is newer than `1.9.0`. */
 function isOlder(left: string, right: string): boolean {
   const [a, b] = [left, right].map((version) => version.split('.').map(Number));
   const difference = (a ?? []).map((number, index) => number - (b?.[index] ?? 0)).find((one) => one !== 0) ?? 0;
   return difference < 0;
 }
 
-/** What a service lacks of a row; empty: nothing. @param all every resource by its path. */
+/**
+ * Returns what a service lacks for a row.
+ * @param all every resource by its path.
+ */
 export function lacking(row: ProfileRow, all: ReadonlyMap<string, Crawled>): readonly string[] {
   const about = [...all.values()].filter(
-    // What waits for the next start has the type of what it is for, and not all of it.
+    // A settings resource has the type of its subject, but not all its properties.
     ({ path, body }) => typeOf(body) === row.type && path.startsWith(row.below ?? '/') && !path.endsWith('/Settings'),
   );
   if (about.length === 0) return row.optional === true || row.within === true ? [] : [`there is no ${row.type}`];
@@ -134,7 +140,8 @@ function lackingOfAction({ type, action, parameters = {}, optional }: ProfileRow
   if (!isObject(offered)) return optional === true ? [] : [`has no ${String(action)}`];
   return Object.entries(parameters).flatMap(([name, words]) => {
     const listed = offered[`${name}@Redfish.AllowableValues`];
-    // An empty list says that it can not be listed, which a profile without words of its own takes.
+    // An empty list means that the values cannot be listed. A profile without required values
+    // accepts that.
     if (!Array.isArray(listed)) return [`${String(action)} has no list for ${name}`];
     return words
       .filter((word) => !listed.includes(word))
@@ -142,7 +149,7 @@ function lackingOfAction({ type, action, parameters = {}, optional }: ProfileRow
   });
 }
 
-/** A profile's own words for one property; DSP0272. */
+/** A requirement on one property (DSP0272). */
 interface PropertyRequirement {
   readonly ReadRequirement?: string;
   readonly WriteRequirement?: string;
@@ -166,17 +173,17 @@ interface ResourceRequirement extends PropertyRequirement {
   readonly CreateResource?: boolean;
   readonly ActionRequirements?: Readonly<Record<string, ActionRequirement>>;
 }
-/** The file of a profile, as far as it is read. */
+/** The parts of a profile file that this module reads. */
 export interface Profile {
   readonly Resources: Readonly<Record<string, ResourceRequirement>>;
 }
 
-/** Whether it may be absent: what is there has to be as the profile wants it all the same. */
+/** Returns whether a property may be absent. An existing property must fit in any case. */
 function mayLack({ ReadRequirement: read = 'Mandatory' }: PropertyRequirement): boolean {
   return read !== 'Mandatory';
 }
 
-/** The rows of a profile's file: what it demands of any service, and of what a service has without being asked to. */
+/** Returns the rows of a profile file that apply to every service. */
 export function rowsOf({ Resources: resources }: Profile): readonly ProfileRow[] {
   return Object.entries(resources).flatMap(([type, requirement]) => [
     {
@@ -209,7 +216,7 @@ function propertyRows(
   within: boolean,
 ): readonly ProfileRow[] {
   return Object.entries(requirements).flatMap(([name, requirement]): readonly ProfileRow[] => {
-    // A newer property is asked for in its place.
+    // The profile requires a newer property instead.
     if (requirement.ReplacedByProperty !== undefined) return [];
     const at = `${above}${name}`;
     const optional = mayLack(requirement);

@@ -1,6 +1,7 @@
 /**
- * What the profiles of OpenStack's Ironic and of the Open Compute Project ask, in our own words, a test for each requirement; and
- * Ironic's own file, where RACKLESS_REDFISH_SCHEMAS has it. docs/internals/conformance-rules.md has the place of every rule.
+ * Tests each requirement of the profiles of OpenStack's Ironic and of the Open Compute Project, in
+ * our own words, and Ironic's own file if RACKLESS_REDFISH_SCHEMAS has it.
+ * docs/internals/conformance-rules.md lists all rules.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ let all: ReadonlyMap<string, Crawled>;
 
 beforeAll(async () => {
   service = await startRuleService();
-  // So that each log has an entry.
+  // Creates an entry in each log.
   for (const machine of await service.members(`${root}/Systems`)) {
     await service.ask('POST', `${machine}/Actions/ComputerSystem.Reset`, { body: { ResetType: 'On' } });
   }
@@ -23,9 +24,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A requirement by what it is about, which is how its test is called. */
+/** A requirement and its subject, which is the title of its test. */
 type Named = readonly [string, ProfileRow];
-/** What has to be there, and no more than that. */
+/** Requires only that properties exist. */
 const there = (type: string, names: readonly string[], below?: string): readonly Named[] =>
   names.map((at) => [`${type} ${at}`, { type, at, ...(below === undefined ? {} : { below }) }]);
 
@@ -39,11 +40,11 @@ const ironic: readonly Named[] = [
   ],
   ['there is a system', { type: 'ComputerSystemCollection', at: 'Members', atLeast: 1 }],
   [
-    'the boot override is switched once and for good',
+    'the boot override is set once and continuously',
     { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideEnabled', writable: true, supports: ['Once', 'Continuous'] },
   ],
   [
-    'the boot mode is written, on BIOS machines, too',
+    'the boot mode is writable, also on BIOS machines',
     { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideMode', writable: true },
   ],
   [
@@ -218,14 +219,14 @@ describe.each([
   ["Ironic's profile", ironic],
   ['the profiles of Open Compute', openCompute],
 ])('%s', (_profile, rows) => {
-  it.each(rows)('has what it asks for: %s', (_name, row) => {
+  it.each(rows)('has what it requires: %s', (_name, row) => {
     expect(lacking(row, all)).toEqual([]);
   });
 });
 
 describe('a BIOS', () => {
-  // The tool takes the list itself for a fault, and looks for what may stand in it.
-  it('says when its settings hold in the one way that the tool can read', async () => {
+  // The tool treats the list itself as a value and searches it for allowed values.
+  it('lists its apply times in the only way that the tool can read', async () => {
     for (const machine of await service.members(`${root}/Systems`)) {
       const { '@Redfish.Settings': settings } = await service.get(`${machine}/Bios`);
       expect(settings).toMatchObject({ 'SupportedApplyTimes@Redfish.AllowableValues': ['OnReset'] });
@@ -235,7 +236,7 @@ describe('a BIOS', () => {
 });
 
 describe('the service root', () => {
-  it('is of Redfish 1.6.0 at least, as Ironic asks, and of one that there is', async () => {
+  it('has an existing version of Redfish, 1.6.0 or newer, as Ironic requires', async () => {
     const { RedfishVersion: version } = await service.get(`${root}/`);
     expect(version).toMatch(/^1\.(?:[6-9]|1\d|2[0-3])\.\d+$/);
   });
@@ -246,7 +247,7 @@ const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
 describe("the file of Ironic's profile", () => {
-  (judged ? it : it.skip)('asks for nothing that is lacking', () => {
+  (judged ? it : it.skip)('requires nothing that is missing', () => {
     const file = join(folder ?? '', 'profiles', 'OpenStackIronicProfile.v1_2_0.json');
     const rows = rowsOf(JSON.parse(readFileSync(file, 'utf8')) as Profile); // A profile of DSP0272.
     expect(rows.length).toBeGreaterThan(100);

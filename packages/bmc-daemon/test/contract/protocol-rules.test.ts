@@ -1,6 +1,7 @@
 /**
- * What DMTF's Protocol-Validator asks of HTTP, sessions, accounts and events, beyond what the other tests of this folder hold every
- * resource to: a test for each of its rules. docs/internals/conformance-rules.md has the place of every rule.
+ * Tests the rules of DMTF's Protocol-Validator for HTTP, sessions, accounts and events, one test
+ * per rule, beyond what other tests of this folder check on every resource.
+ * docs/internals/conformance-rules.md lists all rules.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { certificatePem } from '../fixtures/certificate.js';
@@ -81,8 +82,8 @@ describe('an answer', () => {
     for (const { headers } of answers) expect(headers).not.toHaveProperty('set-cookie');
   });
 
-  it('of 401 says with WWW-Authenticate how to log in, and is a Redfish error, whatever was wrong', async () => {
-    const nobody: readonly Received[] = [
+  it('of 401 has WWW-Authenticate and is a Redfish error, for every kind of wrong credentials', async () => {
+    const rejected: readonly Received[] = [
       await service.anonymous('GET', machine),
       await service.anonymous('GET', `${root}/nothing/at/all`),
       await service.anonymous('GET', machine, { headers: { 'If-None-Match': '"x"' } }),
@@ -91,7 +92,7 @@ describe('an answer', () => {
       await service.anonymous('GET', machine, { headers: token('00'.repeat(32)) }),
       await service.logIn('nobody', 'anything'),
     ];
-    for (const answer of nobody) {
+    for (const answer of rejected) {
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([
         401,
         'Basic realm="Rackless", charset="UTF-8"',
@@ -145,7 +146,7 @@ describe('a GET', () => {
     },
   );
 
-  it.each(['/openapi.yaml'])('of the description of the paths is YAML: %s', async (path) => {
+  it.each(['/openapi.yaml'])('of the OpenAPI description is YAML: %s', async (path) => {
     const answer = await service.anonymous('GET', `${root}${path}`);
     expect([answer.status, answer.headers['content-type']?.split(';')[0]]).toEqual([200, 'application/yaml']);
   });
@@ -253,13 +254,13 @@ describe('a subscription', () => {
 });
 
 describe('a stream of events', () => {
-  it('goes on when the session that opened it is deleted', async () => {
+  it('continues when its session is deleted', async () => {
     const opened = await service.logIn(administrator.UserName, administrator.Password);
     const stream = await openStream(service, '', tokenOf(opened));
     await until('its first event', () => stream.ids.length >= 1);
     expect((await service.ask('DELETE', String(opened.headers.location))).status).toBe(204);
     await service.ask('PATCH', machine, { body: { AssetTag: 'seen' } });
-    await until('the next ones', () => stream.text().includes('AssetTag'));
+    await until('the next events', () => stream.text().includes('AssetTag'));
     expect(stream.ended).toBe(false);
     stream.close();
   });

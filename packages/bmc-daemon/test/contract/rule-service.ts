@@ -1,4 +1,7 @@
-/** The whole daemon as DMTF's validators meet it, for the tests of their rules: strict, with an account, machines in memory. */
+/**
+ * Runs the whole daemon as DMTF's validators see it: strict, with an account, and with machines in
+ * memory.
+ */
 import { clientAt, type Received, type Sent } from '../support/client.js';
 import { ConfigurationFolder } from '../spec/configured.js';
 
@@ -9,39 +12,48 @@ export const sessions = `${root}/SessionService/Sessions`;
 export const accounts = `${root}/AccountService/Accounts`;
 export const roles = `${root}/AccountService/Roles`;
 
-/** Of the only account. */
+/** The only account. */
 export const administrator = { UserName: 'admin', Password: 'secret' } as const;
 
 export interface RuleService {
   readonly port: number;
-  /** Sends with the administrator's session; other headers, such as another X-Auth-Token, take the place of its own. */
+  /**
+   * Sends a request with the administrator's session. Given headers, such as another X-Auth-Token,
+   * replace its own.
+   */
   ask(method: string, path: string, sent?: Sent): Promise<Received>;
-  /** Sends as it is. */
+  /** Sends a request without credentials. */
   anonymous(method: string, path: string, sent?: Sent): Promise<Received>;
-  /** Writes bytes to a connection. @returns all that comes before it is closed. */
+  /**
+   * Writes bytes to a connection.
+   * @returns everything received until the connection closes.
+   */
   raw(bytes: string): Promise<string>;
-  /** Body of a GET that is expected to be 200. */
+  /** Returns the body of a GET with status 200. */
   get(path: string): Promise<Body>;
-  /** Paths of a collection's members. */
+  /** Returns the paths of the members of a collection. */
   members(path: string): Promise<readonly string[]>;
-  /** A session of somebody else's. */
+  /** Creates a session for a user. */
   logIn(user: string, password: string): Promise<Received>;
   close(): Promise<void>;
 }
 
-/** Names of messages of a Redfish error, or of a resource: `PropertyUnknown`. */
+/** Returns the message names of a Redfish error, or of a resource: `PropertyUnknown`. */
 export function messagesOf({ json }: Pick<Received, 'json'>): readonly string[] {
   const text = JSON.stringify(json ?? {});
   return Array.from(text.matchAll(/"MessageId":"[^"]*\.(\w+)"/g), ([, key = '']) => key);
 }
 
-/** What an answer's body is: all of ours are objects. */
+/** Returns the body, which is always an object. */
 export function bodyOf({ json }: Pick<Received, 'json'>): Body {
   if (typeof json !== 'object' || json === null) throw new Error(`no object: ${JSON.stringify(json)}`);
   return json as Body;
 }
 
-/** The object, string, … at `Boot.BootSourceOverrideTarget` of a body; undefined where there is none. */
+/**
+ * Returns the value at a path of a body, such as `Boot.BootSourceOverrideTarget`; undefined if
+ * absent.
+ */
 export function at(body: unknown, path: string): unknown {
   return path
     .split('.')
@@ -51,7 +63,7 @@ export function at(body: unknown, path: string): unknown {
     );
 }
 
-/** An address of a link. */
+/** Returns the URI of a link. */
 export function linkIn(body: Body, path: string): string {
   const link = at(body, path);
   const uri = typeof link === 'object' && link !== null ? (link as Body)['@odata.id'] : undefined;
@@ -59,7 +71,10 @@ export function linkIn(body: Body, path: string): string {
   return uri;
 }
 
-/** @param lines more lines of the configuration. */
+/**
+ * Starts the daemon.
+ * @param lines more lines of the configuration.
+ */
 export async function startRuleService(...lines: readonly string[]): Promise<RuleService> {
   const folder = new ConfigurationFolder();
   const users = folder.write('users', 'admin:$2y$04$0hxnz9bkZIMncnXv3EQ.yeZvFU9vlPkWUyVBgi99ssVla3nH69FIa\n');

@@ -1,4 +1,7 @@
-/** Which resources DMTF's tools look for, what each takes and what it has to say: docs/internals/conformance-rules.md has the place of every rule. */
+/**
+ * Tests which resources DMTF's tools expect, their methods, and their required properties.
+ * docs/internals/conformance-rules.md lists all rules.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { at, linkIn, root, startRuleService, type Body, type RuleService } from './rule-service.js';
 
@@ -10,7 +13,7 @@ let chassis: string;
 beforeAll(async () => {
   service = await startRuleService();
   const machines = await service.members(`${root}/Systems`);
-  // A UEFI machine, with all that there may be.
+  // Selects a UEFI machine, which has all optional resources.
   for (const path of machines) if ('SecureBoot' in (await service.get(path))) machine = path;
   manager = machine.replace('Systems', 'Managers');
   chassis = machine.replace('Systems', 'Chassis');
@@ -23,12 +26,12 @@ describe('without credentials', () => {
     expect([status, at(json, 'Id')]).toEqual([200, 'RootService']);
   });
 
-  it('the list of versions is one', async () => {
+  it('the list of versions has one entry', async () => {
     const { status, json } = await service.anonymous('GET', '/redfish');
     expect([status, json]).toEqual([200, { v1: '/redfish/v1/' }]);
   });
 
-  it('the service document has its context and a list of what there is', async () => {
+  it('the service document has its context and a list of resources', async () => {
     const { status, json } = await service.anonymous('GET', `${root}/odata`);
     expect([status, json]).toEqual([
       200,
@@ -38,7 +41,7 @@ describe('without credentials', () => {
 });
 
 describe('the service root', () => {
-  it('says who it is: version, UUID, product and vendor, and where sessions are made', async () => {
+  it('has version, UUID, product, vendor and the link to sessions', async () => {
     const body = await service.get(`${root}/`);
     expect(body).toMatchObject({ Product: expect.stringMatching(/./) as unknown, Vendor: 'Rackless' });
     expect(body['UUID']).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -55,7 +58,7 @@ describe('the service root', () => {
   });
 });
 
-/** Methods besides GET and HEAD: not more than DMTF's schemas permit. */
+/** Methods besides GET and HEAD, at most those that DMTF's schemas permit. */
 const writes: readonly (readonly [string, () => string, string])[] = [
   ['SessionService', () => `${root}/SessionService`, 'PATCH'],
   ['Sessions', () => `${root}/SessionService/Sessions`, 'POST'],
@@ -85,22 +88,22 @@ const writes: readonly (readonly [string, () => string, string])[] = [
 ];
 
 describe('the methods of', () => {
-  it.each(writes)('%s are those that its type may have', async (_name, path, more) => {
+  it.each(writes)('%s are methods that its type permits', async (_name, path, more) => {
     const { status, headers } = await service.ask('GET', path());
     expect([status, headers.allow]).toEqual([200, more === '' ? 'GET, HEAD' : `GET, HEAD, ${more}`]);
   });
 });
 
-describe('what has to be said of', () => {
+describe('the required properties of', () => {
   const has = async (path: string, names: readonly string[]): Promise<void> => {
     const body = await service.get(path);
     expect(names.filter((name) => at(body, name) === undefined)).toEqual([]);
   };
-  it('AccountService: the length of passwords, and that Basic is taken', async () => {
+  it('AccountService: the length of passwords, and Basic authentication', async () => {
     await has(`${root}/AccountService`, ['MinPasswordLength', 'MaxPasswordLength']);
     expect((await service.get(`${root}/AccountService`))['HTTPBasicAuth']).toBe('Enabled');
   });
-  it('an account: its types, its role, whether the password is to be changed', async () => {
+  it('an account: types, role and PasswordChangeRequired', async () => {
     await has(`${root}/AccountService/Accounts/admin`, [
       'AccountTypes',
       'RoleId',
@@ -108,7 +111,7 @@ describe('what has to be said of', () => {
       'Links.Role',
     ]);
   });
-  it('EventService: where its stream is', async () => {
+  it('EventService: the URI of its stream', async () => {
     expect((await service.get(`${root}/EventService`))['ServerSentEventUri']).toBe(`${root}/EventService/SSE`);
   });
   it('a subscription: context, type and protocol', async () => {
@@ -120,7 +123,7 @@ describe('what has to be said of', () => {
 
 describe('the registries', () => {
   it.each(['Base', 'ResourceEvent', 'TaskEvent', 'RacklessBiosAttributeRegistry'])(
-    'have %s, with a file that is there',
+    'include %s, with an existing file',
     async (name) => {
       const members = await service.members(`${root}/Registries`);
       const path = members.find((member) => member.split('/').at(-1)?.startsWith(name));
@@ -135,17 +138,17 @@ describe('the parts of', () => {
   it.each([
     ...['Bios', 'SecureBoot', 'Processors', 'Memory', 'EthernetInterfaces', 'Storage', 'SimpleStorage', 'VirtualMedia'],
     ...['LogServices', 'Boot.BootOptions'],
-  ])('a system have %s', async (name) => {
+  ])('a system include %s', async (name) => {
     expect((await service.ask('GET', linkIn(await service.get(machine), name))).status).toBe(200);
   });
   it.each(['NetworkProtocol', 'EthernetInterfaces', 'LogServices', 'VirtualMedia'])(
-    'a manager have %s',
+    'a manager include %s',
     async (name) => {
       expect((await service.ask('GET', linkIn(await service.get(manager), name))).status).toBe(200);
     },
   );
   it.each(['Power', 'Thermal', 'PowerSubsystem', 'ThermalSubsystem', 'Sensors', 'EnvironmentMetrics', 'Drives'])(
-    'a chassis have %s',
+    'a chassis include %s',
     async (name) => {
       expect((await service.ask('GET', linkIn(await service.get(chassis), name))).status).toBe(200);
     },

@@ -1,6 +1,6 @@
 /**
- * What DMTF's Use-Case-Checkers do to a service, a test for each of their rules: power, boot override, accounts, a manager's
- * interfaces, queries. docs/internals/conformance-rules.md has the place of every rule.
+ * Tests the rules of DMTF's Use-Case-Checkers, one test per rule: power, boot override, accounts,
+ * interfaces of a manager, queries. docs/internals/conformance-rules.md lists all rules.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { settingsTable } from '../../src/config/settings.js';
@@ -32,13 +32,13 @@ const setOverride = (machine: string, BootSourceOverrideTarget: string, BootSour
   service.ask('PATCH', machine, { body: { Boot: { BootSourceOverrideTarget, BootSourceOverrideEnabled } } });
 
 describe('a request', () => {
-  it('is answered in less than the 15 seconds that are waited for, with a task where it takes longer', () => {
+  it('is answered in less than 15 seconds, with a task if it takes longer', () => {
     expect(settingsTable.taskAfterSeconds.default).toBeLessThan(15);
   });
 });
 
 describe('power', () => {
-  it('is changed by each type that is offered, and ends as the type says, in the order of the checkers', async () => {
+  it('changes with each offered reset type to the expected state, in the order of the checkers', async () => {
     for (const machine of machines) {
       for (const [type, state] of [
         ['ForceOff', 'Off'],
@@ -54,7 +54,7 @@ describe('power', () => {
     }
   });
 
-  it('has its types listed', async () => {
+  it('has a list of its reset types', async () => {
     for (const machine of machines) {
       const actions = (await service.get(machine))['Actions'] as Readonly<Record<string, Body>>; // Required by the specification.
       expect(actions['#ComputerSystem.Reset']?.['ResetType@Redfish.AllowableValues']).toEqual(
@@ -65,7 +65,7 @@ describe('power', () => {
 });
 
 describe('a boot override', () => {
-  it('has what may be asked for listed, on every machine', async () => {
+  it('has lists of its allowable values, on every machine', async () => {
     for (const machine of machines) {
       const boot = at(await service.get(machine), 'Boot') as Body; // Required by the specification.
       expect(boot['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual(expect.arrayContaining(['Pxe']));
@@ -75,14 +75,14 @@ describe('a boot override', () => {
     }
   });
 
-  it.each(['Continuous', 'Once'])('is read back as it was set: Pxe, %s', async (enabled) => {
+  it.each(['Continuous', 'Once'])('is returned as it was set: Pxe, %s', async (enabled) => {
     for (const machine of machines) {
       expect((await setOverride(machine, 'Pxe', enabled)).status).toBe(200);
       expect(await override(machine)).toEqual(['Pxe', enabled]);
     }
   });
 
-  it.each(['ForceRestart', 'GracefulRestart'])('for once is Disabled after a %s', async (type) => {
+  it.each(['ForceRestart', 'GracefulRestart'])('with Once is Disabled after a %s', async (type) => {
     for (const machine of machines) {
       await reset(machine, 'On');
       await setOverride(machine, 'Pxe', 'Once');
@@ -91,7 +91,7 @@ describe('a boot override', () => {
     }
   });
 
-  it('is switched off with None, and reads so', async () => {
+  it('is disabled with None, and returned as disabled', async () => {
     for (const machine of machines) {
       await setOverride(machine, 'Pxe', 'Continuous');
       expect((await setOverride(machine, 'None', 'Disabled')).status).toBe(200);
@@ -99,7 +99,7 @@ describe('a boot override', () => {
     }
   });
 
-  it('is set with the ETag that was read before, which is still the present one then', async () => {
+  it('accepts the ETag of the last read, which is still current', async () => {
     for (const machine of machines) {
       const { headers } = await service.ask('GET', machine);
       const changed = await service.ask('PATCH', machine, {
@@ -112,7 +112,7 @@ describe('a boot override', () => {
 });
 
 describe('an account', () => {
-  it('is added, listed, logged in with, given each role and removed, with a password of eight characters', async () => {
+  it('can be created, listed, used, given each role and removed, with a password of eight characters', async () => {
     const made = await service.ask('POST', accounts, {
       body: { UserName: 'testuser0', Password: 'hW3r-t9q', RoleId: 'Administrator' },
     });
@@ -130,7 +130,7 @@ describe('an account', () => {
   });
 });
 
-/** A port of the host's, of which an address, a gateway, a VLAN are not there or are several. */
+/** A host interface with some missing and some repeated addresses. */
 const port = {
   name: 'eth0',
   mac: '52:54:00:00:00:01',
@@ -145,13 +145,13 @@ const port = {
 } as const satisfies HostNetwork['interfaces'][number];
 
 describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
-  ['with all there is', {}],
+  ['with all values', {}],
   ['with several addresses', { ipv4: [...port.ipv4, { address: '198.51.100.7', prefix: 28 }] }],
   ['without a gateway', { ipv4Gateway: null, ipv6Gateway: null }],
   ['without an address of IPv4', { ipv4: [], ipv4Gateway: null }],
   ['without an address of IPv6', { ipv6: [], ipv6Gateway: null }],
   ['of a VLAN', { vlan: 7, name: 'eth0.7' }],
-  ['that is the loopback', { mac: null, ipv4: [{ address: '127.0.0.1', prefix: 8 }], ipv4Gateway: null }],
+  ['that is the loopback interface', { mac: null, ipv4: [{ address: '127.0.0.1', prefix: 8 }], ipv4Gateway: null }],
 ])("a manager's interface %s", (_name, different) => {
   let served: Served;
   let shown: Body;
@@ -174,7 +174,7 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
     return value as readonly Body[]; // As it was seen to be.
   };
 
-  it('has every list that is looked at, and nothing in them that is no address', () => {
+  it('has all required lists, with only valid addresses in them', () => {
     for (const name of ['NameServers', 'StaticNameServers']) {
       for (const server of list(name)) expect(['', '0.0.0.0', '::']).not.toContain(server);
     }
@@ -185,13 +185,13 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
     expect(['', '::']).not.toContain(shown['IPv6DefaultGateway']);
   });
 
-  it('has a gateway in its first address of IPv4, and in no other', () => {
+  it('has a gateway only in its first IPv4 address', () => {
     const addresses = list('IPv4Addresses');
     expect(addresses.map((address) => 'Gateway' in address)).toEqual(addresses.map((_address, index) => index === 0));
     for (const { Gateway: gateway } of addresses) expect(['', '0.0.0.0']).not.toContain(gateway);
   });
 
-  it('has the mask of each address of IPv4, and the prefix of each of IPv6, with where it is from', () => {
+  it('has a mask for each IPv4 address, a prefix for each IPv6 address, and the origin of each', () => {
     for (const address of list('IPv4Addresses')) {
       expect(address['SubnetMask']).toMatch(/^\d+(\.\d+){3}$/);
       expect(address).toHaveProperty('AddressOrigin');
@@ -203,7 +203,7 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
     }
   });
 
-  it('says which VLAN it is, if any', () => {
+  it('shows its VLAN, if any', () => {
     expect(shown['VLAN']).toMatchObject({ VLANEnable: different.vlan !== undefined, VLANId: different.vlan ?? 0 });
   });
 });
@@ -225,11 +225,11 @@ describe('a query', () => {
     expect((await names(`$filter=${encodeURIComponent(filter)}`)).sort()).toEqual(expected);
   });
 
-  it('filters nothing but collections', async () => {
+  it('filters only collections', async () => {
     expect((await service.ask('GET', `${root}/?$filter=Id%20eq%20'x'`)).status).toBe(400);
   });
 
-  it('selects what it names, and gives besides only what says whose it is', async () => {
+  it('returns the selected properties, and otherwise only those that identify the resource', async () => {
     for (const path of [`${root}/`, String(machines[0])]) {
       const body = bodyOf(await service.ask('GET', `${path}?$select=Name,Id`));
       const allowed = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag', 'Id', 'Name'];
@@ -239,18 +239,18 @@ describe('a query', () => {
   });
 
   it.each(['*', '.', '~', '*($levels=1)', '.($levels=1)', '~($levels=1)'])(
-    'expands links of the service root, those in Links only where it says so: %s',
+    'expands links of the service root, and those in Links only if requested: %s',
     async (expand) => {
       const body = bodyOf(await service.ask('GET', `${root}/?$expand=${expand}`));
       const isWhole = (link: unknown) => Object.keys(link ?? {}).length > 1;
       const [inPlace, inLinks] = [!expand.startsWith('~'), !expand.startsWith('.')];
       expect([isWhole(body['Systems']), isWhole(at(body, 'Links.Sessions'))]).toEqual([inPlace, inLinks]);
-      // One level is one: what came in still has links.
+      // With one level, the expanded resource still has links.
       if (inPlace) expect(at(body, 'Systems.Members')).toEqual(machines.map((uri) => ({ '@odata.id': uri })));
     },
   );
 
-  it('gives the only member, the collection where there are more, and an error where there is none', async () => {
+  it('returns the only member, the collection if it has more members, and an error if the resource is no collection', async () => {
     const [account] = await service.members(accounts);
     expect(bodyOf(await service.ask('GET', `${accounts}?only`))['@odata.id']).toBe(account);
     expect(bodyOf(await service.ask('GET', `${roles}?only`))['@odata.id']).toBe(roles);

@@ -8,7 +8,7 @@ import { run, waitFor, type DaemonProcess } from './process.js';
 const execute = promisify(execFile);
 const { at, config, makeCertificate, start } = daemonFixture();
 
-/** Status that curl gets. */
+/** Returns the status that curl gets. */
 async function curl(...args: string[]): Promise<number> {
   const { stdout } = await execute('curl', [
     '--silent',
@@ -21,7 +21,7 @@ async function curl(...args: string[]): Promise<number> {
   return Number(stdout);
 }
 
-/** A daemon with the password file `users`. */
+/** Starts a daemon with the password file `users`. */
 function startWithUsers(...args: string[]): DaemonProcess {
   return start([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n"), ...args]);
 }
@@ -29,7 +29,7 @@ function startWithUsers(...args: string[]): DaemonProcess {
 const withUser = (address: string, user: string) => address.replace('://', `://${user}@`);
 
 describe('logging in', () => {
-  it("takes the users of Debian's htpasswd -cB, with credentials in the URL as the sample client sends them", async () => {
+  it("accepts users of Debian's htpasswd -cB, with credentials in the URL", async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers();
     const address = await daemon.address();
@@ -61,7 +61,7 @@ describe('logging in', () => {
     expect(await curl('--cacert', at('one.pem'), `${address}/redfish/v1/Systems`)).toBe(401);
   });
 
-  it('follows the password file as it changes, and lets nobody in while it is gone', async () => {
+  it('follows changes of the password file, and rejects all logins while it is missing', async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'old']);
     const systems = `${await startWithUsers().address()}/redfish/v1/Systems`;
     expect(await curl(withUser(systems, 'admin:old'))).toBe(200);
@@ -69,7 +69,7 @@ describe('logging in', () => {
     const becomes = (user: string, status: number) =>
       waitFor(
         async () => ((await curl(withUser(systems, user))) === status ? true : undefined),
-        () => `${user} is not answered with ${status}`,
+        () => `${user} did not get ${status}`,
       );
     await becomes('admin:old', 401);
     expect(await curl(withUser(systems, 'admin:new'))).toBe(200);
@@ -95,7 +95,7 @@ describe('logging in', () => {
   });
 });
 
-/** Calls with JSON, as a session or nobody. */
+/** Sends JSON, with or without a session. */
 async function call(
   method: string,
   url: string,
@@ -109,7 +109,10 @@ async function call(
   });
 }
 
-/** Logs in. @returns the headers of the session. */
+/**
+ * Logs in.
+ * @returns the headers of the session.
+ */
 async function openSession(address: string, user: string, password: string): Promise<Readonly<Record<string, string>>> {
   const url = `${address}/redfish/v1/SessionService/Sessions`;
   const answer = await call('POST', url, { UserName: user, Password: password });
@@ -117,11 +120,11 @@ async function openSession(address: string, user: string, password: string): Pro
   return { 'X-Auth-Token': answer.headers.get('x-auth-token') ?? '' };
 }
 
-describe('what is kept of accounts', () => {
+describe('stored accounts', () => {
   const accounts = '/redfish/v1/AccountService/Accounts';
   const created = { UserName: 'ada', Password: 'ada counts', RoleId: 'ReadOnly' };
 
-  it("is in a file that Apache's htpasswd reads and writes, and in the state folder, over a restart", async () => {
+  it("survive a restart, in a file that Apache's htpasswd reads and writes, and in the state folder", async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers();
     const address = await daemon.address();
@@ -142,12 +145,12 @@ describe('what is kept of accounts', () => {
       Enabled: true,
     });
     expect((await call('POST', `${other}${accounts}`, created, session)).status).toBe(403);
-    // Sessions are nothing that outlives the daemon.
+    // Sessions end with the daemon.
     expect((await call('GET', `${other}/redfish/v1/Systems`, undefined, admin)).status).toBe(401);
     for (const { stdout } of [daemon, again]) expect(stdout).not.toMatch(/secret|ada counts|[0-9a-f]{64}/);
   });
 
-  it('stops the start where it is damaged: else everybody would be an administrator', async () => {
+  it('stop the start if they are damaged, because otherwise every client would be an administrator', async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     writeFileSync(at('access.json'), '{"accounts": [');
     const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('')}'\n`;
@@ -158,7 +161,7 @@ describe('what is kept of accounts', () => {
     });
   });
 
-  it('leaves sessions alone when certificate and key are read again', async () => {
+  it('do not lose sessions when certificate and key are read again', async () => {
     makeCertificate('one');
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers('--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key'));
@@ -179,7 +182,7 @@ describe('what is kept of accounts', () => {
 });
 
 describe('bmc-daemon htpasswd', () => {
-  it('makes a file that the daemon takes, from a password on standard input', async () => {
+  it('creates a file that the daemon accepts, from a password on standard input', async () => {
     expect(await run(['htpasswd', at('users'), 'admin'], { input: 'pä:ss\n' })).toEqual({
       code: 0,
       stdout: '',
@@ -213,7 +216,7 @@ describe('bmc-daemon htpasswd', () => {
     ['an erased letter', ['sex\x7fcret', 'secret'], 0, /user admin added to /],
     ['an erased letter where TERM=dumb', ['sex\x7fcret', 'secret'], 0, /user admin added to /, 'dumb'],
   ])('asks twice at a terminal without echo: %s', async (_, answers, code, said, term = 'xterm') => {
-    // A terminal of its own for the command, and somebody who types only when asked.
+    // Gives the command a terminal, and types only after a prompt.
     writeFileSync(at('type.py'), TYPIST);
     const words = [at('type.py'), JSON.stringify(answers), process.execPath, BIN, 'htpasswd', at('users'), 'admin'];
     const { stdout } = await execute('/usr/bin/python3', words, { env: { ...process.env, TERM: term } });
@@ -226,7 +229,9 @@ describe('bmc-daemon htpasswd', () => {
 
 const BIN = new URL('../../bin/bmc-daemon.js', import.meta.url).pathname;
 
-/** Runs a command on a pseudo-terminal, types an answer after each prompt, and prints what stood on the screen. */
+/**
+ * Runs a command on a pseudo-terminal, types an answer after each prompt, and prints the screen.
+ */
 const TYPIST = `
 import json, os, pty, sys
 answers = json.loads(sys.argv[1])

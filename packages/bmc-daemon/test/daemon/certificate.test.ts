@@ -1,4 +1,7 @@
-/** The certificate of a running daemon, replaced over Redfish with curl and openssl, and the daemon found by SSDP. */
+/**
+ * Replaces the certificate of a running daemon over Redfish with curl and openssl, and finds the
+ * daemon with SSDP.
+ */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createSocket } from 'node:dgram';
@@ -15,7 +18,7 @@ const { at, config, makeCertificate, start } = daemonFixture();
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A request with curl, which trusts this certificate alone. */
+/** Sends a request with curl, which trusts only this certificate. */
 async function curl(trusted: string, url: string, method = 'GET', body?: object): Promise<Body> {
   const sent = body === undefined ? [] : ['--header', 'Content-Type: application/json', '--data-binary', '@-'];
   const running = execute('curl', ['--silent', '--show-error', '--cacert', trusted, '-X', method, ...sent, url]);
@@ -23,17 +26,17 @@ async function curl(trusted: string, url: string, method = 'GET', body?: object)
   return JSON.parse((await running).stdout) as Body; // Redfish is JSON.
 }
 
-/** What openssl is shown, if the certificate leads to this one. */
+/** Returns the served certificate if it leads to the trusted one. */
 async function shown(address: string, trusted: string): Promise<string> {
   const { host } = new URL(address);
-  // How a name is written without -nameopt differs between versions of openssl.
+  // Without -nameopt, versions of openssl print names differently.
   const words = ['-connect', host, '-CAfile', trusted, '-verify_return_error', '-nameopt', 'RFC2253'];
   const running = execute('openssl', ['s_client', ...words]);
   running.child.stdin?.end();
   return /^subject=(.*)$/m.exec((await running).stdout)?.[1] ?? '';
 }
 
-/** URI of the certificates of the first manager. */
+/** Returns the URI of the certificates of the first manager. */
 async function certificatesOf(address: string, trusted: string): Promise<string> {
   const { Members: members } = await curl(trusted, `${address}/redfish/v1/Managers`);
   const [first] = members as readonly Readonly<Record<string, string>>[]; // Required by the schema.
@@ -43,8 +46,8 @@ async function certificatesOf(address: string, trusted: string): Promise<string>
 const action = (address: string, name: string) =>
   `${address}/redfish/v1/CertificateService/Actions/CertificateService.${name}`;
 
-describe('a certificate that is requested and replaced over Redfish', () => {
-  it('is shown at once, after SIGHUP and after a restart, and what can not be used leaves the old one', async () => {
+describe('a certificate that a client requests and replaces over Redfish', () => {
+  it('is used at once, after SIGHUP and after a restart; an unusable one changes nothing', async () => {
     makeCertificate('server');
     const authority = createAuthority(at('.'));
     const tls = ['--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')];
@@ -90,21 +93,21 @@ describe('a certificate that is requested and replaced over Redfish', () => {
   });
 });
 
-describe('a daemon that lets itself be found', () => {
-  /** The first answer that names the daemon's port, to searches that are sent until then. */
+describe('discovery of the daemon', () => {
+  /** Searches until an answer names the daemon's port, and returns the answer. */
   async function find(daemon: DaemonProcess, address: string): Promise<string> {
     const socket = createSocket('udp4');
     const found: string[] = [];
     socket.on('message', (packet) => found.push(packet.toString()));
     socket.bind(0);
     await once(socket, 'listening');
-    // At the same machine: the loopback interface will do, whatever other networks there are.
+    // Uses the loopback interface, whatever other networks exist.
     socket.setMulticastInterface('127.0.0.1');
     const asking = setInterval(() => socket.send(searchText(), 1900, '239.255.255.250'), 200);
     try {
       return await waitFor(
         () => found.find((text) => text.includes(`:${new URL(address).port}/`)),
-        () => `nobody was found:\n${daemon.stdout}\n${found.join('\n')}`,
+        () => `no daemon was found:\n${daemon.stdout}\n${found.join('\n')}`,
       );
     } finally {
       clearInterval(asking);
@@ -112,7 +115,7 @@ describe('a daemon that lets itself be found', () => {
     }
   }
 
-  it('answers at UDP port 1900 with its address, and no more when a client switches it off, over a restart', async () => {
+  it('answers at UDP port 1900 with its address until a client disables it, also after a restart', async () => {
     const file = config('EMULATOR_SSDP = True\n');
     const daemon = start([...FAKE, '--config', file]);
     const address = await daemon.address();

@@ -1,4 +1,7 @@
-/** Consoles over SSH of the real command: the port, the host key, and the whole way to a machine. */
+/**
+ * Tests consoles over SSH with the real command: the port, the host key, and the connection to a
+ * machine.
+ */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -25,7 +28,7 @@ async function portOf(daemon: ReturnType<typeof start>): Promise<number> {
 }
 
 describe('consoles over SSH', () => {
-  it('are served with a host key that stays, and end with the service', async () => {
+  it('have a permanent host key, and end with the service', async () => {
     const file = config(`${passwords()}EMULATOR_CONSOLE_SSH_PORT = 0\n`);
     const fingerprints: unknown[] = [];
     for (let time = 0; time < 2; time += 1) {
@@ -59,7 +62,7 @@ describe('consoles over SSH', () => {
     expect(fingerprints[1]).toEqual(fingerprints[0]);
   });
 
-  it('are not there without accounts unless they are asked for, and then for everybody', async () => {
+  it('are disabled without accounts, unless a setting enables them for all clients', async () => {
     const none = start(FAKE, { env: { EMULATOR_CONSOLE_SSH_PORT: "'auto'" } });
     await none.address();
     expect(none.messages().filter((message) => message.includes('SSH'))).toEqual([]);
@@ -70,7 +73,7 @@ describe('consoles over SSH', () => {
     await client.says('Connected to node-2');
   });
 
-  it('need their port where it was asked for, and do without where it was not', async () => {
+  it('stop the start if a configured port is in use, and are disabled if the default port is', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const address = taken.address();
@@ -84,7 +87,7 @@ describe('consoles over SSH', () => {
     taken.close();
   });
 
-  it('are none where the host keys can not be kept, and nobody has asked for them', async () => {
+  it('are disabled if the host keys cannot be stored and no setting enables them', async () => {
     const file = config(passwords());
     mkdirSync(at('state/ssh_host_ed25519_key'), { recursive: true });
     const daemon = start([...FAKE, '--config', file], { env: { EMULATOR_CONSOLE_SSH_PORT: "'auto'" } });

@@ -1,4 +1,4 @@
-/** A folder and the daemons of one test; both are gone when it ends. */
+/** Makes a folder for each test, and ends the daemons of the test. */
 import { afterEach, beforeEach } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DaemonProcess, type RunOptions } from './process.js';
 
-/** Made-up machines on a free port of loopback. */
+/** Machines in memory, on a free port of loopback. */
 export const FAKE = ['--fake', '-i', '127.0.0.1', '-p', '0'];
 
 export interface DaemonFixture {
@@ -14,13 +14,16 @@ export interface DaemonFixture {
   readonly at: (name: string) => string;
   /** Starts a daemon, which ends with the test. */
   readonly start: (args: readonly string[], options?: RunOptions) => DaemonProcess;
-  /** Writes the configuration file. @returns its path. */
+  /**
+   * Writes the configuration file.
+   * @returns its path.
+   */
   readonly config: (text: string) => string;
   /** Makes a certificate for localhost and 127.0.0.1: `<name>.pem` and `<name>.key`. */
   readonly makeCertificate: (name: string) => void;
 }
 
-/** To be called where a suite's hooks are. */
+/** Registers the hooks of a suite. */
 export function daemonFixture(): DaemonFixture {
   let folder = '';
   const started: DaemonProcess[] = [];
@@ -37,7 +40,8 @@ export function daemonFixture(): DaemonFixture {
   return {
     at,
     start(args, { env, ...options } = {}) {
-      // What the service keeps must not reach the next test, nor the machine that the tests run on; nor may two meet at a port.
+      // Each daemon has a state folder of its own and no default SSH port, so that tests do not
+      // affect each other or the host.
       const own = { STATE_DIRECTORY: at('state'), EMULATOR_CONSOLE_SSH_PORT: 'None' };
       const child = new DaemonProcess(args, { ...options, env: { ...own, ...env } });
       started.push(child);

@@ -1,4 +1,7 @@
-/** The daemon on a small file system of its own, which is really full: nothing is half done, and clients hear what was not stored. */
+/**
+ * Fills a small file system that the daemon uses. No operation may be half done, and clients learn
+ * what was not stored.
+ */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -19,7 +22,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** Starts a daemon whose state, passwords and certificate are in a file system of 256 KiB, which ends with it. */
+/**
+ * Starts a daemon whose state, passwords and certificate are in a file system of 256 KiB, which
+ * ends with the daemon.
+ */
 function startOnSmallDisk(): DaemonProcess {
   makeCertificate('server');
   execFileSync('htpasswd', ['-cbB', '-C', '4', at('users'), 'admin', 'secret words'], { stdio: 'pipe' });
@@ -40,7 +46,10 @@ function startOnSmallDisk(): DaemonProcess {
   });
 }
 
-/** Fills the disk of a daemon to the last byte. @returns what frees it. */
+/**
+ * Fills the disk of a daemon to the last byte.
+ * @returns a function that frees the space.
+ */
 function fill(folder: string): () => void {
   const filler = path.join(folder, 'filler');
   const bytes = Buffer.alloc(4096, 'x');
@@ -82,8 +91,8 @@ function caller(address: string) {
 const memberOf = ({ text }: Answer): string =>
   /"@odata.id":"([^"]+)"\}?[,\]]/.exec(text.slice(text.indexOf('"Members"')))?.[1] ?? '';
 
-describe('a disk that is full', () => {
-  it('is 507 with the name of the file for every write that must be stored, and changes nothing', async () => {
+describe('a full disk', () => {
+  it('gives 507 with the name of the file for every write that must be stored, and changes nothing', async () => {
     const daemon = startOnSmallDisk();
     const call = caller(await daemon.address());
     const disk = `/proc/${daemon.pid}/root${at('disk')}`;
@@ -107,7 +116,7 @@ describe('a disk that is full', () => {
       CommonName: 'bmc.example.org',
     };
 
-    /** Each write, the file that its answer names, and the resource that has to stay as it is. */
+    /** Each write, the file that its error names, and the resource that must stay unchanged. */
     const writes: readonly (readonly [
       file: string,
       method: string,
@@ -187,7 +196,7 @@ describe('a disk that is full', () => {
       expect([about, await shown(stays)]).toEqual([about, before]);
     }
     expect(files()).toEqual(present);
-    // Every account can still log in.
+    // All accounts can still log in.
     expect(
       (await call('POST', `${root}/SessionService/Sessions`, { UserName: 'olga', Password: 'operates all' })).status,
     ).toBe(201);
@@ -203,7 +212,7 @@ describe('a disk that is full', () => {
 });
 
 describe('a daemon that was killed', () => {
-  it('leaves files beside its own that the next start removes, and nothing else', async () => {
+  it('leaves temporary files that the next start removes, and nothing else', async () => {
     makeCertificate('server');
     execFileSync('htpasswd', ['-cbB', '-C', '4', at('users'), 'admin', 'secret words'], { stdio: 'pipe' });
     const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('state')}'\n`;
@@ -237,7 +246,7 @@ describe('a daemon that was killed', () => {
     expect(second.messages('warn').filter((message) => message.startsWith('removed '))).toHaveLength(left.length);
   });
 
-  it('starts with state files of any bytes, which it sets aside', async () => {
+  it('starts with damaged state files, which it moves away', async () => {
     const settings = config(`EMULATOR_STATE_DIR = '${at('state')}'\n`);
     const first = start([...FAKE, '--config', settings]);
     const address = await first.address();

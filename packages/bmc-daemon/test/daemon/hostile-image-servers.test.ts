@@ -1,4 +1,7 @@
-/** Image servers that never send an image: no operation of a machine, and no end of the daemon, waits for them without a limit. */
+/**
+ * Inserts images from servers that never send one. No operation and no shutdown may wait for them
+ * without a limit.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
@@ -7,7 +10,7 @@ import { TestHost } from '../libvirt-driver/host.js';
 import { daemonFixture, FAKE } from './fixture.js';
 import type { DaemonProcess } from './process.js';
 
-/** Each writes until the client is gone. */
+/** Each attack continues until the client disconnects. */
 const attacks: Readonly<Record<string, (socket: Socket) => void>> = {
   'answers 101': (socket) =>
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
@@ -35,19 +38,19 @@ function repeat(socket: Socket, bytes: string, pauseMs: number): void {
 }
 
 const { start } = daemonFixture();
-const kept = new Set<Socket>();
+const sockets = new Set<Socket>();
 let servers: readonly Server[] = [];
 const urls = new Map<string, string>();
-/** Called with the next request of an attack, by its URL. */
+/** Called with the next request of an attack, by URL. */
 const asked = new Map<string, () => void>();
 
 beforeAll(async () => {
   servers = await Promise.all(
     Object.entries(attacks).map(async ([name, attack]) => {
       const server = createServer((socket) => {
-        kept.add(socket);
+        sockets.add(socket);
         socket.on('error', () => socket.destroy());
-        socket.on('close', () => kept.delete(socket));
+        socket.on('close', () => sockets.delete(socket));
         socket.once('data', () => {
           attack(socket);
           asked.get(name)?.();
@@ -60,11 +63,11 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  for (const socket of kept) socket.destroy();
+  for (const socket of sockets) socket.destroy();
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-/** Longer than any test waits. */
+/** Limits above the duration of any test. */
 const unlimited = {
   EMULATOR_TASK_AFTER_SECONDS: '0',
   EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS: '3600',
@@ -100,18 +103,18 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
     if (isFake) uuid = sampleMachines(1)[0]?.uuid ?? '';
     machine = new Machine(uuid, () => bmc);
   };
-  /** Returns when the server has got the request. */
+  /** Sends an insert, and returns when the server has the request. */
   const insert = async (name: string): Promise<Answer> => {
     const reached = new Promise<void>((resolve) => asked.set(name, resolve));
     const answer = await machine.tryInsert(urls.get(name) ?? '');
     await reached;
     return answer;
   };
-  /** Machines in memory have no guest that could read an image: they take its head for the whole. */
+  /** Machines in memory have no guest that reads the image, so the head is enough for them. */
   const isTaken = (name: string): boolean => isFake && name.includes('body');
 
   describe.each(Object.keys(attacks))('%s', (name) => {
-    it('fails the insert within the limits, and the machine goes on', async () => {
+    it('makes the insert fail within the limits, and the machine stays usable', async () => {
       await serve(limited);
       const inserting = await insert(name);
       const powerOn = await machine.tryReset('On');
@@ -124,14 +127,14 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
       await machine.reset('ForceOff');
     });
 
-    it('holds up neither an eject, nor the end of a cancelled task, nor the end of the daemon', async () => {
+    it('delays neither an eject, nor a cancelled task, nor the shutdown of the daemon', async () => {
       await serve(unlimited);
       const ejected = await insert(name);
       await machine.eject();
       expect([204, 409, 502]).toContain((await bmc.finish(ejected)).status);
 
       const monitor = (await insert(name)).headers.get('location');
-      // Some end by themselves before they can be cancelled.
+      // Some inserts fail before the test can cancel them.
       if (monitor !== null) await bmc.send('DELETE', monitor);
       await machine.eject();
 

@@ -6,17 +6,17 @@ import { daemonFixture } from './fixture.js';
 import { waitFor } from './process.js';
 
 const { at, start } = daemonFixture();
-/** An account that no group admits to libvirt. */
-const NOBODY = 65534;
+/** An account that may not use libvirt. */
+const UNPRIVILEGED_UID = 65534;
 
-describe('a host that comes and goes', () => {
+describe('a libvirtd that stops and starts', () => {
   let libvirtd: PrivateLibvirtd;
   beforeAll(async () => {
     libvirtd = await startLibvirtd({ driver: 'test' });
   });
   afterAll(() => libvirtd.stop());
 
-  it('is waited for at the start, answered with 503 while it is away, and back without a restart', async () => {
+  it('gives 503 while it is down, at the start and later, and works again without a restart of the daemon', async () => {
     await libvirtd.end();
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
@@ -24,12 +24,12 @@ describe('a host that comes and goes', () => {
     const becomes = (expected: number) =>
       waitFor(
         async () => ((await status()) === expected ? true : undefined),
-        () => `the answer has not become ${expected}:\n${daemon.stdout}`,
+        () => `the status did not become ${expected}:\n${daemon.stdout}`,
       );
-    // Before anybody asks for a machine: whoever starts the service reads what is the matter.
+    // The log shows the reason before the first request.
     await waitFor(
       () => Promise.resolve(daemon.stdout.includes(`no connection to libvirt ${libvirtd.uri}`) ? true : undefined),
-      () => `no word of the host that is away:\n${daemon.stdout}`,
+      () => `the log does not report the connection:\n${daemon.stdout}`,
     );
     expect(await status()).toBe(503);
     await libvirtd.start();
@@ -42,7 +42,7 @@ describe('a host that comes and goes', () => {
     expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('does not hold up the end while it hangs', async () => {
+  it('does not delay the shutdown while it hangs', async () => {
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
     await waitFor(
@@ -59,27 +59,27 @@ describe('a host that comes and goes', () => {
   });
 });
 
-describe('a libvirt that does not admit the account of the daemon', () => {
+describe('a libvirt that rejects the account of the daemon', () => {
   let libvirtd: PrivateLibvirtd;
   beforeAll(async () => {
     libvirtd = await startLibvirtd({ driver: 'test' });
   });
   afterAll(() => libvirtd.stop());
 
-  // As root alone a test can become another account.
+  // Only root can run a process as another account.
   const asRoot = process.getuid?.() === 0 ? it : it.skip;
 
-  asRoot('is named in the log, in /healthz and on the page, with the command that admits the account', async () => {
+  asRoot('is reported in the log, in /healthz and on the page, with the command that permits access', async () => {
     const hint =
       'libvirt runs here, but does not admit the account nobody: ' +
       'run "sudo usermod -aG libvirt nobody", log in again, and restart bmc-daemon';
-    // The way to the socket is open, the socket itself is root's.
+    // The folders are accessible, but the socket belongs to root.
     for (let folder = path.dirname(libvirtd.socket); folder !== '/tmp' && folder !== '/'; folder = path.dirname(folder))
       chmodSync(folder, 0o755);
     chmodSync(libvirtd.socket, 0o600);
-    chownSync(at(''), NOBODY, NOBODY);
+    chownSync(at(''), UNPRIVILEGED_UID, UNPRIVILEGED_UID);
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri], {
-      through: ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+      through: ['setpriv', `--reuid=${UNPRIVILEGED_UID}`, `--regid=${UNPRIVILEGED_UID}`, '--clear-groups'],
     });
     const address = await daemon.address();
     await daemon.logged(/^no connection to libvirt /);

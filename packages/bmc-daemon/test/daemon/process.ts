@@ -1,4 +1,4 @@
-/** The real command in a process of its own, as a person or systemd starts it. It is what `npm run build` made. */
+/** Runs the command that `npm run build` made, in a process of its own. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../bin');
-/** Waits are bounded by this; a healthy daemon needs a fraction of it. */
+/** The limit of all waits. A healthy daemon needs a fraction of it. */
 const PATIENCE_MS = 240_000;
 
 export interface Finished {
@@ -16,14 +16,16 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** One line of the daemon's log. */
+/** A line of the daemon's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** What the command line begins with: a command that becomes the one behind it. Default: nothing. */
+  /**
+   * A command that replaces itself by the command that follows it, such as setpriv. Default: none.
+   */
   readonly through?: readonly string[];
   /** Another command of the package. Default: `bmc-daemon`. */
   readonly command?: 'sushy-emulator';
@@ -38,18 +40,18 @@ export class DaemonProcess {
   constructor(args: readonly string[], options: RunOptions = {}) {
     const { cwd, env = {}, input, through = [], command: name = 'bmc-daemon' } = options;
     const bin = path.join(BIN, `${name}.js`);
-    // Only what every program needs: the environment of whoever runs the tests must not configure the daemon.
+    // Passes only these variables: the environment of the tests must not configure the daemon.
     const { PATH = '', HOME = '' } = process.env;
     const [command = process.execPath, ...rest] = [...through, process.execPath, bin, ...args];
     this.#child = spawn(command, rest, { cwd, env: { PATH, HOME, ...env } });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
-    // `close`: the process has ended and all that it said is here.
+    // After `close`, the process has ended and its output is complete.
     this.#exit = once(this.#child, 'close').then(([code]) => code as number | null); // documented for this event
     if (input !== undefined) this.#child.stdin.end(input);
   }
 
-  /** Process id, 0 if it could not be started. */
+  /** Process id; 0 if the process could not be started. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
@@ -62,7 +64,7 @@ export class DaemonProcess {
     return this.#stderr;
   }
 
-  /** What was logged so far. */
+  /** Log lines so far. */
   get lines(): readonly LogLine[] {
     const whole = this.#stdout.slice(0, this.#stdout.lastIndexOf('\n') + 1);
     return whole
@@ -77,13 +79,16 @@ export class DaemonProcess {
       .map((line) => String(line['message']));
   }
 
-  /** Waits until the daemon says where it serves. @returns `http://127.0.0.1:12345`. */
+  /**
+   * Waits until the daemon logs its address.
+   * @returns `http://127.0.0.1:12345`.
+   */
   async address(): Promise<string> {
     const line = await this.logged(/^serving .* at /);
     return line.replace(/^.* at /, '').replace(/\/redfish\/v1$/, '');
   }
 
-  /** Waits until a message matches. */
+  /** Waits until a message matches the pattern, `count` times. */
   async logged(pattern: RegExp, count = 1): Promise<string> {
     return waitFor(
       () => this.messages().filter((message) => pattern.test(message))[count - 1],
@@ -103,14 +108,14 @@ export class DaemonProcess {
     return { code, stdout: this.#stdout, stderr: this.#stderr };
   }
 
-  /** Ends it, whatever it is doing. */
+  /** Kills the process. */
   async dispose(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exit;
   }
 }
 
-/** Runs a command to its end. Its state folder is its own, so it never meets another daemon there. */
+/** Runs a command to its end, with a state folder of its own. */
 export async function run(args: readonly string[], { env, ...options }: RunOptions = {}): Promise<Finished> {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-state-'));
   const child = new DaemonProcess(args, { input: '', ...options, env: { STATE_DIRECTORY: folder, ...env } });
@@ -122,7 +127,7 @@ export async function run(args: readonly string[], { env, ...options }: RunOptio
   }
 }
 
-/** Asks again until there is an answer. */
+/** Repeats `ask` until it returns a value. */
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   complaint: () => string,

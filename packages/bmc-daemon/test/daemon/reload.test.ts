@@ -1,4 +1,4 @@
-/** The configuration, read again while the daemon runs. */
+/** Tests that the daemon reads its configuration again while it runs. */
 import { describe, expect, it } from '@jest/globals';
 import { daemonFixture } from './fixture.js';
 
@@ -17,14 +17,14 @@ async function ask(
   return { status: answer.status, body: text === '' ? {} : (JSON.parse(text) as Body) }; // Redfish is JSON.
 }
 
-describe('a configuration that is read again', () => {
+describe('reading the configuration again', () => {
   const { start, config } = daemonFixture();
   const lines = (...more: readonly string[]): string =>
     ['EMULATOR_FAKE_DRIVER = True', "EMULATOR_LISTEN_IP = '127.0.0.1'", 'EMULATOR_LISTEN_PORT = 0', ...more, ''].join(
       '\n',
     );
 
-  it('holds at once in what is asked for at each request, on SIGHUP and on Manager.Reset', async () => {
+  it('applies settings that are read for each request, on SIGHUP and on Manager.Reset', async () => {
     const daemon = start(['--config', config(lines())]);
     const address = await daemon.address();
     const machine = (await ask(`${address}/redfish/v1/Managers`)).body['Members'] as readonly Record<string, string>[]; // Required by the schema.
@@ -50,7 +50,7 @@ describe('a configuration that is read again', () => {
     expect(await lastReset()).toBeGreaterThanOrEqual(started);
   });
 
-  it('is not taken where there is a fault in it', async () => {
+  it('changes nothing if the configuration has a fault', async () => {
     const daemon = start(['--config', config(lines('EMULATOR_DISABLE_POWER_OFF = False'))]);
     const address = await daemon.address();
     config(lines('EMULATOR_DISABLE_POWER_OFF = True', "EMULATOR_TASK_AFTER_SECONDS = 'soon'"));

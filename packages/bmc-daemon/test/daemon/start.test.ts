@@ -18,7 +18,7 @@ async function getJson(url: string): Promise<{ status: number; body: Record<stri
 }
 
 describe('the command line', () => {
-  it('prints help and version, and refuses what it does not know', async () => {
+  it('prints help and version, and rejects unknown options', async () => {
     const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
       version: string;
     };
@@ -48,7 +48,7 @@ describe('the command line', () => {
 
   it.each([
     [
-      'a file that is not there',
+      'a missing file',
       ['--config', 'none.conf'],
       'none.conf: the configuration can not be read: there is no such file',
     ],
@@ -68,7 +68,7 @@ describe('the command line', () => {
       '--ssl-certificate: EMULATOR_SSL_CERT is set and EMULATOR_SSL_KEY is not: HTTPS needs both',
     ],
     [
-      'an address of libvirt that is none',
+      'an invalid address of libvirt',
       ['-i', '127.0.0.1', '--libvirt-uri', 'nonsense'],
       '--libvirt-uri: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
     ],
@@ -84,7 +84,7 @@ describe('a state folder', () => {
     await once(holder, 'listening');
     chmodSync(lock, 0);
     chmodSync(at(''), 0o777);
-    // Permissions do not bind root.
+    // Permissions do not restrict root.
     const asNobody = process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
     const { code, stderr } = await run([...FAKE], { through: asNobody, env: { EMULATOR_STATE_DIR: at('') } });
     holder.close();
@@ -113,7 +113,7 @@ describe('the configuration file', () => {
     });
   });
 
-  it('is found in the environment, and its unknown names are warnings', async () => {
+  it('can be named in the environment, and unknown names in it are warnings', async () => {
     const file = config(
       "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\nSUSHY_EMULATOR_LISTEN_PORT = 0\nSUSHY_EMULATOR_FAKE_DRIVER = True\n",
     );
@@ -161,7 +161,7 @@ describe('bmc-daemon check', () => {
     );
   });
 
-  it('takes flags before its name too', async () => {
+  it('accepts flags before its name too', async () => {
     const file = config('EMULATOR_LISTEN_PORT = 9001\n');
     const { stdout } = await run(['--config', file, '--fake', 'check', '-i', '127.0.0.1']);
     expect(stdout).toMatch(/^EMULATOR_LISTEN_PORT = 9001 /m);
@@ -172,7 +172,7 @@ describe('bmc-daemon check', () => {
   it.each([
     ['check', ['check'], 1],
     ['the start', [], 78],
-  ])('makes %s say everything that is wrong at once, and exit with its code', async (_, command, expected) => {
+  ])('makes %s report all faults at once, and exit with its code', async (_, command, expected) => {
     const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'lab'\nEMULATOR_FOO = 1\n");
     const { code, stdout, stderr } = await run([...command, '--config', file]);
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -190,7 +190,7 @@ describe('bmc-daemon check --strict', () => {
   const misspelled = "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\n";
   const fault = ':2: EMULATOR_LISTEN_PROT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT\n';
 
-  it('rejects an unknown setting of the file with exit code 1, which check alone warns of', async () => {
+  it('rejects an unknown setting of the file with exit code 1; without --strict it is a warning', async () => {
     const file = config(misspelled);
     expect(await run(['check', '--strict', '--config', file])).toEqual({
       code: 1,
@@ -218,7 +218,7 @@ describe('bmc-daemon check --strict', () => {
 });
 
 describe('in the journal of systemd', () => {
-  // systemd names the stream in the environment; this shell does it for the pipe that the test reads.
+  // systemd sets JOURNAL_STREAM to the stream. This shell sets it to the pipe that the test reads.
   const journalAt = (descriptor: 1 | 2) => [
     'sh',
     '-c',
@@ -275,14 +275,14 @@ describe('the running daemon', () => {
     expect(daemon.messages().at(-1)).toBe('SIGTERM: stopping');
   });
 
-  it('ends with 0 on SIGINT too, a kept-alive connection notwithstanding', async () => {
+  it('ends with 0 on SIGINT too, even with an open keep-alive connection', async () => {
     const daemon = start(FAKE);
     await getJson(`${await daemon.address()}/redfish/v1`);
     daemon.signal('SIGINT');
     expect((await daemon.finished()).code).toBe(0);
   });
 
-  it('says in one line that the port is in use, with the line that names it', async () => {
+  it('reports in one line that the port is in use, with the line of the setting', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -297,7 +297,7 @@ describe('the running daemon', () => {
     await once(other, 'close');
   });
 
-  it('ends with exit code 1 where another daemon has its state folder, and starts once that one was killed', async () => {
+  it('ends with exit code 1 if another daemon uses its state folder, and starts after that one is killed', async () => {
     const first = start(FAKE);
     const address = await first.address();
     const second = start(FAKE);
@@ -320,7 +320,7 @@ describe('the running daemon', () => {
     expect(existsSync(at('state/lock'))).toBe(false);
   });
 
-  it('warns of an address that others reach where nobody has to log in', async () => {
+  it('warns about a public address without authentication', async () => {
     const daemon = start(['--fake', '-i', '0.0.0.0', '-p', '0']);
     await daemon.address();
     expect(daemon.messages('warn')).toEqual([
@@ -328,7 +328,7 @@ describe('the running daemon', () => {
     ]);
   });
 
-  it('serves what the feature set and the list of machines name', async () => {
+  it('serves only what the feature set and the list of machines permit', async () => {
     const file = config("EMULATOR_ALLOWED_INSTANCES = ['nobody']\n");
     const daemon = start([...FAKE, '--config', file, '--feature-set', 'minimum', '--dmtf-strict']);
     const address = await daemon.address();
@@ -354,7 +354,7 @@ describe('the running daemon', () => {
   it('tells systemd that it is ready, reloads and stops', async () => {
     const socket = at('notify');
     const received = at('received');
-    // Node has no datagram sockets of the unix kind.
+    // Node has no Unix datagram sockets.
     const listener = execFile('/usr/bin/python3', [
       '-c',
       'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nwhile True:\n  d=s.recv(65536)\n  open(sys.argv[2],"ab").write(d+b"\\n--\\n")\n',

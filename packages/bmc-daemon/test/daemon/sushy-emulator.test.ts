@@ -1,4 +1,4 @@
-/** The command `sushy-emulator` with configurations as projects of metal3 write them. */
+/** Runs the command `sushy-emulator` with configurations like those of metal3's projects. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -8,7 +8,7 @@ import { run, waitFor } from './process.js';
 
 const uuid = '27946b59-9e44-4fa7-8e91-f3527a1ef094';
 
-/** A fake deploy agent: what it was sent, in order. */
+/** A fake deploy agent with the requests that it received, in order. */
 interface Agent {
   readonly url: string;
   readonly received: readonly Record<string, unknown>[];
@@ -41,7 +41,7 @@ describe('sushy-emulator', () => {
     agent.server.closeAllConnections();
   });
 
-  /** A configuration in the manner of metal3's development environment. */
+  /** A configuration like that of metal3's development environment. */
   const metal3 = (systems: string): string => `import collections
 
 Host = collections.namedtuple('Host', ['hostname', 'port'])
@@ -89,7 +89,7 @@ SUSHY_EMULATOR_FAKE_SYSTEMS = ${systems}
     expect(second).toMatchObject({ PowerState: 'Off', Boot: { BootSourceOverrideMode: 'Legacy' } });
   });
 
-  it('tells a fake agent of power actions as sushy-tools does', async () => {
+  it('notifies a fake agent of power actions as sushy-tools does', async () => {
     const base = await serve(
       metal3(`[{'uuid': '${uuid}', 'name': 'fake1', 'power_state': 'Off', 'external_notifier': True,
                'nics': [{'mac': '00:5c:52:31:3a:9c', 'ip': '172.22.0.100'}]}]`),

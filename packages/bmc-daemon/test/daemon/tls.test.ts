@@ -9,7 +9,7 @@ import { daemonFixture, FAKE } from './fixture.js';
 const execute = promisify(execFile);
 const { at, config, makeCertificate, start } = daemonFixture();
 
-/** Certificate and protocol that a new connection gets. */
+/** Returns certificate and protocol of a new connection. */
 async function handshake(
   address: string,
   maxVersion: SecureVersion = 'TLSv1.3',
@@ -30,11 +30,11 @@ async function handshake(
   }
 }
 
-/** What the certificate of a new connection is called. */
+/** Returns the common name of the certificate of a new connection. */
 const servedName = async (address: string) => (await handshake(address)).certificate.subject.CN;
 
 describe('HTTPS', () => {
-  it('is spoken with certificate and key, from TLS 1.2 up, and with curl that trusts the certificate', async () => {
+  it('works with certificate and key, from TLS 1.2 up, and with curl that trusts the certificate', async () => {
     makeCertificate('one');
     const file = config("EMULATOR_SSL_CERT = 'one.pem'\nSUSHY_EMULATOR_SSL_KEY = 'one.key'\n");
     const address = await start([...FAKE, '--config', file]).address();
@@ -52,7 +52,7 @@ describe('HTTPS', () => {
     await expect(handshake(address, 'TLSv1.1')).rejects.toThrow(/protocol version|alert/);
   });
 
-  it('sends who speaks plain HTTP to its port to HTTPS', async () => {
+  it('redirects plain HTTP at its port to HTTPS', async () => {
     makeCertificate('one');
     const address = await start([...FAKE, '--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key')]).address();
     const plain = address.replace('https:', 'http:');
@@ -65,7 +65,7 @@ describe('HTTPS', () => {
     expect(JSON.parse(stdout)).toEqual({ v1: '/redfish/v1/' });
   });
 
-  it('takes a renewed pair on SIGHUP, and stays with the old one where the new can not be used', async () => {
+  it('uses a renewed pair after SIGHUP, and keeps the old pair if the new one is unusable', async () => {
     makeCertificate('one');
     makeCertificate('two');
     copyFileSync(at('one.pem'), at('server.pem'));
@@ -74,7 +74,7 @@ describe('HTTPS', () => {
     const address = await daemon.address();
     expect(await servedName(address)).toBe('one');
 
-    // A certificate without its key yet: a renewal that is under way.
+    // A certificate whose key has not arrived yet, during a renewal.
     copyFileSync(at('two.pem'), at('server.pem'));
     daemon.signal('SIGHUP');
     await daemon.logged(/^reading certificate and key again: the old ones stay$/);
@@ -92,7 +92,7 @@ describe('HTTPS', () => {
     expect(daemon.stdout).not.toContain('PRIVATE KEY');
   });
 
-  it('is not touched by a SIGHUP to a daemon without it', async () => {
+  it('is unaffected by a SIGHUP to a daemon without a certificate', async () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     daemon.signal('SIGHUP');

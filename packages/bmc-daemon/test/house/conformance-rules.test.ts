@@ -1,4 +1,4 @@
-/** docs/internals/conformance-rules.md names tests that there are, and every file of rules stands in it. */
+/** Compares docs/internals/conformance-rules.md with the tests that it names. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -7,21 +7,21 @@ const repository = join(import.meta.dirname, '../../../..');
 const folder = join(repository, 'packages/bmc-daemon');
 const page = readFileSync(join(repository, 'docs/internals/conformance-rules.md'), 'utf8');
 
-/** File and test of each row. */
+/** The file and the test of each row. */
 const rows = [...page.matchAll(/^\| (?!Rule |---)(.+) \| (\S+\.ts) \| (.+) \|$/gm)].map(
   ([, rule = '', file = '', title = '']) => ({ rule, file, title }),
 );
 
-/** What titles a file has, however they are quoted. */
+/** Returns a file with unescaped quotes in its titles. */
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8').replaceAll("\\'", "'");
 
 describe('docs/internals/conformance-rules.md', () => {
-  it('has a row for each rule that is one, and none that can not be read', () => {
+  it('has only readable rows', () => {
     expect(rows.length).toBe([...page.matchAll(/^\| (?!Rule |---)/gm)].length);
     expect(rows.length).toBeGreaterThan(80);
   });
 
-  it('names tests that there are', () => {
+  it('names existing tests', () => {
     const missing = rows.filter(({ file, title }) => !existsSync(join(folder, file)) || !textOf(file).includes(title));
     expect(missing).toEqual([]);
   });
@@ -33,9 +33,11 @@ describe('docs/internals/conformance-rules.md', () => {
       const path = `test/contract/${file}`;
       const titles = [...textOf(path).matchAll(/(?:\bit|\))\(\s*'([^'\n]+)', /g)].map(([, title = '']) => title);
       expect(titles.length).toBeGreaterThan(3);
-      const told = rows.filter((row) => row.file === path).map(({ title }) => title);
-      const own = new Set(['has something in it to look at', '%s']);
-      expect(titles.filter((title) => !own.has(title) && !told.some((one) => title.startsWith(one)))).toEqual([]);
+      const listed = rows.filter((row) => row.file === path).map(({ title }) => title);
+      const own = new Set(['exists', '%s']);
+      expect(titles.filter((title) => !own.has(title) && !listed.some((prefix) => title.startsWith(prefix)))).toEqual(
+        [],
+      );
     }
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Stands between a daemon and libvirtd: forwards every message and counts the calls that change something. A test kills the daemon
- * before one of them, and the call never reaches libvirtd.
+ * Relays messages between a daemon and libvirtd, and counts the calls that change something. A test
+ * kills the daemon before one of these calls, which then never reaches libvirtd.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -36,26 +36,26 @@ const names = new Map(
   ),
 );
 
-/** Calls that change nothing; every other one does. */
+/** Calls that change nothing; all others change something. */
 const READS =
   /^auth|^connect|Lookup|Get|List|^domain(Is|Has|MemoryStats|BlockStats)|NumOf|^storage(Pool|Vol)(Refresh|Download)$/;
 
 /** libvirt's VIR_ERR_SYSTEM_ERROR. */
 const SYSTEM_ERROR = 38;
 
-/** A call as the relay sees it: `domainCreateXml`, `domainQemuMonitorCommand`; also `storageVolUpload part`. */
+/** A call: `domainCreateXml`, `domainQemuMonitorCommand`; also `storageVolUpload part`. */
 export interface SeenCall {
   readonly name: string;
   readonly changes: boolean;
 }
 
 /**
- * Decides about a call. `drop`: it and everything after it is lost, on all connections. `refuse`: the relay answers with an error in
- * libvirtd's place.
+ * Decides about a call. `drop` discards it and everything after it, on all connections. `refuse`
+ * answers with an error instead of libvirtd.
  */
 export type Decide = (call: SeenCall) => 'forward' | 'drop' | 'refuse';
 
-/** Relays a unix socket until it is closed. */
+/** A relay of a Unix socket, until it is closed. */
 export class CallRelay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -69,14 +69,18 @@ export class CallRelay {
     this.#server = createServer((client) => this.#relay(client, connect(target)));
   }
 
-  /** @param path of the socket that the daemon connects to. @param target libvirtd's. */
+  /**
+   * Starts a relay.
+   * @param path of the socket for the daemon.
+   * @param target socket of libvirtd.
+   */
   static async listen(path: string, target: string): Promise<CallRelay> {
     const relay = new CallRelay(path, target);
     await new Promise<void>((resolve) => relay.#server.listen(path, resolve));
     return relay;
   }
 
-  /** Forwards messages again and lets `decide` decide about every later call. */
+  /** Forwards messages again, and lets `decide` decide about later calls. */
   decideBy(decide: Decide): void {
     this.#dropping = false;
     this.#decide = decide;
@@ -92,7 +96,7 @@ export class CallRelay {
     const both = [client, libvirtd];
     for (const socket of both) {
       this.#sockets.add(socket);
-      socket.on('error', () => undefined); // Its end says it all.
+      socket.on('error', () => undefined); // 'close' follows.
       socket.on('close', () => {
         this.#sockets.delete(socket);
         for (const other of both) other.destroy();
@@ -117,7 +121,7 @@ export class CallRelay {
     if (this.#dropping) return 'drop';
     if (program === PROGRAM.keepalive) return 'forward';
     const name = names.get(`${program} ${procedure}`) ?? `${program} ${procedure}`;
-    // The parts of an upload, and its end.
+    // The chunks and the end of an upload.
     const isPart = type === MessageType.stream && name === 'storageVolUpload' && status !== MessageStatus.error;
     if (type !== MessageType.call && !isPart) return 'forward';
     // The same call queries and changes QEMU.
@@ -128,7 +132,7 @@ export class CallRelay {
   }
 }
 
-/** An error as libvirtd sends it. */
+/** Encodes an error as libvirtd sends it. */
 function refusal(header: Header): Buffer {
   const writer = new XdrWriter();
   const type = header.type === MessageType.stream ? MessageType.stream : MessageType.reply;

@@ -186,9 +186,9 @@ export class KillLab {
 
   /** Starts the machine without the daemon, and waits until it has booted. */
   async boot(): Promise<void> {
-    const told = this.serial.story.length;
+    const before = this.serial.story.length;
     await this.virsh('start', name);
-    await this.serial.reaches(told + 2, 600_000);
+    await this.serial.reaches(before + 2, 600_000);
   }
 
   /** Changes the machine to UEFI and starts it once, so that it has a variable file with a boot entry. */

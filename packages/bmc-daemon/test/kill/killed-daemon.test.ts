@@ -1,7 +1,7 @@
 /**
- * Operations of several steps. A daemon that is killed (SIGKILL) before any call to libvirtd leaves the machine as it was before
- * the operation, or the next daemon finishes the operation. Each case is an operation and a call. RACKLESS_KILL=all runs every
- * case; by default a part of them runs.
+ * Kills the daemon (SIGKILL) before each libvirt call of operations with several steps. The machine
+ * is then as before the operation, or the next daemon completes the operation. Each case is an
+ * operation and a call. By default some cases run; RACKLESS_KILL=all runs all.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../libvirt-driver/host.js';
@@ -24,19 +24,25 @@ beforeAll(async () => {
 });
 afterAll(() => lab.stop());
 
-/** Shows the progress of a complete run, which takes long. */
+/** Prints the progress of a complete run, which takes long. */
 function report({ title }: Operation, what: string): void {
   if (all) process.stderr.write(`${title}: ${what}\n`);
 }
 
-/** Runs an operation from its first state on. @returns the state before it. */
+/**
+ * Runs the preparation of an operation.
+ * @returns the state before the operation.
+ */
 async function prepared({ before }: Operation): Promise<Fingerprint> {
   await lab.reset();
   await before?.(lab);
   return await lab.fingerprint();
 }
 
-/** Waits until the host looks like one of these. @returns the last look. */
+/**
+ * Waits until the host has one of these states.
+ * @returns the last state.
+ */
 async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
   let seen = await lab.fingerprint();
   const isExpected = (): boolean => expected.some((one) => JSON.stringify(one) === JSON.stringify(seen));
@@ -44,7 +50,7 @@ async function settled(expected: readonly Fingerprint[]): Promise<Fingerprint> {
     if (!isExpected()) seen = await lab.fingerprint();
     return isExpected();
   };
-  // The comparison of the caller shows the difference.
+  // The caller's comparison shows the difference.
   await until('the host to settle', look, SETTLE_MS).catch(() => undefined);
   return seen;
 }
@@ -87,14 +93,14 @@ describe.each(chosen(atomicOperations).map((operation) => [operation.title, oper
       const before = await prepared(operation);
       const { calls } = await lab.run(() => operation.run(lab), Infinity);
       const after = await lab.fingerprint();
-      // A device that cannot be plugged in is there from the next start, and the operation is done.
+      // A device that cannot be hot-plugged is added by the next start, so the operation succeeds.
       const refusable = calls.flatMap((call, index) => (call === 'domainAttachDeviceFlags' ? [] : [index]));
       const refusals = all ? refusable : refusable.slice(-2, -1);
       for (const refuse of refusals) {
         report(operation, `refuse ${refuse} of ${calls.length}, ${calls[refuse]}`);
         await prepared(operation);
         const { call, done } = await lab.runRefused(() => operation.run(lab), refuse);
-        // libvirt may refuse what cleans up after an operation that is done. The next daemon does it.
+        // libvirt may refuse the cleanup after a completed operation. The next daemon repeats it.
         if (done) await lab.restartDaemon();
         const expected = done ? after : before;
         expect({ refuse, call, state: await settled([expected]) }).toEqual({ refuse, call, state: expected });

@@ -7,9 +7,9 @@ export interface Operation {
   readonly title: string;
   /** Brings the machine into the state before; default: it is off and untouched. */
   readonly before?: (lab: KillLab) => Promise<void>;
-  /** The requests of the operation. Each is expected to be done when its promise resolves. */
+  /** The requests of the operation. The promise resolves when they are complete. */
   readonly run: (lab: KillLab) => Promise<void>;
-  /** A case of the ordinary suite. */
+  /** Part of the default test run. */
   readonly always?: boolean;
 }
 
@@ -41,7 +41,7 @@ const eject = (drive: string) => (lab: KillLab) => lab.done('POST', media(lab, d
 const isRunning = async (lab: KillLab): Promise<boolean> =>
   (await lab.virsh('domstate', lab.name)).trim() === 'running';
 
-/** Waits for a restart that installs firmware; returns early when the daemon is killed. */
+/** Waits for a restart that installs firmware; returns early if the daemon was killed. */
 const restarted = (lab: KillLab): Promise<void> =>
   until(
     'the machine to restart',
@@ -53,7 +53,7 @@ const restarted = (lab: KillLab): Promise<void> =>
     600_000,
   );
 
-/** Power, by Redfish's reset types. */
+/** Power actions, by Redfish's reset types. */
 const power: readonly Operation[] = [
   { title: 'On', run: reset('On') },
   {
@@ -99,7 +99,7 @@ const bootMode = (mode: string) => patch({ Boot: { BootSourceOverrideMode: mode 
 const uefi = (lab: KillLab): Promise<void> => lab.makeUefi();
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
-/** Changes of several parts. */
+/** Changes of several properties. */
 const changes: readonly Operation[] = [
   { title: 'PATCH of one part', run: patch({ AssetTag: 'shelf 1' }) },
   { title: 'PATCH of several parts, running', before: running, run: patch({ ...parts, Boot: once }), always: true },
@@ -123,7 +123,7 @@ const changes: readonly Operation[] = [
   },
 ];
 
-/** Secure Boot, which needs other UEFI variables; a failure leaves them to the machine's start. */
+/** Secure Boot changes UEFI variables; a failure leaves that to the next start. */
 const variables: readonly Operation[] = [
   {
     title: 'PATCH of SecureBoot, off',
@@ -150,7 +150,7 @@ const create = (lab: KillLab): Promise<void> =>
   lab.done('POST', volumes(lab), { CapacityBytes: 1_048_576, Name: 'data' });
 const remove = async (lab: KillLab): Promise<void> => {
   const { Members: members } = (await lab.bmc.get(volumes(lab))) as { Members: readonly { '@odata.id': string }[] };
-  // `sdx` is the machine's own.
+  // `sdx` is in the machine's own definition.
   const made = members.find(({ '@odata.id': path }) => !path.endsWith('/sdx'));
   await lab.done('DELETE', made?.['@odata.id'] ?? '');
 };
@@ -163,7 +163,7 @@ const disks: readonly Operation[] = [
   { title: 'DELETE of a volume, running', before: inOrder(create, running), run: remove },
 ];
 
-/** Operations that are made as a whole or not at all, even when libvirt refuses one of their calls. */
+/** Operations that change everything or nothing, even if libvirt refuses one of their calls. */
 export const atomicOperations: readonly Operation[] = [...changes, ...images, ...disks];
 
 export const operations: readonly Operation[] = [...power, ...variables, ...atomicOperations];

@@ -37,7 +37,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(4)).slice(3)).toEqual(['boot disk']);
     await driver.power(guest.uuid, 'destroy');
-    // Only the record of the service is left.
+    // Only the daemon's metadata remains.
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 

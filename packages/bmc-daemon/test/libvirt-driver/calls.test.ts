@@ -1,4 +1,7 @@
-/** The calls to libvirtd that each operation makes, counted on the wire and compared with the table of docs/internals/libvirt-calls.md. */
+/**
+ * Counts the libvirt calls of each operation on the wire, and compares them with the table of
+ * docs/internals/libvirt-calls.md.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -19,7 +22,7 @@ beforeAll(async () => {
   relay = await CallRelay.listen(host.file('relay.sock'), host.libvirtd.socket);
   driver = await host.driver({ uri: `qemu+unix:///system?socket=${relay.path}` });
   ({ url: image } = await host.serveImage('a'));
-  // The first image makes the pool.
+  // The first image creates the pool.
   const guest = await host.guest();
   await insert(guest);
   await driver.ejectMedia(guest.uuid, 'cdrom');
@@ -32,7 +35,7 @@ afterAll(async () => {
 
 interface Operation {
   readonly title: string;
-  /** The machine runs when the operation begins. */
+  /** Whether the machine runs when the operation begins. */
   readonly running?: boolean;
   readonly before?: (guest: Guest) => Promise<void>;
   readonly run: (guest: Guest) => Promise<void>;
@@ -93,7 +96,10 @@ const operations: readonly Operation[] = [
   { title: 'Pause', running, run: power('suspend') },
 ];
 
-/** Runs an operation on a new machine. @returns its row of the table. */
+/**
+ * Runs an operation on a new machine.
+ * @returns its row of the table.
+ */
 async function rowOf(
   table: readonly string[],
   { title, running: runs = false, before, run }: Operation,
@@ -106,7 +112,7 @@ async function rowOf(
   if (/Media|Http/.test(title)) await host.virsh('change-media', guest.name, 'sda', '--eject', '--config');
   if (/Media|Http/.test(title) && runs) await host.virsh('change-media', guest.name, 'sda', '--eject', '--live');
   await before?.(guest);
-  // The first change of a machine looks for what an earlier daemon has left.
+  // The first change of a machine reads what an earlier daemon left.
   await driver.change(guest.uuid, {});
   await driver.getSystem(guest.uuid);
   const calls: string[] = [];
@@ -118,7 +124,7 @@ async function rowOf(
   });
   await run(guest);
   const row = (): string => rendered({ title, state: runs ? 'running' : 'off', calls, changes });
-  // An event may lead to a read after the answer.
+  // An event may cause a read after the answer.
   await until('the calls of the table', () => Promise.resolve(table.includes(row()))).catch(() => undefined);
   const last = row();
   relay.decideBy(() => 'forward');

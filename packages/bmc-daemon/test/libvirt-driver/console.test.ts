@@ -1,4 +1,7 @@
-/** Serial ports of real guests through libvirt's console streams, with virsh as another user, and their log. */
+/**
+ * Tests libvirt's console streams and the console log with real guests, and virsh as a second
+ * client.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -20,7 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-/** A guest that says `boot <name>` over a serial port that libvirt hands out, restarts at `r` and reads its CD at `c`. */
+/**
+ * Defines a guest that prints `boot <name>` on a serial port, restarts at `r` and reads its CD at
+ * `c`.
+ */
 async function guest(name: string, os = ''): Promise<void> {
   const disk = host.file(`${name}.img`);
   await writeFile(disk, bootableDisk({ label: name }));
@@ -66,7 +72,7 @@ describe('a serial port of a libvirt machine', () => {
         control().open('talker').then(resolve, reject);
       });
     });
-    // Held back until somebody listens: a connection takes some milliseconds, on a busy host as long as the guest needs to speak.
+    // Starts paused: a connection takes some milliseconds, and a guest may print before it exists.
     await host.virsh('start', '--paused', 'talker');
     const stream = await opened;
     await host.virsh('resume', 'talker');
@@ -102,7 +108,7 @@ describe('a serial port of a libvirt machine', () => {
     });
     const left = once(virsh, 'exit');
     await closed;
-    // libvirt reports it in this message only.
+    // libvirt reports the reason in this message only.
     expect(await reason).toEqual([expect.objectContaining({ message: 'stream had I/O failure' })]);
     expect(await kindOf(control().open('shared'))).toBe('consoleInUse');
     virsh.stdin.write('\u001D');
@@ -152,7 +158,8 @@ describe('the console log of a libvirt machine', () => {
         (await log?.read())?.flatMap((record) => (record.kind === 'boot' ? record.boot.number : [])) ?? [];
       return await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
     };
-    // SeaBIOS holds the end of `Hard Disk...` and its line back until its timer ticks, amid or behind what the guest says.
+    // SeaBIOS prints the end of `Hard Disk...` and its line end when its timer ticks, so they may
+    // be within or after the guest's output.
     const boots = async () => (await raw()).map((text) => text.replace(/[.\r\n]/g, ''));
     const said = (count: number) =>
       until(`boot ${count}`, async () => {
@@ -169,10 +176,10 @@ describe('the console log of a libvirt machine', () => {
           },
         });
       });
-    // The terminal is reset before SeaBIOS says its name.
+    // A terminal reset comes before SeaBIOS's name.
     const whole = /^[^a-zA-Z]{0,9}c?.{0,40}SeaBIOS \(version [^]*boot logged$/;
 
-    // Held back until somebody listens: a connection takes some milliseconds, on a busy host as long as firmware needs to speak.
+    // Starts paused: a connection takes some milliseconds, and firmware may print before it exists.
     const listening = connected();
     await host.virsh('start', '--paused', 'logged');
     await listening;
@@ -186,7 +193,7 @@ describe('the console log of a libvirt machine', () => {
     await consoles.close();
     consoles = open();
     expect(await boots()).toEqual(before);
-    // The machine is the same run, so what it says when it is asked to go off belongs to its second boot.
+    // The machine is still in the same run, so its output at shutdown belongs to the second boot.
     await connected();
     await driver.power('logged', 'shutdown');
     await until('its last words', async () => (await boots()).at(-1)?.includes('power button') === true);
@@ -198,7 +205,8 @@ describe('the console log of a libvirt machine', () => {
     );
     await until('its end', async () => (await driver.getSystem('logged')).state === 'shutoff');
     await driver.power('logged', 'create');
-    // Nobody holds this one back, so what it says first may be gone: it is asked until something of it is there.
+    // This guest does not start paused, so its first output may be missing. The test sends `r`
+    // until output arrives.
     const typist = consoles.hub?.attach(uuid, { data: () => undefined, state: () => undefined });
     await until('boot 3', async () => {
       typist?.write(Buffer.from('c'));

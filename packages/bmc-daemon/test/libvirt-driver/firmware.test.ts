@@ -16,7 +16,7 @@ afterAll(() => host.stop());
 
 const booted = (platform: string): string => `RACKLESS-DISK label=DISK platform=${platform}`;
 
-/** Sets the mode, starts the guest, and gives what it says of its firmware. */
+/** Sets the mode, starts the guest, and returns its line about the firmware. */
 async function bootAs(driver: HypervisorDriver, guest: Guest, firmware: FirmwareType): Promise<string | undefined> {
   await driver.change(guest.uuid, { boot: { firmware } });
   expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
@@ -40,7 +40,7 @@ describe.each([
     const guest = await host.guest({ disk, memoryMiB: 128 });
     expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
     expect(await bootAs(driver, guest, 'bios')).toBe(booted('pc'));
-    // The variable store of the first time is thrown away.
+    // The first variable store is deleted.
     expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
     await driver.close();
   });
@@ -64,7 +64,7 @@ describe('a change of the boot mode', () => {
     await driver.close();
   });
 
-  it('of a machine that runs is made by the next restart', async () => {
+  it('of a running machine takes effect at the next restart', async () => {
     const driver = await host.driver();
     const guest = await host.guest({ disk, memoryMiB: 128 });
     await driver.power(guest.uuid, 'create');

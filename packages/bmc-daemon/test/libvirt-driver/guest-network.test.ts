@@ -1,4 +1,6 @@
-/** Addresses of guests, on a libvirtd that answers what the test says, or not at all. */
+/**
+ * Tests addresses of guests with a fake libvirtd, which answers as the test decides or not at all.
+ */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Hypervisor } from '@rackless/libvirt';
 import { FakeLibvirtd, HANG, Refusal } from '../../../libvirt/test/fake/fake-libvirtd.js';
@@ -86,8 +88,8 @@ async function isNamed(name: string): Promise<void> {
   }
 }
 
-describe("what is known of a guest's network", () => {
-  it('is what its network leased to it, and the speed of a real interface that it is on', async () => {
+describe('the network of a guest', () => {
+  it("has the addresses that its network leased, and the speed of the host's interface", async () => {
     expect(await facts()).toEqual({
       [lab]: {
         ipv4: [{ address: '192.0.2.7', prefix: 24, origin: 'dhcp' }],
@@ -100,7 +102,7 @@ describe("what is known of a guest's network", () => {
     });
   });
 
-  it('is what the guest says where it has an agent, and which of it was leased', async () => {
+  it('has the addresses that the guest agent reports, and marks those that were leased', async () => {
     hasAgent('connected');
     fake.on(domainProcedures.getHostname, () => 'web.example.org');
     fake.on(domainProcedures.interfaceAddresses, () => [
@@ -126,7 +128,7 @@ describe("what is known of a guest's network", () => {
     });
   });
 
-  it('does not wait for an agent that hangs: leases are told, and the next reader waits for nothing', async () => {
+  it('does not wait for an agent that hangs: it shows leases, and the next reader waits for nothing', async () => {
     hasAgent('connected');
     let asked = 0;
     fake.on(domainProcedures.interfaceAddresses, () => {
@@ -135,7 +137,7 @@ describe("what is known of a guest's network", () => {
     });
     const leased = [{ address: '192.0.2.7', prefix: 24, origin: 'dhcp' }];
     expect((await facts())[lab]?.ipv4).toEqual(leased);
-    // While the first question is not given up, and after it was, nobody asks a second time.
+    // While the first call is pending and after its timeout, no second call is made.
     for (let turn = 0; turn < 40; turn += 1) {
       expect((await facts())[lab]?.ipv4).toEqual(leased);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -143,13 +145,13 @@ describe("what is known of a guest's network", () => {
     expect(asked).toBe(1);
   });
 
-  it('is not shown where a lease is over, or the machine is off', async () => {
+  it('is not shown if a lease is over, or the machine is off', async () => {
     fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [{ ...lease, expirytime: 1 }], count: 1 }));
     expect((await facts())[lab]).toEqual({ ...unknown, domainName: 'lab.test' });
     expect(await facts({ ...running, state: 'shutoff' })).toEqual({});
   });
 
-  it('comes when it can be had', async () => {
+  it('appears when it becomes available', async () => {
     let answer: (() => void) | undefined;
     fake.on(networkProcedures.getDhcpLeases, async () => {
       await new Promise<void>((resolve) => (answer = resolve));
@@ -160,7 +162,7 @@ describe("what is known of a guest's network", () => {
     await isNamed('web');
   });
 
-  it('is nothing where libvirt can tell nothing', async () => {
+  it('is empty if libvirt has no information', async () => {
     const refuse = (): never => {
       throw new Refusal(3, 10, 'this function is not supported by the connection driver');
     };
@@ -168,7 +170,7 @@ describe("what is known of a guest's network", () => {
     fake.on(interfaceProcedures.lookupByName, refuse);
     expect(await facts()).toEqual({ [lab]: { ...unknown, domainName: 'lab.test' }, [direct]: unknown });
     fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: direct }));
-    // The kernel's way to say that it does not know.
+    // The kernel's value for an unknown speed.
     fake.on(interfaceProcedures.getXmlDesc, () => `<interface name='eth7'><link speed='4294967295'/></interface>`);
     reader = new GuestNetworkReader(host);
     expect((await facts())[direct]?.speedMbps).toBeNull();

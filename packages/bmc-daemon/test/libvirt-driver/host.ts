@@ -1,4 +1,4 @@
-/** A private libvirtd with a driver on it, and tiny guests, for one suite. */
+/** Runs a private libvirtd with a driver and tiny guests, for one suite. */
 import { execFile } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ import { OperationQueue } from '../../src/drivers/queue/operation-queue.js';
 import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
 import { imageLimits } from '../support/image-limits.js';
 
-/** What one guest differs in. */
+/** Options of a guest. */
 export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPowerButton' | 'panics'>> {
   /** `q35`, `pc`. Default `q35`. */
   readonly machine?: string;
@@ -26,7 +26,10 @@ export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPower
   /** Further markup in `<os>` and `<devices>`. */
   readonly os?: string;
   readonly devices?: string;
-  /** Copied for the guest's disk; default a disk of one sector. UEFI needs more memory than 16 MiB, the default. */
+  /**
+   * A file to copy for the guest's disk; default: a disk of one sector. UEFI needs more memory than
+   * the default of 16 MiB.
+   */
   readonly disk?: string;
   readonly memoryMiB?: number;
   /** Markup in the disk; default `<boot order='1'/>`. */
@@ -42,7 +45,7 @@ export interface Guest {
 
 export const emptyCdDrive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
 
-/** For machines of type `pc`. */
+/** An empty CD drive for machines of type `pc`. */
 export const emptyIdeDrive = emptyCdDrive.replace(`dev='sda' bus='sata'`, `dev='hda' bus='ide'`);
 
 let guests = 0;
@@ -71,7 +74,7 @@ export class TestHost {
     for (const serial of this.#serials.splice(0)) await serial.close();
   }
 
-  /** A started driver, closed with the host. */
+  /** Starts a driver, which is closed with the host. */
   async driver(options: Partial<LibvirtDriverOptions> = {}): Promise<HypervisorDriver> {
     const note = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
       this.messages.push(fields === undefined ? message : `${message} ${String(fields['error'])}`);
@@ -94,8 +97,9 @@ export class TestHost {
   }
 
   /**
-   * What the parts of a driver share, without a driver: for tests that come between two steps of one part. Closed with the host.
-   * Machines are listed once, so what is put in the place of a method of one's `domain` stays there.
+   * Returns the shared parts of a driver without the driver, for tests that act between two steps.
+   * They are closed with the host. Machines are listed once, so a replaced method of a `domain`
+   * stays replaced.
    */
   parts(): Host {
     const timeoutMs = 30_000;
@@ -151,24 +155,27 @@ export class TestHost {
     return { name, uuid, serial, xml };
   }
 
-  /** A drive's markup with a bootable image of ours in it, which the user put there. */
+  /** Returns the XML of a drive with a bootable image of the user. */
   async drive(label: string): Promise<string> {
     const path = this.file(`${label}.iso`);
     await writeFile(path, bootableIso({ label }));
     return emptyCdDrive.replace('<target', `<source file='${path}'/><target`);
   }
 
-  /** The persistent definition. */
+  /** Returns the persistent definition. */
   async inactiveXml({ name }: Guest): Promise<string> {
     return await this.virsh('dumpxml', '--inactive', '--security-info', name);
   }
 
-  /** The persistent definition without metadata, which these guests have none of but ours. */
+  /**
+   * Returns the persistent definition without metadata. These guests have only the daemon's
+   * metadata.
+   */
   async definitionOf(guest: Guest): Promise<string> {
     return (await this.inactiveXml(guest)).replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
   }
 
-  /** Serves one bootable image, an ISO image unless it is given, and counts what it is asked for. */
+  /** Serves one bootable image, by default an ISO image, and counts the requests for it. */
   async serveImage(
     label: string,
     image = bootableIso({ label }),
@@ -182,7 +189,10 @@ export class TestHost {
     return { url, requests };
   }
 
-  /** Serves over HTTP until the host is stopped. @returns URL of `/image.iso`. */
+  /**
+   * Serves over HTTP until the host is stopped.
+   * @returns the URL of `/image.iso`.
+   */
   async serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<URL> {
     const server = createServer(handler);
     this.#servers.push(server);
@@ -191,16 +201,22 @@ export class TestHost {
   }
 }
 
-/** Has the guest read its drive until it finds this. The first read after a change tells it of the change, and fails. */
+/**
+ * Makes the guest read its drive until it finds this. The first read after a change fails, because
+ * it reports the change.
+ */
 export async function guestFinds({ serial }: Guest, what: string): Promise<void> {
   await until(`the guest to find ${what}`, async () => {
-    const told = serial.story.length;
+    const before = serial.story.length;
     serial.send('c');
-    return (await serial.reaches(told + 1)).at(-1) === what;
+    return (await serial.reaches(before + 1)).at(-1) === what;
   });
 }
 
-/** Polls until the probe gives something true. @throws {Error} with the probe's own last error. */
+/**
+ * Calls `probe` until it returns a true value.
+ * @throws {Error} with the last error of `probe`.
+ */
 export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown;

@@ -1,6 +1,6 @@
 /**
- * What happens to a machine between two steps of one operation: somebody else changes its definition, or its QEMU takes its time. The
- * moment is made certain by a call of the machine's own `domain` that does something else first.
+ * Tests changes of a machine between two steps of one operation: another program changes its
+ * definition, or its QEMU is slow. A replaced method of the machine's `domain` sets the moment.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clientError } from '../../../libvirt/src/errors.js';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-/** Has a call of the machine wait, the first time, for something else to be done. */
+/** Replaces a call of the machine: the first call runs `meddle` first. */
 function before(machine: Machine, call: 'qemuMonitorCommand', meddle: () => Promise<unknown>): void {
   const { domain } = machine;
   const real = domain[call].bind(domain);
@@ -39,8 +39,8 @@ function before(machine: Machine, call: 'qemuMonitorCommand', meddle: () => Prom
 
 const find = (parts: Host, { uuid }: Guest): Promise<Machine> => parts.inventory.find(uuid);
 
-describe('a definition that somebody changes', () => {
-  it('while a used once-order is taken back keeps that change', async () => {
+describe('a definition that another program changes', () => {
+  it('keeps that change while a used one-time boot order is reverted', async () => {
     const guest = await host.guest({ cdrom: await host.drive('cd') });
     const driver = await host.driver();
     await driver.power(guest.uuid, 'create');
@@ -51,7 +51,7 @@ describe('a definition that somebody changes', () => {
     expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
     const parts = host.parts();
     const machine = await find(parts, guest);
-    // Between the look at the definition and its change QEMU is told the machine's own order.
+    // Between the read and the change of the definition, the driver sets QEMU's boot order.
     before(machine, 'qemuMonitorCommand', () => host.virsh('change-media', guest.name, 'sda', '--eject', '--config'));
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
     await boot.reconcile(machine, await readDefinition(machine, 30_000));
@@ -62,7 +62,7 @@ describe('a definition that somebody changes', () => {
   });
 });
 
-describe('a machine that is switched off while it starts', () => {
+describe('a machine that a client switches off while it starts', () => {
   /** Starts a machine, and switches it off just before libvirt starts it. Returns the error of the start. */
   async function switchedOffAtStart(parts: Host, machine: Machine): Promise<unknown> {
     const [boot, coldStart, queue] = [
@@ -94,7 +94,7 @@ describe('a machine that is switched off while it starts', () => {
     return error;
   }
 
-  it('is off in the end, though it was still off when it was switched off', async () => {
+  it('is off in the end, although it had not started yet', async () => {
     const guest = await host.guest();
     const parts = host.parts();
     const machine = await find(parts, guest);
@@ -123,7 +123,7 @@ describe('a machine that is switched off while it starts', () => {
 });
 
 describe('the autostart of a machine', () => {
-  it('is as it was before a change that fails after it', async () => {
+  it('is restored if a later step of the change fails', async () => {
     for (const former of [false, true]) {
       const guest = await host.guest();
       await host.virsh('autostart', guest.name, ...(former ? [] : ['--disable']));
@@ -139,8 +139,8 @@ describe('the autostart of a machine', () => {
   });
 });
 
-describe('a machine that is read', () => {
-  it('is read anew for whoever asks while the sizes of its disks are waited for', async () => {
+describe('reading a machine', () => {
+  it('reads again for a client that asks while the sizes of the disks are pending', async () => {
     const guest = await host.guest();
     const parts = host.parts();
     const machine = await find(parts, guest);
@@ -164,8 +164,11 @@ describe('a machine that is read', () => {
   });
 });
 
-describe('a machine that libvirt does not answer for', () => {
-  /** Has libvirt give no XML of it until that is allowed again, as libvirt 11 and later do while its QEMU hangs. */
+describe('a machine for which libvirt does not answer', () => {
+  /**
+   * Makes libvirt return no XML until `end` is called, as libvirt 11 and later do while a QEMU
+   * hangs.
+   */
   function silence({ domain }: Machine): { readonly asked: () => number; readonly end: () => void } {
     const real = domain.getXmlDesc.bind(domain);
     let [asked, isSilent] = [0, true];
@@ -179,7 +182,7 @@ describe('a machine that libvirt does not answer for', () => {
     domain.getXmlDesc = async (...words) => {
       if (!isSilent) return await real(...words);
       asked += 1;
-      // One read is two calls. The first read ends by its time-out, the next ones wait.
+      // A read makes two calls. The first read times out, the next ones wait.
       if (asked <= 2) throw clientError('CALL_TIMEOUT', 'calling domainGetXmlDesc: no answer');
       await over;
       return await real(...words);
@@ -195,14 +198,14 @@ describe('a machine that libvirt does not answer for', () => {
     return { guest, parts, machine: await find(parts, guest) };
   }
 
-  it('is read as it was last, which the reading says, while one read goes on', async () => {
+  it('shows its last reading, marked as such, while one read is pending', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     const before = await reader.read(machine);
     const { asked, end } = silence(machine);
     const last = await reader.read(machine);
     expect(last).toEqual({ ...before, unansweredSince: expect.any(Date) });
-    // The reads that wait would keep these from an end.
+    // Pending reads would block these.
     for (let count = 0; count < 3; count += 1) expect(await reader.read(machine)).toBe(last);
     expect(asked()).toBe(4);
     await host.virsh('desc', guest.name, '--config', 'mine');
@@ -211,7 +214,7 @@ describe('a machine that libvirt does not answer for', () => {
     expect((await reader.read(machine)).unansweredSince).toBeUndefined();
   });
 
-  it('is unavailable at once from the second read on where nothing was read before', async () => {
+  it('is unavailable at once from the second read on if it was never read', async () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     const { asked, end } = silence(machine);
@@ -223,7 +226,7 @@ describe('a machine that libvirt does not answer for', () => {
     await until('a reading', async () => (await reader.read(machine)).state === 'running');
   });
 
-  it('is still read at once, by one read, after a change that libvirt did not answer', async () => {
+  it('is still read at once, by one read, after a change without an answer from libvirt', async () => {
     const { parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
@@ -237,7 +240,7 @@ describe('a machine that libvirt does not answer for', () => {
     await until('a new reading', async () => (await reader.read(machine)).unansweredSince === undefined);
   });
 
-  it('is read anew after a change, and a read from before the change stores nothing', async () => {
+  it('is read again after a change, and a read from before the change stores nothing', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     const first = await reader.read(machine);
@@ -262,7 +265,7 @@ describe('a machine that libvirt does not answer for', () => {
     fail();
     const late = await old;
     expect(late).toMatchObject({ uuid: first.uuid, unansweredSince: expect.any(Date) });
-    // A silence that begins now is a new one.
+    // Starts a new silence.
     const { end } = silence(machine);
     const silent = await reader.read(machine);
     expect(silent).toMatchObject({ description: 'mine', unansweredSince: expect.any(Date) });
@@ -284,7 +287,7 @@ describe('a machine that libvirt does not answer for', () => {
     expect((await after).map(({ state }) => state)).toEqual(['shutoff', 'shutoff']);
   });
 
-  it('is read anew when it is off', async () => {
+  it('is read again when it is off', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     await reader.read(machine);
@@ -297,8 +300,8 @@ describe('a machine that libvirt does not answer for', () => {
   });
 });
 
-describe('a drive that was plugged into a running machine', () => {
-  /** A guest with an image in such a drive, and what ejects it. */
+describe('a drive that was hot-plugged into a running machine', () => {
+  /** Starts a guest with an image in a hot-plugged drive, and returns a function that ejects it. */
   async function plugged(): Promise<{ guest: Guest; machine: Machine; eject: () => Promise<void> }> {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='qemu-xhci'/>` });
     await host.virsh('start', guest.name);
@@ -325,14 +328,15 @@ describe('a drive that was plugged into a running machine', () => {
   const drives = async (machine: Machine): Promise<readonly string[]> =>
     ((await readDefinition(machine, 30_000)).instance?.domain.devices.disks ?? []).map(({ target }) => target);
 
-  it('is gone when its eject has ended, however late QEMU lets go of it', async () => {
+  it('is gone when its eject has ended, even if QEMU releases it late', async () => {
     await host.drive('hotplugged');
     const { guest, machine, eject } = await plugged();
     expect(await drives(machine)).toEqual(['vda', 'sda']);
     const detach = machine.domain.detachDeviceFlags.bind(machine.domain);
     const describe = machine.domain.getXmlDesc.bind(machine.domain);
     let looks = 0;
-    // As libvirt does where QEMU has not let go of the device within 5 s: it answers, and the device goes later, after a few looks.
+    // As libvirt does if QEMU does not release the device within 5 s: it answers, and the device
+    // disappears some reads later.
     machine.domain.detachDeviceFlags = (...words) => {
       machine.domain.getXmlDesc = async (...asked) => {
         looks += 1;

@@ -27,7 +27,7 @@ async function failure(promise: Promise<unknown>): Promise<string> {
 const stateOf = async ({ uuid }: Guest): Promise<string> => (await driver.getSystem(uuid)).state;
 
 describe('power of a real guest', () => {
-  it('goes on and off, and asking for what is so already does nothing', async () => {
+  it('switches on and off, and a request for the current state does nothing', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'destroy');
     await driver.power(guest.uuid, 'create');
@@ -57,7 +57,7 @@ describe('power of a real guest', () => {
     expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
-  it('restarts gracefully where the guest obeys the button, in the same process', async () => {
+  it('restarts gracefully in the same process if the guest obeys the power button', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -66,20 +66,20 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('restarts hard where the guest does not obey the button in time', async () => {
+  it('forces the restart if the guest does not obey the power button in time', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
-    // Time enough for the guest to notice the button first.
+    // Long enough for the guest to notice the button.
     const impatient = await host.driver({ gracefulRestartWaitMs: 15_000 });
     await impatient.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await impatient.power(guest.uuid, 'reboot');
     expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', 'power button', 'boot disk']);
-    // What libvirt remembers of the restart is over with it: the guest may power off later.
+    // libvirt forgets the restart: the guest may power off later.
     await impatient.close();
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('gives a graceful restart up for whatever is asked next', async () => {
+  it('cancels a graceful restart for the next request', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
     const impatient = await host.driver({ gracefulRestartWaitMs: 15_000 });
     await impatient.power(guest.uuid, 'create');
@@ -87,7 +87,7 @@ describe('power of a real guest', () => {
     await impatient.power(guest.uuid, 'reboot');
     await guest.serial.reaches(3);
     await impatient.power(guest.uuid, 'destroy');
-    // Another one is asked later, and its time is up: so would that of the first one be.
+    // Starts another restart later. When its time is up, that of the first one would be up too.
     const other = await host.guest({ ignoresPowerButton: true });
     await impatient.power(other.uuid, 'create');
     await other.serial.reaches(2);
@@ -99,7 +99,7 @@ describe('power of a real guest', () => {
     await impatient.close();
   });
 
-  it('is held and let go, and goes on where it was', async () => {
+  it('pauses, resumes, and continues where it was', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'pressButton');
     await guest.serial.reaches(2);
@@ -108,13 +108,13 @@ describe('power of a real guest', () => {
     expect(await failure(driver.power(guest.uuid, 'pressButton'))).toBe('conflict');
     await driver.power(guest.uuid, 'resume');
     expect(await stateOf(guest)).toBe('running');
-    // The button is what shows that it is alive.
+    // The button shows that the guest runs.
     await driver.power(guest.uuid, 'pressButton');
     await reaches(driver, guest, 'shutoff');
     expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
-  it('is off and on again after a power cycle, in a process of its own, from paused too', async () => {
+  it('runs in a new process after a power cycle, also from paused', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'cycle');
     await guest.serial.reaches(2);
@@ -122,12 +122,12 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'cycle');
     expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', '<power on>', 'boot disk']);
     expect(await stateOf(guest)).toBe('running');
-    // Nobody can ask this guest to write its memory to disk.
+    // This guest does not support suspend to disk.
     expect(await failure(driver.power(guest.uuid, 'pmSuspend'))).toBe('unsupported');
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('shows that its process has died, until it is started again', async () => {
+  it('shows that its process died, until the next start', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -142,7 +142,7 @@ describe('power of a real guest', () => {
 
   it.each([
     ['destroy', 'shutoff', ['<power on>', 'boot disk']],
-    // Kept for whoever wants to look at its memory, and left alone by a power-on.
+    // libvirt preserves it for a memory dump, and power-on does not change it.
     ['preserve', 'crashed', []],
   ] as const)('shows that its guest has panicked, with <on_crash>%s', async (onCrash, state, afterPowerOn) => {
     const guest = await host.guest({ panics: true, devices: `<panic model='isa'/>` });
@@ -157,16 +157,16 @@ describe('power of a real guest', () => {
     await reaches(driver, guest, state);
     expect((await driver.getSystem(guest.uuid)).failure).toBe('crashed');
     await driver.power(guest.uuid, 'create');
-    const told = ['<power on>', 'boot disk', 'power button', ...afterPowerOn];
-    expect(await guest.serial.reaches(told.length)).toEqual(told);
+    const story = ['<power on>', 'boot disk', 'power button', ...afterPowerOn];
+    expect(await guest.serial.reaches(story.length)).toEqual(story);
     await driver.power(guest.uuid, 'reset');
-    expect((await guest.serial.reaches(told.length + 1)).at(-1)).toMatch(/<power on>|boot disk/);
+    expect((await guest.serial.reaches(story.length + 1)).at(-1)).toMatch(/<power on>|boot disk/);
     await reaches(driver, guest, 'running');
     expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('has a firmware update after its next restart, graceful or not', async () => {
+  it('has a firmware update after its next restart, graceful or forced', async () => {
     const guest = await host.guest();
     const update = async () => (await driver.getSystem(guest.uuid)).firmwareUpdate;
     await driver.change(guest.uuid, { firmwareVersion: '1.0.1' });
@@ -181,7 +181,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('interrupts a guest that runs, and refuses what needs one where none does', async () => {
+  it('sends an NMI to a running guest, and rejects actions that need a running guest', async () => {
     const guest = await host.guest();
     for (const action of ['shutdown', 'reboot', 'injectNmi'] as const) {
       expect(await failure(driver.power(guest.uuid, action))).toBe('conflict');
@@ -193,7 +193,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('restarts into a definition that was changed meanwhile', async () => {
+  it('restarts with a definition that changed meanwhile', async () => {
     const cdrom = await host.drive('cd');
     const guest = await host.guest({ cdrom });
     await driver.power(guest.uuid, 'create');
@@ -208,7 +208,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('knows of a transient machine, ends it for nobody, and knows of its end', async () => {
+  it('shows a transient machine, never ends it by itself, and notices its end', async () => {
     const model = await host.guest();
     await host.virsh('undefine', model.name);
     await host.virsh('create', host.file(`${model.name}.xml`));
@@ -230,12 +230,12 @@ describe('power of a real guest', () => {
     const { assetTag, autostart } = await driver.getSystem(model.uuid);
     expect({ assetTag, autostart }).toEqual({ assetTag: 'shelf 1', autostart: undefined });
     await host.virsh('destroy', model.name);
-    await until('it to be gone', async () => (await failure(driver.getSystem(model.uuid))) === 'notFound');
+    await until('the machine to be gone', async () => (await failure(driver.getSystem(model.uuid))) === 'notFound');
   });
 });
 
-describe('what others do to a machine', () => {
-  it('is seen at once', async () => {
+describe('changes of a machine by other programs', () => {
+  it('are visible at once', async () => {
     const guest = await host.guest();
     expect(await stateOf(guest)).toBe('shutoff');
     await host.virsh('start', guest.name);
@@ -255,7 +255,7 @@ describe('what others do to a machine', () => {
     expect((await driver.listSystems()).map(({ uuid }) => uuid)).not.toContain(guest.uuid);
   });
 
-  it('a name and a UUID in any case lead to the same machine', async () => {
+  it('a name and a UUID in upper or lower case lead to the same machine', async () => {
     const guest = await host.guest();
     const machine = await driver.getSystem(guest.uuid);
     expect(await driver.getSystem(guest.uuid.toUpperCase())).toBe(machine);
@@ -286,7 +286,10 @@ describe('what others do to a machine', () => {
   });
 });
 
-/** Whether libvirt gives the XML of a machine while another call waits for its QEMU: libvirt 11.3 and later do not. */
+/**
+ * Returns whether libvirt gives the XML of a machine while another call waits for its QEMU. libvirt
+ * 11.3 and later do not.
+ */
 async function givesXml({ uuid }: Guest): Promise<boolean> {
   const { domain } = await host.parts().inventory.find(uuid);
   return await domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs: 10_000 }).then(
@@ -307,17 +310,17 @@ describe('a QEMU that hangs', () => {
     await quick.power(other.uuid, 'reset');
     expect((await other.serial.reaches(3)).at(-1)).toBe('boot disk');
     expect(await interrupt).toBe('unavailable');
-    // By now, a call that waits for the QEMU holds libvirt's lock of the machine.
+    // A call that waits for QEMU now holds libvirt's lock of the machine.
     const isKnown = await givesXml(hung);
     const change = quick.change(hung.uuid, { indicator: 'blinking' });
     if (isKnown) await change;
     else expect(await failure(change)).toBe('unavailable');
     const { state, indicator, unansweredSince } = await quick.getSystem(hung.uuid);
     expect([state, indicator]).toEqual(['running', isKnown ? 'blinking' : null]);
-    // The last reading is marked as such, and readers get it at once from now on.
+    // Readers now get the last reading at once, marked as such.
     expect(unansweredSince).toEqual(isKnown ? undefined : expect.any(Date));
     if (!isKnown) expect(await quick.getSystem(hung.uuid)).toBe(await quick.getSystem(hung.uuid));
-    // Reads of the machine that hangs take no place from others.
+    // Reads of the hanging machine do not delay other machines.
     for (let each = 0; each < 3; each += 1) await Promise.all([hung, other].map(({ uuid }) => quick.getSystem(uuid)));
     await quick.power(hung.uuid, 'reset');
     expect((await hung.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot disk']);
@@ -330,7 +333,7 @@ describe('a QEMU that hangs', () => {
   });
 });
 
-describe('a libvirtd that hangs, goes and comes', () => {
+describe('a libvirtd that hangs, stops and starts', () => {
   it('fails reads in time, and is used again when it answers', async () => {
     const guest = await host.guest();
     const quick = await host.driver({ timeoutMs: 10_000 });
@@ -346,12 +349,12 @@ describe('a libvirtd that hangs, goes and comes', () => {
     await quick.close();
   });
 
-  it('is waited for when it is down at the start and when it restarts', async () => {
+  it('may be down at the start, and may restart', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await host.libvirtd.end('SIGKILL');
-    // No socket to connect to: the driver starts all the same.
+    // Without a socket the driver starts too.
     const { createLibvirtDriver } = await import('../../src/drivers/libvirt/libvirt-driver.js');
     const late = createLibvirtDriver({
       uri: host.libvirtd.uri,

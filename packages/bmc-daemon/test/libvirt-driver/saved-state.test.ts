@@ -42,13 +42,13 @@ describe('a machine with a saved state', () => {
     expect((await guest.serial.reaches(4)).at(-1)).toBe('power button');
     for (const action of ['reset', 'cycle'] as const) {
       await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
-      const told = guest.serial.story.length;
+      const before = guest.serial.story.length;
       await driver.power(guest.uuid, 'create');
-      await guest.serial.reaches(told + 2);
+      await guest.serial.reaches(before + 2);
       await saved(guest);
       await driver.power(guest.uuid, action);
       const boot = ['<power on>', 'boot disk'];
-      expect((await guest.serial.reaches(told + 4)).slice(told)).toEqual([...boot, ...boot]);
+      expect((await guest.serial.reaches(before + 4)).slice(before)).toEqual([...boot, ...boot]);
       expect(await isSaved(guest)).toBe(false);
       await driver.power(guest.uuid, 'destroy');
     }

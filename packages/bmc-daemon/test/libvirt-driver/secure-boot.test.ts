@@ -1,4 +1,7 @@
-/** Secure Boot of real definitions: what libvirt makes of them, on which machines it is refused, and what becomes of variables. */
+/**
+ * Tests Secure Boot with real definitions: what libvirt makes of them, which machines support it,
+ * and what happens to UEFI variables.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -20,14 +23,14 @@ const code = (suffix: string): string => `/usr/share/OVMF/OVMF_CODE_4M${suffix}.
 const vars = (suffix: string): string => `/usr/share/OVMF/OVMF_VARS_4M${suffix}.fd`;
 const templates = { enabled: vars('.ms'), disabled: vars('') };
 
-/** `<os firmware='efi'>`, which the harness has no word for. */
+/** Gives a guest `<os firmware='efi'>`. */
 async function withUefi(guest: Guest, change: (xml: string) => string = (xml) => xml): Promise<void> {
   const xml = guest.xml.replace('<os>', `<os firmware='efi'>`).replace('</os>', `${noSecureBoot}</os>`);
   await writeFile(host.file(`${guest.name}.xml`), change(xml));
   await host.virsh('define', host.file(`${guest.name}.xml`));
 }
 
-/** A guest that is off and has run: it has a file of variables. */
+/** Returns a guest that is off and has run once, so that it has a variable file. */
 async function withVariables() {
   const driver = await host.driver();
   const guest = await host.guest(uefi);
@@ -46,7 +49,7 @@ async function refusal(change: Promise<void>): Promise<readonly unknown[]> {
 
 const state = async (driver: HypervisorDriver, { uuid }: Guest) => (await driver.getSystem(uuid)).firmware.secureBoot;
 
-/** The `<os>` and `<smm>` of the definition, on one line. */
+/** Returns `<os>` and `<smm>` of the definition on one line. */
 async function definedOs(guest: Guest): Promise<string> {
   const xml = await host.inactiveXml(guest);
   const [os = ''] = /<os[\s\S]*<\/os>/.exec(xml) ?? [];
@@ -54,7 +57,7 @@ async function definedOs(guest: Guest): Promise<string> {
   return `${os.replaceAll(/>\s+</g, '><')}${smm}`;
 }
 
-/** libvirt replaces `pc` by the newest type that its QEMU has. */
+/** Returns the machine type. libvirt replaces `pc` by the newest type of its QEMU. */
 async function machineTypeOf(guest: Guest): Promise<string> {
   return /<type [^>]*machine='([^']*)'/.exec(await host.inactiveXml(guest))?.[1] ?? '';
 }
@@ -75,7 +78,7 @@ const on = { enabled: true, current: true, enrolled: true };
 const off = { enabled: false, current: false, enrolled: false };
 
 describe('Secure Boot', () => {
-  it('is switched where libvirt selects the firmware, whatever the user has said of SMM', async () => {
+  it('can be switched if libvirt selects the firmware, with any SMM setting', async () => {
     const driver = await host.driver();
     const guest = await host.guest(uefi);
     await withUefi(guest, (xml) => xml.replace('<acpi/>', `<acpi/><smm state='off'/>`));
@@ -84,7 +87,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('is known of a definition that leaves all to libvirt, by the descriptors of the host', async () => {
+  it("is read from the host's firmware descriptors if the definition leaves the choice to libvirt", async () => {
     const driver = await host.driver();
     const guest = await host.guest({ memoryMiB: 128 });
     await withUefi(guest, (xml) => xml.replace(noSecureBoot, ''));
@@ -93,7 +96,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it("is switched with the files of sushy-tools' settings, which need SMM", async () => {
+  it("can be switched with the files of sushy-tools' settings, which need SMM", async () => {
     const driver = await host.driver({
       bootLoaderMap: { efi: { x86_64: code('.secboot') } },
       secureBootTemplates: templates,
@@ -109,7 +112,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('is refused to a machine that can not have it, with the reason', async () => {
+  it('is rejected with a reason for a machine that does not support it', async () => {
     const driver = await host.driver();
     const pc = await host.guest({ ...uefi, machine: 'pc', cdrom: '' });
     await withUefi(pc);
@@ -133,17 +136,17 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('keeps the boot entries of the installed system, and makes keys and nothing else anew', async () => {
+  it('keeps the boot entries of the installed system, and replaces only the keys', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));
     await driver.change(guest.uuid, { secureBoot: 'on' });
-    // At once, for whoever starts it.
+    // At once, so that the next start uses them.
     expect(await names()).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'Boot0042']));
     await driver.change(guest.uuid, { secureBoot: 'off' });
     expect(await names()).toContain('Boot0042');
     expect(await names()).not.toContain('PK');
-    // Under a running firmware nothing is changed: its next start does it.
+    // The running firmware's variables do not change until its next start.
     await driver.power(guest.uuid, 'create');
     await driver.change(guest.uuid, { secureBoot: 'on' });
     expect(await names()).not.toContain('PK');
@@ -154,7 +157,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('loses them, and says so, where the file can not be read as one', async () => {
+  it('resets the variables and logs it if the file is unreadable', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, 'QFI');
     await driver.change(guest.uuid, { secureBoot: 'on' });
@@ -168,8 +171,8 @@ describe('Secure Boot', () => {
   });
 });
 
-describe('settings that wait for a start', () => {
-  it('and are refused then do not keep the machine from starting, and say why', async () => {
+describe('pending settings', () => {
+  it('that libvirt rejects at the start do not prevent the start, and the log has the reason', async () => {
     const driver = await host.driver();
     const guest = await host.guest();
     await driver.change(guest.uuid, { settings: { memoryMiB: 15 } });

@@ -1,4 +1,4 @@
-/** What libvirt counts: of real guests, and of a libvirtd that answers what the test says. */
+/** Tests statistics of real guests, and of a fake libvirtd. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Hypervisor } from '@rackless/libvirt';
 import { FakeLibvirtd, HANG } from '../../../libvirt/test/fake/fake-libvirtd.js';
@@ -20,7 +20,7 @@ describe('statistics of a libvirtd', () => {
   beforeEach(async () => {
     fake = await FakeLibvirtd.start();
     hypervisor = Hypervisor.connect(fake.uri, { callTimeoutMs: 2_000 });
-    // The statistics' own time-out is short, and connecting may take longer on a busy machine.
+    // The timeout of statistics is short, and connecting may take longer on a busy host.
     await hypervisor.connected({ timeoutMs: 120_000 });
     statistics = new LibvirtStatistics({ hypervisor, timeoutMs: 2_000 }, 200);
     definitions = 0;
@@ -34,7 +34,7 @@ describe('statistics of a libvirtd', () => {
     await fake.stop();
   });
 
-  /** Answers with these, integers as counters and as numbers, in turn. */
+  /** Answers with these values, alternating between counters and numbers. */
   const answer = (id: number, parameters: Readonly<Record<string, number | string>>): void =>
     fake.on(connectProcedures.getAllDomainStats, () => [
       {
@@ -50,13 +50,13 @@ describe('statistics of a libvirtd', () => {
     return long && value >= 0 ? { type: 'ullong', value: BigInt(value) } : { type: 'int', value };
   };
 
-  it('are what is counted, in numbers, by target and by MAC address; what is not counted is left out', async () => {
+  it('are numbers by target and by MAC address; missing counters are omitted', async () => {
     answer(7, {
       'cpu.time': 9_000,
       'vcpu.current': 2,
       'vcpu.maximum': 4,
       'vcpu.0.time': 3_000,
-      // One was unplugged.
+      // One CPU was unplugged.
       'vcpu.2.time': 4_000,
       'balloon.current': 2_048,
       'balloon.rss': 1_024,
@@ -97,14 +97,14 @@ describe('statistics of a libvirtd', () => {
     ]);
   });
 
-  it('of a machine whose balloon driver never spoke say nothing of its guest, nor of CPUs that are not all told', async () => {
+  it('omit guest values if the balloon driver never reported, and CPU values if some CPUs are missing', async () => {
     answer(7, { 'vcpu.current': 2, 'vcpu.maximum': 2, 'vcpu.0.time': 1, 'balloon.available': 2, 'balloon.usable': 1, 'balloon.last-update': 0 }); // prettier-ignore
     expect(await statistics.all()).toEqual([
       { uuid, run: '7', processors: {}, memory: {}, disks: new Map(), interfaces: new Map() },
     ]);
   });
 
-  it('read the definition once, and again when an interface has come or the machine was started anew', async () => {
+  it('read the definition once, and again after a new interface or a restart', async () => {
     const two = { 'net.count': 2, 'net.1.name': 'vnet3' };
     for (const id of [7, 7, 7]) {
       answer(id, two);
@@ -119,7 +119,7 @@ describe('statistics of a libvirtd', () => {
     expect(definitions).toBe(3);
   });
 
-  it('are asked for a second time where libvirt waits for a process that hangs: it is busy with that one then', async () => {
+  it('are requested a second time if libvirt waits for a QEMU that hangs', async () => {
     let asked = 0;
     fake.on(connectProcedures.getAllDomainStats, () => {
       asked += 1;
@@ -129,7 +129,7 @@ describe('statistics of a libvirtd', () => {
     expect(asked).toBe(2);
   });
 
-  it('are not to be had of a libvirtd that does not answer', async () => {
+  it('are unavailable if libvirtd does not answer', async () => {
     fake.on(connectProcedures.getAllDomainStats, () => HANG);
     await expect(statistics.all()).rejects.toMatchObject({ kind: 'unavailable' });
   });
@@ -147,7 +147,7 @@ describe('statistics of real guests', () => {
   });
   afterAll(() => host.stop());
 
-  it('are of those that run, grow, and are told of the others while one hangs', async () => {
+  it('cover all running guests, grow, and continue for the others while one hangs', async () => {
     const statistics = new LibvirtStatistics(host.parts(), 3_000);
     const [first, second] = guests;
     await until('the guests to have read their disks', async () =>
@@ -173,7 +173,7 @@ describe('statistics of real guests', () => {
     const pid = await host.libvirtd.guestPid(first?.name ?? '');
     process.kill(pid, 'SIGSTOP');
     try {
-      // The first call waits for it and is given up; what follows does without what only that process knows.
+      // The first call times out. Later calls omit values that only the hanging QEMU knows.
       for (const all of [await statistics.all(), await statistics.all()]) {
         expect(all.find((machine) => machine.uuid === second?.uuid)?.disks.get('vda')).toBeDefined();
         expect(all.find((machine) => machine.uuid === first?.uuid)?.disks).toEqual(new Map());
@@ -182,7 +182,7 @@ describe('statistics of real guests', () => {
     } finally {
       process.kill(pid, 'SIGCONT');
     }
-    await until('the first to be told again', async () => {
+    await until('the statistics of the first guest to return', async () => {
       const all = await statistics.all();
       return all.find((machine) => machine.uuid === first?.uuid)?.disks.get('vda') !== undefined;
     });

@@ -1,6 +1,6 @@
 /**
- * A host without a monitor: libvirt's test driver. Domains there have no guests, so what a start used is read from the definition
- * that it was started with.
+ * Tests a host without QEMU monitors: libvirt's test driver. Its domains have no guests, so the
+ * boot device of a start is read from the definition at the start.
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -104,8 +104,8 @@ describe('a host without a monitor', () => {
     const { readMetadata, withMetadata } = await import('../../src/drivers/libvirt/xml/metadata/metadata.js');
     const definition = await host.virsh('dumpxml', '--inactive', 'dummy');
     const ordered = withBootOrder(definition, 'cdrom');
-    const kept = { enabled: 'once', target: 'cdrom', saved: ordered.saved } as const;
-    const record = { ...readMetadata(definition), boot: kept };
+    const override = { enabled: 'once', target: 'cdrom', saved: ordered.saved } as const;
+    const record = { ...readMetadata(definition), boot: override };
     await writeFile(host.file('left.xml'), withMetadata(ordered.xml, record));
     await host.virsh('define', host.file('left.xml'));
     const next = await host.driver();

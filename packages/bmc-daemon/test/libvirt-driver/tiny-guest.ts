@@ -1,6 +1,7 @@
 /**
- * Guests of one sector: up in a second, they tell over a serial line what they were booted from, obey the power button, restart
- * themselves on demand and read what is in their IDE CD drive. For SeaBIOS; they need neither a kernel nor a boot loader.
+ * Guests of one sector for SeaBIOS, which need neither a kernel nor a boot loader. They boot within
+ * a second, print their boot device on a serial line, obey the power button, restart on demand, and
+ * read their IDE CD drive.
  */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
@@ -14,7 +15,7 @@ const program = [
   'ba f8 03 ec 3c 72 74 20', //                'r' -> reset
   '3c 63 74 22 eb e0', //                      'c' -> medium; else wait
   'b8 00 01 ef be ce 7c e8 72 00', //  button: acknowledge; print "power button"
-  '80 3e ff 7c 00 75 cf', //                   told to ignore it? -> wait
+  '80 3e ff 7c 00 75 cf', //                   ignores the button? -> wait
   'ba 04 06 b8 00 20 ef eb c6', //             outw 0x604: PM1_CNT, sleep in state S5
   'b0 fe e6 64 eb c0', //               reset: keyboard controller, pulse the reset line
   'be e7 7c e8 2c 00 a8 01 74 11', //  medium: READ(10); no error? -> found
@@ -40,13 +41,13 @@ const program = [
 export interface ProgramOptions {
   /** Printed at boot, as `boot <label>`. */
   readonly label: string;
-  /** It notices the power button and goes on. */
+  /** It notices the power button, and continues. */
   readonly ignoresPowerButton?: boolean;
-  /** It panics when its power button is pressed: it tells its pvpanic device so, and waits. */
+  /** When its power button is pressed, it reports a panic to its pvpanic device, and waits. */
   readonly panics?: boolean;
 }
 
-/** Sleep in state S5, and in its place of the same length: outb 0x505, 1; nop. */
+/** Sleep in state S5, and code of the same length for a panic: outb 0x505, 1; nop. */
 const [powerOff, panic] = ['ba 04 06 b8 00 20 ef', 'ba 05 05 b0 01 ee 90'];
 
 function assemble({ label, ignoresPowerButton = false, panics = false }: ProgramOptions): Buffer {
@@ -55,7 +56,7 @@ function assemble({ label, ignoresPowerButton = false, panics = false }: Program
   return Buffer.concat([code, text]);
 }
 
-/** A disk of 1 MiB that boots the program, or one of another size: a floppy disk has 1,474,560 bytes. */
+/** Returns a disk that boots the program; 1 MiB by default, 1,474,560 bytes for a floppy disk. */
 export function bootableDisk(options: ProgramOptions, bytes = 1_048_576): Buffer {
   const disk = Buffer.alloc(bytes);
   assemble(options).copy(disk);
@@ -64,9 +65,10 @@ export function bootableDisk(options: ProgramOptions, bytes = 1_048_576): Buffer
 }
 
 /**
- * An ISO image that boots the program by El Torito, without emulation, and as a disk, as hybrid images do: on USB, libvirt 9 shows
- * a CD to the guest as a disk. A running guest with the image in its IDE drive reads the label when it is sent `c`.
- * @param bytes how large it is made.
+ * Returns an ISO image that boots the program by El Torito without emulation. It also boots as a
+ * disk, like hybrid images, because libvirt 9 shows a CD on USB as a disk. A running guest with the
+ * image in its IDE drive reads the label when it receives `c`.
+ * @param bytes size of the image.
  */
 export function bootableIso(options: ProgramOptions, bytes = 40 * 2048): Buffer {
   const iso = Buffer.alloc(bytes);
@@ -90,9 +92,9 @@ export function bootableIso(options: ProgramOptions, bytes = 40 * 2048): Buffer 
   return iso;
 }
 
-/** The other end of a guest's serial line. QEMU connects to it anew with each process. */
+/** The peer of a guest's serial line. Each QEMU process connects to it. */
 export class SerialLine {
-  /** Everything that the guest has said, line by line; `<power on>` where a QEMU process began. */
+  /** Output so far, line by line; `<power on>` where a QEMU process began. */
   readonly lines: string[] = [];
   readonly #server: Server;
   #socket: Socket | undefined;
@@ -127,19 +129,22 @@ export class SerialLine {
     this.#socket?.write(text);
   }
 
-  /** Lines that matter here, in order: boots, buttons, media, power. */
+  /** The lines about boots, buttons, media and power, in order. */
   get story(): readonly string[] {
     return this.lines.flatMap(
       (line) => /(?:<power on>|boot |power button|medium |no medium|RACKLESS-).*/.exec(line) ?? [],
     );
   }
 
-  /** Resolves when {@link story} is this long. @throws {Error} with the story so far after `timeoutMs`. */
+  /**
+   * Resolves when {@link story} has this length.
+   * @throws {Error} with the story so far after `timeoutMs`.
+   */
   async reaches(length: number, timeoutMs = 120_000): Promise<readonly string[]> {
     const deadline = Date.now() + timeoutMs;
     while (this.story.length < length) {
       const left = deadline - Date.now();
-      if (left <= 0) throw new Error(`the guest has said no more than ${JSON.stringify(this.story)}`);
+      if (left <= 0) throw new Error(`the guest printed only ${JSON.stringify(this.story)}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#waiters.push(() => {

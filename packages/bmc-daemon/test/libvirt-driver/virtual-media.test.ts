@@ -46,18 +46,18 @@ const holding = (url: URL): MediaSnapshot => ({
   transferMethod: 'upload',
 });
 
-/** A server that sends the rest of its answer, or breaks it off, when it is told to. */
+/** Starts a server that sends the rest of its answer, or aborts it, on demand. */
 async function slowServer(
   label: string,
 ): Promise<{ url: URL; asked: Promise<void>; finish: () => void; drop: () => void }> {
   const iso = bootableIso({ label });
   let pending: ServerResponse | undefined;
-  let told: () => void = () => undefined;
-  const asked = new Promise<void>((resolve) => (told = resolve));
+  let onAsked: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => (onAsked = resolve));
   const url = await host.serve((_request: IncomingMessage, response) => {
     pending = response;
     response.writeHead(200, { 'content-length': iso.length });
-    response.write(iso.subarray(0, 2048), () => told());
+    response.write(iso.subarray(0, 2048), () => onAsked());
   });
   return { url, asked, finish: () => pending?.end(iso.subarray(2048)), drop: () => pending?.destroy() };
 }
@@ -71,16 +71,16 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   return error.kind;
 }
 
-// The pool of our own lies where only the private libvirtd sees it: images go there through streams.
+// The daemon's pool is visible only to the private libvirtd: images reach it through streams.
 describe.each([
   ['written into the directory of a pool', 'shared'],
-  ['streamed into a pool of our own', null],
+  ["streamed into the daemon's own pool", null],
 ])('images %s', (_how, storagePool) => {
   let driver: HypervisorDriver;
   beforeAll(async () => {
     driver = await host.driver({ storagePool });
   });
-  // One daemon a host: what one reads to put it back changed, another may have changed meanwhile.
+  // One daemon per host: two daemons would overwrite each other's changes.
   afterAll(() => driver.close());
   const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
   const volumes = async (): Promise<readonly string[]> => {
@@ -103,11 +103,11 @@ describe.each([
     await driver.ejectMedia(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     expect(await volumes()).toEqual([]);
-    // An empty drive, ejected again.
+    // Ejects an empty drive once more.
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('boot a machine from its floppy drive, which it has got for them', async () => {
+  it('boot a machine from a floppy drive that was added for them', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
     await driver.insertMedia(guest.uuid, 'floppy', image(url));
@@ -121,13 +121,13 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are a copy of its own for a guest that may write, which goes with its eject', async () => {
+  it('are copied for a guest that may write; an eject removes the copy', async () => {
     const [reader, writer] = [await host.guest(), await host.guest()];
     const { url } = await host.serveImage('own');
     await driver.insertMedia(reader.uuid, 'usb', image(url));
     await driver.power(writer.uuid, 'create');
     await driver.insertMedia(writer.uuid, 'usb', image(url, { writeProtected: false }));
-    // Running, and without a floppy drive: on a USB stick until the next start.
+    // A running machine without a floppy drive gets a USB stick until the next start.
     await driver.insertMedia(writer.uuid, 'floppy', image(url, { writeProtected: false }));
     const drives = async ({ uuid }: Guest): Promise<readonly unknown[]> =>
       (await driver.getSystem(uuid)).media.map(({ device, inserted, writeProtected }) => [
@@ -161,7 +161,7 @@ describe.each([
     await driver.power(writer.uuid, 'destroy');
   });
 
-  it('come to a running guest at once, and go', async () => {
+  it('appear in a running guest at once, and disappear', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('live');
     await driver.power(guest.uuid, 'create');
@@ -179,7 +179,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are downloaded once for all machines, and stay as long as one of them has them', async () => {
+  it('are downloaded once for all machines, and stay as long as one machine uses them', async () => {
     const [first, second, third] = await Promise.all([host.guest(), host.guest(), host.guest()]);
     const { url, requests } = await host.serveImage('shared');
     await Promise.all([first, second].map(({ uuid }) => driver.insertMedia(uuid, 'cdrom', image(url))));
@@ -194,7 +194,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are downloaded again when their server has another one', async () => {
+  it('are downloaded again when they changed on their server', async () => {
     const [first, second] = await Promise.all([host.guest(), host.guest()]);
     let version = 1;
     const url = await host.serve((request, response) => {
@@ -210,14 +210,14 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('hold back the power-on that follows while they are on their way', async () => {
+  it('delay a power-on until their download ends', async () => {
     const guest = await host.guest();
     const { url, asked, finish } = await slowServer('late');
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     const insert = driver.insertMedia(guest.uuid, 'cdrom', image(url));
     await asked;
     const powerOn = driver.power(guest.uuid, 'create');
-    // Nothing else of the machine waits.
+    // Other changes of the machine do not wait.
     await driver.change(guest.uuid, { indicator: 'off' });
     expect((await driver.getSystem(guest.uuid)).state).toBe('shutoff');
     finish();
@@ -227,7 +227,7 @@ describe.each([
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('fail the power-on and the restart that wait for them when they do not come', async () => {
+  it('make a waiting power-on and restart fail if their download fails', async () => {
     const guest = await host.guest();
     const { url, asked, drop } = await slowServer('torn');
     const insert = failure(driver.insertMedia(guest.uuid, 'cdrom', image(url)));
@@ -243,7 +243,7 @@ describe.each([
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('leave nothing when the download fails half-way, and name what failed', async () => {
+  it('leave nothing if the download fails half-way, and the error names the reason', async () => {
     const guest = await host.guest();
     const broken = await host.serve((_request, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
@@ -258,20 +258,20 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('leave nothing when the client gives up', async () => {
+  it('leave nothing if the client cancels', async () => {
     const guest = await host.guest();
     const { url, asked } = await slowServer('never');
     const controller = new AbortController();
     const insert = driver.insertMedia(guest.uuid, 'cdrom', image(url), { signal: controller.signal });
     const outcome = insert.catch((error: unknown) => error);
     await asked;
-    const reason = new Error('the client has gone');
+    const reason = new Error('the client disconnected');
     controller.abort(reason);
     expect(await outcome).toBe(reason);
     await until('the part to be removed', async () => (await volumes()).length === 0);
   });
 
-  it('are refused when they do not fit into the pool', async () => {
+  it('are rejected if they do not fit into the pool', async () => {
     const guest = await host.guest();
     const url = await host.serve((_request, response) => {
       response.writeHead(200, { 'content-length': 900_000_000_000_000 });
@@ -283,7 +283,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are swept up at the start where an earlier daemon left them', async () => {
+  it('are removed at the start if an earlier daemon left them unused', async () => {
     const { url, requests } = await host.serveImage('kept');
     const guest = await host.guest();
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
@@ -297,7 +297,7 @@ describe.each([
     const next = await host.driver({ storagePool });
     await until('the sweep', async () => (await volumes()).length === 2);
     expect(await volumes()).toEqual(['mine.iso', kept]);
-    // What a machine uses is known to be whole, and is not downloaded again.
+    // An image in use is complete, and is not downloaded again.
     const second = await host.guest();
     await next.insertMedia(second.uuid, 'cdrom', image(url));
     expect(requests).toEqual(['GET', 'HEAD']);
@@ -308,7 +308,7 @@ describe.each([
     await host.virsh('vol-delete', '--pool', pool, 'mine.iso');
   });
 
-  it('go with the machine that had them', async () => {
+  it('are removed with their machine', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('orphan');
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
@@ -317,19 +317,19 @@ describe.each([
     await until('the image to be removed', async () => (await volumes()).length === 0);
   });
 
-  it('go with a transient machine that had them', async () => {
+  it('are removed with a transient machine', async () => {
     const guest = await host.guest();
     await host.virsh('undefine', guest.name);
     await host.virsh('create', host.file(`${guest.name}.xml`));
     const { url } = await host.serveImage('transient');
-    await until('it to be known', async () => !(await driver.getSystem(guest.uuid)).persistent);
+    await until('the machine to be listed', async () => !(await driver.getSystem(guest.uuid)).persistent);
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(await volumes()).toHaveLength(1);
     await host.virsh('destroy', guest.name);
     await until('the image to be gone', async () => (await volumes()).length === 0);
   });
 
-  it('come with the user name and password, of which nothing is kept', async () => {
+  it('are downloaded with user name and password, which are not stored', async () => {
     const guest = await host.guest();
     const iso = bootableIso({ label: 'secret' });
     const url = await host.serve((request, response) => {
@@ -356,7 +356,7 @@ describe('drives', () => {
   afterAll(() => driver.close());
   const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
 
-  it('refuse a second image, and take the same one again at once', async () => {
+  it('reject a second image, and accept the same image again at once', async () => {
     const guest = await host.guest();
     const { url, requests } = await host.serveImage('a');
     const other = await host.serveImage('b');
@@ -368,7 +368,7 @@ describe('drives', () => {
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('that hold an image of the user are full, and ejecting leaves the file alone', async () => {
+  it('with an image of the user are full, and an eject does not delete the file', async () => {
     const guest = await host.guest({ cdrom: await host.drive('mine') });
     const { url } = await host.serveImage('a');
     expect(await media(guest)).toEqual({
@@ -383,7 +383,7 @@ describe('drives', () => {
     expect(await readdir(host.file('.'))).toContain('mine.iso');
   });
 
-  it('are added to a machine that has none, while it is off', async () => {
+  it('are added to a machine without one while it is off', async () => {
     const guest = await host.guest({ cdrom: '' });
     const { url } = await host.serveImage('added');
     await driver.change(guest.uuid, { boot: { enabled: 'continuous', target: 'cdrom' } });
@@ -395,7 +395,7 @@ describe('drives', () => {
     expect(await host.inactiveXml(guest)).toContain(`device='cdrom'`);
   });
 
-  it('are plugged into a machine that has none, while it runs, and it can boot from them', async () => {
+  it('are hot-plugged into a running machine without one, and it can boot from them', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='qemu-xhci'/>` });
     const { url } = await host.serveImage('plugged');
     await driver.power(guest.uuid, 'create');
@@ -415,7 +415,7 @@ describe('drives', () => {
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('of a machine that nothing can be plugged into get the image with its next start', async () => {
+  it('of a machine without hot-plug get the image at its next start', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='none'/>` });
     const { url } = await host.serveImage('next');
     await driver.power(guest.uuid, 'create');
@@ -423,14 +423,14 @@ describe('drives', () => {
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(host.messages.join('\n')).toContain(`machine ${guest.name} accepts no drive while it runs`);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
-    // A restart is a new process then, for this one knows no such drive.
+    // The running process has no such drive, so the restart starts a new one.
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot next']);
     await driver.power(guest.uuid, 'destroy');
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('keep everything else that the user gave them', async () => {
+  it('keep all other settings of the user', async () => {
     const cdrom = emptyCdDrive.replace('<readonly/>', `<readonly/><serial>CD-1</serial><alias name='ua-cd'/>`);
     const guest = await host.guest({ cdrom });
     const definition = await host.inactiveXml(guest);
@@ -440,7 +440,7 @@ describe('drives', () => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('are not looked for in a folder of the name that a server gives its image', async () => {
+  it('are found although a server gives its image a name with a folder', async () => {
     const guest = await host.guest();
     await writeFile(host.file('pool/keep'), '');
     const iso = bootableIso({ label: 'x' });

@@ -1,6 +1,7 @@
 /**
- * Volumes of machines that are off, on libvirt's test driver, whose pools are real enough. Its machines are not used while they run: from
- * libvirt 11 on, the driver attaches disks and does not detach them. A running machine is a QEMU guest.
+ * Tests volumes of machines that are off on libvirt's test driver, which has working pools. Running
+ * machines are QEMU guests, because the test driver of libvirt 11 attaches disks but does not
+ * detach them.
  */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -57,7 +58,7 @@ const failure = async (promise: Promise<unknown>): Promise<unknown> => {
 };
 
 describe('a volume on a libvirt host', () => {
-  it('is made in the configured pool, attached to a machine that is off, and removed without a trace', async () => {
+  it('is created in the configured pool, attached to a machine that is off, and removed completely', async () => {
     const before = await host.virsh('dumpxml', '--inactive', 'one');
     expect(await control().createVolume('one', wanted)).toBe('vdb');
     const [name, ...others] = await names();
@@ -65,7 +66,7 @@ describe('a volume on a libvirt host', () => {
       expect.stringMatching(new RegExp(`^rackless-volume-${first}-[0-9a-f]{8}\\.qcow2$`)),
       [],
     ]);
-    // The test driver gives every disk of a machine the same size.
+    // The test driver gives all disks of a machine the same size.
     expect({ ...(await diskOf(first, 'vdb')), capacityBytes: null }).toEqual({
       target: 'vdb',
       device: 'disk',
@@ -84,7 +85,7 @@ describe('a volume on a libvirt host', () => {
     expect((await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata\/>/, '')).toBe(before);
   });
 
-  it('that another machine uses, and what is in no pool, is left alone', async () => {
+  it('is not deleted if another machine uses it, or if it is in no pool', async () => {
     expect(await failure(control().removeVolume(first, 'vda'))).toEqual([
       'unsupported',
       'looking up the volume of a disk: no storage pool of the host has /x.img',
@@ -92,7 +93,7 @@ describe('a volume on a libvirt host', () => {
     const target = await control().createVolume(first, wanted);
     const source = (await diskOf(first, target))?.source ?? '';
     await host.virsh('attach-disk', 'two', source, 'vdb', '--config').catch(async () => {
-      // The test driver can not attach, but it can define.
+      // The test driver cannot attach, but it can define.
       const xml = await host.virsh('dumpxml', '--inactive', 'two');
       await writeFile(host.file('shared.xml'), xml.replace('/x.img', source));
       await host.virsh('define', host.file('shared.xml'));
@@ -107,7 +108,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that another volume is based on is left alone', async () => {
+  it('is not deleted if another volume is based on it', async () => {
     const target = await control().createVolume(first, wanted);
     const source = (await diskOf(first, target))?.source ?? '';
     await writeFile(
@@ -126,7 +127,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('leaves nothing where it can not be attached', async () => {
+  it('leaves nothing if it cannot be attached', async () => {
     const kind = async (change: Partial<NewVolume>) => failure(control().createVolume(first, { ...wanted, ...change }));
     expect(await kind({ bus: 'fdc' })).toEqual([
       'unsupported',
@@ -148,17 +149,17 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that a daemon has made and not attached when it ended is deleted by the next one, and no other is', async () => {
+  it('that a stopped daemon had not attached yet is deleted by the next daemon, and no other is', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');
     const attached = await control().createVolume('one', wanted);
     const [present] = await names();
-    // One that is in use, whatever the record says.
+    // A volume in use, although the record names it.
     const { xml } = await readDefinition(machine, 30_000);
     const unattached = [{ pool: 'default-pool', volume: present ?? '' }];
     await saveRecord(parts.hypervisor, machine, xml, { ...readMetadata(xml), unattached }, 30_000);
-    // It ends as soon as the volume is there: nothing more is heard of it.
+    // The daemon ends as soon as the volume exists.
     const real = pool.storageVolCreateXml.bind(pool);
     const made = new Promise<void>((resolve) => {
       pool.storageVolCreateXml = async (...words) => {
@@ -179,7 +180,7 @@ describe('a volume on a libvirt host', () => {
     await next.close();
   });
 
-  it('is made once where a configuration asks for it, in the pool that it names', async () => {
+  it('is created once if a configuration names it, in the configured pool', async () => {
     for (let round = 0; round < 2; round += 1) {
       await control().provideVolume({ pool: null, name: 'configured' }, mib);
       await control().provideVolume({ pool: 'default-pool', name: 'configured' }, mib);
@@ -191,7 +192,7 @@ describe('a volume on a libvirt host', () => {
     ]);
   });
 
-  it('comes and goes beneath a boot override, which gives the user his own order back', async () => {
+  it("can be added and removed during a boot override, which then restores the user's boot order", async () => {
     const definition = async () =>
       (await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata(\/>|>[^]*<\/metadata>)/, '');
     await control().setDriveIndicator(first, 'vda', 'off');
@@ -227,7 +228,7 @@ describe('a volume on a libvirt host', () => {
     expect(readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached).toBeNull();
   });
 
-  it('has an indicator that is kept with its machine until another disk takes its place', async () => {
+  it('has an indicator that is stored with its machine until another disk replaces it', async () => {
     await control().setDriveIndicator(first, 'vda', 'blinking');
     expect((await diskOf(first, 'vda'))?.indicator).toBe('blinking');
     const xml = await host.virsh('dumpxml', '--inactive', 'one');
@@ -269,11 +270,11 @@ describe('a volume of a running guest', () => {
     expect(await disks()).toMatchObject([{ target: 'vda' }]);
   });
 
-  it('goes back to where it was, if libvirt refuses to delete it', async () => {
+  it('is attached again if libvirt refuses to delete it', async () => {
     const { uuid, name } = await qemu.guest({ cdrom: '', devices: "<controller type='usb' model='qemu-xhci'/>" });
     await qemu.virsh('start', name);
     const guests = await qemu.driver();
-    // A guest without an operating system releases disks of this bus.
+    // A guest without an operating system releases disks on this bus.
     const create = async () => (await guests.volumes?.createVolume(uuid, { ...wanted, bus: 'usb' })) ?? '';
     const [plugged, defined] = [await create(), await create()];
     await qemu.virsh('detach-disk', name, defined, '--live');
