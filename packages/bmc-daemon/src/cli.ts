@@ -5,8 +5,9 @@ import { exitCode as exitCodes } from '@rackless/daemon/exit-code.js';
 import { check, type CheckOptions } from './cli/check.js';
 import { htpasswd } from './cli/htpasswd.js';
 import { serve } from './cli/serve.js';
-import { configFileOf, loadSettings, type Flags, type LoadedSettings } from './config/load.js';
-import { featureSets } from './config/settings.js';
+import { configFileOf } from './config/environment.js';
+import { loadSettings, type Flags, type LoadedSettings } from './config/load.js';
+import { featureSets } from './config/rows/service.js';
 import { version } from './version.js';
 
 /** Flags from commander: texts unchanged, switches as true. */

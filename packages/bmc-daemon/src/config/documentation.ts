@@ -4,25 +4,44 @@
  */
 import { formatLiteral } from './python/format.js';
 import { reloadableKeys } from './reloadable.js';
+import { contractSettings } from './rows/contract.js';
+import { inventorySettings } from './rows/inventory.js';
+import { logSettings } from './rows/log.js';
+import { machineSettings } from './rows/machines.js';
+import type { SettingDefinition } from './rows/row.js';
+import { serviceSettings } from './rows/service.js';
+import { virtualMediaSettings } from './rows/virtual-media.js';
 import { settingDetails } from './setting-details.js';
-import { recognisedNames, settingKeys, settingsTable, type SettingDefinition, type SettingKey } from './settings.js';
+import { recognisedNames } from './setting-names.js';
+import { settingKeys, settingsTable, type SettingKey } from './settings.js';
 
-/** Groups of settings: name, title, and the text above the table. */
-const GROUPS: readonly (readonly [SettingDefinition<unknown>['group'], string, string?])[] = [
-  ['spec', 'Contract settings', 'These settings are rows of the [contract](contract.md#configuration).'],
-  ['listen', 'The service'],
-  ['backend', 'The machines'],
-  [
-    'inventory',
-    'Chassis and storage',
-    `Without these settings, each machine has a chassis of its own, and storage by the buses of its disks.
+/** A table of settings with its heading. */
+interface Group {
+  readonly title: string;
+  /** Paragraphs above the table. */
+  readonly text?: string;
+  readonly rows: Readonly<Record<string, unknown>>;
+}
+
+const groups: readonly Group[] = [
+  {
+    title: 'Contract settings',
+    text: 'These settings are rows of the [contract](contract.md#configuration).',
+    rows: contractSettings,
+  },
+  { title: 'The service', rows: serviceSettings },
+  { title: 'The machines', rows: machineSettings },
+  {
+    title: 'Chassis and storage',
+    text: `Without these settings, each machine has a chassis of its own, and storage by the buses of its disks.
 
 A \`POST\` on Volumes creates a volume in the pool **and a disk of the machine**, where sushy-emulator
 creates the volume only. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\`
 deletes. The daemon ignores members of the mappings that sushy-tools does not know.`,
-  ],
-  ['media', 'Virtual media'],
-  ['log', 'The log'],
+    rows: inventorySettings,
+  },
+  { title: 'Virtual media', rows: virtualMediaSettings },
+  { title: 'The log', rows: logSettings },
 ];
 
 /** The longest value or default, in characters, that the table shows. Longer ones are in a section below it. */
@@ -47,8 +66,8 @@ const describe = (key: SettingKey): { readonly row: string; readonly section: re
   };
 };
 
-function settingsOf(group: SettingDefinition<unknown>['group']): readonly string[] {
-  const settings = settingKeys.filter((key) => settingsTable[key].group === group).map(describe);
+function settingsOf(rows: Group['rows']): readonly string[] {
+  const settings = settingKeys.filter((key) => key in rows).map(describe);
   return [
     [
       '| Name | Value | Default | Flag | Meaning |',
@@ -61,11 +80,20 @@ function settingsOf(group: SettingDefinition<unknown>['group']): readonly string
 
 /** Renders the whole page, with a newline at the end. */
 export function renderConfigurationPage(): string {
-  const unused = new Map<string, string[]>();
-  for (const [stem, purpose] of Object.entries(recognisedNames))
-    unused.set(purpose, [...(unused.get(purpose) ?? []), `\`SUSHY_EMULATOR_${stem}\``]);
+  return `${[
+    introduction,
+    fileSection,
+    sushyEmulatorSection,
+    ...groups.map(({ title, text, rows }) =>
+      [`## ${title}`, ...(text === undefined ? [] : [text]), ...settingsOf(rows)].join('\n\n'),
+    ),
+    unusedNamesSection(),
+    passwordFileSection,
+    signalsSection,
+  ].join('\n\n')}\n`;
+}
 
-  return `<!-- Made by \`npm run generate\` from packages/bmc-daemon/src/config/settings.ts: change that, not this. -->
+const introduction = `<!-- Made by \`npm run generate\` from packages/bmc-daemon/src/config: change that, not this. -->
 
 # Configuration of bmc-daemon
 
@@ -77,9 +105,9 @@ bmc-daemon check --strict --config /etc/bmc-daemon/bmc-daemon.conf # prints faul
 
 \`\`\`sh service
 bmc-daemon --config /etc/bmc-daemon/bmc-daemon.conf
-\`\`\`
+\`\`\``;
 
-## The file
+const fileSection = `## The file
 
 - The file contains assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`),
   numbers, \`None\`, \`True\`, \`False\`, lists, tuples and mappings, with comments. Adjacent strings are one string.
@@ -89,9 +117,9 @@ bmc-daemon --config /etc/bmc-daemon/bmc-daemon.conf
 
 A flag overrides the file, the file overrides the environment, and the environment overrides the default.
 Environment variables have the names of the settings; their strings need no quotes. \`EMULATOR_CONFIG\` in
-the environment names the file.
+the environment names the file.`;
 
-## A configuration of sushy-emulator
+const sushyEmulatorSection = `## A configuration of sushy-emulator
 
 The package also installs the command \`sushy-emulator\` with the same flags. A configuration of
 sushy-emulator works unchanged:
@@ -113,17 +141,20 @@ sushy-emulator works unchanged:
 
 The daemon reports each change of a fake system with \`external_notifier\` to \`EXTERNAL_NOTIFICATION_URL\`, as
 sushy-tools does: PUT, with the system as JSON. It reports a power action twice: first with \`pending_power\`, then
-with the new \`power_state\`. The fake machines change at once; those of sushy-tools take up to 11 seconds.
+with the new \`power_state\`. The fake machines change at once; those of sushy-tools take up to 11 seconds.`;
 
-${GROUPS.map(([group, title, text]) => [`## ${title}`, ...(text === undefined ? [] : [text]), ...settingsOf(group)].join('\n\n')).join('\n\n')}
-
-## Unused names of sushy-tools
+function unusedNamesSection(): string {
+  const unused = new Map<string, string[]>();
+  for (const [stem, purpose] of Object.entries(recognisedNames))
+    unused.set(purpose, [...(unused.get(purpose) ?? []), `\`SUSHY_EMULATOR_${stem}\``]);
+  return `## Unused names of sushy-tools
 
 The daemon accepts these names with a warning.
 
-${[...unused].map(([purpose, names]) => [`- ${purpose}:`, ...names.map((name) => `  - ${name}`)].join('\n')).join('\n')}
+${[...unused].map(([purpose, names]) => [`- ${purpose}:`, ...names.map((name) => `  - ${name}`)].join('\n')).join('\n')}`;
+}
 
-## The password file
+const passwordFileSection = `## The password file
 
 Each line is \`user:hash\` with a bcrypt hash (\`$2a$\`, \`$2b$\`, \`$2y$\`) of a cost from 4 to 17.
 \`bmc-daemon htpasswd FILE USER\` or \`htpasswd -B\` makes it. Any other line and a missing file stop the start.
@@ -140,9 +171,9 @@ and passwords are UTF-8. The daemon reads other bytes as Latin-1, which python-r
 
 **Cache.** The daemon keeps a correct password in memory, as a keyed digest, until its line changes. bcrypt
 therefore runs once for each user, not for each request. Wrong passwords are delayed, and correct ones work
-during an attack: see [accounts](../guides/accounts.md#log-ins-during-password-guessing).
+during an attack: see [accounts](../guides/accounts.md#log-ins-during-password-guessing).`;
 
-## Signals
+const signalsSection = `## Signals
 
 | Signal | Effect |
 | --- | --- |
@@ -159,6 +190,4 @@ settings change at once:
 ${reloadableKeys.map((key) => `- \`${settingsTable[key].name}\``).join('\n')}
 
 The log names other changed settings; they need a restart. The daemon ignores a configuration with a fault,
-and a certificate and key that it cannot use, and logs the reason.
-`;
-}
+and a certificate and key that it cannot use, and logs the reason.`;

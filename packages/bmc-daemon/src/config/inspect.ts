@@ -11,7 +11,8 @@ import { PasswordFileError, readPasswordFile } from '../password-file/password-f
 import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
 import { storageKey } from '../resources/chassis/configured-inventory.js';
 import type { LoadedSettings } from './load.js';
-import { settingsTable, type BootLoaderMap, type SettingKey, type Settings } from './settings.js';
+import type { BootLoaderMap } from './rows/contract.js';
+import { settingsTable, type SettingKey, type Settings } from './settings.js';
 
 /**
  * One line for each fault and warning, which begins with its place, as in {@link LoadedSettings}.

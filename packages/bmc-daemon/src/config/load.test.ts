@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { renderEffectiveSettings } from './effective.js';
-import { configFileOf, loadSettings, type LoadOptions } from './load.js';
+import { configFileOf } from './environment.js';
+import { loadSettings, type LoadOptions } from './load.js';
+import { contractSettings } from './rows/contract.js';
 import { settingKeys, settingsTable } from './settings.js';
 
 let folder: string;
@@ -28,7 +30,7 @@ describe('the effective settings', () => {
     const { settings, origins, faults, warnings } = loadSettings({});
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
     expect(new Set(Object.values(origins))).toEqual(new Set(['default']));
-    const nine = settingKeys.filter((key) => settingsTable[key].group === 'spec');
+    const nine = settingKeys.filter((key) => key in contractSettings);
     expect(Object.fromEntries(nine.map((key) => [settingsTable[key].name, settings[key]]))).toEqual({
       EMULATOR_LISTEN_IP: '0.0.0.0',
       EMULATOR_LISTEN_PORT: 8000,

@@ -3,9 +3,11 @@
  * prefix.
  */
 import { nearestName } from '@rackless/daemon/nearest-name.js';
-import { recognisedNames, settingKeys, settingsTable, type SettingKey } from './settings.js';
+import { settingKeys, settingsTable, type SettingKey } from './settings.js';
 
+/** Prefix of a setting in the file and in the environment. */
 export const PREFIX = 'EMULATOR_';
+/** The prefix of sushy-tools, which is also accepted. */
 export const ALIAS_PREFIX = 'SUSHY_EMULATOR_';
 
 /** Setting by name without prefix. LIBVIRT_URL is an old name that sushy-tools still reads. */
@@ -43,6 +45,26 @@ export function keyOf(name: string): { key: SettingKey; alias: boolean } | undef
 export function isOfFakeAgent(name: string): boolean {
   return /^(SUSHY_)?FAKE_IPA_/.test(name);
 }
+
+/**
+ * Names of sushy-tools' configuration, without the prefix, that are accepted without an effect, and
+ * their feature.
+ * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
+ */
+export const recognisedNames: Readonly<Record<string, string>> = {
+  FAKE_IPA: 'nothing: sushy-tools does not read it; `external_notifier` of a fake system tells a fake agent',
+  NO_MEMOIZE: "a switch for sushy-tools' caches",
+  OS_RESCUE_PXE_BOOT: 'the OpenStack backend',
+  OS_RESCUE_PXE_IMAGE_BIOS: 'the OpenStack backend',
+  OS_RESCUE_PXE_IMAGE_UEFI: 'the OpenStack backend',
+  OS_VMEDIA_BLANK_IMAGE: 'the OpenStack backend',
+  OS_VMEDIA_DELAY_EJECT: 'the OpenStack backend',
+  OS_VMEDIA_DISK_FORMAT_OVERRIDE: 'the OpenStack backend',
+  OS_VMEDIA_IMAGE_FILE_UPLOAD: 'the OpenStack backend',
+  OS_VMEDIA_RESCUE_BUS: 'the OpenStack backend',
+  OS_VMEDIA_RESCUE_DEVICE: 'the OpenStack backend',
+  OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
+};
 
 const knownStems = [...keyByStem.keys(), ...Object.keys(recognisedNames)];
 

@@ -1,5 +1,5 @@
 /** The machines of EMULATOR_FAKE_SYSTEMS, and what a fake deploy agent hears of them: both in sushy-tools' words. */
-import type { FakeSystem } from '../config/fake-settings.js';
+import type { FakeSystem } from '../config/rows/fake-systems.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
 import { afterBootChange } from '../drivers/fake/fake-firmware.js';

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { renderConfigurationPage } from '../../src/config/documentation.js';
 import { renderEffectiveSettings } from '../../src/config/effective.js';
 import { loadSettings } from '../../src/config/load.js';
-import { recognisedNames, settingKeys, settingsTable } from '../../src/config/settings.js';
+import { recognisedNames } from '../../src/config/setting-names.js';
+import { settingKeys, settingsTable } from '../../src/config/settings.js';
 
 const folder = import.meta.dirname;
 const read = (...parts: string[]) => readFileSync(path.join(folder, ...parts), 'utf8');

@@ -1,6 +1,6 @@
 /** The settings for machines in memory, with the members of sushy-tools' fake driver. */
 import { z } from 'zod';
-import { optionalPath, type SettingDefinition } from './setting-types.js';
+import { optionalPath, type SettingDefinition } from './row.js';
 
 const mac = z.string().regex(/^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i);
 
@@ -22,7 +22,7 @@ const fakeSystem = z.object({
  */
 export type FakeSystem = z.infer<typeof fakeSystem>;
 
-export const fakeSystems = {
+const fakeSystems = {
   name: 'EMULATOR_FAKE_SYSTEMS',
   type: z
     .array(fakeSystem)
@@ -41,37 +41,41 @@ export const fakeSystems = {
     "as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own",
   default: null,
   form: 'literal',
-  group: 'backend',
   doc: 'The machines in memory.',
 } satisfies SettingDefinition<readonly FakeSystem[] | null>;
 
-export const notificationUrl = {
+const notificationUrl = {
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_URL',
   type: z.url({ protocol: /^https?$/ }),
   expected: 'an http or https URL (a string)',
   default: 'http://localhost:9999',
   form: 'text',
-  group: 'backend',
   doc: 'Where changes of fake systems are sent.',
 } satisfies SettingDefinition<string>;
 
-export const notificationCaFile = optionalPath({
+const notificationCaFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CAFILE',
   default: null,
-  group: 'backend',
   doc: 'PEM file with the authorities of an https URL.',
 });
 
-export const notificationCertFile = optionalPath({
+const notificationCertFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CERTFILE',
   default: null,
-  group: 'backend',
   doc: 'PEM file with a client certificate for the URL. It needs the key.',
 });
 
-export const notificationKeyFile = optionalPath({
+const notificationKeyFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_KEYFILE',
   default: null,
-  group: 'backend',
   doc: 'PEM file with the key of that certificate.',
 });
+
+/** The rows, in the order of the documentation. */
+export const fakeSystemSettings = {
+  fakeSystems,
+  notificationUrl,
+  notificationCaFile,
+  notificationCertFile,
+  notificationKeyFile,
+};

@@ -22,8 +22,6 @@ export interface SettingDefinition<T> {
   readonly keys?: readonly string[];
   /** Flag of the command line: `--port`. */
   readonly flag?: string;
-  /** Table in the documentation. */
-  readonly group: 'spec' | 'listen' | 'backend' | 'inventory' | 'media' | 'log';
   /** A short sentence for the table of settings. `setting-details.ts` has the rest. */
   readonly doc: string;
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { loadSettings, type LoadedSettings } from './load.js';
+import { loadSettings, type LoadedSettings } from '../load.js';
 
 let folder: string;
 beforeAll(() => {

@@ -9,8 +9,8 @@ import type {
   ConfiguredStorage,
   ConfiguredVolume,
   IndicatorLed,
-} from '../resources/chassis/configured-inventory.js';
-import type { SettingDefinition } from './setting-types.js';
+} from '../../resources/chassis/configured-inventory.js';
+import { optionalText, type SettingDefinition } from './row.js';
 
 // Not `z.uuid`: the sample of sushy-tools is not valid by RFC 9562.
 const uuid = z.guid().toLowerCase();
@@ -48,7 +48,7 @@ const tuple = z
   .regex(/^\["[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}","[^"/?#\\]+"\]$/i)
   .transform((key) => key.replace(/^\["[^"]*/, (start) => start.toLowerCase()));
 
-export const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
+const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
   name: 'EMULATOR_CHASSIS',
   type: z
     .array(z.object({ Id: id, Name: z.string().min(1).optional(), UUID: uuid }))
@@ -57,22 +57,20 @@ export const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
   expectedPart: "as in {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '2f0d6b52-53a4-4f05-9c0a-7c5f2f1b0a11'}",
   default: [],
   form: 'literal',
-  group: 'inventory',
   doc: 'Chassis to serve.',
 };
 
-export const indicatorLeds: SettingDefinition<Readonly<Record<string, IndicatorLed>>> = {
+const indicatorLeds: SettingDefinition<Readonly<Record<string, IndicatorLed>>> = {
   name: 'EMULATOR_INDICATOR_LEDS',
   type: z.record(uuid, z.enum(['Lit', 'Off', 'Blinking'])),
   expected: "a mapping of UUIDs to 'Lit', 'Off' or 'Blinking'",
   expectedPart: "one of 'Lit', 'Off', 'Blinking'",
   default: {},
   form: 'literal',
-  group: 'inventory',
   doc: 'Initial indicators of machines and chassis, by UUID.',
 };
 
-export const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStorage[]>>> = {
+const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStorage[]>>> = {
   name: 'EMULATOR_STORAGE',
   type: z.record(
     uuid,
@@ -95,11 +93,10 @@ export const storage: SettingDefinition<Readonly<Record<string, readonly Configu
     "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', 'SpeedGbps': 12}], 'Drives': ['D1']}, with an Id of its own",
   default: {},
   form: 'literal',
-  group: 'inventory',
   doc: 'Storage of a machine, by its UUID.',
 };
 
-export const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive[]>>> = {
+const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive[]>>> = {
   name: 'EMULATOR_DRIVES',
   type: z.record(
     tuple,
@@ -118,11 +115,10 @@ export const drives: SettingDefinition<Readonly<Record<string, readonly Configur
     "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}, with an Id of its own",
   default: {},
   form: 'literal',
-  group: 'inventory',
   doc: 'Drives to show in a storage of `EMULATOR_STORAGE`.',
 };
 
-export const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolume[]>>> = {
+const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolume[]>>> = {
   name: 'EMULATOR_VOLUMES',
   type: z.record(
     tuple,
@@ -143,6 +139,19 @@ export const volumes: SettingDefinition<Readonly<Record<string, readonly Configu
     "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}, with an Id of its own",
   default: {},
   form: 'literal',
-  group: 'inventory',
   doc: 'Volumes of a storage of `EMULATOR_STORAGE`.',
+};
+
+/** The rows, in the order of the documentation. */
+export const inventorySettings = {
+  chassis,
+  indicatorLeds,
+  storage,
+  drives,
+  volumes,
+  storagePool: optionalText({
+    name: 'EMULATOR_STORAGE_POOL',
+    default: null,
+    doc: 'libvirt storage pool for images and new volumes.',
+  }),
 };

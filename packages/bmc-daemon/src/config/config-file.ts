@@ -1,0 +1,111 @@
+/** Reads the settings of the configuration file. */
+import path from 'node:path';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import type { Environment } from './environment.js';
+import type { Candidate, Findings } from './findings.js';
+import { parseAssignments, type Assignment } from './python/literals.js';
+import { lineAt, toPlain } from './python/values.js';
+import { CONFIG_STEM, isOfFakeAgent, keyOf, recognisedNames, stemOf, suggestion } from './setting-names.js';
+import { settingsTable, type SettingKey } from './settings.js';
+
+/** The effective assignment of each setting in the file. */
+interface FileSetting {
+  readonly assignment: Assignment;
+  /** The name has sushy-tools' prefix. */
+  readonly alias: boolean;
+}
+
+/**
+ * Reads the file and returns its value of each setting. Records the faults of the file, and warns
+ * about unknown, repeated and unused names. Runs no code.
+ * @param file path as given: absolute or relative to `workingDirectory`.
+ * @param context names and folders that expressions of the file may refer to.
+ */
+export function readConfigFile(
+  file: string,
+  findings: Findings,
+  { environment, workingDirectory }: { readonly environment: Environment; readonly workingDirectory: string },
+): ReadonlyMap<SettingKey, Candidate> {
+  const text = readText(file, findings);
+  if (text === undefined) return new Map();
+  const parsed = parseAssignments(text, {
+    file: path.resolve(workingDirectory, file),
+    environment,
+    workingDirectory,
+    isSetting: (name) => stemOf(name) !== undefined || keyOf(name) !== undefined,
+  });
+  for (const { line, message, needsValue } of parsed.faults)
+    findings.faults.push(`${file}:${line}: ${message}${lineToWrite(needsValue)}`);
+
+  const settings = new Map<SettingKey, FileSetting>();
+  const unused: string[] = [];
+  const firstLines = new Map<string, number>();
+  for (const assignment of parsed.assignments) {
+    const { name, line } = assignment;
+    const earlier = firstLines.get(name);
+    if (earlier !== undefined)
+      findings.warnings.push(`${file}:${line}: ${name} was already set on line ${earlier}; this one holds`);
+    firstLines.set(name, line);
+
+    const stem = stemOf(name)?.stem;
+    const found = keyOf(name);
+    if (found !== undefined) addSetting(settings, found.key, { assignment, alias: found.alias }, file, findings);
+    else if ((stem !== undefined && Object.hasOwn(recognisedNames, stem)) || isOfFakeAgent(name))
+      unused.push(`${name} (line ${line})`);
+    else if (stem !== CONFIG_STEM && !parsed.used.has(name))
+      findings.addUnknownName(`${file}:${line}: ${name} is not a setting${suggestion(name)}`);
+  }
+  if (unused.length > 0) findings.warnings.push(`${file}: recognised, not used yet: ${unused.join(', ')}`);
+  return new Map([...settings].map(([key, { assignment }]) => [key, candidateOf(file, assignment)]));
+}
+
+function readText(file: string, findings: Findings): string | undefined {
+  if (file === '') {
+    // Only a flag can be empty: an empty variable counts as absent.
+    findings.faults.push("command line: --config must be a path (a string), not the string ''");
+    return undefined;
+  }
+  try {
+    return readTextFile(file);
+  } catch (error) {
+    findings.faults.push(`${file}: the configuration can not be read: ${fileReason(error)}`);
+    return undefined;
+  }
+}
+
+/** Returns the end of a message about an expression that is not read: the form of the line to write instead. */
+function lineToWrite(name: string | undefined): string {
+  const key = name === undefined ? undefined : keyOf(name)?.key;
+  if (key === undefined) return '';
+  // Never the default: it can differ from what the expression means, such as '0.0.0.0' for '127.0.0.1'.
+  return `; write the value itself: ${name} = ${settingsTable[key].form === 'text' ? "'…'" : '…'}`;
+}
+
+/**
+ * Adds an assignment of a setting. EMULATOR_* has precedence over its alias. Of two equal names, the
+ * later one applies, as in Python.
+ */
+function addSetting(
+  settings: Map<SettingKey, FileSetting>,
+  key: SettingKey,
+  setting: FileSetting,
+  file: string,
+  { warnings }: Findings,
+): void {
+  const other = settings.get(key);
+  if (other === undefined || other.alias || !setting.alias) settings.set(key, setting);
+  if (other === undefined || other.alias === setting.alias) return;
+  const [ours, theirs] = setting.alias ? [other, setting] : [setting, other];
+  const { name, line } = theirs.assignment;
+  warnings.push(`${file}:${line}: ${name} is left out: ${ours.assignment.name} is set on line ${ours.assignment.line}`);
+}
+
+function candidateOf(file: string, { name, value, line }: Assignment): Candidate {
+  return {
+    value: toPlain(value),
+    origin: `${file}:${line}`,
+    name,
+    place: (steps) => `${file}:${steps.length === 0 ? line : lineAt(value, steps)}`,
+    directory: path.dirname(path.resolve(file)),
+  };
+}

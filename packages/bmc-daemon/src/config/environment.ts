@@ -1,0 +1,44 @@
+/** Finds the settings in the environment. */
+import type { Findings } from './findings.js';
+import { ALIAS_PREFIX, CONFIG_STEM, keyByStem, PREFIX, recognisedNames, stemOf, suggestion } from './setting-names.js';
+import type { SettingKey } from './settings.js';
+
+/** Variables of the environment; undefined: not set. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A variable with the text of a setting. The text is not empty. */
+export interface Variable {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Returns the variables that set a setting, and warns about misspelled ones. */
+export function environmentVariables(environment: Environment, findings: Findings): ReadonlyMap<SettingKey, Variable> {
+  const found = new Map<SettingKey, Variable>();
+  // EMULATOR_* sorts before SUSHY_EMULATOR_*, and LIBVIRT_URI before LIBVIRT_URL: the first one
+  // applies.
+  const names = Object.keys(environment).sort(
+    (a, b) => Number(a.startsWith('SUSHY')) - Number(b.startsWith('SUSHY')) || (a < b ? -1 : 1),
+  );
+  for (const name of names) {
+    const stem = stemOf(name)?.stem;
+    // Compose files and systemd units use an empty variable for an absent one.
+    const text = environment[name];
+    if (stem === undefined || text === undefined || text === '') continue;
+    const key = keyByStem.get(stem);
+    if (key !== undefined) {
+      if (!found.has(key)) found.set(key, { name, text });
+    } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognisedNames, stem)) {
+      const near = suggestion(name);
+      // Without a similar name it belongs to another program.
+      if (near !== '') findings.addUnknownName(`environment: ${name} is not a setting${near}`);
+    }
+  }
+  return found;
+}
+
+/** Returns the path of the configuration file from the environment. */
+export function configFileOf(environment: Environment): string | undefined {
+  const files = [environment[PREFIX + CONFIG_STEM], environment[ALIAS_PREFIX + CONFIG_STEM]];
+  return files.find((file) => file !== undefined && file !== '');
+}

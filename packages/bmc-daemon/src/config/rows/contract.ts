@@ -1,0 +1,80 @@
+/** The settings that the contract requires: address, TLS, libvirt, passwords and boot. */
+import { z } from 'zod';
+import { boolean, integer, optionalPath, optionalText, requiredText, text, type SettingDefinition } from './row.js';
+
+/** Redfish's boot modes, in the spelling of the boot loader map and of BootSourceOverrideMode. */
+const bootModes = ['UEFI', 'Legacy'] as const;
+
+/**
+ * Maps the boot mode and the architecture (libvirt's name: `x86_64`) to an absolute firmware path;
+ * null: libvirt selects the firmware.
+ */
+export type BootLoaderMap = Readonly<
+  Partial<Record<(typeof bootModes)[number], Readonly<Record<string, string | null>>>>
+>;
+
+/** The rows, in the order of the documentation. */
+export const contractSettings = {
+  listenIp: text({
+    name: 'EMULATOR_LISTEN_IP',
+    default: '0.0.0.0',
+    flag: '-i, --interface',
+    doc: 'Address on which the daemon listens.',
+  }),
+  listenPort: integer(0, 65_535, {
+    name: 'EMULATOR_LISTEN_PORT',
+    default: 8000,
+    flag: '-p, --port',
+    doc: 'TCP port. 0: any free port, which the log names.',
+  }),
+  sslCert: optionalPath({
+    name: 'EMULATOR_SSL_CERT',
+    default: null,
+    flag: '--ssl-certificate',
+    doc: 'PEM file with the certificate and its chain.',
+  }),
+  sslKey: optionalPath({
+    name: 'EMULATOR_SSL_KEY',
+    default: null,
+    flag: '--ssl-key',
+    doc: 'PEM file with the private key of `EMULATOR_SSL_CERT`, without a passphrase.',
+  }),
+  osCloud: optionalText({
+    name: 'EMULATOR_OS_CLOUD',
+    default: null,
+    flag: '--os-cloud',
+    doc: 'Name of an OpenStack cloud.',
+  }),
+  libvirtUri: requiredText({
+    name: 'EMULATOR_LIBVIRT_URI',
+    default: 'qemu:///system',
+    flag: '--libvirt-uri',
+    doc: 'The libvirt host whose machines are served.',
+  }),
+  authFile: {
+    name: 'EMULATOR_AUTH_FILE',
+    // An empty string must not disable authentication. None does.
+    type: z.string().min(1).nullable(),
+    expected: 'a path (a string) or None',
+    form: 'text',
+    path: true,
+    default: null,
+    doc: 'Password file in the htpasswd format with bcrypt hashes.',
+  } satisfies SettingDefinition<string | null>,
+  ignoreBootDevice: boolean({
+    name: 'EMULATOR_IGNORE_BOOT_DEVICE',
+    default: false,
+    doc: 'Whether a change of the boot target has no effect.',
+  }),
+  bootLoaderMap: {
+    name: 'EMULATOR_BOOT_LOADER_MAP',
+    type: z.partialRecord(z.enum(bootModes), z.record(z.string(), z.string().min(1).nullable())),
+    expected: "a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}",
+    expectedPart: 'a path (a string) or None',
+    default: { UEFI: { x86_64: null, aarch64: null }, Legacy: { x86_64: null, aarch64: null } },
+    form: 'literal',
+    path: true,
+    keys: bootModes,
+    doc: 'Firmware for a change of the boot mode.',
+  } satisfies SettingDefinition<BootLoaderMap>,
+};

@@ -1,0 +1,17 @@
+/** The settings of the log. */
+import { oneOf } from './row.js';
+
+/** The rows, in the order of the documentation. */
+export const logSettings = {
+  logLevel: oneOf(['error', 'warn', 'info', 'debug'], {
+    name: 'EMULATOR_LOG_LEVEL',
+    default: 'info',
+    flag: '--debug',
+    doc: 'Lowest level that is logged. `--debug` means `debug`.',
+  }),
+  logFormat: oneOf(['auto', 'json', 'text'], {
+    name: 'EMULATOR_LOG_FORMAT',
+    default: 'auto',
+    doc: '`auto`: text on a terminal, otherwise one JSON object per line.',
+  }),
+};
