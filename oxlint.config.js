@@ -68,17 +68,7 @@ const floors = {
     ['redfish/', 'auth/', 'console/', 'events/', 'telemetry/', 'manager-network/'],
     ['drivers/'],
     ['media/', 'certificates/', 'ssdp/', 'password-file/'],
-    [
-      'host-addresses.ts',
-      'host-network.ts',
-      'ip-network.ts',
-      'metrics.ts',
-      'name-lookup.ts',
-      'state-file.ts',
-      'state-lock.ts',
-      'storage-error.ts',
-      'version.ts',
-    ],
+    ['host/', 'metrics.ts', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

@@ -19,7 +19,7 @@ import { publishTasks } from './events/task-events.js';
 import type { Resource } from './redfish/resource.js';
 import type { TaskStore } from './redfish/tasks/task-store.js';
 import { resourceTypesOf } from './events/resource-types.js';
-import type { NameLookup } from './name-lookup.js';
+import type { NameLookup } from './host/name-lookup.js';
 import { openStateFile } from './state-file.js';
 import type { ReportSource } from './telemetry/report.js';
 

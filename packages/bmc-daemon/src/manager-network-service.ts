@@ -2,12 +2,12 @@
 import type { Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import type { HypervisorDriver } from './drivers/driver.js';
-import { hostAddresses } from './host-addresses.js';
-import type { HostNetwork } from './host-network.js';
+import { hostAddresses } from './host/host-addresses.js';
+import type { HostNetwork } from './host/host-network.js';
+import type { NameServers } from './host/name-lookup.js';
 import { createManagerNetwork, type ManagerNetwork } from './manager-network/manager-network.js';
 import { managerAddresses } from './manager-network/network-plan.js';
 import { managerNetworkState, emptyNetworkState } from './manager-network/network-state.js';
-import type { NameServers } from './name-lookup.js';
 import { openStateFile } from './state-file.js';
 
 export interface ManagerNetworkServiceOptions {

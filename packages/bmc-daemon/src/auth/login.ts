@@ -3,7 +3,7 @@
  * under a keyed digest, so the usual request costs microseconds and waits for no guesser. All other
  * attempts wait in the {@link AttemptQueue}.
  */
-import { clientNetwork } from '../ip-network.js';
+import { clientNetwork } from '../host/ip-network.js';
 import type { Refusal } from '../redfish/authenticate.js';
 import type { Account, Accounts } from './accounts.js';
 import {

@@ -6,7 +6,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
-import { clientNetwork } from '../ip-network.js';
+import { clientNetwork } from '../host/ip-network.js';
 import type { ConsoleHub } from './console-hub.js';
 import { sshAlgorithms } from './ssh-algorithms.js';
 import { SshConnection } from './ssh-connection.js';

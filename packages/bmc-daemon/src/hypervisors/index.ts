@@ -2,8 +2,8 @@
 import type { Settings } from '../config/settings.js';
 import { allowSystems } from '../drivers/allowed-systems.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
+import type { NameLookup } from '../host/name-lookup.js';
 import type { ImageServerLimits } from '../media/image-server.js';
-import type { NameLookup } from '../name-lookup.js';
 import { fake } from './fake.js';
 import type { DriverContext, Hypervisor } from './hypervisor.js';
 import { libvirt } from './libvirt.js';

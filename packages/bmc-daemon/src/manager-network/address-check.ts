@@ -4,8 +4,8 @@
  * brings its network, unless the host already has a route to that network.
  */
 import { isIPv4 } from 'node:net';
-import type { DeviceAddress, HostRoute } from '../host-addresses.js';
-import { addressBits, isHostAddress, overlap, type IpNetwork } from '../ip-network.js';
+import type { DeviceAddress, HostRoute } from '../host/host-addresses.js';
+import { addressBits, isHostAddress, overlap, type IpNetwork } from '../host/ip-network.js';
 
 /** A fault of an address: the part, and a sentence for clients. */
 export interface AddressFault {

@@ -5,7 +5,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isIPv4 } from 'node:net';
 import type { Log } from '@rackless/daemon/log.js';
-import { HostAddressError, type DeviceAddress, type HostAddresses, type PresentAddress } from '../host-addresses.js';
+import {
+  HostAddressError,
+  type DeviceAddress,
+  type HostAddresses,
+  type PresentAddress,
+} from '../host/host-addresses.js';
 import type { ConfiguredAddress } from './network-state.js';
 
 /** Dependencies of {@link ManagerAddresses}. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { addressesInMemory, type AddressesInMemory } from '../../test/support/host-addresses.js';
 import { stateInMemory } from '../../test/support/services.js';
-import { HostAddressError } from '../host-addresses.js';
-import type { HostNetwork } from '../host-network.js';
+import { HostAddressError } from '../host/host-addresses.js';
+import type { HostNetwork } from '../host/host-network.js';
 import type { StateFile } from '../state-file.js';
 import { createManagerNetwork, type ManagerNetwork } from './manager-network.js';
 import { NetworkChangeError } from './network-plan.js';

@@ -6,9 +6,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '@rackless/daemon/log.js';
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
-import { HostAddressError, type HostAddresses } from '../host-addresses.js';
-import type { HostNetwork } from '../host-network.js';
-import { addressBits, canonicalIp, unmappedIp } from '../ip-network.js';
+import { HostAddressError, type HostAddresses } from '../host/host-addresses.js';
+import type { HostNetwork } from '../host/host-network.js';
+import { addressBits, canonicalIp, unmappedIp } from '../host/ip-network.js';
 import type { StateFile } from '../state-file.js';
 import type { Surroundings } from './address-check.js';
 import { hostAlone, managerView, type ManagerView } from './manager-view.js';

@@ -1,6 +1,6 @@
 /** The network of the host from the view of one manager. */
-import type { HostInterface, HostNetwork } from '../host-network.js';
-import { canonicalIp, type IpNetwork } from '../ip-network.js';
+import type { HostInterface, HostNetwork } from '../host/host-network.js';
+import { canonicalIp, type IpNetwork } from '../host/ip-network.js';
 import { shownNames, type HostNames } from './manager-names.js';
 import { networkOf, type ManagerNetworkState } from './network-state.js';
 import { managerAddresses } from './network-plan.js';

@@ -1,6 +1,6 @@
 /** Checks a change of a manager's network, before anything changes. */
-import type { DeviceAddress } from '../host-addresses.js';
-import type { IpNetwork } from '../ip-network.js';
+import type { DeviceAddress } from '../host/host-addresses.js';
+import type { IpNetwork } from '../host/ip-network.js';
 import { checkAddress, type Surroundings } from './address-check.js';
 import { answeredNames, isHostName, type HostNames } from './manager-names.js';
 import {

@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { settingsTable } from '../../src/config/settings.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
-import type { HostNetwork } from '../../src/host-network.js';
+import type { HostNetwork } from '../../src/host/host-network.js';
 import { serveResources, type Served } from '../support/served-resources.js';
 import { managerNetworkInMemory } from '../support/services.js';
 import { accounts, at, bodyOf, roles, root, startRuleService, type Body, type RuleService } from './rule-service.js';

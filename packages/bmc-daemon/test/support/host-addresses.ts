@@ -1,5 +1,5 @@
 /** Host addresses in memory, for tests of a manager's network. */
-import type { DeviceAddress, HostAddresses, HostRoute } from '../../src/host-addresses.js';
+import type { DeviceAddress, HostAddresses, HostRoute } from '../../src/host/host-addresses.js';
 
 /** Host addresses in memory, which can fail on demand. */
 export interface AddressesInMemory extends HostAddresses {

@@ -11,7 +11,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { createEventFeed } from '../../src/events/event-feed.js';
 import { openEventLogs } from '../../src/events/event-logs.js';
 import { createSubscriptions, noSubscriptions } from '../../src/events/subscriptions.js';
-import type { HostNetwork } from '../../src/host-network.js';
+import type { HostNetwork } from '../../src/host/host-network.js';
 import { createManagerNetwork, type ManagerNetwork } from '../../src/manager-network/manager-network.js';
 import { emptyNetworkState } from '../../src/manager-network/network-state.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';

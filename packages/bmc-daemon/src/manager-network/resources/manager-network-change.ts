@@ -3,8 +3,8 @@
  * translates errors of the change.
  */
 import { z } from 'zod';
-import type { HostAddress } from '../../host-network.js';
-import { canonicalIp, prefixOfMask, type IpNetwork } from '../../ip-network.js';
+import type { HostAddress } from '../../host/host-network.js';
+import { canonicalIp, prefixOfMask, type IpNetwork } from '../../host/ip-network.js';
 import type { ManagerInterface, ManagerView } from '../manager-view.js';
 import { NetworkChangeError, type NetworkChange, type NetworkFault } from '../network-plan.js';
 import { RedfishError } from '../../redfish/messages/errors.js';

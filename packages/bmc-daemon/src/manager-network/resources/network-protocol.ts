@@ -1,6 +1,6 @@
 /** The network protocols of a manager: HTTP or HTTPS, SSH and SSDP of this service. */
 import { z } from 'zod';
-import type { HostNetwork } from '../../host-network.js';
+import type { HostNetwork } from '../../host/host-network.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
