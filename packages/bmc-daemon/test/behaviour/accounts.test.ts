@@ -16,7 +16,7 @@ describe('a body that arrives late', () => {
     ['has another password', () => change('PATCH', `${accounts}/eva`, { Password: 'another password' }), '401'],
     ['may only read', () => change('PATCH', `${accounts}/eva`, { RoleId: 'ReadOnly' }), '403'],
     ['has not changed', () => change('PATCH', `${accounts}/olga`, { Enabled: false }), '200'],
-  ])('is judged by its account, which meanwhile %s', async (_what, interfere, status) => {
+  ])('is checked again with its account, which meanwhile %s', async (_what, interfere, status) => {
     const created = { UserName: 'eva', Password: 'long enough', RoleId: 'Administrator' };
     expect((await change('POST', accounts, created)).status).toBe(201);
     const eva = basic('eva', 'long enough');
@@ -34,7 +34,7 @@ describe('a body that arrives late', () => {
       'Connection: close',
     ].join('\r\n');
     socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
-    // The same credentials again: verified after those of the first request.
+    // Uses the same credentials again, verified after those of the first request.
     expect((await fixture.client.get(fixture.machine, eva)).status).toBe(200);
     expect((await interfere()).status).toBeLessThan(300);
     socket.write(body.slice(5));

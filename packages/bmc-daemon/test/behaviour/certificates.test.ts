@@ -32,7 +32,7 @@ let tasks: TaskStore;
 let uuid: string;
 let collection: string;
 let shownToClients: TlsOptions | undefined;
-let told: { readonly messageId: string; readonly origin: string | null; readonly text: string }[];
+let published: { readonly messageId: string; readonly origin: string | null; readonly text: string }[];
 const at = (name: string) => path.join(folder, name);
 
 beforeAll(() => {
@@ -42,8 +42,9 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
+ * Starts the service.
  * @param scheme with plain HTTP there is no certificate.
- * @param waitMs until an action becomes a task.
+ * @param waitMs time until an action becomes a task.
  */
 async function start(scheme: 'http' | 'https', waitMs = 120_000): Promise<void> {
   driver = new FakeDriver();
@@ -52,11 +53,11 @@ async function start(scheme: 'http' | 'https', waitMs = 120_000): Promise<void> 
   writeFileSync(files.sslCert, first.certificate);
   writeFileSync(files.sslKey, first.key);
   shownToClients = undefined;
-  told = [];
+  published = [];
   const events = createEventBus((error) => {
     throw error;
   });
-  events.subscribe(({ messageId, origin, message = '' }) => told.push({ messageId, origin, text: message }));
+  events.subscribe(({ messageId, origin, message = '' }) => published.push({ messageId, origin, text: message }));
   tasks = createTaskStore({ limit: 10, now: () => new Date() });
   const services = testServices(driver, {
     operations: { tasks, waitMs, onTaskFailed: () => undefined },
@@ -95,7 +96,7 @@ const post = async (uri: string, body: object) => {
   const { status, headers, json } = await client.send('POST', uri, { body });
   return { status, location: headers.location, body: (json ?? {}) as Body }; // Redfish is JSON.
 };
-/** Keys and details of the messages of an answer, with what they are about. */
+/** Returns the messages of an answer: their keys, arguments and properties. */
 const faults = ({ body }: { readonly body: Body }): readonly string[] =>
   [...JSON.stringify(body).matchAll(/"Message":"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text);
 
@@ -186,8 +187,8 @@ describe('the certificate of HTTPS', () => {
       },
     });
     expect(shownToClients?.cert).toBe(answer.body['CertificateString']);
-    expect(JSON.stringify(told)).not.toContain('PRIVATE KEY');
-    expect(told.map(({ messageId, origin }) => [messageId.split('.').at(-1), origin])).toEqual([
+    expect(JSON.stringify(published)).not.toContain('PRIVATE KEY');
+    expect(published.map(({ messageId, origin }) => [messageId.split('.').at(-1), origin])).toEqual([
       ['ResourceChanged', service],
       ['ResourceChanged', `${collection}/1`],
     ]);

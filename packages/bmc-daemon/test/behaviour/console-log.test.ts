@@ -14,7 +14,7 @@ import { serve, type Client } from '../support/client.js';
 import { testServices } from '../support/services.js';
 
 const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
-/** Runs from the beginning on, and has said nothing yet. */
+/** Runs from the start, without output so far. */
 const name = 'node-2';
 
 let stateDir = '';
@@ -22,7 +22,7 @@ let driver: FakeDriver;
 let consoles: ConsoleServices;
 let client: Client;
 let uuid = '';
-/** To the machine's port. */
+/** Number of connections to the machine's port. */
 let connections = 0;
 let privileges: readonly Privilege[] = privilegeNames;
 
@@ -73,7 +73,7 @@ const get = async (path: string): Promise<Body> => {
 const members = async (query = ''): Promise<readonly Body[]> =>
   (await get(`${log()}/Entries${query}`))['Members'] as readonly Body[]; // As the schema has it.
 const connected = () => until('the recorder', () => connections === 1);
-/** Resets the machine, until the last words of that boot are in the log. */
+/** Resets the machine, and waits until the log has the last output of the boot. */
 const boot = async (count: number): Promise<void> => {
   await connected();
   await driver.power(name, 'reset');

@@ -1,4 +1,7 @@
-/** Secure Boot, BIOS attributes and the boot order as Ironic and Ansible use them: what waits for a start, and what is read at once. */
+/**
+ * Tests Secure Boot, BIOS attributes and the boot order as Ironic and Ansible use them, with
+ * immediate and pending changes.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
@@ -147,11 +150,11 @@ describeSpec('BIOS attributes', (spec) => {
     const { '@Message.ExtendedInfo': faults } = spec().objectAt(answer.body ?? {}, 'error') as {
       '@Message.ExtendedInfo'?: readonly Body[];
     };
-    const told = faults?.map(({ MessageId, RelatedProperties }) => [
+    const found = faults?.map(({ MessageId, RelatedProperties }) => [
       String(MessageId).replace(/^Base\.[\d.]+/, ''),
-      ...(RelatedProperties as readonly string[]), // every fault of a body has them
+      ...(RelatedProperties as readonly string[]), // every fault has them
     ]);
-    expect(told?.toSorted()).toEqual([
+    expect(found?.toSorted()).toEqual([
       ['PropertyNotWritable', '#/Attributes/SerialNumber'],
       ['PropertyUnknown', '#/Attributes/Foo'],
       ['PropertyValueNotInList', '#/Attributes/BootMode'],
@@ -180,7 +183,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await next())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });
     expect((await next())['BootMode']).toBe('Uefi');
-    // In this order: without UEFI there is no Secure Boot.
+    // The order matters: Secure Boot requires UEFI.
     await set({ BootMode: 'Bios' });
     const refused = await set({ SecureBootStatus: 'Enabled' });
     expect([refused.status, spec().messageIds(refused)]).toEqual([409, ['PropertyValueExternalConflict']]);

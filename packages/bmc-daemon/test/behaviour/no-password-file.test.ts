@@ -6,14 +6,14 @@ const fixture = accessFixture({ open: true });
 
 describe('a service without a password file', () => {
   it('creates sessions for all clients and ignores their tokens', async () => {
-    const nobody = await fixture.logIn(null, null);
-    expect([nobody.status, nobody.json]).toMatchObject([201, { UserName: null }]);
-    const somebody = await fixture.logIn('anyone', 'anything');
-    expect([somebody.status, somebody.json]).toMatchObject([201, { UserName: 'anyone' }]);
-    for (const headers of [tokenOf(nobody), tokenOf(somebody), { 'X-Auth-Token': 'of another life' }, {}])
+    const anonymous = await fixture.logIn(null, null);
+    expect([anonymous.status, anonymous.json]).toMatchObject([201, { UserName: null }]);
+    const named = await fixture.logIn('anyone', 'anything');
+    expect([named.status, named.json]).toMatchObject([201, { UserName: 'anyone' }]);
+    for (const headers of [tokenOf(anonymous), tokenOf(named), { 'X-Auth-Token': 'of-an-old-session' }, {}])
       expect((await fixture.client.get(fixture.machine, headers)).status).toBe(200);
-    const uri = String(nobody.headers.location);
-    expect((await fixture.client.send('DELETE', uri, { headers: tokenOf(nobody) })).status).toBe(204);
+    const uri = String(anonymous.headers.location);
+    expect((await fixture.client.send('DELETE', uri, { headers: tokenOf(anonymous) })).status).toBe(204);
     expect((await fixture.client.get(sessions)).json).toMatchObject({ 'Members@odata.count': 1 });
   });
 

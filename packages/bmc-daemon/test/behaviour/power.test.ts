@@ -8,7 +8,7 @@ describeSpec('power', (spec) => {
   const power = async (): Promise<unknown> => (await spec().get(path()))['PowerState'];
 
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'])(
-    'refuses %s on a machine that is off with 409 and a message of its own, and leaves it off',
+    'rejects %s for a machine that is off, with 409 and a specific message',
     async (type) => {
       const answer = await reset(type);
       expect(answer.status).toBe(409);

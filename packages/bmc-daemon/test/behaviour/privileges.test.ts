@@ -57,8 +57,8 @@ describe('privileges', () => {
     const uri = `${accounts}/olga`;
     expect(await patch('admin', uri, { PasswordChangeRequired: true })).toBe('200');
     const opened = await fixture.logIn('olga', USERS.olga);
-    const told = { MessageId: 'Base.1.22.PasswordChangeRequired', MessageArgs: [uri] };
-    expect(opened.json).toMatchObject({ UserName: 'olga', '@Message.ExtendedInfo': [told] });
+    const required = { MessageId: 'Base.1.22.PasswordChangeRequired', MessageArgs: [uri] };
+    expect(opened.json).toMatchObject({ UserName: 'olga', '@Message.ExtendedInfo': [required] });
     for (const headers of [tokenOf(opened), as('olga')]) {
       expect((await fixture.client.get(uri, headers)).json).toMatchObject({ PasswordChangeRequired: true });
       for (const closed of [sessions, fixture.machine, accounts])

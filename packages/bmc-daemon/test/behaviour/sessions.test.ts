@@ -95,7 +95,7 @@ describe('a session', () => {
     expect(new Set(refusals)).toEqual(
       new Set(['wrong password, user rick', 'not verified, too many logins wait, user rick']),
     );
-    // A correct password needs no luck: it is verified with the next turn.
+    // A correct password is verified in the next turn.
     expect(outcome(await fixture.logIn('rick', USERS.rick))).toBe('201');
   });
 

@@ -20,7 +20,7 @@ describeSpec(
       expect(monitor).toMatch(/^\/redfish\/v1\/TaskService\/TaskMonitors\/[\w-]+$/);
       return monitor;
     };
-    /** The monitor's last answer; within four minutes. */
+    /** Returns the last answer of the monitor, within four minutes. */
     const end = async (monitor: string): Promise<Answer> => {
       for (let turn = 0; turn < 12_000; turn += 1) {
         const answer = await spec().call('GET', monitor);
@@ -29,7 +29,7 @@ describeSpec(
       }
       throw new Error(`waiting for ${monitor}: it is still running`);
     };
-    /** 204 at once or by way of a task. */
+    /** Expects 204, immediately or through a task. */
     const done = async (answer: Answer): Promise<void> => {
       if (answer.status === 204) return;
       expect((await end(monitorOf(answer))).status).toBe(204);
@@ -77,7 +77,7 @@ describeSpec(
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
       const answer = how === 'a PATCH' ? await spec().call('PATCH', drivePath(), { Image: null }) : await eject('Cd');
-      // A task where the test machine is slow. Its image server is silent all the while.
+      // On a slow host this is a task. The image server does not answer meanwhile.
       expect([200, 204]).toContain(answer.status === 202 ? (await end(monitorOf(answer))).status : answer.status);
       const failed = await end(inserting);
       expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);

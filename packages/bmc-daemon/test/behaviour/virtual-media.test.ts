@@ -98,11 +98,11 @@ describeSpec('virtual media', (spec) => {
 
   const refusals: readonly [string, (daemon: SpecDaemon) => Body, readonly [number, ...string[]]][] = [
     ['no image', () => ({}), [400, 'ActionParameterMissing']],
-    ['an image that is no URL', () => ({ Image: 'disc.iso' }), [400, 'ActionParameterValueFormatError']],
-    ['an image that is no string', () => ({ Image: 7 }), [400, 'ActionParameterValueTypeError']],
+    ['an image that is not a URL', () => ({ Image: 'disc.iso' }), [400, 'ActionParameterValueFormatError']],
+    ['an image that is not a string', () => ({ Image: 7 }), [400, 'ActionParameterValueTypeError']],
     ['a file of the host', () => ({ Image: 'file:///etc/shadow' }), [400, 'SourceDoesNotSupportProtocol']],
     ['a server that does not listen', () => ({ Image: 'http://127.0.0.1:1/a' }), [502, 'CouldNotEstablishConnection']],
-    ['an image that is not there', (daemon) => ({ Image: daemon.image('gone.iso') }), [400, 'ResourceMissingAtURI']],
+    ['a missing image', (daemon) => ({ Image: daemon.image('gone.iso') }), [400, 'ResourceMissingAtURI']],
     [
       'a server that does not speak TLS',
       (daemon) => ({ Image: daemon.imageUrl.replace('http:', 'https:') }),

@@ -1,6 +1,6 @@
 /**
- * The daemon in the hands of clients that nobody here wrote, over HTTP and over HTTPS with a password, on the fake driver and on
- * a QEMU guest.
+ * Tests the daemon with independent clients, over HTTP and over HTTPS with a password, on the fake
+ * driver and on a QEMU guest.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
@@ -11,7 +11,8 @@ import { bootableIso } from '../libvirt-driver/tiny-guest.js';
 import { curl, redfishtool, sushySession, wholeSushy } from './programs.js';
 import { serveMachines, type Served } from './served.js';
 
-// A dozen Python programs a test, and guests without acceleration: on a busy machine each takes seconds.
+// A test starts a dozen Python programs and unaccelerated guests. On a busy host each takes
+// seconds.
 
 const transports = [
   { transport: 'HTTP', secured: false },
@@ -33,7 +34,7 @@ afterAll(async () => {
   await once(images, 'close');
 });
 
-/** What sushy_session.py reads where everything works. */
+/** Returns the expected output of sushy_session.py. */
 const sushySteps = (systems: number, name: string) => ({
   systems,
   name,
@@ -59,12 +60,12 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
   });
   afterAll(() => served.close());
 
-  it('lets sushy power, boot once and insert an image', async () => {
+  it('supports sushy: power, one-time boot, virtual media', async () => {
     const python = await wholeSushy(served.folder);
     expect(await sushySession(served, python, system, imageUrl)).toEqual(sushySteps(3, 'node-1'));
   });
 
-  it('lets redfishtool list, power and choose what boots', async () => {
+  it('supports redfishtool: lists, power, boot override', async () => {
     const first = ['Systems', '-L', system];
     expect(await redfishtool(served, 'Systems', 'list')).toMatchObject({ 'Members@odata.count': 3 });
     await redfishtool(served, ...first, 'reset', 'ForceOff');
@@ -86,13 +87,13 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
     expect(await redfishtool(served, '-P', 'IndicatorLED', ...first)).toEqual({ IndicatorLED: 'Off' });
   });
 
-  it('lets redfishtool read what is open to everybody', async () => {
+  it('supports redfishtool for resources without authentication', async () => {
     expect(await redfishtool(served, 'versions')).toEqual({ v1: '/redfish/v1/' });
     expect(await redfishtool(served, 'root')).toMatchObject({ Id: 'RootService', Vendor: 'Rackless' });
     expect(await redfishtool(served, 'odata')).toMatchObject({ '@odata.context': '/redfish/v1/$metadata' });
   });
 
-  it('takes what the specification sends, from curl with the credentials in the address', async () => {
+  it('accepts the requests of the specification from curl with the credentials in the URL', async () => {
     const json = (method: string, body: object) => [
       ...['-X', method, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)],
     ];
@@ -114,7 +115,7 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
     expect(await curl(served, drive)).toMatchObject({ status: 200, body: { Inserted: false } });
   });
 
-  it('writes no password into its log', () => {
+  it('never logs a password', () => {
     expect(served.log()).toContain(system);
     if (served.credentials === undefined) return;
     expect(served.log()).toContain(served.credentials.user);
@@ -131,7 +132,7 @@ describe('a daemon with a password', () => {
   });
   afterAll(() => served.close());
 
-  it('turns away redfishtool and curl with a wrong one', async () => {
+  it('rejects redfishtool and curl with a wrong password', async () => {
     const wrong = { ...served, credentials: { user: 'admin', password: 'guess' } };
     expect((await curl(wrong, '/redfish/v1/Systems')).status).toBe(401);
     await expect(redfishtool(wrong, 'Systems', 'list')).rejects.toThrow('401');
@@ -155,18 +156,19 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
   it('boots the image that sushy inserted, and its disk after a restart', async () => {
     const python = await wholeSushy(served.folder);
     const system = `/redfish/v1/Systems/${guest.uuid}`;
-    // Power and the first boot, then the second one; the guest may be there before sushy asks.
-    let told = 1;
+    // Power and the first boot, then the second boot. The guest may be faster than sushy's
+    // question.
+    let expected = 1;
     const booted = () => {
-      told += 1;
-      return guest.serial.reaches(told);
+      expected += 1;
+      return guest.serial.reaches(expected);
     };
     const steps = await sushySession(served, python, system, imageUrl, booted);
     expect(steps).toEqual(sushySteps(1, guest.name));
     expect(guest.serial.story).toEqual(['<power on>', 'boot inserted', 'boot disk']);
   });
 
-  it('obeys redfishtool and curl', async () => {
+  it('supports redfishtool and curl', async () => {
     const system = `/redfish/v1/Systems/${guest.uuid}`;
     const first = ['Systems', '-L', system];
     const before = guest.serial.story.length;

@@ -1,4 +1,4 @@
-/** The clients that nobody here wrote, as programs: sushy (through our script), redfishtool, curl. */
+/** Runs independent clients as programs: sushy (through our script), redfishtool, curl. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir } from 'node:fs/promises';
@@ -9,12 +9,19 @@ import type { Served } from './served.js';
 
 const run = promisify(execFile);
 
-/** What of this process's environment they get. Not: REQUESTS_CA_BUNDLE and the like, which make `verify=False` void. */
+/**
+ * Returns the environment for the clients. It omits variables such as REQUESTS_CA_BUNDLE, which
+ * disable `verify=False`.
+ */
 export function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: process.env['HOME'], LANG: 'C.UTF-8', NO_PROXY: '*', ...more };
 }
 
-/** @returns standard output. @throws {Error} with the program's whole output where it fails. */
+/**
+ * Runs a program.
+ * @returns its standard output.
+ * @throws {Error} with the complete output if it fails.
+ */
 export async function output(program: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
     return (await run(program, [...words], { env, timeout: 240_000 })).stdout;
@@ -25,8 +32,8 @@ export async function output(program: string, words: readonly string[], env: Nod
 }
 
 /**
- * A folder for PYTHONPATH with a sushy that works: Debian's package lacks `standard_registries`, and then every look into a
- * registry fails. A copy with that folder, empty, is what the upstream package looks like to it.
+ * Makes a folder for PYTHONPATH with a working sushy. Debian's package lacks `standard_registries`,
+ * so that every registry lookup fails. The copy has that folder, empty, like the upstream package.
  */
 export async function wholeSushy(folder: string): Promise<string> {
   const where = await output('/usr/bin/python3', ['-c', 'import sushy; print(sushy.__file__)'], environment());
@@ -37,8 +44,10 @@ export async function wholeSushy(folder: string): Promise<string> {
 }
 
 /**
- * What sushy read, step by step.
- * @param booted called when sushy has started the machine and when it has restarted it; sushy goes on when it resolves.
+ * Runs sushy_session.py.
+ * @param booted called after sushy started the machine and after it restarted it; sushy continues
+ *   when it resolves.
+ * @returns what sushy read, step by step.
  */
 export async function sushySession(
   served: Served,
@@ -66,7 +75,7 @@ export async function sushySession(
       python.stdin.write('\n');
     }
   } finally {
-    // Where the guest did not do what it should, sushy still waits.
+    // sushy still waits if the test failed before.
     python.stdin.end();
     await ended;
   }
@@ -74,10 +83,10 @@ export async function sushySession(
   return JSON.parse(last) as unknown;
 }
 
-/** redfishtool's output as JSON; undefined where it prints nothing. */
+/** Returns redfishtool's output as JSON; undefined if it prints nothing. */
 export async function redfishtool(served: Served, ...words: readonly string[]): Promise<unknown> {
   const { credentials, host } = served;
-  // Left to itself it takes HTTPS for whatever it thinks is worth protecting.
+  // By default redfishtool uses HTTPS only for some requests.
   const login =
     credentials === undefined
       ? ['-S', 'IfSendingCredentials', '-A', 'None']
@@ -86,7 +95,7 @@ export async function redfishtool(served: Served, ...words: readonly string[]): 
   return text.trim() === '' ? undefined : (JSON.parse(text) as unknown);
 }
 
-/** What curl got, the credentials standing in the address, as the specification's sample client has them. */
+/** Runs curl with the credentials in the URL, as the specification's sample client does. */
 export async function curl(
   served: Served,
   path: string,

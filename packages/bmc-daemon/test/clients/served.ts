@@ -1,4 +1,7 @@
-/** A whole bmc-daemon for the clients of this folder: configuration file, password file, certificate, a port of its own. */
+/**
+ * Starts a complete bmc-daemon for the clients of this folder, with configuration file, password
+ * file, certificate and port.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,7 @@ import { startDaemon } from '../../src/daemon.js';
 const run = promisify(execFile);
 
 export interface ServedOptions {
-  /** HTTPS with a password, or HTTP for everybody. */
+  /** HTTPS with a password, or HTTP without authentication. */
   readonly secured: boolean;
   /** libvirt's URI; undefined for the fake driver. */
   readonly libvirtUri?: string;
@@ -23,16 +26,16 @@ export interface Served {
   readonly url: string;
   /** `127.0.0.1:40001`. */
   readonly host: string;
-  /** Undefined where nobody has to log in. */
+  /** Undefined without authentication. */
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
   /** A folder for the test's own files. */
   readonly folder: string;
-  /** What was logged so far. */
+  /** Returns the log so far. */
   log(): string;
   close(): Promise<void>;
 }
 
-/** Starts a daemon as its command line would: from a file. */
+/** Starts a daemon from a configuration file, as its command line does. */
 export async function serveMachines({ secured, libvirtUri }: ServedOptions): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), 'rackless-clients-'));
   const credentials = secured ? { user: 'admin', password: 'a password: with "signs"' } : undefined;
@@ -44,7 +47,8 @@ export async function serveMachines({ secured, libvirtUri }: ServedOptions): Pro
   );
   lines.push(libvirtUri === undefined ? 'EMULATOR_FAKE_DRIVER = True' : `EMULATOR_LIBVIRT_URI = '${libvirtUri}'`);
   if (credentials !== undefined) {
-    // Both made by the tools that people make them with, as htpasswd's `$2y$` is not what bcrypt writes.
+    // Uses htpasswd and openssl as administrators do: htpasswd's `$2y$` differs from bcrypt's own
+    // prefix.
     await run('htpasswd', ['-cbB', join(folder, 'htpasswd'), credentials.user, credentials.password]);
     await run('openssl', [
       ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],

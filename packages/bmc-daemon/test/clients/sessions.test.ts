@@ -1,4 +1,4 @@
-/** Sessions in the hands of clients that nobody here wrote: sushy, redfishtool, ilorest. */
+/** Tests sessions with independent clients: sushy, redfishtool, ilorest. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { curl, environment, output, redfishtool, wholeSushy } from './programs.js';
@@ -10,20 +10,20 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-/** Who logs in; the daemon has a password. */
+/** Returns the credentials of the daemon. */
 function credentials(): { readonly user: string; readonly password: string } {
   if (served.credentials === undefined) throw new Error('the daemon of these tests has a password');
   return served.credentials;
 }
 
-/** Sessions that are open. */
+/** Returns the URIs of the open sessions. */
 async function openSessions(): Promise<readonly string[]> {
   const { body } = await curl(served, '/redfish/v1/SessionService/Sessions');
   return (body as { Members: { '@odata.id': string }[] }).Members.map((member) => member['@odata.id']); // of the schema
 }
 
 describe('sessions', () => {
-  it('are opened, opened again after their end, and closed by sushy', async () => {
+  it('are opened, renewed after their end, and closed by sushy', async () => {
     const { user, password } = credentials();
     const script = join(import.meta.dirname, 'sushy_auth.py');
     const python = environment({ PYTHONPATH: await wholeSushy(served.folder) });
@@ -59,7 +59,7 @@ describe('sessions', () => {
     await ilorest('login', served.url, '-u', user, '-p', password);
     expect(await ilorest('get', 'PowerState', '--selector=ComputerSystem.')).toMatch(/PowerState=O/);
     expect(await openSessions()).toHaveLength(1);
-    // It tells the wrong path of the session's end where the port is not 443: time ends what it leaves behind.
+    // ilorest computes a wrong session URI if the port is not 443. The session ends by its timeout.
     expect(await ilorest('logout')).toContain('Logging session out');
   });
 

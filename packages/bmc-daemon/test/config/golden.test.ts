@@ -10,7 +10,10 @@ import { settingKeys, settingsTable } from '../../src/config/settings.js';
 const folder = import.meta.dirname;
 const read = (...parts: string[]) => readFileSync(path.join(folder, ...parts), 'utf8');
 
-/** Lines without the folder of the checkout, which is another on every machine, nor the padding that its length makes. */
+/**
+ * Removes the folder of the checkout, which differs between hosts, and the padding that depends on
+ * its length.
+ */
 const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').replace(/ +# /g, '  # ');
 
 describe('whole configuration files', () => {
@@ -21,11 +24,11 @@ describe('whole configuration files', () => {
     expect(portable(warnings + renderEffectiveSettings(loaded))).toBe(read(`${name}.effective`));
   });
 
-  it('docs/reference/bmc-daemon-configuration.md is what the table of settings says: npm run generate makes it', () => {
+  it('docs/reference/bmc-daemon-configuration.md matches the table of settings; npm run generate updates it', () => {
     expect(read('../../../../docs/reference/bmc-daemon-configuration.md')).toBe(renderConfigurationPage());
   });
 
-  it('no name is both a setting and recognised without a use', () => {
+  it('no name is both a setting and a recognized name without effect', () => {
     const stems = new Set(settingKeys.map((key) => settingsTable[key].name.slice('EMULATOR_'.length)));
     expect(Object.keys(recognisedNames).filter((stem) => stems.has(stem))).toEqual([]);
     expect(stems.size).toBe(settingKeys.length);

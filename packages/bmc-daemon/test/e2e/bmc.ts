@@ -27,7 +27,10 @@ export class Bmc {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** Waits for the end of a task. @returns the last response of its monitor; the response itself if it is no task. */
+  /**
+   * Waits for the end of a task.
+   * @returns the last response of its monitor, or the response itself if it is no task.
+   */
   async finish(answer: Answer): Promise<Answer> {
     const monitor = answer.headers.get('location');
     if (answer.status !== 202 || monitor === null) return answer;
@@ -57,8 +60,8 @@ export interface BootOverride {
 }
 
 /**
- * One machine of it. What it is asked for is expected to be done, at once or, where the test machine is slow, by a task that is
- * followed; unless the method's name begins with `try`.
+ * A machine of the service. Methods expect success, immediately or, on a slow host, through a task
+ * that they follow. Methods whose name begins with `try` return any response.
  */
 export class Machine {
   readonly path: string;
@@ -85,7 +88,10 @@ export class Machine {
     expectStatus(`Reset ${type}`, await this.bmc().finish(await this.tryReset(type)), 204);
   }
 
-  /** Changes the given properties. @returns the override in the response. */
+  /**
+   * Changes the given properties.
+   * @returns the override in the response.
+   */
   async setBoot(change: Partial<BootOverride>): Promise<BootOverride> {
     const { enabled, target } = change;
     const answer = await this.bmc().send('PATCH', this.path, {

@@ -64,15 +64,18 @@ export class ImageServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Publishes a file. @returns its URL. */
+  /**
+   * Publishes a file.
+   * @returns its URL.
+   */
   async publish(name: string, file: string): Promise<string> {
     this.#images.set(name, { bytes: await readFile(file), downloads: 0, onHalf: undefined });
     return this.url(name);
   }
 
   /**
-   * Publishes a file whose download stops half-way, once it is asked for.
-   * @returns its URL, and the download when it stands still.
+   * Publishes a file whose next download pauses half-way.
+   * @returns its URL, and the download once it pauses.
    */
   async publishHeld(
     name: string,
@@ -104,9 +107,9 @@ export class ImageServer {
 }
 
 /**
- * Sends a part, then closes the connection: QEMU 10.0.13 and 11.1.3 sometimes stop reading where an answer on a connection that is used
- * again arrives at once.
- * @param last offset of the last byte, which may be behind the end.
+ * Sends a part, then closes the connection. QEMU 10.0.13 and 11.1.3 sometimes stop reading if an
+ * answer on a reused connection arrives immediately.
+ * @param last offset of the last byte, which may be after the end of the image.
  */
 function sendPart(response: ServerResponse, bytes: Buffer, first: number, last: number): void {
   const part = bytes.subarray(first, last + 1);

@@ -1,6 +1,7 @@
 /**
- * A lab with nothing of ours left out and nothing faked: QEMU guests on a libvirtd, bmc-daemon in a process of its own with a
- * configuration file, an image server, and a client that speaks plain HTTP. What a guest boots is what it says on its serial line.
+ * A complete lab with nothing faked: QEMU guests on a libvirtd, the bmc-daemon process with a
+ * configuration file, an image server, and a plain HTTP client. Guests report on their serial line
+ * what they boot.
  */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -15,38 +16,44 @@ import { SerialLine } from '../harness/serial-line.js';
 import { Bmc, Machine } from './bmc.js';
 import { ImageServer } from './image-server.js';
 
-/** OVMF takes 3 s where nothing accelerates it, on a busy machine many times that. */
+/** OVMF takes 3 s without acceleration, and many times that on a busy host. */
 const BOOT_MS = 180_000;
 
-/** What a busy machine needs, where a test does not set it. */
+/** Default settings for a busy host. */
 const PATIENT = ['EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30', 'EMULATOR_TASK_AFTER_SECONDS = 60'];
 
-/** Where a daemon keeps images that is not told where. */
+/** The daemon's default pool for images. */
 const POOL = 'rackless-images';
 
 export interface LabOptions {
-  /** Lines of the configuration file, beside those that every daemon here has: `EMULATOR_DISABLE_POWER_OFF = True`. */
+  /**
+   * Lines of the configuration file, in addition to the common ones, such as
+   * `EMULATOR_DISABLE_POWER_OFF = True`.
+   */
   readonly settings?: readonly string[];
 }
 
 export interface GuestOptions {
-  /** `bios` comes with an i440FX and an IDE drive, `efi` with a Q35 and a SATA one. Default `bios`. */
+  /** `bios` uses an i440FX with an IDE drive, `efi` a Q35 with a SATA drive. Default `bios`. */
   readonly firmware?: GuestMachine['firmware'];
   /** What its disk boots. Default `grub`. */
   readonly system?: 'grub' | 'linux';
-  /** Whether it has a CD drive, an empty one. Default true. */
+  /** Whether it has an empty CD drive. Default true. */
   readonly drive?: boolean;
-  /** Whether it has a network interface, which leads nowhere. Default false. */
+  /** Whether it has a network interface, which is not connected. Default false. */
   readonly network?: boolean;
 }
 
-/** A boot, a medium or a pressed button, and the kernel's word for an NMI, cut to what its versions agree on. */
-const TELLING = /RACKLESS-.*\n|NMI received/;
+/**
+ * A report of a boot, a medium or a pressed button, or the kernel's message for an NMI, shortened
+ * to what all versions print.
+ */
+const REPORT = /RACKLESS-.*\n|NMI received/;
 const BOOT = /RACKLESS-(DISK|ISO) .*\n/;
 
-/** A machine as its owner sees it: over Redfish, and in front of its serial console. */
+/** A machine as its owner sees it: over Redfish and on its serial console. */
 export class Guest extends Machine {
-  /** How much had been said when something was typed last. */
+  /** Length of the output at the last command. */
   #typedAt = -1;
 
   constructor(
@@ -58,27 +65,29 @@ export class Guest extends Machine {
     super(uuid, () => lab.bmc);
   }
 
-  /** What the guest has told so far, in order: one for each boot. */
+  /** Returns the reports of the guest so far, in order. */
   story(): readonly string[] {
-    return Array.from(this.serial.said.matchAll(new RegExp(TELLING, 'g')), ([told]) => told.trim());
+    return Array.from(this.serial.said.matchAll(new RegExp(REPORT, 'g')), ([report]) => report.trim());
   }
 
   /** Returns the next boot, medium, button or NMI that the guest reports, including unexpected boots. */
   async tells(timeoutMs = BOOT_MS): Promise<string> {
-    return (await this.serial.says(TELLING, timeoutMs)).trim();
+    return (await this.serial.says(REPORT, timeoutMs)).trim();
   }
 
-  /** What it boots next. */
+  /** Returns the next boot. */
   async boots(): Promise<string> {
     return (await this.serial.says(BOOT, BOOT_MS)).trim();
   }
 
-  /** Waits until it says this, whatever else it says before. */
+  /** Waits for this output. */
   async says(text: string): Promise<void> {
     await this.serial.says(new RegExp(`${text}\\b`), BOOT_MS);
   }
 
-  /** Types a command, at a prompt that is there or at the next one. What it said before is still to be told. */
+  /**
+   * Types a command at the current or the next prompt. {@link tells} still returns earlier reports.
+   */
   async type(command: string): Promise<void> {
     const prompted = (): boolean => {
       const { said } = this.serial;
@@ -90,18 +99,21 @@ export class Guest extends Machine {
     this.serial.type(command);
   }
 
-  /** The persistent definition, passwords included, without the metadata: these guests have none but the daemon's. */
+  /**
+   * Returns the persistent definition with passwords, without metadata. These guests have only the
+   * daemon's metadata.
+   */
   async definition(): Promise<string> {
     const xml = await this.lab.virsh('dumpxml', '--inactive', '--security-info', this.name);
     return xml.replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
   }
 
-  /** libvirt's word for its state: `running`, `shut off`. */
+  /** Returns libvirt's word for its state: `running`, `shut off`. */
   async state(): Promise<string> {
     return (await this.lab.virsh('domstate', this.name)).trim();
   }
 
-  /** Process id of its QEMU. */
+  /** Returns the process id of its QEMU. */
   async process(): Promise<number> {
     return await this.lab.libvirtd.guestPid(this.name);
   }
@@ -118,7 +130,7 @@ export class Lab {
     readonly images: ImageServer,
   ) {}
 
-  /** Starts all of it. */
+  /** Starts the lab. */
   static async start({ settings = [] }: LabOptions = {}): Promise<Lab> {
     const lab = new Lab(await startLibvirtd({ driver: 'qemu' }), await ImageServer.start());
     await writeFile(
@@ -138,7 +150,7 @@ export class Lab {
     return lab;
   }
 
-  /** Ends all of it, as a last step without asking. */
+  /** Stops the lab, and kills what does not stop. */
   async stop(): Promise<void> {
     await Promise.all(this.#daemons.splice(0).map((daemon) => daemon.dispose()));
     await this.images.stop();
@@ -146,7 +158,7 @@ export class Lab {
     await Promise.all(this.#serials.splice(0).map((serial) => serial.close()));
   }
 
-  /** The service of the daemon that was started last. */
+  /** The service of the last daemon. */
   get bmc(): Bmc {
     if (this.#bmc === undefined) throw new Error('using a daemon that was never started');
     return this.#bmc;
@@ -163,12 +175,12 @@ export class Lab {
     const daemon = new DaemonProcess(['--config', this.#file('bmc-daemon.conf')]);
     this.#daemons.push(daemon);
     this.#bmc = new Bmc(await daemon.address());
-    // A setting by another name is a warning only, and a test of the default.
+    // An unknown setting is only a warning, and the test would use the default.
     const unknown = daemon.messages('warn').filter((message) => message.includes('is not a setting'));
     if (unknown.length > 0) throw new Error(unknown.join('\n'));
   }
 
-  /** Ends the daemon in the middle of whatever it does. */
+  /** Kills the daemon (SIGKILL). */
   async killDaemon(): Promise<void> {
     await this.daemon.dispose();
   }
@@ -195,16 +207,16 @@ export class Lab {
     return new Guest(name, uuid, serial, this);
   }
 
-  /** Names of the images that the daemon keeps on the host, parts of images included. */
+  /** Returns the names of the daemon's images on the host, including incomplete ones. */
   async volumes(): Promise<readonly string[]> {
     const pools = await this.virsh('pool-list', '--name');
     if (!words(pools).includes(POOL)) return [];
     await this.virsh('pool-refresh', POOL);
-    // Name and path, a line for each.
+    // virsh prints name and path, a line for each volume.
     return words(await this.virsh('vol-list', POOL)).filter((_word, index) => index % 2 === 0);
   }
 
-  /** What virsh prints. */
+  /** Runs virsh and returns its output. */
   async virsh(...words: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
       timeout: 240_000,
@@ -217,7 +229,7 @@ export class Lab {
   }
 }
 
-/** `EMULATOR_STATE_DIR` of `EMULATOR_STATE_DIR = 'state'`. */
+/** Returns `EMULATOR_STATE_DIR` for `EMULATOR_STATE_DIR = 'state'`. */
 function nameOf(line: string): string | undefined {
   return words(line)[0];
 }
@@ -226,7 +238,10 @@ function words(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 
-/** Asks until the answer is this one. @throws {Error} with the last answer after `timeoutMs`. */
+/**
+ * Repeats `ask` until it returns the expected value.
+ * @throws {Error} with the last value after `timeoutMs`.
+ */
 export async function becomes<T>(ask: () => Promise<T>, expected: T, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

@@ -26,7 +26,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** A config drive as Ironic makes them, with one file that says `word` in capitals: a guest that shows it says it. */
+  /** Returns a config drive as Ironic makes them. A guest that reads its file prints `word`. */
   const configDrive = async (word: string): Promise<string> => {
     const content = join(folder, `config-${word}`);
     await mkdir(content);

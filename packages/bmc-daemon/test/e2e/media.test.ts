@@ -14,7 +14,7 @@ describeEndToEnd('images over HTTP', () => {
   let guest: Guest;
 
   beforeAll(async () => {
-    // An insert that a server holds up is a task, and soon.
+    // An insert with a slow server soon becomes a task.
     lab = await Lab.start({
       settings: ['EMULATOR_TASK_AFTER_SECONDS = 0.3', 'EMULATOR_VMEDIA_MAX_IMAGE_GIB = 0.01'],
     });
@@ -23,7 +23,7 @@ describeEndToEnd('images over HTTP', () => {
   });
   afterAll(() => lab.stop());
 
-  /** Statuses of answers that have become tasks, and what these tasks read. */
+  /** Returns the statuses of answers that became tasks, and the results of these tasks. */
   const tasks = async (...answers: readonly Answer[]): Promise<readonly unknown[]> =>
     await Promise.all(
       answers.map(async ({ status, body }) => [
@@ -114,7 +114,7 @@ describeEndToEnd('images over HTTP', () => {
 
   it('have different errors for each reason of a failure', async () => {
     const gone = new URL(lab.images.url('any.iso'));
-    gone.port = '1'; // tcpmux: nobody listens there.
+    gone.port = '1'; // tcpmux: no server listens there.
     const large = await lab.images.publish('large.iso', await guestImage({ kind: 'iso', system: 'linux' }));
     const answers: unknown[] = [];
     for (const url of [lab.images.url('none.iso'), gone.href, large, 'ftp://127.0.0.1/any.iso']) {

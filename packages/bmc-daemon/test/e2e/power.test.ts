@@ -24,7 +24,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   };
 
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'] satisfies ResetType[])(
-    'refuses %s where the guest is off, with 409 and what has to be done first',
+    'rejects %s if the guest is off, with 409 and the necessary first step',
     async (type) => {
       await switchTo('Off');
       const { status, body } = await guest.tryReset(type);
@@ -52,7 +52,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   );
 
   it.each(['On', 'ForceOn', 'GracefulShutdown'] satisfies ResetType[])(
-    'leaves a guest that is on, and does not look at its power button, as it is with %s',
+    'does not change a running guest that ignores its power button with %s',
     async (type) => {
       await switchTo('On');
       const process = await guest.process();
@@ -92,7 +92,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   });
 
   it.each([{}, { ResetType: 'PowerCycleTwice' }])(
-    'refuses the reset %j, names what is allowed, and does nothing',
+    'rejects the reset %j, names the allowed types, and does nothing',
     async (body) => {
       await switchTo('Off');
       const answer = await lab.bmc.send('POST', `${guest.path}/Actions/ComputerSystem.Reset`, body);

@@ -24,7 +24,10 @@ async function missingHere(): Promise<readonly string[]> {
 
 const missing = process.env['RACKLESS_REQUIRE_ALL'] === '1' ? [] : await missingHere();
 
-/** A suite that is skipped, and says why in its title, where something is missing; with RACKLESS_REQUIRE_ALL it then fails. */
+/**
+ * Declares a suite. It is skipped, with the reason in its title, if a prerequisite is missing; with
+ * RACKLESS_REQUIRE_ALL it fails.
+ */
 export function describeEndToEnd(title: string, suite: () => void): void {
   if (missing.length === 0) describe(title, suite);
   else describe.skip(`${title} (missing here: ${missing.join(', ')})`, suite);

@@ -1,4 +1,7 @@
-/** The service with everything that stands on events, a listener that events are pushed to, and a client of the stream. */
+/**
+ * The service with all event features, a listener for pushed events, and a client of the event
+ * stream.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
@@ -29,24 +32,25 @@ export type EventRecord = Body;
 export interface Lab {
   readonly client: Client;
   readonly services: Services;
-  /** Body of a GET that is expected to be 200. */
+  /** Returns the body of a GET with status 200. */
   get(path: string): Promise<Body>;
   post(path: string, body?: object): Promise<Received>;
-  /** Something that happens to a machine, with these words about it. */
+  /** Publishes an event of a machine with this text. */
   publish(uuid: string, detail: string): void;
   readonly logged: readonly string[];
   close(): Promise<void>;
 }
 
-/** A new folder, removed at the end of the process's tests by its owner. */
+/** Creates a folder, which the caller removes. */
 export function newFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'rackless-events-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 /**
- * Serves; the driver is its owner's to start and to close.
- * @param options waitMs: how long an action may take before it becomes a task. Default: a minute. access: default none, all is open.
+ * Starts the service. The caller starts and closes the driver.
+ * @param options `waitMs`: time until an action becomes a task, default a minute. `access`: default
+ *   none, so that all requests are allowed.
  */
 export async function openLab(
   driver: HypervisorDriver,
@@ -123,28 +127,28 @@ export async function openLab(
   };
 }
 
-/** Waits, at most two minutes, until it holds. */
+/** Waits for at most two minutes. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waiting for ${what}: it has not come`);
+    if (Date.now() > deadline) throw new Error(`waiting for ${what}: it did not happen`);
     await sleep(10);
   }
 }
 
 export interface PushListener {
   readonly url: string;
-  /** Payloads, in the order of their arrival. */
+  /** Payloads in the order of arrival. */
   readonly payloads: readonly Body[];
   readonly headers: readonly IncomingHttpHeaders[];
-  /** The records of all payloads. */
+  /** Returns the records of all payloads. */
   records(): readonly EventRecord[];
-  /** What it answers from now on: a status; `never` leaves the client waiting. */
+  /** The status of later answers; `never` does not answer. */
   answer: number | 'never';
   close(): Promise<void>;
 }
 
-/** A listener at a free port, or at this one. */
+/** Opens a listener at a free port, or at the given port. */
 export async function openListener(port = 0): Promise<PushListener> {
   const payloads: Body[] = [];
   const headers: IncomingHttpHeaders[] = [];
@@ -153,7 +157,7 @@ export async function openListener(port = 0): Promise<PushListener> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       headers.push(incoming.headers);
-      payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // What it says is for the test to judge.
+      payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check it.
       if (listener.answer !== 'never') response.writeHead(listener.answer).end();
     });
   });
@@ -178,7 +182,7 @@ export function recordsOf(payload: Body): readonly EventRecord[] {
   return payload['Events'] as readonly EventRecord[]; // Required by the schema.
 }
 
-/** The keys of records, `ResourcePoweredOff`. */
+/** Returns the keys of records, such as `ResourcePoweredOff`. */
 export function keysOf(records: readonly EventRecord[]): readonly string[] {
   return records.map(({ MessageId }) => String(MessageId).split('.').at(-1) ?? '');
 }
@@ -189,16 +193,16 @@ export interface StreamClient {
   readonly ids: readonly string[];
   readonly payloads: readonly Body[];
   records(): readonly EventRecord[];
-  /** Everything as it came. */
+  /** Returns everything received so far. */
   text(): string;
   readonly ended: boolean;
-  /** Reads no more; the connection stays. */
+  /** Stops reading; the connection stays open. */
   pause(): void;
   resume(): void;
   close(): void;
 }
 
-/** Opens the stream, with this query and these headers. */
+/** Opens the stream with this query and these headers. */
 export async function openStream(
   { port }: Pick<Client, 'port'>,
   query = '',

@@ -1,4 +1,4 @@
-/** What real libvirt daemons tell of: a test driver's, which is there in no time, and QEMU's. */
+/** Tests the events of real libvirt daemons: the fast test driver, and QEMU. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 afterAll(() => folder.remove());
 
-/** The texts of a log, oldest first. */
+/** Returns the messages of a log, oldest first. */
 async function logOf(at: Lab, log: string): Promise<readonly string[]> {
   const members = (await at.get(`${log}/Entries`))['Members'] as readonly { readonly '@odata.id': string }[]; // Required by the schema.
   return await Promise.all(members.map(async (member) => String((await at.get(member['@odata.id']))['Message'])));
@@ -46,7 +46,7 @@ describe("events of libvirt's test driver", () => {
     await host.virsh('define', host.file('dummy.xml'));
   };
 
-  it('of a virsh that destroys a machine arrive by push, by stream and in the log', async () => {
+  it('arrive by push, by stream and in the log when virsh destroys a machine', async () => {
     await define('first');
     await host.virsh('start', 'dummy');
     lab = await openLab(driver, folder.path);
@@ -70,7 +70,7 @@ describe("events of libvirt's test driver", () => {
     await listener.close();
   });
 
-  it('say of a new name that it is a change, and no end of the machine', async () => {
+  it('report a new name as a change, not as a removal', async () => {
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     await define('first');
     lab = await openLab(driver, folder.path);
@@ -84,7 +84,7 @@ describe("events of libvirt's test driver", () => {
     expect(seen).toEqual(['changed smart', 'changed dummy']);
   });
 
-  it('of definitions that come, change and go arrive, and of our own changes once, with who asked', async () => {
+  it("report new, changed and removed definitions, and the daemon's own changes once, with the client", async () => {
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     lab = await openLab(driver, folder.path);
     const stream = await openStream(lab.client, `?$filter=${encodeURIComponent(`OriginResource eq '${system}'`)}`);
@@ -103,7 +103,7 @@ describe("events of libvirt's test driver", () => {
     });
     await host.virsh('undefine', 'dummy');
     await until('the removal', () => keysOf(stream.records()).includes('ResourceRemoved'));
-    // What libvirt told of our change has had its time to come by then.
+    // libvirt's own event for our change would have arrived before this.
     expect(keysOf(stream.records())).toEqual([
       'ResourceCreated',
       'ResourceChanged',
@@ -113,7 +113,7 @@ describe("events of libvirt's test driver", () => {
     stream.close();
   });
 
-  it('of a machine without a definition tell when it is gone, and its log goes with it', async () => {
+  it('report the end of a transient machine, whose log is removed', async () => {
     const transient = '00000000-0000-4000-8000-00000000007a';
     lab = await openLab(driver, folder.path);
     const uri = `/redfish/v1/Systems/${transient}`;
@@ -141,14 +141,14 @@ describe("events of libvirt's test driver", () => {
     ]);
     const [logs = ''] = readdirSync(folder.path).filter((name) => name.startsWith('logs-'));
     await until('the end of its log', () => !readdirSync(join(folder.path, logs)).includes(`${transient}.jsonl`));
-    const told = stream.records().length;
+    const before = stream.records().length;
     await host.virsh('create', file);
     await until('the start without a definition', () =>
-      keysOf(stream.records()).slice(told).includes('ResourcePoweredOn'),
+      keysOf(stream.records()).slice(before).includes('ResourcePoweredOn'),
     );
-    expect(keysOf(stream.records()).slice(told)[0]).toBe('ResourceCreated');
+    expect(keysOf(stream.records()).slice(before)[0]).toBe('ResourceCreated');
     await host.virsh('destroy', 'passing');
-    await until('its removal', () => keysOf(stream.records()).slice(told).includes('ResourceRemoved'));
+    await until('its removal', () => keysOf(stream.records()).slice(before).includes('ResourceRemoved'));
     stream.close();
   });
 });
@@ -163,7 +163,7 @@ describe('events of QEMU', () => {
   });
   afterAll(() => host.stop());
 
-  it('tell of pauses, resets, a crash and what happened while there was no connection', async () => {
+  it('report pauses, resets, a crash, and changes during a lost connection', async () => {
     const guest = await host.guest();
     lab = await openLab(driver, folder.path);
     const path = `/redfish/v1/Systems/${guest.uuid}`;
@@ -174,7 +174,8 @@ describe('events of QEMU', () => {
         .filter(({ MessageId }) => !String(MessageId).endsWith('ResourceChanged'))
         .map(({ Message }) => String(Message));
     const reset = (type: string) => lab?.post(`${path}/Actions/ComputerSystem.Reset`, { ResetType: type });
-    // Booted once from another device the guest is started paused and let go: nothing that anybody asked for.
+    // For a one-time boot the driver starts the guest paused and resumes it, which is no event for
+    // clients.
     await lab.client.send('PATCH', path, {
       body: { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } },
     });
@@ -194,7 +195,7 @@ describe('events of QEMU', () => {
       `'${name}' is now in the state Starting. The machine was reset.`,
     ]);
     const before = seen().length;
-    // Whether the driver is back before the start or after it.
+    // The driver may reconnect before or after the start.
     await host.libvirtd.end('SIGKILL');
     await host.libvirtd.start();
     await host.virsh('start', guest.name);
@@ -223,7 +224,7 @@ describe('events of QEMU', () => {
     const refused = await lab.client.send('DELETE', monitor);
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('cannot be cancelled')]);
     const at = lab;
-    // It would take libvirt some 12 s to lose its patience.
+    // libvirt would give up only after some 12 s.
     process.kill(pid, 'SIGCONT');
     await until('the end', async () => (await at.client.get(monitor)).status !== 202);
     expect((await lab.client.get(monitor)).status).toBe(204);

@@ -32,7 +32,7 @@ describe('the logs', () => {
   const entries = async (log: string): Promise<readonly Body[]> => {
     const members = (await lab.get(`${log}/Entries`))['Members'] as readonly Record<string, string>[]; // Required by the schema.
     const found = await Promise.all(members.map((member) => lab.get(member['@odata.id'] ?? '')));
-    // The collection holds its members whole.
+    // The collection contains complete members.
     expect(members.map((member) => ({ '@odata.context': entryContext, ...member }))).toEqual(found);
     return found;
   };
@@ -46,7 +46,7 @@ describe('the logs', () => {
     lab = await openLab(driver, folder.path);
   };
 
-  it('remove what a killed daemon left unfinished, and nothing that another process writes now', async () => {
+  it('remove incomplete files of a killed daemon, but not those of a running process', async () => {
     const logs = join(folder.path, `logs-${lab.services.serviceUuid}`);
     const left = join(logs, 'left.jsonl.new');
     const young = join(logs, 'young.jsonl.new');
@@ -59,7 +59,7 @@ describe('the logs', () => {
     expect(lab.logged).toContain(`removed ${left}, which a killed process left`);
   });
 
-  it('say what happened to a machine, who asked for it and from where', async () => {
+  it('report what happened to a machine, and which client from which address caused it', async () => {
     expect((await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' })).status).toBe(204);
     await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Lit' } });
     await set('running');
@@ -91,7 +91,7 @@ describe('the logs', () => {
     expect(await messages(managerLog())).toEqual([]);
   });
 
-  it('of the manager say what happened to the service, without links to what does not last', async () => {
+  it('of the manager report what happened to the service, without links to temporary resources', async () => {
     const collection = '/redfish/v1/EventService/Subscriptions';
     const answer = await lab.post(collection, { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
     await lab.client.send('DELETE', answer.headers.location ?? '');
@@ -104,7 +104,7 @@ describe('the logs', () => {
     expect(await messages(machineLog())).toEqual([]);
   });
 
-  it('of the service tell of refused log-ins: of which account, from where, and nothing else that was typed', async () => {
+  it('of the service report refused logins with account and address, and no other input', async () => {
     await lab.close();
     lab = await openLab(driver, folder.path, { access: accessWithAccount(join(folder.path, 'users')) });
     const logIn = (UserName: string, Password: string) =>
@@ -126,7 +126,7 @@ describe('the logs', () => {
     expect(JSON.stringify(records)).not.toContain('hush');
   });
 
-  it('are found from the machine and from its manager, and describe themselves', async () => {
+  it('are linked from the machine and from its manager, with a name and a description', async () => {
     for (const [owner, log, name] of [
       [system, machineLog(), 'Event Log of the Machine'],
       [`/redfish/v1/Managers/${uuid}`, managerLog(), 'Log of the Management Service'],
@@ -149,7 +149,7 @@ describe('the logs', () => {
     }
   });
 
-  it('are cleared by a client, and the first entry says by whom; its number is a new one', async () => {
+  it('can be cleared, and the first entry names the client and has a new number', async () => {
     await set('shutoff');
     await set('running');
     expect((await lab.post(`${machineLog()}/Actions/LogService.ClearLog`)).status).toBe(204);
@@ -162,7 +162,7 @@ describe('the logs', () => {
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['3', '4']);
   });
 
-  it('survive a restart, and a line that was half written', async () => {
+  it('survive a restart and an incomplete line', async () => {
     await set('crashed');
     await lab.close();
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
@@ -176,12 +176,12 @@ describe('the logs', () => {
       'ResourceEvent.1.4.ResourceStatusChangedCritical',
       'ResourceEvent.1.4.ResourcePoweredOn',
     ]);
-    // Nor is what came behind it lost with it.
+    // The entries after that line are complete too.
     await restart();
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '2']);
   });
 
-  it('lead to every entry where a line between them is damaged', async () => {
+  it('return all other entries if one line is damaged', async () => {
     for (const state of ['shutoff', 'running', 'shutoff'] as const) await set(state);
     await lab.close();
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
@@ -192,7 +192,7 @@ describe('the logs', () => {
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '3']);
   });
 
-  it("are not touched by test events, which are the service's own", async () => {
+  it('are unchanged by test events, which belong to the service', async () => {
     await set('shutoff');
     const test = (origin: string) =>
       lab.post('/redfish/v1/EventService/Actions/EventService.SubmitTestEvent', {
@@ -209,7 +209,7 @@ describe('the logs', () => {
   it('keep the last 1,000 entries, in memory and on the disk', async () => {
     for (let count = 1; count <= 4_500; count += 1) {
       lab.publish(uuid, `${count}.`);
-      // As they come in life: some at once, some later.
+      // Some entries are written together, some later.
       if (count % 100 === 0) await lab.get(`${machineLog()}/Entries`);
     }
     const listed = (await lab.get(`${machineLog()}/Entries`))['Members'] as readonly Body[]; // As above.
@@ -224,7 +224,7 @@ describe('the logs', () => {
     expect((await lab.get(`${machineLog()}/Entries`))['Members']).toEqual(listed);
   });
 
-  it('go with their machine, and not those of others', async () => {
+  it('are removed with their machine, without effect on other machines', async () => {
     await set('shutoff');
     await lab.post('/redfish/v1/EventService/Subscriptions', { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
     const machine = await driver.getSystem(uuid);
@@ -233,7 +233,7 @@ describe('the logs', () => {
     driver.define(machine);
     expect(await messages(machineLog())).toEqual(['A resource was created.']);
     expect(await messages(managerLog())).toEqual([expect.stringMatching(/^A resource was created\. /)]);
-    // One that went while no service was there.
+    // A machine that was removed while the service did not run.
     await lab.services.logs.retain(new Set());
     expect(await messages(machineLog())).toEqual([]);
     expect(await messages(managerLog())).toEqual([expect.stringMatching(/^A resource was created\. /)]);

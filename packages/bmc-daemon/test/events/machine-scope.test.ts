@@ -1,4 +1,7 @@
-/** What a client finds that comes by the name of one machine's manager: everything below the root is about that machine. */
+/**
+ * Tests the service at the name of one machine's manager: everything below the root is about that
+ * machine.
+ */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { crawl, faultsOf } from '../contract/crawler.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
@@ -59,8 +62,8 @@ describe("a machine's manager by its own name", () => {
     return taskUri(lab.services.operations.tasks.create({ name: 'Reset', targetUri }).id);
   };
 
-  it('has no dead link, and nothing of another machine', async () => {
-    // Things that are there only after somebody has made them, of both machines.
+  it('has no dead link and no resource of another machine', async () => {
+    // Creates temporary resources for both machines.
     for (const uuid of [own, other]) {
       task(uuid);
       const port = `/redfish/v1/Managers/${uuid}/EthernetInterfaces/eth0`;
@@ -76,7 +79,7 @@ describe("a machine's manager by its own name", () => {
     expect(found.has(`/redfish/v1/Systems/${own}`)).toBe(true);
   });
 
-  it('shows its tasks and its subscriptions, and no others', async () => {
+  it('shows only its tasks and subscriptions', async () => {
     const [mine, others] = [task(own), task(other)];
     await expect(count('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 2]);
     expect([(await send('GET', mine)).status, (await send('GET', others)).status]).toEqual([200, 404]);
@@ -89,7 +92,7 @@ describe("a machine's manager by its own name", () => {
     expect((await lab.client.send('DELETE', elsewhere.headers.location ?? '')).status).toBe(204);
   });
 
-  it('shows nothing of an update of firmware that is not of its own alone', async () => {
+  it('does not show a firmware update that includes other machines', async () => {
     const update = async (...uuids: readonly string[]): Promise<void> => {
       const Targets = uuids.map((uuid) => `/redfish/v1/UpdateService/FirmwareInventory/BIOS-${uuid}`);
       const path = '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate';
@@ -105,7 +108,7 @@ describe("a machine's manager by its own name", () => {
     expect(JSON.stringify(await read(log))).not.toContain('node-1');
   });
 
-  it('tells who subscribes there of that machine, over a listener and a stream, also after a restart', async () => {
+  it('sends only events of that machine to its subscriptions and streams, also after a restart', async () => {
     const body = { Destination: listener.url, Protocol: 'Redfish', Context: 'own' };
     expect((await send('POST', subscriptions, body)).status).toBe(201);
     const stream = await openStream(lab.client, undefined, { host });

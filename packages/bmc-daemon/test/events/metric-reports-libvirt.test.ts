@@ -1,4 +1,4 @@
-/** Metric reports of a real guest, which does nothing but write to its disk. */
+/** Tests metric reports of a real guest that only writes to its disk. */
 import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -6,7 +6,7 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { TestHost, type Guest } from '../libvirt-driver/host.js';
 import { newFolder, openLab, openStream, until, type Body, type Lab } from './event-lab.js';
 
-/** In real mode: the second sector of the first disk is written, for ever (INT 13h, AH = 3). */
+/** Real mode: writes the second sector of the first disk in an endless loop (INT 13h, AH = 3). */
 const writer = '31c0 8ed8 8ec0 8ed0 bc007c fb b80103 b90200 ba8000 bb007e cd13 ebf0';
 
 function writingDisk(): Buffer {
@@ -45,7 +45,7 @@ describe('the metric report of a guest that writes to its disk', () => {
   };
   const definition = (uuid: string) => `/redfish/v1/TelemetryService/MetricReportDefinitions/${uuid}`;
 
-  it('shows it, more of it in the next, and less of a guest that waits; its next start begins at 0', async () => {
+  it('shows rising values for a writing guest, low values for an idle guest, and 0 after a start', async () => {
     for (const { uuid } of [guest, idle]) {
       await lab.client.send('PATCH', definition(uuid), { body: { Schedule: { RecurrenceInterval: 'PT2S' } } });
     }
@@ -58,10 +58,7 @@ describe('the metric report of a guest that writes to its disk', () => {
     expect(bytes).toBeGreaterThan(valueOf(first ?? {}, 'DiskWriteBytes'));
     expect(valueOf(second ?? {}, 'DiskWriteRequests')).toBe(bytes / 512);
     expect(valueOf(second ?? {}, 'CPUUtilization')).toBeGreaterThan(5);
-    await until(
-      'the idle one to have booted',
-      () => valueOf(of(idle).at(-1) ?? { MetricValues: [] }, 'CPUUtilization') < 5,
-    );
+    await until('the idle guest to boot', () => valueOf(of(idle).at(-1) ?? { MetricValues: [] }, 'CPUUtilization') < 5);
     expect(valueOf(of(idle).at(-1) ?? {}, 'DiskWriteBytes')).toBe(0);
 
     await host.virsh('destroy', guest.name);
@@ -76,7 +73,7 @@ describe('the metric report of a guest that writes to its disk', () => {
     stream.close();
   });
 
-  it('keeps its time while the host does not answer, and says so of a machine of which nothing is known', async () => {
+  it('keeps its timestamp while the host does not answer, and is 503 for an unknown machine', async () => {
     const path = `/redfish/v1/TelemetryService/MetricReports/${guest.uuid}`;
     const last = await lab.get(path);
     await host.libvirtd.end();

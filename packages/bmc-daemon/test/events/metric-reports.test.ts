@@ -16,7 +16,7 @@ const subscriptions = '/redfish/v1/EventService/Subscriptions';
 let folder: ReturnType<typeof newFolder>;
 let driver: FakeDriver;
 let lab: Lab;
-/** One that runs, and one that does not. */
+/** A machine that runs, and one that is off. */
 let running: string;
 let off: string;
 const streams: StreamClient[] = [];
@@ -63,7 +63,7 @@ const open = async (filter: string): Promise<StreamClient> => {
 const uuidsOf = (payloads: readonly Body[]) => [...new Set(payloads.map(({ Id }) => Id))];
 
 describe('a metric report', () => {
-  it('says what is counted at once, and how fast it grows a second later; of a machine that is off, nothing', async () => {
+  it('has values at once and rates a second later, and nothing for a machine that is off', async () => {
     const first = await lab.get(report('node-2'));
     expect(first['@odata.id']).toBe(report(running));
     expect(first['MetricReportDefinition']).toEqual({ '@odata.id': definition(running) });
@@ -76,7 +76,7 @@ describe('a metric report', () => {
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [], Timestamp: expect.any(String) });
   });
 
-  it('names the properties where they are that a value is of, and they have it; of a machine that is off they are null', async () => {
+  it('names the properties with the same values, which are null for a machine that is off', async () => {
     await until('rates', async () => 'DiskWriteRate' in valuesOf(await lab.get(report(running))));
     const { MetricValues } = await lab.get(report(running));
     const named = (MetricValues as readonly Readonly<Record<string, string>>[]).filter(
@@ -96,7 +96,7 @@ describe('a metric report', () => {
     expect((await lab.client.get('/redfish/v1/Systems/nobody/MemorySummary/MemoryMetrics')).status).toBe(404);
   });
 
-  it('of every machine is in one answer with $expand', async () => {
+  it('is available for all machines in one answer with $expand', async () => {
     const { Members } = await lab.get(`${telemetry}/MetricReports?$expand=.($levels=1)`);
     const all = Members as readonly Body[];
     expect(all.map(({ Id }) => Id)).toEqual((await driver.listSystems()).map(({ uuid }) => uuid));
@@ -117,7 +117,7 @@ describe('a metric report', () => {
     expect((await lab.client.get(report('nobody'))).status).toBe(404);
   });
 
-  it('is made as its definition says, which is kept over a restart and goes with its machine', async () => {
+  it('follows its definition, which survives a restart and is removed with its machine', async () => {
     const changed = await patch(definition(running), {
       MetricReportDefinitionType: 'OnRequest',
       Schedule: { RecurrenceInterval: 'PT2M' },
@@ -139,22 +139,22 @@ describe('a metric report', () => {
       MetricReportDefinitionEnabled: false,
       Status: { State: 'Disabled' },
     });
-    // Nothing was ever measured, and nothing is.
+    // No value was ever measured.
     expect(await lab.get(report(off))).not.toHaveProperty('Timestamp');
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [] });
 
     const file = join(folder.path, `telemetry-${lab.services.serviceUuid}.json`);
-    const kept = () => Object.keys((JSON.parse(readFileSync(file, 'utf8')) as { definitions: object }).definitions);
-    expect(kept()).toEqual([running, off]);
+    const stored = () => Object.keys((JSON.parse(readFileSync(file, 'utf8')) as { definitions: object }).definitions);
+    expect(stored()).toEqual([running, off]);
     await lab.close();
     lab = await openLab(driver, folder.path);
     expect(await lab.get(definition(running))).toMatchObject({ Schedule: { RecurrenceInterval: 'PT2M' } });
     driver.undefine(off);
-    await until('the definition to go', () => kept().length === 1);
+    await until('the definition to go', () => stored().length === 1);
     expect((await lab.client.get(definition(off))).status).toBe(404);
   });
 
-  it('is not made while the service is switched off', async () => {
+  it('is not made while the telemetry service is disabled', async () => {
     const before = await lab.get(report(running));
     expect((await patch(telemetry, { ServiceEnabled: false })).json).toMatchObject({
       ServiceEnabled: false,
@@ -171,7 +171,7 @@ describe('a metric report', () => {
 });
 
 describe('metric reports on a stream', () => {
-  it('are what its filter asks for, at once, with ids of their own; events are not', async () => {
+  it('are sent at once if its filter selects them, with unique ids and without events', async () => {
     const stream = await open('EventFormatType eq MetricReport');
     await until('the reports', () => uuidsOf(stream.payloads).length >= 3);
     await until('rates', () => stream.payloads.some((body) => 'DiskWriteRate' in valuesOf(body)));
@@ -193,8 +193,8 @@ describe('metric reports on a stream', () => {
     expect(await lab.get(own?.['@odata.id'] ?? '')).toMatchObject({ EventFormatType: 'MetricReport' });
   });
 
-  it('are of one definition alone where it is named, and come beside events where both are asked for', async () => {
-    // By the machine's name, which does wherever its UUID does.
+  it('can be limited to one definition, and can be combined with events', async () => {
+    // The machine's name works like its UUID.
     const one = await open(`MetricReportDefinition eq '${definition('node-2')}/'`);
     const both = await open('EventFormatType eq Event or EventFormatType eq MetricReport');
     const events = await open("RegistryPrefix eq 'ResourceEvent'");
@@ -207,7 +207,7 @@ describe('metric reports on a stream', () => {
     expect(events.payloads.every((body) => 'Events' in body)).toBe(true);
   });
 
-  it('do not bring back what was told before: who comes back with the id of one goes on behind it', async () => {
+  it('are not repeated: a client that reconnects with the id of a report gets only newer ones', async () => {
     lab.publish(running, 'before');
     const first = await open('EventFormatType eq Event or EventFormatType eq MetricReport');
     await until('a report', () => first.payloads.some((body) => 'MetricValues' in body));
@@ -217,7 +217,7 @@ describe('metric reports on a stream', () => {
     const second = await openStream(lab.client, '', { 'Last-Event-ID': last });
     streams.push(second);
     lab.publish(running, 'after');
-    await until('what came after', () => second.text().includes('after'));
+    await until('the later event', () => second.text().includes('after'));
     expect(second.text()).not.toContain('before');
   });
 });
@@ -226,11 +226,11 @@ describe('metric reports to a listener', () => {
   interface Listener {
     readonly url: string;
     readonly payloads: Body[];
-    /** What it answers. */
+    /** The status of its answers. */
     status: number;
   }
 
-  /** Over TLS, with a certificate of nobody. */
+  /** Listens with TLS and a self-signed certificate. */
   const listen = async (): Promise<Listener> => {
     const [key, cert] = [join(folder.path, 'key.pem'), join(folder.path, 'cert.pem')];
     const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
@@ -240,7 +240,7 @@ describe('metric reports to a listener', () => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        listener.payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // What it says is for the test to judge.
+        listener.payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // The tests check it.
         response.writeHead(listener.status).end();
       });
     });
@@ -251,7 +251,7 @@ describe('metric reports to a listener', () => {
     return Object.assign(listener, { url: `https://127.0.0.1:${port}/reports` });
   };
 
-  it('come one by one with its Context, of the definitions that it names, over a restart, too', async () => {
+  it('arrive one by one with its Context, for the selected definitions, also after a restart', async () => {
     const listener = await listen();
     const body = {
       Destination: listener.url,
@@ -276,12 +276,12 @@ describe('metric reports to a listener', () => {
     expect(await lab.get(created.headers.location ?? '')).toMatchObject({ EventFormatType: 'MetricReport' });
   });
 
-  it('come as they are now, and not as they were, to one that was away', async () => {
+  it('have current values after a listener was unreachable', async () => {
     const listener = await listen();
     listener.status = 503;
     await patch(definition(running), { Schedule: { RecurrenceInterval: 'PT1S' } });
     await patch('/redfish/v1/EventService', { DeliveryRetryIntervalSeconds: 3 });
-    // By the deprecated name, as scripts do that are older than EventFormatType.
+    // Uses the deprecated property, like scripts from before EventFormatType.
     const named = [{ '@odata.id': definition(running) }];
     const more = { EventTypes: ['MetricReport'], Context: null, MetricReportDefinitions: named };
     const created = await lab.post(subscriptions, { Destination: listener.url, Protocol: 'Redfish', ...more });
@@ -291,12 +291,12 @@ describe('metric reports to a listener', () => {
     await until('the next', () => listener.payloads.length > 2);
     const times = listener.payloads.map(({ Timestamp }) => String(Timestamp));
     expect(times).toEqual([...times].sort());
-    // Three seconds went by, and one report came for them.
+    // One report replaces those of the three seconds.
     const [first = '', second = ''] = times;
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(1_500);
   });
 
-  it('of a test come to everybody who has not asked for certain definitions', async () => {
+  it('of a test are sent to all subscriptions without selected definitions', async () => {
     const stream = await open("EventFormatType eq 'MetricReport'");
     const one = await open(`MetricReportDefinition eq '${definition(off)}'`);
     const values = [{ MetricId: 'CPUUtilization', MetricValue: '12' }];
@@ -313,7 +313,7 @@ describe('metric reports to a listener', () => {
       MetricValues: values,
       Context: '',
     });
-    await until('a report of its own', () => one.payloads.length > 0);
+    await until('its own report', () => one.payloads.length > 0);
     expect(one.text()).not.toContain('A test');
   });
 
@@ -329,7 +329,7 @@ describe('metric reports to a listener', () => {
       },
       'PropertyValueError',
     ],
-  ])('can not be restricted by what says nothing of them: %j', async (more, key) => {
+  ])('cannot be filtered by event properties: %j', async (more, key) => {
     const refused = await lab.post(subscriptions, { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', ...more });
     expect([refused.status, messages(refused)]).toEqual([400, [key]]);
   });

@@ -52,7 +52,7 @@ describe('push subscriptions', () => {
   const destroy = async () => driver.define({ ...(await driver.getSystem(uuid)), state: 'shutoff' });
   const start = async () => driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
 
-  it('get what happens to a machine behind the back of the service, as an Event', async () => {
+  it('receive an Event for a change that another program made', async () => {
     await subscribe({ HttpHeaders: [{ 'X-Token': 'hush' }] });
     await until('the subscription itself', () => listener.payloads.length > 0);
     await destroy();
@@ -85,7 +85,7 @@ describe('push subscriptions', () => {
     });
   });
 
-  it('are accepted at once whether anybody listens or not, and show what was asked for but no header', async () => {
+  it('are accepted at once even without a listener, and show all properties except headers', async () => {
     const Destination = 'https://user:hush@192.0.2.50/events';
     const uri = await subscribe({
       Destination,
@@ -147,14 +147,14 @@ describe('push subscriptions', () => {
     ),
     [{ DeliveryRetryPolicy: 'Sometimes' }, ['PropertyValueNotInList'], '#/DeliveryRetryPolicy'],
     [{ Bogus: 1 }, ['PropertyUnknown'], '#/Bogus'],
-  ])('are refused with %j, naming it', async (more, keys, pointer) => {
+  ])('are rejected with %j, and the error names it', async (more, keys, pointer) => {
     const answer = await lab.post(collection, body(more));
     expect([answer.status, messages(answer)]).toEqual([400, keys]);
     expect(answer.text).toContain(pointer);
   });
 
-  it('are refused above 16 KiB, also by a change: all of them are written with each', async () => {
-    // Each part is allowed; the body is far below 1 MiB.
+  it('are limited to 16 KiB, also after a change, because each change writes the whole file', async () => {
+    // Each property is valid, and the body is far below 1 MiB.
     const headers = Array.from({ length: 5 }, (_, index) => ({ [`X-${index}`]: 'x'.repeat(4_000) }));
     const refused = await lab.post(collection, body({ HttpHeaders: headers }));
     expect([refused.status, messages(refused)]).toEqual([413, ['PayloadTooLarge']]);
@@ -165,12 +165,12 @@ describe('push subscriptions', () => {
     expect(status).toBe(200);
   });
 
-  it('are refused without what they need, every fault at once', async () => {
+  it('are rejected without required properties, with all faults at once', async () => {
     const answer = await lab.post(collection, { Context: 'mine' });
     expect([answer.status, messages(answer)]).toEqual([400, ['PropertyMissing', 'PropertyMissing']]);
   });
 
-  it('show the query of their Destination only to those who may change them', async () => {
+  it('show the query of their Destination only to accounts that may change them', async () => {
     await lab.close();
     const access = accessWithAccount(join(folder.path, 'htpasswd'));
     const account = { password: 'operates all', enabled: true, passwordChangeRequired: false };
@@ -202,7 +202,7 @@ describe('push subscriptions', () => {
     expect((await lab.client.get(`${collection}?${guess}`, as('rick'))).text).not.toContain(uri);
   });
 
-  it('are limited in number, and a deletion makes room', async () => {
+  it('are limited in number, and a deletion allows a new one', async () => {
     const uris: string[] = [];
     for (let count = 0; count < 200; count += 1) uris.push(await subscribe({ RegistryPrefixes: ['TaskEvent'] }));
     const answer = await lab.post(collection, body());
@@ -211,7 +211,7 @@ describe('push subscriptions', () => {
     await subscribe();
   });
 
-  it('get what they are filtered for, and nothing else', async () => {
+  it('receive only what their filters select', async () => {
     const system = `/redfish/v1/Systems/${uuid}`;
     const filters: Readonly<Record<string, object>> = {
       all: {},
@@ -260,14 +260,14 @@ describe('push subscriptions', () => {
       notBelow: [],
       severe: ['ResourceStatusChangedCritical'],
     };
-    // Each listener has a delivery of its own, and none waits for another.
+    // Each listener has its own delivery, and none waits for another.
     await until('the last of each', () =>
       Object.entries(expected).every(([name, keys]) => (seen()[name] ?? []).length >= keys.length),
     );
     expect(seen()).toEqual(expected);
   });
 
-  it('can be changed in what may be changed, and in nothing else', async () => {
+  it('can be changed, but not in read-only properties', async () => {
     const uri = await subscribe();
     const change = { Context: 'new', DeliveryRetryPolicy: 'TerminateAfterRetries', HttpHeaders: [{ 'X-A': 'b' }] };
     const changed = await lab.client.send('PATCH', uri, { body: change });
@@ -282,7 +282,7 @@ describe('push subscriptions', () => {
     expect([listener.payloads.at(-1)?.['Context'], listener.headers.at(-1)?.['x-a']]).toEqual(['new', 'b']);
   });
 
-  it('survive a restart of the service, and their deletion does, too', async () => {
+  it('survive a restart of the service, and so does their deletion', async () => {
     const uri = await subscribe({ HttpHeaders: [{ 'X-Token': 'hush' }], RegistryPrefixes: ['ResourceEvent'] });
     const gone = await subscribe();
     await lab.client.send('DELETE', gone);
@@ -296,7 +296,7 @@ describe('push subscriptions', () => {
     expect(listener.headers.at(-1)?.['x-token']).toBe('hush');
   });
 
-  it('get a test event as a client words it, and nobody who filters it out does', async () => {
+  it('receive a test event as the client wrote it, unless a filter excludes it', async () => {
     await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['Manager'] });
     const action = '/redfish/v1/EventService/Actions/EventService.SubmitTestEvent';
     const test = {
@@ -345,7 +345,7 @@ describe('push subscriptions', () => {
       ]);
     };
 
-    it('show it, and deliver in order and without a gap once it is well again', async () => {
+    it('show the failure, and deliver in order and without a gap after it recovers', async () => {
       await quick();
       listener.answer = 500;
       const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
@@ -364,7 +364,7 @@ describe('push subscriptions', () => {
       await until('the health', async () => JSON.stringify(await lab.get(uri)).includes('"Health":"OK"'));
     });
 
-    it('go on where it answers with another protocol', async () => {
+    it('continue if the listener answers with a protocol switch', async () => {
       await quick();
       listener.answer = 101;
       const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries' });
@@ -374,7 +374,7 @@ describe('push subscriptions', () => {
       expect(lab.logged.join('\n')).toContain('it answered with 101');
     });
 
-    it('are ended by TerminateAfterRetries, for good', async () => {
+    it('are deleted with TerminateAfterRetries', async () => {
       await quick();
       listener.answer = 404;
       const uri = await subscribe({ DeliveryRetryPolicy: 'TerminateAfterRetries' });
@@ -385,7 +385,7 @@ describe('push subscriptions', () => {
       expect((await lab.get(collection))['Members']).toEqual([]);
     });
 
-    it('are suspended by SuspendRetries, over a restart, until a client resumes them', async () => {
+    it('are suspended with SuspendRetries, also after a restart, until a client resumes them', async () => {
       await quick();
       listener.answer = 500;
       const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries', ResourceTypes: ['ComputerSystem'] });
@@ -405,7 +405,7 @@ describe('push subscriptions', () => {
       expect((await lab.get(uri))['Status']).toEqual({ State: 'Enabled', Health: 'OK' });
     });
 
-    it('are served at once when a client resumes them, and are well again', async () => {
+    it('are delivered at once when a client resumes them, and become healthy', async () => {
       const slow = { DeliveryRetryAttempts: 5, DeliveryRetryIntervalSeconds: 3_600 };
       await lab.client.send('PATCH', '/redfish/v1/EventService', { body: slow });
       listener.answer = 500;
@@ -419,7 +419,7 @@ describe('push subscriptions', () => {
       expect(keysOf(listener.records())).toEqual(['ResourcePoweredOff', 'ResourcePoweredOff']);
     });
 
-    it('hold back nobody: reads and other subscribers go on while one listener never answers', async () => {
+    it('do not delay reads and other subscriptions while the listener never answers', async () => {
       listener.answer = 'never';
       await subscribe();
       const other = await openListener();

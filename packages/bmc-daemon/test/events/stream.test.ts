@@ -43,7 +43,7 @@ describe('the stream of events', () => {
     }
   };
 
-  it('opens with an event of its own, then brings what happens, each with an id of its own', async () => {
+  it('begins with its own creation event, then sends each event with a unique id', async () => {
     const stream = await open();
     expect([stream.status, stream.headers['content-type'], stream.headers['odata-version']]).toEqual([
       200,
@@ -72,7 +72,7 @@ describe('the stream of events', () => {
     expect(stream.ids).toEqual(stream.records().map(({ EventId }) => EventId));
   });
 
-  it('is a subscription while it is open, and none after; its deletion closes it', async () => {
+  it('is a subscription while it is open; deleting the subscription closes it', async () => {
     const stream = await open();
     const [own] = await members();
     const uri = own?.['@odata.id'] ?? '';
@@ -92,7 +92,7 @@ describe('the stream of events', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('gives who comes back what it has missed, and no more', async () => {
+  it('sends missed events to a client that reconnects, and no others', async () => {
     const first = await open();
     await set('paused');
     await until('the pause', () => keysOf(first.records()).includes('ResourcePaused'));
@@ -109,13 +109,13 @@ describe('the stream of events', () => {
       'ResourcePoweredOff',
       'ResourceCreated',
     ]);
-    // Of an id that is not ours nothing is known: everything that is kept.
+    // For an unknown id it sends all stored events.
     const third = await open('', { 'Last-Event-ID': 'elsewhere-7' });
     await until('everything', () => third.payloads.length >= 7);
     expect(keysOf(third.records())[1]).toBe('ResourcePaused');
   });
 
-  it('says how much is missing where more was missed than is kept', async () => {
+  it('reports the number of lost events if more were missed than are stored', async () => {
     const first = await open();
     await until('the first event', () => first.payloads.length >= 1);
     const last = first.ids[0] ?? '';
@@ -131,7 +131,7 @@ describe('the stream of events', () => {
       Message: expect.stringContaining('501 events were lost.'),
     });
     expect(new Set(second.ids).size).toBe(second.ids.length);
-    // With the id of the loss one goes on behind it.
+    // A client can also continue after the id of the loss.
     const third = await open('', { 'Last-Event-ID': second.ids[0] ?? '' });
     await until('the last', () => third.text().includes(' 1499.'));
     expect(keysOf(third.records())[0]).toBe('EventBufferExceeded');
@@ -147,18 +147,18 @@ describe('the stream of events', () => {
     ["$filter=OriginResource eq '/redfish/v1/Systems' and SubordinateResources eq true", ['ResourcePaused', 'ResourcePoweredOff']], // prettier-ignore
     ["$filter=SubordinateResources eq true and not (OriginResource eq '/redfish/v1/Systems')", ['ResourceCreated']],
     ['$filter=EventFormatType eq Event and EventType eq StatusChange', ['ResourcePaused', 'ResourcePoweredOff']],
-  ])('brings what its filter lets through: %s', async (filter, expected) => {
+  ])('sends what its filter selects: %s', async (filter, expected) => {
     const stream = await open(`?${encodeURI(filter)}`);
     const all = await open();
     await set('paused');
     await set('shutoff');
     await until('all of it', () => keysOf(all.records()).includes('ResourcePoweredOff'));
     await until('the filtered', () => stream.payloads.length >= expected.length + (expected.includes('ResourceCreated') ? 1 : 0)); // prettier-ignore
-    // The second stream is a creation, too.
+    // The second stream also creates a subscription.
     expect([...new Set(keysOf(stream.records()))]).toEqual(expected);
   });
 
-  it('refuses a filter that is none, an Accept that it can not serve, and other methods', async () => {
+  it('rejects an invalid filter, an unsupported Accept, and other methods', async () => {
     const path = '/redfish/v1/EventService/SSE';
     const accept = { Accept: 'text/event-stream' };
     for (const wrong of ['MessageId%20eq', "Foo%20eq%20'a'", "MessageId/Foo%20eq%20'a'", 'Origin0%20eq%20true']) {
@@ -174,12 +174,12 @@ describe('the stream of events', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('holds back nobody where a client does not read, and tells it what it lost', async () => {
+  it('does not wait for a client that does not read, and reports its lost events to it', async () => {
     const slow = await open();
     await until('the first event', () => slow.payloads.length >= 1);
     slow.pause();
     const other = await open();
-    // More than sockets hold: the rest waits here, as far as there is room.
+    // More than the sockets hold. The service buffers the rest up to its limit.
     for (let round = 0; round < 30; round += 1) {
       publish(500);
       expect((await lab.client.get(`/redfish/v1/Systems/${uuid}`)).status).toBe(200);
@@ -193,7 +193,7 @@ describe('the stream of events', () => {
     expect(new Set(slow.ids).size).toBe(slow.ids.length);
   });
 
-  it('ends with the account of who opened it', async () => {
+  it('ends with the account that opened it', async () => {
     await lab.close();
     const file = join(folder.path, 'htpasswd');
     lab = await openLab(driver, folder.path, { access: accessWithAccount(file) });
@@ -235,7 +235,7 @@ describe('the stream of events', () => {
     expect(lab.services.subscriptions.list()).toEqual([]);
   });
 
-  it('leaves places for others when one account opens as many streams as it can', async () => {
+  it('limits the streams of one account, so that others can open streams', async () => {
     await lab.close();
     const access = accessWithAccount(join(folder.path, 'htpasswd'));
     const account = { password: 'reads a lot', roleId: 'ReadOnly', enabled: true, passwordChangeRequired: false };
@@ -243,7 +243,7 @@ describe('the stream of events', () => {
     lab = await openLab(driver, folder.path, { access });
     const openAs = async (user: string, password: string) =>
       open('', { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` });
-    // The password is remembered from here on.
+    // The password is cached from here on.
     const first = await openAs('reader', 'reads a lot');
     const more = await Promise.all(Array.from({ length: 59 }, () => openAs('reader', 'reads a lot')));
     const refused = more.filter(({ status }) => status === 503);

@@ -1,4 +1,7 @@
-/** That the guests of scripts/guests do what the end-to-end suites rely on: a fault of theirs should not look like one of ours. */
+/**
+ * Tests that the guests of scripts/guests work as the end-to-end suites expect, so that their
+ * faults do not look like ours.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -25,7 +28,7 @@ afterAll(async () => {
 
 type Wanted = Pick<GuestMachine, 'name' | 'firmware' | 'machine' | 'cdrom' | 'cdromBus'>;
 
-/** A machine that is defined and off. */
+/** Defines a machine, which is off. */
 async function machine(options: Wanted, system: GuestImage['system']): Promise<SerialLine> {
   const serial = await SerialLine.listen();
   lines.push(serial);
@@ -51,7 +54,7 @@ describe.each([
   const name = `grub-${firmware}`;
   const platform = firmware === 'bios' ? 'pc' : 'efi';
 
-  it('says what it has booted from, disk or CD, and obeys reboot and halt', async () => {
+  it('reports what it booted, disk or CD, and obeys reboot and halt', async () => {
     const cdrom = await guestImage({ kind: 'iso', system: 'grub', label: 'CD' });
     const serial = await machine({ name, firmware, machine: type, cdrom }, 'grub');
     await virsh(libvirtd, 'start', name);
@@ -77,7 +80,7 @@ describe('the Linux guest', () => {
     ['bios', 'pc', 'ide', 'hdc'],
     ['efi', 'q35', 'scsi', 'sda'],
   ] as const)(
-    'on %s and %s sees media come and go, restarts on demand and obeys the power button',
+    'on %s and %s sees inserts and ejects, restarts on demand and obeys the power button',
     async (firmware, type, cdromBus, target) => {
       const name = `linux-${firmware}`;
       const serial = await machine({ name, firmware, machine: type, cdrom: null, cdromBus }, 'linux');
@@ -85,8 +88,8 @@ describe('the Linux guest', () => {
       await serial.says(/RACKLESS-DISK label=DISK platform=\w+ linux\n/);
       await serial.says(/RACKLESS-MEDIA sr0 empty/);
       const image = await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' });
-      // Forced, as the daemon does it: libvirt gives a guest 5 s to open the tray, which a busy machine does not.
-      // Repeated, as the daemon does it: a guest that looks at its drive closes the tray.
+      // Uses --force and retries, as the daemon does. libvirt gives a guest 5 s to open the tray,
+      // which is short on a busy host, and a guest that reads its drive closes the tray.
       for (let inserted = false; !inserted;) {
         inserted = await virsh(libvirtd, 'change-media', name, target, image, '--insert', '--live', '--force').then(
           () => true,

@@ -1,4 +1,4 @@
-/** docs/guides/clients.md and scripts/clients.d are one: what the page says is what is run. */
+/** Compares docs/guides/clients.md with scripts/clients.d, which runs what the page says. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -11,11 +11,11 @@ const clients = readdirSync(folder)
   .map((name) => readFileSync(join(folder, name), 'utf8'))
   .join('\n');
 
-/** The names that stand behind a block's language. */
+/** Names of blocks, which follow their language. */
 const named = [...page.matchAll(/^ *```\w+ (\S+)$/gm)].map((match) => match[1]);
 
 describe('docs/guides/clients.md', () => {
-  it('has each of its named blocks once, and each is run', () => {
+  it('has each named block once, and each is run', () => {
     expect(named).toEqual([...new Set(named)]);
     const run = [
       ...clients.matchAll(/(?:block|commands|run_block)\((?:lab\.steps, NAME, |self\.lab\.steps, NAME, )?'([\w.-]+)'/g),
@@ -23,7 +23,7 @@ describe('docs/guides/clients.md', () => {
     expect([...new Set(run.map((match) => match[1]))].sort()).toEqual([...named].sort());
   });
 
-  it('names every client that scripts/clients runs, and says what is not run', () => {
+  it('names every client that scripts/clients runs, and what is not run', () => {
     const known = /^CLIENTS = \((.*)\)$/m.exec(clients)?.[1] ?? '';
     const names = [...known.matchAll(/'(\w+)'/g)].map((match) => (match[1] ?? '').toLowerCase());
     const [tried = '', notRun = ''] = page.split(/^# Not run here$/m);

@@ -1,4 +1,7 @@
-/** docs/reference/conformance.md, scripts/conformance.d and the nightly workflow speak of the same tools, versions and profiles. */
+/**
+ * Compares the tools, versions and profiles in docs/reference/conformance.md, scripts/conformance.d
+ * and the nightly workflow.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +13,7 @@ const page = read('docs/reference/conformance.md');
 const script = read('scripts/conformance.d/run.py');
 const nightly = read('.github/workflows/nightly.yml');
 
-/** `3.1.6` by `Redfish-Service-Validator`: of the page's table. */
+/** Versions by tool, from the table of the page. */
 const tools = new Map(
   [...page.matchAll(/^\| (Redfish-[\w-]+)[^|]* \| ([\d.]+) \|/gm)].map(([, tool = '', version = '']) => [
     tool,
@@ -29,7 +32,7 @@ describe('docs/reference/conformance.md', () => {
     for (const [tool, version] of tools) expect(nightly).toContain(`DMTF/${tool}, ref: '${version}'`);
   });
 
-  it('has a result for each of the profiles that are run', () => {
+  it('has a result for each profile that is run', () => {
     const profiles = [...script.matchAll(/^ {4}\('\w+', '(\w+)', '([\d.]+)'\),$/gm)].map(([, name, version]) =>
       [name, version].join(' '),
     );
@@ -43,7 +46,7 @@ describe('the nightly workflow', () => {
     words.split(' '),
   );
 
-  it('runs all tools, in memory and on guests, with options that there are', () => {
+  it('runs all tools, in memory and on guests, with existing options', () => {
     const usage = read('scripts/conformance');
     expect(commands.map((words) => words.includes('--guests'))).toEqual([false, true]);
     for (const [folder = '', ...words] of commands) {
@@ -54,7 +57,7 @@ describe('the nightly workflow', () => {
     }
   });
 
-  it('has every folder that the tools are looked for in', () => {
+  it('has every folder that the script searches for the tools', () => {
     const folders = [...script.matchAll(/'(Redfish-[\w-]+|python-redfish-library|HWMgmt-OCP-Profiles)[/']/g)].map(
       ([, name]) => name,
     );

@@ -6,7 +6,7 @@ import { loadSettings, type LoadedSettings } from '../../src/config/load.js';
 const example = (name: string): LoadedSettings =>
   loadSettings({ file: join(import.meta.dirname, '../../../../examples/bmc-daemon', name) });
 
-/** The specification's nine settings, as both files give them. */
+/** The nine settings of the specification, as both files set them. */
 const specification = {
   listenPort: 8000,
   sslCert: null,
@@ -26,10 +26,10 @@ describe('the example configurations', () => {
     expect(inspectSettings(loaded).faults).toEqual([]);
     expect(loaded.settings).toMatchObject({ ...specification, listenIp: '0.0.0.0' });
     const fromFile = Object.values(loaded.origins).filter((origin) => origin !== 'default');
-    expect(fromFile).toHaveLength(8); // EMULATOR_AUTH_FILE stands there as a comment: the file that it names is yours to make
+    expect(fromFile).toHaveLength(8); // EMULATOR_AUTH_FILE is a comment: the user creates the password file
   });
 
-  it("takes a sushy-emulator's file as it stands, and uses all of it", () => {
+  it('accepts a file of sushy-emulator unchanged, and uses all of it', () => {
     const loaded = example('sushy-emulator.conf');
     expect(loaded.faults).toEqual([]);
     expect(inspectSettings(loaded).faults).toEqual([]);

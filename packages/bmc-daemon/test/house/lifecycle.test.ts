@@ -1,4 +1,4 @@
-/** docs/internals/lifecycle.md, row by row: each answer is provoked where the page says that it comes from. */
+/** Compares docs/internals/lifecycle.md with the service: each answer of a row is provoked. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -17,7 +17,7 @@ const rows = [...page.matchAll(/^\| (\w+) \| `([\w ]+)` \| /gm)].map(([, stage, 
 
 const fixture = accessFixture();
 
-/** A service whose one machine fails as it is told: what a hypervisor says can not be had on demand. */
+/** A service whose only machine fails on demand. */
 const defineResource = resourceDefiner<object>();
 const failing = defineResource({
   entity: 'ComputerSystem',
@@ -33,7 +33,7 @@ const failing = defineResource({
       body: z.strictObject({ kind: z.string() }),
       run: (_machine, { kind }) => {
         if (kind === 'task') return { task: { monitor: '/redfish/v1/Systems/1', task: '/redfish/v1/Systems/1' } };
-        throw new DriverError(kind as DriverErrorKind, 'resetting the machine: it says no'); // The tests' own words.
+        throw new DriverError(kind as DriverErrorKind, 'resetting the machine: it refuses'); // The tests' own words.
       },
     },
   },
@@ -71,14 +71,14 @@ const reset = (kind: string) =>
   failures.send('POST', '/redfish/v1/Systems/1/Actions/ComputerSystem.Reset', { body: { kind } });
 const json = { 'Content-Type': 'application/json' };
 
-/** Bytes to the answer of a connection. */
+/** Sends bytes on a new connection. */
 async function raw(bytes: string): Promise<Received> {
   const [head = '', text = ''] = (await failures.raw(bytes)).split('\r\n\r\n');
   const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]);
   return { status, headers: {}, text, json: JSON.parse(text) as unknown };
 }
 
-/** How each row comes about, in the page's order. */
+/** How each row is provoked, in the order of the page. */
 const provoked: readonly (readonly [row: string, provoke: () => Promise<Received>])[] = [
   ['HTTP: 400 UnrecognizedRequestBody', () => raw('GET / HTTP/1.1\r\nno header\r\n\r\n')],
   ['HTTP: 431 PayloadTooLarge', () => raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)],
@@ -146,7 +146,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
 ];
 
 describe('docs/internals/lifecycle.md', () => {
-  it('has the answers that are provoked here, in this order', () => {
+  it('has the answers of these tests in this order', () => {
     expect(rows).toEqual(provoked.map(([row]) => row));
   });
 
@@ -154,7 +154,7 @@ describe('docs/internals/lifecycle.md', () => {
     expect(outcome(await provoke())).toBe(row.slice(row.indexOf(': ') + 2));
   });
 
-  it('has the stages in the order in which a request that is wrong everywhere hears of them', async () => {
+  it('has the stages in the order in which a request with every fault reports them', async () => {
     const said: string[] = [];
     let path = `${fixture.machine.replace(/[^/]+$/, 'nobody')}/Nowhere?$unheard=1`;
     let headers: Record<string, string> = { 'OData-Version': '4.1', 'If-Match': '"another"', ...json };

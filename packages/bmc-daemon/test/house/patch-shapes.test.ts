@@ -1,4 +1,7 @@
-/** `@Redfish.WriteableProperties` is derived once for each shape that a resource names, so the shapes must be right. */
+/**
+ * `@Redfish.WriteableProperties` is computed once for each shape that a resource names, so the
+ * shapes must be correct.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { writeableOf } from '../../src/redfish/body/writeable.js';

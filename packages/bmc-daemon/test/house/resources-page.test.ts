@@ -1,4 +1,4 @@
-/** docs/reference/resources.md says what is served, and to whom. */
+/** Compares docs/reference/resources.md with the resources. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -18,18 +18,18 @@ const rows = [...page.matchAll(/^\| `(\S+)` \| (\w+) \| (.*) \| (.*) \|$/gm)].ma
 );
 
 describe('docs/reference/resources.md', () => {
-  it('is what the resources say: npm run generate makes it', () => {
+  it('matches the resources; npm run generate updates it', () => {
     expect(page).toBe(renderResourcesPage());
   });
 
-  it('has no row twice, and no method without a privilege or a word that it needs none', () => {
+  it('has no duplicate row, and a privilege or a note for each method', () => {
     const keys = rows.map(({ uri, method }) => `${method} ${uri}`);
     expect(keys).toEqual([...new Set(keys)]);
     expect(rows.filter(({ privilege }) => privilege === '')).toEqual([]);
     expect(rows.length).toBeGreaterThan(resources.length);
   });
 
-  it('names the privileges that requests are judged by', () => {
+  it('names the privileges that the service checks', () => {
     const reset = '/redfish/v1/Systems/{systemId}/Actions/ComputerSystem.Reset';
     expect(rows.find(({ uri }) => uri === reset)?.privilege).toBe(
       requirementOf('ComputerSystem', '/redfish/v1/Systems/{systemId}', 'POST').any.join(' or '),
@@ -57,16 +57,16 @@ describe('the methods of docs/reference/resources.md', () => {
     await driver.close();
   });
 
-  it('are those of every path, and there are no others', async () => {
+  it('are exactly those of every path', async () => {
     const stream = '/redfish/v1/EventService/SSE';
     const paths = [...new Set(rows.map(({ uri }) => uri))].filter((uri) => uri !== stream);
     const differences: string[] = [];
     for (const path of paths) {
       const named = rows.filter(({ uri }) => uri === path).map(({ method }) => method);
-      // An alias has the methods of its resource: the page has them there.
+      // An alias has the methods of its resource, where the page lists them.
       const alias = rows.find(({ uri, what }) => uri === path && what.startsWith('the same as'))?.what.split('`')[1];
       const all = rows.filter(({ uri }) => uri === (alias ?? path)).map(({ method }) => method);
-      // TRACE is nobody's, so the answer is 405 with the methods that there are.
+      // No resource supports TRACE, so the 405 lists the methods.
       const { status, headers } = await client.send('TRACE', path.replaceAll(/\{\w+\}/g, 'x'));
       const allowed = String(headers.allow).split(', ');
       const expected = new Set([...named, ...all, ...(named.includes('GET') ? ['HEAD'] : [])]);

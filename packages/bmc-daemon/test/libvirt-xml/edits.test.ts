@@ -1,6 +1,6 @@
 /**
- * The edits of domain XML against a real libvirtd: what it accepts, and that it gives back what an edit was taken back to, byte
- * for byte. virsh, not our own client, so that each is tested without the other.
+ * Tests the edits of domain XML with a real libvirtd: libvirt accepts them, and a reverted edit
+ * gives the same bytes. The tests use virsh, so that they do not depend on our libvirt client.
  */
 import { execFile } from 'node:child_process';
 import { truncate, writeFile } from 'node:fs/promises';
@@ -49,7 +49,7 @@ async function virsh(...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** virsh ends its output with a line break of its own. */
+/** virsh adds a line break to its output. */
 const inactiveXml = async (name: string): Promise<string> =>
   (await virsh('dumpxml', '--inactive', '--security-info', name)).replace(/\n\n$/, '\n');
 const liveXml = (name: string): Promise<string> => virsh('dumpxml', '--security-info', name);
@@ -68,7 +68,9 @@ interface Machine {
   readonly rest?: string;
 }
 
-/** VNC on a socket, because two libvirtds that start guests at the same time choose the same port. */
+/**
+ * VNC uses a socket, because two libvirtds that start guests at the same time choose the same port.
+ */
 const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): string => `
 <domain type='qemu' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
   <name>${name}</name>
@@ -87,7 +89,7 @@ const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): stri
   <qemu:commandline><qemu:arg value='-fw_cfg'/><qemu:arg value="name=opt/x,string=it's"/></qemu:commandline>
 </domain>`;
 
-/** One disk, and where it is removable an empty drive too: files are not needed to define them. */
+/** Returns a disk, or an empty drive if it is removable. A definition needs no files. */
 const disk = (target: string, bus: string, device = 'disk', source = image(`${target}.img`)): string =>
   `<disk type='file' device='${device}'>${source === '' ? '' : `<source file='${source}'/>`}<target dev='${target}' bus='${bus}'/></disk>`;
 
@@ -115,29 +117,29 @@ describe.each([
     original = await inactiveXml(name);
   });
 
-  /** What libvirt makes of an edit. */
+  /** Returns what libvirt makes of an edited definition. */
   const redefine = async (xml: string): Promise<string> => {
     await define(xml);
     return inactiveXml(name);
   };
 
   it.each(['cdrom', 'network', 'hd'] as const)(
-    'accepts a boot order with %s first and has the same bytes again when it is restored',
+    'accepts a boot order with %s first, and has the same bytes after it is restored',
     async (target) => {
       const { xml, saved } = withBootOrder(original, target);
       const stored = await redefine(xml);
       const wanted = orderWithFirst(readDomain(original), target);
       expect(deviceKeys(effectiveBootOrder(readDomain(stored)))).toEqual(deviceKeys(wanted));
-      // Through the metadata, as the daemon keeps it.
+      // Stores the saved order in the metadata, as the daemon does.
       const boot = { enabled: 'continuous', target, saved } as const;
-      const kept = readMetadata(await redefine(withMetadata(stored, { ...emptyRecord, boot })));
-      expect(kept).toEqual({ ...emptyRecord, boot });
-      const restored = restoreBootOrder(await inactiveXml(name), kept.boot?.saved ?? saved);
+      const record = readMetadata(await redefine(withMetadata(stored, { ...emptyRecord, boot })));
+      expect(record).toEqual({ ...emptyRecord, boot });
+      const restored = restoreBootOrder(await inactiveXml(name), record.boot?.saved ?? saved);
       expect(await redefine(withMetadata(restored, emptyRecord))).toBe(original);
     },
   );
 
-  it('accepts media in the drive, and has the same bytes again when it is empty', async () => {
+  it('accepts media in the drive, and has the same bytes after the eject', async () => {
     const stored = await redefine(withDriveMedia(original, cdrom, { type: 'file', path: `/it's & "x".iso` }));
     expect(readDomain(stored).devices.disks.find((found) => found.target === cdrom)?.source.name).toBe(
       `/it's & "x".iso`,
@@ -146,14 +148,14 @@ describe.each([
     expect(await redefine(withDriveMedia(volume, cdrom, null))).toBe(original);
   });
 
-  it('accepts a further drive on the bus of the machine', async () => {
+  it('accepts another drive on the bus of the machine', async () => {
     const { xml, target } = withCdrom(original, null);
     const added = readDomain(await redefine(xml)).devices.disks.find((found) => found.target === target);
     expect([added?.bus, added?.device, added?.address?.type]).toEqual([bus, 'cdrom', 'drive']);
     await redefine(original);
   });
 
-  it('accepts UEFI of its own choice and a mapped file, and has the same bytes again with Legacy', async () => {
+  it('accepts UEFI firmware of its own choice and of a file, and has the same bytes after Legacy', async () => {
     const none = { loaderPath: null, nvramTemplate: null };
     const selected = await redefine(withFirmware(original, 'efi', none));
     expect(readDomain(selected).firmware).toBe('efi');
@@ -168,7 +170,7 @@ describe.each([
     await redefine(original);
   });
 
-  it('gives the record back that it was given by the metadata call, and by a definition', async () => {
+  it('returns the metadata that was set by the metadata call or by a definition', async () => {
     const record: MachineRecord = {
       ...emptyRecord,
       indicator: 'off',
@@ -219,7 +221,7 @@ describe('on a running machine', () => {
     const answer: unknown = JSON.parse(await virsh('qemu-monitor-command', name, JSON.stringify(command)));
     return answer;
   };
-  /** A floppy drive has its number on its controller. */
+  /** Returns the QEMU property of a device. A floppy drive has a property of its controller. */
   const placeOf = async (name: string, { qomPath, floppyUnit, isUsbCdrom }: BootIndex) => {
     if (isUsbCdrom === true) {
       const [second, property] = [`${qomPath}-device`, 'bootindex'];
@@ -236,7 +238,7 @@ describe('on a running machine', () => {
   it.each([
     ['q35', disks, rest],
     ['pc', () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', '') + disk('sda', 'scsi'), ''],
-  ])('%s: every device that can boot has a bootindex in QEMU under its path', async (machine, disksOf, more) => {
+  ])('%s: every bootable device has a bootindex in QEMU at its path', async (machine, disksOf, more) => {
     const name = `indexes-${machine}`;
     await define(definition({ name, machine, disks: disksOf(), rest: more }));
     await virsh('start', '--paused', name);
@@ -266,7 +268,7 @@ describe('on a running machine', () => {
   it.each([
     ['q35', ['sdb', 'sdd'], disks, rest],
     ['pc', ['hdc'], () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', ''), ''],
-  ] as const)('%s: libvirt puts media into drives %j and takes it out', async (machine, targets, disksOf, more) => {
+  ] as const)('%s: libvirt inserts and ejects media in drives %j', async (machine, targets, disksOf, more) => {
     const name = `media-${machine}`;
     await define(definition({ name, machine, disks: disksOf(), rest: more }));
     await virsh('start', '--paused', name);
@@ -289,7 +291,7 @@ describe('on a running machine', () => {
     }
   });
 
-  it('a drive that is hot-plugged arrives with its medium, and is unplugged to take it out', async () => {
+  it('a hot-plugged drive has its medium, and an eject unplugs it', async () => {
     const name = 'hotplug';
     await define(definition({ name, machine: 'q35', disks: disk('vda', 'virtio'), rest }));
     await virsh('start', '--paused', name);
@@ -311,8 +313,9 @@ describe('on a running machine', () => {
 
 describe('devicePath', () => {
   /**
-   * Collects what the firmware says until every text has been seen. Where a network card's own firmware begins in the middle of a
-   * line, the serial port loses the rest of it, now and then: when the last text was there and not all, the machine starts again.
+   * Collects the output of the firmware until it contains all texts. If a network card's firmware
+   * prints in the middle of a line, the serial port sometimes loses the rest. The machine then
+   * starts again.
    */
   const untilSaid = (socket: string, texts: readonly string[], again: () => Promise<unknown>): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -320,7 +323,7 @@ describe('devicePath', () => {
       let bootedAt = 0;
       const last = texts.at(-1) ?? '';
       const serial = connect(socket);
-      const late = setTimeout(() => serial.destroy(new Error(`the firmware said only: ${said}`)), 240_000);
+      const late = setTimeout(() => serial.destroy(new Error(`the firmware printed only: ${said}`)), 240_000);
       serial.setEncoding('latin1');
       serial.on('data', (chunk: string) => {
         said += chunk;
@@ -350,7 +353,8 @@ describe('devicePath', () => {
         <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`; // EDK II of 2024 and later: no network boot without it
     const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
     await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
-    // Every disk, then the network cards: none of them boots, and the firmware says where it could not boot from.
+    // Boots every disk, then the network cards. None of them boots, and the firmware reports each
+    // failure.
     await define(withBootOrder(await inactiveXml(name), 'hd').xml);
     await virsh('start', '--paused', name);
     try {

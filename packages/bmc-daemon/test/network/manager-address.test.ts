@@ -1,4 +1,4 @@
-/** Addresses and names of managers, on a real host, asked for from another one. */
+/** Tests addresses and names of managers on a real host, with requests from another host. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { daemonFixture } from '../daemon/fixture.js';
@@ -13,7 +13,7 @@ describeNetwork("a manager's own address", () => {
   beforeEach(async () => {
     lab = await openNetworkLab();
   });
-  // The daemon first: what it does at its end it does in the namespace.
+  // Stops the daemon first: it removes its addresses in the namespace.
   afterEach(async () => {
     await daemon?.dispose();
     daemon = undefined;
@@ -21,7 +21,7 @@ describeNetwork("a manager's own address", () => {
   });
 
   let daemon: DaemonProcess | undefined;
-  /** A daemon on the host, and the URL of its first address. */
+  /** Starts a daemon on the host, and returns the URL of its first address. */
   const serve = async (args: readonly string[] = [], through: readonly string[] = []): Promise<string> => {
     daemon = start(['--fake', '-p', '8000', ...args], { through: [...lab.onHost, ...through] });
     await daemon.logged(new RegExp(`^serving fake at .*${HOST}`));
@@ -43,13 +43,13 @@ describeNetwork("a manager's own address", () => {
     ]);
   };
 
-  it('is set on the host and sees that machine alone, as its name does', async () => {
+  it('is set on the host and shows only that machine, and so does its name', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await lab.ip('host', 'route', 'add', '198.51.100.0/24', 'via', CLIENT, 'dev', DEVICE, 'metric', '100');
     await lab.ip('host', 'route', 'add', 'default', 'via', '192.0.2.254');
     const routes = await lab.routes();
-    // A way that the host knows already, and the router that is silent just now.
+    // An address that the host already routes, and a router that does not answer.
     for (const Address of ['198.51.100.9', '192.0.2.254']) {
       const refused = await patch(url, first, { IPv4StaticAddresses: [{ Address, SubnetMask: '255.255.255.0' }] });
       expect([refused.status, await lab.routes()]).toEqual([400, routes]);
@@ -64,7 +64,7 @@ describeNetwork("a manager's own address", () => {
       [{ Address: OWN, SubnetMask: '255.255.255.0' }],
     ]);
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`, `${OWN}/32`]);
-    // Nothing of the host's has changed.
+    // The host's own network is unchanged.
     await expect(lab.routes()).resolves.toBe(routes);
     const system = (manager: string): string => manager.replace('Managers', 'Systems');
     for (const options of [{ url: `http://${OWN}:8000` }, { url, host: 'WEB1-BMC:8000' }]) {
@@ -85,11 +85,11 @@ describeNetwork("a manager's own address", () => {
       const page = await ask('/');
       expect([page.text.includes(first), page.text.includes(second)]).toEqual([true, false]);
     }
-    // By the host's address everything is seen as before.
+    // The host's address still shows everything.
     await expect(managers(url)).resolves.toHaveLength(3);
   });
 
-  it('goes with the service and comes back with it, also after a kill', async () => {
+  it('is removed when the service stops and set when it starts, also after a kill', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -102,7 +102,7 @@ describeNetwork("a manager's own address", () => {
     await expect(managers(`http://${OWN}:8000`)).resolves.toEqual([first]);
 
     await daemon?.dispose();
-    // What a killed one has left is not taken for the host's.
+    // Addresses of a killed daemon are not treated as the host's.
     await expect(lab.addresses()).resolves.toEqual(both);
     await serve();
     expect(daemon?.messages().filter((line) => line.startsWith('serving'))).toEqual([
@@ -119,7 +119,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`]);
   });
 
-  it('of a machine that is gone is taken away at the next start', async () => {
+  it('of an undefined machine is removed at the next start', async () => {
     const url = await serve();
     const [first = ''] = await managers(url);
     await patch(url, first, { HostName: 'gone', IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -129,29 +129,29 @@ describeNetwork("a manager's own address", () => {
     const uuid = first.split('/').at(-1) ?? '';
     writeFileSync(at(`state/${file}`), state.replace(uuid, 'b5e0e3c1-5a0e-4c5b-a54f-3f3f3f3f3f3f'));
     await serve();
-    const kept = await waitFor(
+    const stored = await waitFor(
       () => {
         const { machines } = JSON.parse(readFileSync(at(`state/${file}`), 'utf8')) as { readonly machines: object };
         return Object.keys(machines).length === 0 ? machines : undefined;
       },
-      () => 'the machine is still remembered',
+      () => 'the machine is still stored',
     );
-    expect([kept, await lab.addresses()]).toEqual([{}, [`${HOST}/24`]]);
+    expect([stored, await lab.addresses()]).toEqual([{}, [`${HOST}/24`]]);
   });
 
-  it('can be given up over itself: the answer comes first', async () => {
+  it('can be removed by a request to itself, and the answer comes first', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
     const { status, body } = await patch(`http://${OWN}:8000`, first, { IPv4StaticAddresses: [null] });
     expect([status, body?.['IPv4StaticAddresses']]).toEqual([200, []]);
-    // Whoever wants it next waits until it is free, and has it then.
+    // The next request for the address waits until it is free.
     const next = await patch(url, second, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
     expect(next.status).toBe(200);
     await expect(managers(`http://${OWN}:8000`)).resolves.toEqual([second]);
   });
 
-  it("is refused where it is somebody's, and where the host would have to change", async () => {
+  it("is rejected if it is in use, or if the host's network would have to change", async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     const give = (manager: string, Address: string, SubnetMask = '255.255.255.0') =>
@@ -176,7 +176,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`, `${OWN}/32`]);
   });
 
-  it('is refused honestly where the service has no CAP_NET_ADMIN, and a name is not', async () => {
+  it('is rejected with the reason without CAP_NET_ADMIN, but a name is accepted', async () => {
     const url = await serve([], ['setpriv', '--bounding-set=-net_admin']);
     const [first = ''] = await managers(url);
     const answer = await patch(url, first, {
@@ -194,7 +194,7 @@ describeNetwork("a manager's own address", () => {
     expect([named.status, named.body?.['HostName']]).toEqual([200, 'web1']);
   });
 
-  it('is listened at where one address alone is, with TLS, and with IPv6 where that is not', async () => {
+  it('gets a listener if the service listens at a single address, with TLS, and with IPv6', async () => {
     makeCertificate('server');
     const tls = ['--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')];
     const url = await serve(['-i', HOST, ...tls]);
@@ -214,7 +214,7 @@ describeNetwork("a manager's own address", () => {
     await lab.ip('client', 'address', 'add', '198.51.100.200/24', 'dev', 'client0');
     for (const host of ['198.51.100.7', `[${six}]`]) {
       expect(membersOf(await lab.ask(`https://${host}:8000/redfish/v1/Managers`, insecure))).toEqual([first]);
-      // Plain HTTP is sent to HTTPS there, too.
+      // Plain HTTP is redirected to HTTPS there, too.
       expect((await lab.ask(`http://${host}:8000/redfish/v1/`)).status).toBe(308);
     }
   });

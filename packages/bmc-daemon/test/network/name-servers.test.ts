@@ -1,10 +1,13 @@
-/** Name servers of the service's own: what it connects to by name it finds by asking them. */
+/** Tests the name servers of managers, with which the service resolves names. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { daemonFixture } from '../daemon/fixture.js';
 import { waitFor, type DaemonProcess } from '../daemon/process.js';
 import { CLIENT, describeNetwork, DEVICE, HOST, openNetworkLab, type NetworkLab } from './network-lab.js';
 
-/** The client's side: a name server that knows every name of `.lab` (as the client itself), images, and a listener to events. */
+/**
+ * The client's side: a name server that resolves every name of `.lab` to the client itself, an
+ * image server, and an event listener.
+ */
 const program = `
 const dns = require('node:dgram').createSocket('udp4', (query, peer) => {
   const isLab = query.toString('latin1').toLowerCase().includes('\\x03lab\\0');
@@ -41,7 +44,7 @@ describeNetwork('the name servers of managers', () => {
     await lab.close();
   });
 
-  it('are asked for image servers and for listeners to events, for all machines, until they are taken away', async () => {
+  it('resolve image servers and event listeners, for all machines, until they are removed', async () => {
     const url = `http://${HOST}:8000`;
     const { body: list = {} } = await lab.ask(`${url}/redfish/v1/Managers`);
     const members = list['Members'] as readonly { readonly '@odata.id': string }[]; // as the schema has it
@@ -54,7 +57,7 @@ describeNetwork('the name servers of managers', () => {
     await expect(insert(first)).resolves.toBe(502);
     const { status, body } = await lab.ask(port(first), { method: 'PATCH', body: { NameServers: [CLIENT] } });
     expect([status, body?.['NameServers'], body?.['StaticNameServers']]).toEqual([200, [CLIENT], [CLIENT]]);
-    // One service looks names up, whoever's manager is asked.
+    // The service has one resolver for all managers.
     expect((await lab.ask(port(second))).body?.['StaticNameServers']).toEqual([CLIENT]);
     await expect(insert(first)).resolves.toBe(204);
     await expect(insert(second)).resolves.toBe(204);
@@ -65,7 +68,7 @@ describeNetwork('the name servers of managers', () => {
     await lab.ask(`${url}${first.replace('Managers', 'Systems')}`, { method: 'PATCH', body: { AssetTag: 'x' } });
     await waitFor(
       async () => ((await lab.ask(`http://${CLIENT}/posts`)).body?.['posts'] === 0 ? undefined : true),
-      () => 'no event came',
+      () => 'no event arrived',
     );
 
     const taken = await lab.ask(port(second), { method: 'PATCH', body: { StaticNameServers: [null] } });

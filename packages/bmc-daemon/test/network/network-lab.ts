@@ -1,6 +1,6 @@
 /**
- * A host and a client on one wire, each in a network namespace of its own: addresses are really set, and asked for from outside. The
- * machine that the tests run on is not touched.
+ * A host and a client on one link, each in a network namespace. Addresses are really set and used
+ * from outside. The machine that runs the tests is unchanged.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,15 +9,15 @@ import { describe } from '@jest/globals';
 
 const execute = promisify(execFile);
 
-/** The host's address, and the client's. */
+/** Addresses of the host and of the client. */
 export const HOST = '192.0.2.1';
 export const CLIENT = '192.0.2.200';
-/** The host's interface. */
+/** The interface of the host. */
 export const DEVICE = 'bmc0';
 
 export interface Answer {
   readonly status: number;
-  /** Undefined where it was no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly text: string;
 }
@@ -25,23 +25,32 @@ export interface Answer {
 export interface AskOptions {
   readonly method?: string;
   readonly body?: object;
-  /** Header Host. */
+  /** The header Host. */
   readonly host?: string;
   readonly args?: readonly string[];
 }
 
 export interface NetworkLab {
-  /** What a command line begins with that is to run on the host. */
+  /** The start of a command line that runs on the host. */
   readonly onHost: readonly string[];
-  /** Asks from the client's side, with curl. @throws where there is no answer. */
+  /**
+   * Sends a request from the client with curl.
+   * @throws {Error} if there is no answer.
+   */
   ask(url: string, options?: AskOptions): Promise<Answer>;
-  /** Addresses of the host's interface with their prefixes, without link-local ones, sorted. */
+  /**
+   * Returns the addresses of the host's interface with their prefixes, sorted, without link-local
+   * addresses.
+   */
   addresses(): Promise<readonly string[]>;
-  /** The host's routes, as `ip route` has them. */
+  /** Returns the host's routes in the format of `ip route`. */
   routes(): Promise<string>;
-  /** Runs `ip` on the host or for the client. */
+  /** Runs `ip` on the host or on the client. */
   ip(where: 'host' | 'client', ...args: readonly string[]): Promise<string>;
-  /** A program of Node in the client's namespace, which writes a line when it is ready. It ends with the lab. */
+  /**
+   * Runs a Node program in the client's namespace, until it prints its first line. The program ends
+   * with the lab.
+   */
   runForClient(program: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -60,7 +69,10 @@ async function mayHaveNamespaces(): Promise<boolean> {
 
 const possible = process.env['RACKLESS_REQUIRE_ALL'] === '1' || (await mayHaveNamespaces());
 
-/** A suite that is skipped, and says so in its title, where network namespaces (or iproute2, or curl) are not to be had. */
+/**
+ * Declares a suite. It is skipped, with a note in its title, without network namespaces, iproute2
+ * or curl.
+ */
 export function describeNetwork(title: string, suite: () => void): void {
   if (possible) describe(title, suite);
   else describe.skip(`${title} (no network namespaces, iproute2 or curl here)`, suite);
@@ -68,7 +80,7 @@ export function describeNetwork(title: string, suite: () => void): void {
 
 let count = 0;
 
-/** Makes both namespaces. */
+/** Creates both namespaces. */
 export async function openNetworkLab(): Promise<NetworkLab> {
   count += 1;
   const [host, client] = [`bmc-host-${process.pid}-${count}`, `bmc-client-${process.pid}-${count}`];
@@ -121,7 +133,7 @@ export async function openNetworkLab(): Promise<NetworkLab> {
         child.kill('SIGKILL');
         await once(child, 'close');
       }
-      // With a namespace its end of the wire goes, and with that the other.
+      // Deleting a namespace deletes its end of the link, and thereby the other end.
       for (const name of [host, client]) await execute('ip', ['netns', 'delete', name]);
     },
   };

@@ -1,4 +1,4 @@
-/** What the specification's suites run on: machines in memory, and QEMU guests of a private libvirtd. */
+/** The hosts for the contract suites: machines in memory, and QEMU guests of a private libvirtd. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { createLibvirtDriver } from '../../src/drivers/libvirt/libvirt-driver.js';
 import { imageLimits } from '../support/image-limits.js';
 
-/** The machine that the tests work with. */
+/** The machine under test. */
 export interface BackendMachine {
   readonly uuid: string;
   readonly name: string;
@@ -20,21 +20,21 @@ export interface BackendMachine {
   readonly diskBytes: number;
 }
 
-/** A host in its first state, for one test. */
+/** A host in its initial state, for one test. */
 export interface PreparedHost {
-  /** Not started yet; the test starts and closes it. */
+  /** Not started; the test starts and closes it. */
   readonly driver: HypervisorDriver;
   readonly machine: BackendMachine;
-  /** Of every machine on the host, in no order. */
+  /** UUIDs of all machines of the host, in any order. */
   readonly uuids: readonly string[];
-  /** What the machine was last started from; undefined where it is off. */
+  /** Returns the boot device of the last start; undefined if the machine is off. */
   startedFrom(): Promise<BootChoice | undefined>;
   /** Removes what the test left on the host. */
   dispose(): Promise<void>;
 }
 
 export interface Backend {
-  /** `a fake host`: stands in the titles of the suites. */
+  /** `a fake host`, for the titles of the suites. */
   readonly name: string;
   open(): Promise<void>;
   prepare(): Promise<PreparedHost>;
@@ -78,7 +78,7 @@ const qemuNeighbour: BackendMachine = {
   diskBytes,
 };
 
-/** OVMF, as the section on modes asks for; the disk is empty, so the guest ends in its firmware's menu. */
+/** Uses OVMF. The disk is empty, so the guest ends in the menu of its firmware. */
 function domainXml({ uuid, name, mac }: BackendMachine, disk: string): string {
   return `<domain type='qemu'>
   <name>${name}</name>
@@ -160,13 +160,16 @@ class QemuBackend implements Backend {
     return join(this.#host.dir, 'tmp', name);
   }
 
-  /** Several commands in one process. */
+  /** Runs several commands in one process. */
   async #virsh(...commands: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['-q', '-c', this.#host.uri, commands.join('; ')]);
     return stdout;
   }
 
-  /** The device with the lowest boot index on the command line, which is what the firmware was told at power-on. */
+  /**
+   * Returns the device with the lowest boot index on the command line, which the firmware got at
+   * power-on.
+   */
   async #startedFrom({ name }: BackendMachine): Promise<BootDevice | undefined> {
     if (!(await this.#virsh('list --name')).includes(name)) return undefined;
     const pid = await this.#host.guestPid(name);
@@ -183,7 +186,7 @@ class QemuBackend implements Backend {
   }
 }
 
-/** Every backend that the suites are declared for. */
+/** All hosts for the suites. */
 export function backends(): readonly Backend[] {
   return [fake, new QemuBackend()];
 }

@@ -12,7 +12,7 @@ import { ConfigurationFolder } from './configured.js';
 
 const run = promisify(execFile);
 
-/** A port that was free a moment ago. */
+/** Returns a port that is free now. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -22,7 +22,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Status of a GET, and the body where there is one. */
+/** Returns status and body of a GET. */
 async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<[number, string]> {
   const response = await fetch(url, { headers });
   return [response.status, await response.text()];
@@ -198,7 +198,7 @@ describe('authentication', () => {
       expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
       await response.arrayBuffer();
     }
-    // Once each: guessing is slowed down.
+    // One attempt each, because wrong passwords are slowed down.
     for (const wrong of [basic('admin', 'guess'), basic('nobody', 'pass:word'), { Authorization: 'Basic !' }]) {
       expect((await get(system, wrong))[0]).toBe(401);
     }

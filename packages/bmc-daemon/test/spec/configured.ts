@@ -1,4 +1,4 @@
-/** The daemon as a configuration file makes it, within this process. */
+/** Runs the daemon from a configuration file within this process. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,19 +8,22 @@ import { loadSettings } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon.js';
 
 export interface Configured {
-  /** Why the daemon did not start, a line for each fault; empty when it runs. */
+  /** Why the daemon did not start, a line for each fault. Empty if it runs. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
-  /** `http://127.0.0.1:…`, the first one; empty when it does not run. */
+  /** Its first URL, `http://127.0.0.1:…`. Empty if it does not run. */
   readonly url: string;
 }
 
-/** A folder with a configuration file and what it names. */
+/** A folder with a configuration file and other files. */
 export class ConfigurationFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'rackless-spec-'));
   #close: () => Promise<void> = () => Promise.resolve();
 
-  /** Writes a file into the folder. @returns its path. */
+  /**
+   * Writes a file into the folder.
+   * @returns its path.
+   */
   write(name: string, text: string): string {
     const path = join(this.path, name);
     writeFileSync(path, text, { mode: 0o600 });
@@ -28,8 +31,8 @@ export class ConfigurationFolder {
   }
 
   /**
-   * Starts the daemon on a file with these lines, as `bmc-daemon --config` does. Unless they say otherwise it listens on any port
-   * of the loopback address, with machines in memory.
+   * Starts the daemon with these lines, as `bmc-daemon --config` does. By default it uses a free
+   * port of the loopback address, with machines in memory.
    */
   async start(...lines: readonly string[]): Promise<Configured> {
     await this.stop();
@@ -56,7 +59,7 @@ export class ConfigurationFolder {
     return { faults, warnings, url: daemon.addresses[0] ?? '' };
   }
 
-  /** Stops the daemon that runs, if any. */
+  /** Stops the running daemon, if any. */
   async stop(): Promise<void> {
     const close = this.#close;
     this.#close = () => Promise.resolve();

@@ -1,4 +1,7 @@
-/** The rows of docs/reference/contract.md, their tests, and the tables of the specification. */
+/**
+ * Compares the rows of docs/reference/contract.md with their tests and with the tables of the
+ * specification.
+ */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +34,7 @@ describe('contract', () => {
     ).rejects.toMatchObject({ stderr: 'no row for: Server | Foo\n' });
   });
 
-  // The specification is not part of the repository. This test is for those who have it.
+  // The specification is not part of the repository. This test runs only with a copy of it.
   if (specifications !== undefined) {
     it('has every row of the tables of the specification', async () => {
       const file = join(specifications, 'redfish-emulator.md');

@@ -1,13 +1,13 @@
-/** DMTF's JSON schemas as a judge of our answers, read from the folder that RACKLESS_REDFISH_SCHEMAS names. */
+/** Validates answers with DMTF's JSON schemas from the folder in RACKLESS_REDFISH_SCHEMAS. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import type { Body } from './spec-daemon.js';
 
 export interface DmtfSchemas {
-  /** What is wrong with a resource, by the schema that its `@odata.type` names; empty: nothing. */
+  /** Returns the faults of a resource by the schema that its `@odata.type` names. */
   faults(resource: Body): readonly string[];
-  /** What is wrong with an error's body. */
+  /** Returns the faults of an error body. */
   errorFaults(body: Body): readonly string[];
 }
 
@@ -17,14 +17,19 @@ const formats = {
   'uri-reference': (text: string) => URL.canParse(text, 'http://base.test'),
 };
 
-/** Ids of our own: some of DMTF's files are referred to by another name than their `$id`. */
+/**
+ * The base of ids, because references in some of DMTF's files differ from the `$id` of the target.
+ */
 const base = 'http://schemas.test/';
 const link = `${base}odata-v4.json#/definitions/idRef`;
 const impossible = `${base}impossible`;
 
-/** @param folder has `json-schema/`, as DSP8010 does. */
+/**
+ * Reads the schemas.
+ * @param folder has `json-schema/`, like DSP8010.
+ */
 export function dmtfSchemas(folder: string): DmtfSchemas {
-  // Not strict: DMTF's own keywords (longDescription, versionAdded, …) are many.
+  // Not strict, because DMTF uses many keywords of its own (longDescription, versionAdded, …).
   const ajv = new Ajv({ strict: false, allErrors: true, formats, validateSchema: false });
   ajv.addSchema({ $id: impossible, not: {} });
   const texts = new Map<string, string | undefined>();
@@ -38,14 +43,20 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
     return texts.get(file);
   };
 
-  /** `X` in `X.json` of a resource: a link to one, or the resource in place, which we send of entries of logs alone. */
+  /**
+   * Returns whether a definition is `X` in `X.json`: a link to a resource, or the resource itself,
+   * which only log entries use.
+   */
   const isResource = (file: string, definition: string): boolean => {
     if (file !== `${definition}.json` || definition === 'LogEntry') return false;
     const text = read(file);
     return text === undefined || /"anyOf":\s*\[\s*\{\s*"\$ref":\s*"[^"]*#\/definitions\/idRef"/.test(text);
   };
 
-  /** Where a reference leads: the bundle has the last version of each schema only, so older ones match nothing. */
+  /**
+   * Returns the target of a reference. The bundle has only the last version of each schema, so
+   * older versions accept everything.
+   */
   const target = (uri: string, pointer: string): string => {
     const file = basename(uri);
     if (isResource(file, basename(pointer))) return link;

@@ -37,9 +37,9 @@ describeSpec('endpoints', (spec) => {
       (await spec().call('GET', `${systemPath().toUpperCase().replace('/REDFISH/V1/SYSTEMS', '/redfish/v1/Systems')}/`))
         .body,
     ).toEqual(answer.body);
-    const nobody = await spec().call('GET', '/redfish/v1/Systems/5ac4fa6e-ffff-4fff-8fff-ffffffffffff');
-    expect(nobody.status).toBe(404);
-    expect(spec().messageIds(nobody)).toEqual(['ResourceMissingAtURI']);
+    const unknown = await spec().call('GET', '/redfish/v1/Systems/5ac4fa6e-ffff-4fff-8fff-ffffffffffff');
+    expect(unknown.status).toBe(404);
+    expect(spec().messageIds(unknown)).toEqual(['ResourceMissingAtURI']);
   });
 
   it('RF-64 GET /redfish/v1/Managers/{uuid}: the manager, by its UUID or by its name', async () => {
@@ -89,7 +89,7 @@ describeSpec('endpoints', (spec) => {
             ...spec().objectAt(before, 'Boot'),
             BootSourceOverrideTarget: target,
             BootSourceOverrideEnabled: enabled,
-            // Follows the order of the definition.
+            // Has the order of the definition.
             UefiTargetBootSourceOverride: spec().objectAt(answer.body ?? {}, 'Boot')['UefiTargetBootSourceOverride'],
           },
         },
@@ -143,7 +143,7 @@ describeSpec('endpoints', (spec) => {
       expect((await eject()).status).toBe(204);
       expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null, ImageName: null });
     }
-    // An empty drive is what was asked for.
+    // Ejecting an empty drive succeeds.
     expect((await spec().call('POST', path)).status).toBe(204);
   });
 

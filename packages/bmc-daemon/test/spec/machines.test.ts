@@ -34,7 +34,7 @@ describe('machines of the host', () => {
     const service = await serveDriver(driver);
     try {
       expect((await service.get('/redfish/v1/Systems'))['Members@odata.count']).toBe(1);
-      // A name as people give them: libvirt allows all of it.
+      // libvirt allows all these characters in names.
       driver.define({ ...second, name: 'web 1/\u00e4?%' });
       expect((await service.get('/redfish/v1/Systems'))['Members@odata.count']).toBe(2);
       const byName = await service.get(`/redfish/v1/Systems/${encodeURIComponent('web 1/\u00e4?%')}`);

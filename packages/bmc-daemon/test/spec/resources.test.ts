@@ -13,8 +13,8 @@ describeSpec('resources and their fields', (spec) => {
 
   it('RF-12 @odata.id: its own path, without a slash at the end', async () => {
     const found = await spec().crawl();
-    // The root, two services with three collections, four collections, and what one machine has: a crawl that got nowhere
-    // must not pass.
+    // The root, two services with three collections, four collections, and the resources of one
+    // machine. A smaller number means that the crawl failed.
     expect(found.size).toBeGreaterThan(30);
     for (const [path, body] of found) expect(body['@odata.id']).toBe(path);
     for (const path of found.keys()) expect(path).not.toMatch(/\/$/);
@@ -95,7 +95,7 @@ describeSpec('resources and their fields', (spec) => {
   });
 
   it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd', async () => {
-    // Behind the specification's three, what UEFI has besides.
+    // The three targets of the specification, then those of UEFI.
     expect((await boot())['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual([
       ...['Pxe', 'Cd', 'Hdd'],
       ...['UefiHttp', 'UefiTarget', 'UefiBootNext'],

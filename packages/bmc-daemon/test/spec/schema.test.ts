@@ -1,11 +1,14 @@
-/** Every answer against DMTF's schemas, in both modes, and what the two modes differ in. */
+/**
+ * Validates every answer with DMTF's schemas in both modes, and tests the differences between the
+ * modes.
+ */
 import { describe, expect, it } from '@jest/globals';
 import { dmtfSchemas, type DmtfSchemas } from './dmtf-schemas.js';
 import { describeSpec, type Body, type SpecDaemon } from './spec-daemon.js';
 
 const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 
-/** The same without the one property that the specification spells its own way. */
+/** Removes the property that the specification spells differently. */
 function withoutRollUp(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutRollUp);
   if (typeof value !== 'object' || value === null) return value;
@@ -80,13 +83,13 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
   }
 }
 
-/** Of a manager, with the chassis of its machine. */
+/** Returns the links of a manager with the chassis of its machine. */
 function linksOf(path: string, { Links: links }: Body): Body {
   const chassis = { '@odata.id': path.replace('Managers', 'Chassis') };
   return { ...(links as Body), ManagerForChassis: [chassis], 'ManagerForChassis@odata.count': 1 }; // Required by the contract.
 }
 
-/** The body as DMTF's validators want it: without what is deprecated and no profile asks for. */
+/** Removes deprecated properties that no profile requires. */
 function withoutDeprecated({ '@odata.type': type, ...body }: Body): Body {
   const without = (object: unknown, name: string): Body => ({ ...(object as Body), [name]: undefined }); // Objects of the contract.
   const rest: Body = { '@odata.type': type, ...body };
@@ -111,7 +114,7 @@ function withoutDeprecated({ '@odata.type': type, ...body }: Body): Body {
 
 const oldAddress = /^\/redfish\/v1\/(?:Managers\/[^/]+\/VirtualMedia|Systems\/[^/]+\/Storage\/[^/]+\/Drives\/)/;
 
-/** Its links as they are where DMTF's validators look. */
+/** Replaces deprecated URIs by their successors. */
 function relinked(body: Body): Body {
   const text = JSON.stringify(body)
     .replace(/"(\/redfish\/v1)\/Managers\/([^/"]+\/VirtualMedia)/g, '"$1/Systems/$2')
@@ -120,7 +123,7 @@ function relinked(body: Body): Body {
 }
 
 describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
-  it('leaves out Copyright, HealthRollUp and what is deprecated, links to what has taken the place of deprecated addresses, sends the UUID of the root and the chassis of managers, and changes nothing else', async () => {
+  it("omits deprecated and non-DMTF properties, uses the successors of deprecated URIs, adds the root's UUID and the chassis of managers, and changes nothing else", async () => {
     const asWritten = await spec().crawl();
     const strict = await spec().crawlStrict();
     const linked = [...asWritten.keys()].filter((path) => !oldAddress.test(path));
@@ -139,7 +142,7 @@ describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
         '@Redfish.Copyright': undefined,
         ...(isManager ? { ServiceEntryPointUUID: rootUuid, Links: linksOf(path, body) } : {}),
       };
-      // The time goes on between the two reads, and the machines go on working.
+      // The time and the state of the machines change between the two reads.
       const time = 'DateTime' in body ? { DateTime: null } : {};
       const isMeasured = /^#(?:MetricReport|ProcessorMetrics|MemoryMetrics)\./.test(String(body['@odata.type']));
       const figures = { Timestamp: null, MetricValues: null, BandwidthPercent: null, CapacityUtilizationPercent: null };

@@ -1,7 +1,8 @@
 /**
- * The service under test of the specification's suites: the whole of it behind a real socket, once on machines in memory and
- * once on QEMU guests of a private libvirtd. Each test gets a service of its own and a machine that nobody has touched: off,
- * UEFI, two CPUs, 2 GiB, one virtio disk, one network interface, an empty drive, and a second machine beside it.
+ * The service under test of the contract suites, on a real socket, with machines in memory and with
+ * QEMU guests of a private libvirtd. Each test gets a new service and an untouched machine: off,
+ * UEFI, two CPUs, 2 GiB, one virtio disk, one network interface, an empty drive, and a second
+ * machine.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -27,53 +28,57 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** undefined: there was none. */
+  /** Undefined without a body. */
   readonly body: Body | undefined;
 }
 
 export interface SpecSettings extends Partial<ResourceSettings> {
   readonly strict?: boolean;
-  /** How long an action may take before it becomes a task. Default 120,000: longer than any does that nothing holds up. */
+  /**
+   * Time until an action becomes a task. Default 120,000: longer than any action that nothing
+   * delays.
+   */
   readonly waitMs?: number;
 }
 
 /** A running service and its first machine. */
 export interface SpecDaemon extends BackendMachine {
   readonly url: string;
-  /** Of every machine. */
+  /** UUIDs of all machines. */
   readonly uuids: readonly string[];
-  /** An image that its server really has: `…/disc.iso`. */
+  /** An existing image: `…/disc.iso`. */
   readonly imageUrl: string;
   /**
-   * Others of that server: `other.iso` is there, too; `secret.iso` is for `user` with `pass word`; `slow.iso` comes when
-   * {@link releaseSlowImage} is called, and `slow-gone.iso` turns out not to be there then; there is nothing else.
+   * Returns the URL of another image: `other.iso` exists; `secret.iso` needs `user` with `pass
+   * word`; {@link releaseSlowImage} releases `slow.iso`, and `slow-gone.iso` with a 404. All other
+   * names are missing.
    */
   image(name: string): string;
-  /** Waits, too, for it to be asked for. */
+  /** Waits for a request for a slow image, and answers it. */
   releaseSlowImage(): Promise<void>;
-  /** The service's log so far, line by line. */
+  /** Returns the lines of the service's log so far. */
   logged(): readonly string[];
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Body of a GET that is expected to be 200. */
+  /** Returns the body of a GET with status 200. */
   get(path: string): Promise<Body>;
-  /** Bodies of a collection's members. */
+  /** Returns the bodies of a collection's members. */
   members(path: string): Promise<readonly Body[]>;
-  /** Every body that links lead to from the service root, itself included, by path. */
+  /** Returns all bodies that are reachable from the service root, including itself, by path. */
   crawl(): Promise<ReadonlyMap<string, Body>>;
-  /** POSTs a reset that is expected to be 204. */
+  /** POSTs a reset and expects 204. */
   reset(type: string): Promise<void>;
-  /** POSTs an InsertMedia that is expected to be 204. */
+  /** POSTs an InsertMedia and expects 204. */
   insert(): Promise<void>;
-  /** What the running machine was last started from. */
+  /** Returns the boot device of the last start of the machine. */
   startedFrom(): Promise<BootChoice | undefined>;
-  /** The same machines served in the other mode of EMULATOR_DMTF_STRICT: every body by path. */
+  /** Returns all bodies by path, with EMULATOR_DMTF_STRICT inverted. */
   crawlStrict(): Promise<ReadonlyMap<string, Body>>;
   objectAt(body: Body, name: string): Body;
-  /** Keys of the messages in an answer, `PropertyUnknown`. */
+  /** Returns the keys of the messages in an answer, such as `PropertyUnknown`. */
   messageIds(answer: Answer): readonly string[];
 }
 
-/** Declares a suite once for each backend. */
+/** Declares a suite for each host. */
 export function describeSpec(
   title: string,
   suite: (daemon: () => SpecDaemon) => void,
@@ -104,7 +109,7 @@ export function describeSpec(
   });
 }
 
-/** A service on a driver of the test's own making, for a host that no backend has. */
+/** Starts a service on a driver of the test. */
 export async function serveDriver(
   driver: HypervisorDriver,
 ): Promise<{ readonly get: (path: string) => Promise<Body>; readonly stop: () => Promise<void> }> {
@@ -148,9 +153,9 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
       imageUrl,
       image: (name) => images.at(name),
       releaseSlowImage: async () => {
-        // Before the image is asked for there is nothing to let go: a pool may have to be made first.
+        // The image can be released only after a request for it, which may first create a pool.
         for (let turn = 0; !images.isHeld(); turn += 1) {
-          if (turn === 6_000) throw new Error('waiting for the slow image to be asked for: nobody did in 120 s');
+          if (turn === 6_000) throw new Error('no request for the slow image within 120 s');
           await sleep(20);
         }
         images.release();
@@ -187,7 +192,7 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
   };
 }
 
-/** The service as daemon.ts puts it together, without the configuration file. */
+/** Starts the service as daemon.ts does, without the configuration file. */
 async function serve(
   driver: HypervisorDriver,
   settings: SpecSettings,
@@ -234,7 +239,7 @@ async function serve(
     stop: async () => {
       await listening.stop();
       rmSync(folder, { recursive: true });
-      // What is not written by now would be after the end of the test.
+      // Writes buffered lines now, because later lines would come after the end of the test.
       log.flush();
     },
   };
@@ -247,7 +252,8 @@ interface Listening {
 
 async function listen(handler: RequestListener): Promise<Listening> {
   const server: Server = createServer(handler);
-  // Node closes an idle connection after 5 s. A test that computes that long sends its next request on one that is just closing.
+  // Node closes idle connections after 5 s. A test that computes for that long would send its next
+  // request on a closing connection.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // Listening on TCP, so neither null nor a path.
@@ -262,14 +268,14 @@ async function listen(handler: RequestListener): Promise<Listening> {
 
 interface ImageServer {
   at(name: string): string;
-  /** Whether a request for a slow image waits. */
+  /** Returns whether a request for a slow image waits. */
   readonly isHeld: () => boolean;
-  /** Answers every request for `slow.iso` that has come so far with the image, and for `slow-gone.iso` with 404. */
+  /** Answers all waiting requests: `slow.iso` with the image, `slow-gone.iso` with 404. */
   readonly release: () => void;
   readonly stop: () => Promise<void>;
 }
 
-/** A server of images of 64 KiB. */
+/** Starts a server of images of 64 KiB. */
 async function startImageServer(): Promise<ImageServer> {
   const image = Buffer.alloc(65_536, 'disc');
   const credentials = `Basic ${Buffer.from('user:pass word').toString('base64')}`;
@@ -306,7 +312,7 @@ async function request(
     method,
     redirect: 'manual',
     headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
-    // A string goes as it is: what a test sends may be meant to be no JSON.
+    // Sends a string unchanged, so that a test can send invalid JSON.
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
@@ -336,7 +342,7 @@ function linksOf(collection: Body): readonly string[] {
   return listAt(collection, 'Members').map((member) => String(member['@odata.id']));
 }
 
-/** GETs a path and expects a 200. */
+/** Returns a function that GETs a path and expects 200. */
 function getter(url: string): (path: string) => Promise<Body> {
   return async (path) => {
     const { status, body } = await request(`${url}${path}`, 'GET', undefined);
@@ -358,7 +364,7 @@ async function crawl(get: (path: string) => Promise<Body>): Promise<ReadonlyMap<
   return found;
 }
 
-/** From an error's body as well as from a resource with messages. */
+/** Returns the message keys of an error body, or of a resource with messages. */
 function messageIds(body: Body): readonly string[] {
   const holder = isObject(body['error']) ? body['error'] : body;
   return listAt(holder, '@Message.ExtendedInfo').map(({ MessageId }) => String(MessageId).split('.').at(-1) ?? '');

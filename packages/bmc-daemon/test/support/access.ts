@@ -44,7 +44,10 @@ export interface AccessFixture {
   logIn(user: unknown, password: unknown, uri?: string): Promise<Received>;
 }
 
-/** Registers the hooks of a suite that start and stop the service. @param options `open`: no password file. */
+/**
+ * Registers the hooks of a suite that start and stop the service.
+ * @param options `open`: no password file.
+ */
 export function accessFixture({ open = false }: { readonly open?: boolean } = {}): AccessFixture {
   let running: Running | undefined;
   let time = 0;

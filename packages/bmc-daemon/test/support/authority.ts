@@ -11,7 +11,10 @@ export interface Authority {
   readonly rootFile: string;
   /** Signs a request and copies its extensions. */
   readonly sign: (request: string, options?: { readonly days?: number }) => string;
-  /** Issues a certificate with a new key. @param kind as for `openssl req -newkey`. */
+  /**
+   * Issues a certificate with a new key.
+   * @param kind as for `openssl req -newkey`.
+   */
   readonly issue: (
     name: string,
     options?: {
@@ -20,7 +23,10 @@ export interface Authority {
       readonly expired?: boolean;
     },
   ) => { readonly certificate: string; readonly key: string };
-  /** Creates a subordinate authority. @param extensions other than the default create an invalid authority. */
+  /**
+   * Creates a subordinate authority.
+   * @param extensions other than the default create an invalid authority.
+   */
   readonly subordinate: (name: string, extensions?: readonly string[]) => Authority;
 }
 
@@ -31,7 +37,10 @@ export function openssl(args: readonly string[], input = ''): string {
   return execFileSync('openssl', args, { input, stdio: ['pipe', 'pipe', 'pipe'], encoding: 'utf8' });
 }
 
-/** Creates a root authority. @param folder which the caller removes. */
+/**
+ * Creates a root authority.
+ * @param folder which the caller removes.
+ */
 export function createAuthority(folder: string, name = 'root'): Authority {
   const [certificate, key] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];
   const extension = [

@@ -17,7 +17,10 @@ export const loopbackAlone: typeof networkInterfaces = () => ({
   ],
 });
 
-/** Returns a search request. @param headers replace the default headers; null removes a header. */
+/**
+ * Returns a search request.
+ * @param headers replace the default headers; null removes a header.
+ */
 export function searchText(headers: Readonly<Record<string, string | null>> = {}): string {
   const all: Readonly<Record<string, string | null>> = {
     HOST: '239.255.255.250:1900',
@@ -51,7 +54,10 @@ export interface SsdpClient {
   close(): void;
 }
 
-/** Opens a client. @param listen joins a multicast group, to receive announcements. */
+/**
+ * Opens a client.
+ * @param listen joins a multicast group, to receive announcements.
+ */
 export async function openSsdpClient(listen?: { readonly group: string; readonly port: number }): Promise<SsdpClient> {
   const socket: Socket = createSocket({ type: 'udp4', reuseAddr: true });
   const received: { text: string; from: string }[] = [];
