@@ -80,7 +80,7 @@ const floors = {
     ['upstream/'],
     ['settings.ts'],
     ['providers/'],
-    ['endpoints/'],
+    ['endpoints/', 'sse/'],
     ['json/'],
     [
       'chunk-limit.ts',
@@ -204,7 +204,7 @@ const unsplit = {
     'packages/model-proxy/src/providers/request-body.ts',
     'packages/model-proxy/src/upstream/connection/connection.ts',
     'packages/model-proxy/src/upstream/round-trip.ts',
-    'packages/model-proxy/src/upstream/sse.ts',
+    'packages/model-proxy/src/sse/event-rewriter.ts',
   ],
 };
 

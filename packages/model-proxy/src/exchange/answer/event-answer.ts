@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { ProxyError } from '../../errors.js';
 import { errorOfStatus, interruptionFault } from '../../upstream/classify.js';
-import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../../upstream/sse.js';
+import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../../sse/event-rewriter.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';

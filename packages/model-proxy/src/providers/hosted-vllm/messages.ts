@@ -1,8 +1,8 @@
 /** Rewrites `messages` for vLLM's chat. Other bytes stay unchanged. */
-import { parseText } from '../json/rewrite-answer.js';
-import { arrayElements, objectMembers } from '../json/navigate.js';
-import type { JsonEdit, JsonMember } from '../json/object.js';
-import { memberEdits, spliceChunks } from '../json/splice.js';
+import { parseText } from '../../json/rewrite-answer.js';
+import { arrayElements, objectMembers } from '../../json/navigate.js';
+import type { JsonEdit, JsonMember } from '../../json/object.js';
+import { memberEdits, spliceChunks } from '../../json/splice.js';
 
 /**
  * Converts an assistant's `thinking_blocks` to parts of its content, a user's `file` with a video

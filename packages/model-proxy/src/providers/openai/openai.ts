@@ -5,8 +5,8 @@ import {
   isOpenaiModel,
   renamedParameters,
   supportedParameters,
-} from './parameters.js';
-import type { Provider } from './provider.js';
+} from '../parameters.js';
+import type { Provider } from '../provider.js';
 
 const none: ReadonlySet<string> = new Set();
 

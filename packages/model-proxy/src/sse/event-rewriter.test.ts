@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ProxyError } from '../errors.js';
-import { createEventRewriter, renderErrorEvent, type EventRewriter } from './sse.js';
+import { createEventRewriter, renderErrorEvent, type EventRewriter } from './event-rewriter.js';
 
 const PATHS = [['model'], ['response', 'model']];
 

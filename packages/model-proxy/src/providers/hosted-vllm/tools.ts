@@ -2,10 +2,10 @@
  * Rewrites `tools` for vLLM's chat: only functions, and schemas without keywords that older
  * versions reject.
  */
-import { arrayElements, objectMembers } from '../json/navigate.js';
-import type { JsonEdit } from '../json/object.js';
-import { prune } from '../json/prune.js';
-import { spliceChunks } from '../json/splice.js';
+import { arrayElements, objectMembers } from '../../json/navigate.js';
+import type { JsonEdit } from '../../json/object.js';
+import { prune } from '../../json/prune.js';
+import { spliceChunks } from '../../json/splice.js';
 
 /**
  * Removes the keywords `strict` and `additionalProperties: false`, and converts custom tools to

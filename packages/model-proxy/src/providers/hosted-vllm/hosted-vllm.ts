@@ -2,11 +2,11 @@
  * vLLM's server: OpenAI's dialect with additional parameters, and without some of OpenAI's
  * features. The rewriting follows LiteLLM (llms/hosted_vllm/chat/transformation.py).
  */
-import { findValue } from '../json/navigate.js';
-import { vllmMessages } from './hosted-vllm-messages.js';
-import { vllmTools } from './hosted-vllm-tools.js';
-import { openaiDialect } from './openai.js';
-import type { Provider, RequestMembers, Translation } from './provider.js';
+import { findValue } from '../../json/navigate.js';
+import { vllmMessages } from './messages.js';
+import { vllmTools } from './tools.js';
+import { openaiDialect } from '../openai/openai.js';
+import type { Provider, RequestMembers, Translation } from '../provider.js';
 
 /**
  * Search texts of up to six bytes, which begin with a rare byte. Node finds these fast
