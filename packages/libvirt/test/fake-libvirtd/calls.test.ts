@@ -182,7 +182,7 @@ describe('a call', () => {
   it('ignores replies with other serial numbers', async () => {
     fake.on(getHostname, (_args, call) => {
       call.client.write(replyTo(getHostname, call.serial + 100, 'stranger'));
-      call.client.write(replyTo(getHostname, 0, 'nobody'));
+      call.client.write(replyTo(getHostname, 0, 'unknown'));
       return 'host';
     });
     const link = open();

@@ -126,8 +126,8 @@ describe('an event registration', () => {
   it('serves a listener that is added while libvirtd registers', async () => {
     hypervisor.events.on('lifecycle', () => undefined).remove();
     const seen: number[] = [];
-    const kept = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
-    await kept.ready;
+    const listener = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
+    await listener.ready;
     lifecycle(7, 70);
     await until('the event', () => seen.length > 0);
     expect(asked).toEqual(['+0']);
@@ -152,8 +152,8 @@ describe('an event registration', () => {
     const gone = hypervisor.events.on('lifecycle', () => seen.push(-1));
     await gone.ready;
     gone.remove();
-    const kept = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
-    await kept.ready;
+    const listener = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
+    await listener.ready;
     await hypervisor.getHostname();
     nextCallback = 7;
     for (const client of [...fake.clients]) client.drop();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 import { compilePrograms, type CompiledPrograms } from '../harness/program.js';
 
-const NOBODY = 65_534;
+const UNPRIVILEGED_ID = 65_534;
 
 let daemon: PrivateLibvirtd;
 let programs: CompiledPrograms;
@@ -29,7 +29,7 @@ describe('a libvirtd with polkit', () => {
 
   it('checks other users with polkit, and reports its error', async () => {
     // In a user namespace the test cannot become another user.
-    const { output } = programs.run('session', [daemon.uri], process.getuid?.() === 0 ? { uid: NOBODY } : {});
+    const { output } = programs.run('session', [daemon.uri], process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID } : {});
     const answer = await output.catch(String);
     // Both errors show that libvirtd received the polkit call: polkit is missing, or it denies access.
     expect(answer).toMatch(process.getuid?.() === 0 ? /procedure: 'authPolkit'/ : /"type":"TEST"/);

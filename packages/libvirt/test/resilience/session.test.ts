@@ -7,7 +7,7 @@ import { until } from '../fake/until.js';
 import { compilePrograms, type CompiledPrograms, type RunOptions } from '../harness/program.js';
 
 /** Not root, because a libvirtd that root starts is the system daemon. */
-const NOBODY = 65_534;
+const UNPRIVILEGED_ID = 65_534;
 
 let programs: CompiledPrograms;
 let home: string;
@@ -17,8 +17,8 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'rackless-session-'));
   options = { env: { HOME: home, XDG_RUNTIME_DIR: home, XDG_CACHE_HOME: home, XDG_CONFIG_HOME: home } };
   if (process.getuid?.() !== 0) return;
-  await chown(home, NOBODY, NOBODY);
-  options = { ...options, uid: NOBODY };
+  await chown(home, UNPRIVILEGED_ID, UNPRIVILEGED_ID);
+  options = { ...options, uid: UNPRIVILEGED_ID };
 });
 afterAll(async () => {
   await programs.remove();

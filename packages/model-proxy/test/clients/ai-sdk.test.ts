@@ -1,4 +1,7 @@
-/** `ai` with `@ai-sdk/openai-compatible` against a whole proxy, with the upstream behind a private authority. */
+/**
+ * Tests `ai` with `@ai-sdk/openai-compatible` against a complete proxy and an upstream with a
+ * private authority.
+ */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { APICallError, embedMany, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
@@ -43,7 +46,7 @@ describe('the ai SDK', () => {
     expect((await result.usage).totalTokens).toBe(8);
   });
 
-  it('calls a tool and goes on with its result', async () => {
+  it('calls a tool and continues with its result', async () => {
     const { text, steps } = await generateText({
       model: provider(PUBLIC_MODEL),
       prompt: 'three small words',
@@ -71,7 +74,7 @@ describe('the ai SDK', () => {
     ]);
   });
 
-  it('throws with the status and the words of the error', async () => {
+  it('throws an error with the status and the message of the answer', async () => {
     const asked = generateText({ model: provider('nobody'), prompt: 'x', maxRetries: 0 });
     await expect(asked).rejects.toBeInstanceOf(APICallError);
     await expect(asked).rejects.toMatchObject({
@@ -80,7 +83,7 @@ describe('the ai SDK', () => {
     });
   });
 
-  it('aborts a stream under way, and the upstream is told to stop', async () => {
+  it('aborts a running stream, also at the upstream', async () => {
     const abort = new AbortController();
     const slow = 'word '.repeat(5000);
     const result = streamText({ model: provider(PUBLIC_MODEL), prompt: slow, abortSignal: abort.signal });

@@ -1,4 +1,7 @@
-/** curl against the command itself, as the specification's container starts it, with the upstream behind a private authority. */
+/**
+ * Tests the command with curl, started as in the specification's container, with an upstream of a
+ * private authority.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +25,8 @@ describe('curl', () => {
   beforeAll(async () => {
     upstream = await TestUpstream.start();
     folder = mkdtempSync(join(tmpdir(), 'rackless-curl-'));
-    // The paths of a container: the files lie beside each other and the configuration names the bundle by its whole path.
+    // Uses the paths of a container: all files are in one folder, and the configuration has the
+    // absolute path of the bundle.
     writeFileSync(join(folder, 'ca-bundle.crt'), readFileSync(upstream.caFile));
     writeFileSync(
       join(folder, 'config.yaml'),
@@ -78,7 +82,7 @@ describe('curl', () => {
     expect(data.slice(0, -1).every((item) => item.includes(`"model":"${ANSWERED_MODEL}"`))).toBe(true);
   });
 
-  it('uploads audio as multipart/form-data, model before the file or behind it', async () => {
+  it('uploads audio as multipart/form-data, with the model before or after the file', async () => {
     const file = join(folder, 'speech.wav');
     const bytes = Buffer.alloc(2_000_000, '\u0000\r\n--RIFF');
     writeFileSync(file, bytes);
@@ -94,7 +98,7 @@ describe('curl', () => {
     }
   });
 
-  it('sends a body of megabytes after it was told to continue', async () => {
+  it('sends a body of megabytes after 100 Continue', async () => {
     const file = join(folder, 'large.json');
     writeFileSync(file, body({ padding: 'x'.repeat(3_000_000) }));
     const { status } = await curl(
@@ -109,13 +113,13 @@ describe('curl', () => {
     expect(upstream.last.body?.length).toBeGreaterThan(3_000_000);
   });
 
-  it('gets plain text where it would take compressed', async () => {
+  it('gets an uncompressed answer although it accepts compression', async () => {
     const { text } = await curl('--compressed', `${url}/v1/chat/completions`, ...JSON_TYPE, '-d', body());
     expect(JSON.parse(text)).toMatchObject({ object: 'chat.completion' });
     expect(upstream.last.headers['accept-encoding']).toBe('identity');
   });
 
-  it('is refused a compressed body with 415', async () => {
+  it('gets 415 for a compressed body', async () => {
     const file = join(folder, 'body.gz');
     writeFileSync(file, gzipSync(body()));
     const words = ['-H', 'Content-Encoding: gzip', '--data-binary', `@${file}`];
@@ -125,12 +129,12 @@ describe('curl', () => {
     expect(upstream.received).toEqual([]);
   });
 
-  it('speaks HTTP/1.1 where it offered HTTP/2', async () => {
+  it('uses HTTP/1.1 if it offers HTTP/2', async () => {
     const { status } = await curl('--http2', `${url}/v1/chat/completions`, ...JSON_TYPE, '-d', body());
     expect(status).toBe(200);
   });
 
-  it('is answered in chunks of its own, too', async () => {
+  it('can send a chunked body', async () => {
     const { status } = await curl(
       `${url}/v1/chat/completions`,
       ...JSON_TYPE,
@@ -143,7 +147,7 @@ describe('curl', () => {
     expect(upstream.last.headers['content-length']).toBe(String(upstream.last.body?.length));
   });
 
-  it('sees that the proxy lives and is ready', async () => {
+  it('gets liveness and readiness of the proxy', async () => {
     expect(await curl(`${url}/health/liveliness`)).toEqual({ status: 200, text: `"I'm alive!"` });
     expect((await curl(`${url}/health/readiness`)).status).toBe(200);
     expect((await curl(`${url}/metrics`)).text).toContain('# TYPE');

@@ -1,4 +1,7 @@
-/** The official `openai` SDK against a whole proxy, with the upstream behind a private authority. */
+/**
+ * Tests the official `openai` SDK against a complete proxy and an upstream with a private
+ * authority.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import OpenAI, {
   APIConnectionTimeoutError,
@@ -23,12 +26,12 @@ const chat: ChatRequest = { model: PUBLIC_MODEL, messages };
 const asIs = (error: unknown) => error;
 const SAID = 'You said: three small words';
 
-/** A request that tells the upstream what to do; the SDK, too, sends parameters that it does not know. */
+/** Makes a request with a script for the upstream. The SDK also sends unknown parameters. */
 function scripted(...script: readonly Step[]): ChatRequest {
   return { ...chat, script } as ChatRequest;
 }
 
-/** An upstream's refusal as OpenAI's own service words it. */
+/** Makes a request that the upstream rejects like OpenAI's service. */
 function refusal(status: number, error: object, headers: Readonly<Record<string, string>> = {}): ChatRequest {
   return scripted(
     { head: status, headers: { 'content-type': 'application/json', ...headers } },
@@ -38,8 +41,8 @@ function refusal(status: number, error: object, headers: Readonly<Record<string,
 }
 
 /**
- * Node's fetch with errors of jest's realm: the SDK tells an abort by an Error's name, and a DOMException of Node's own realm is no
- * `instanceof Error` in here.
+ * Wraps Node's fetch so that its errors belong to jest's realm. The SDK recognizes an abort by the
+ * name of an Error, and a DOMException of Node's realm is no `instanceof Error` here.
  */
 const fetchHere: typeof fetch = (input, init) =>
   fetch(input, init).catch((error: unknown) => {
@@ -102,7 +105,7 @@ describe('the openai SDK', () => {
     expect(response.headers.get('x-litellm-call-id')).toMatch(/^[\da-f-]{36}$/);
   });
 
-  it('streams a chat, token by token, with usage as it asked for', async () => {
+  it('streams a chat, token by token, with the requested usage', async () => {
     const stream = await client.chat.completions.create({
       ...chat,
       stream: true,
@@ -116,7 +119,7 @@ describe('the openai SDK', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop');
   });
 
-  it('keeps fields and comments in a stream that OpenAI does not know', async () => {
+  it('returns unknown fields and comments of a stream', async () => {
     const stream = await client.chat.completions.create({
       ...scripted(
         { write: ': KEEP-ALIVE\n\n' },
@@ -136,7 +139,7 @@ describe('the openai SDK', () => {
     expect(deltas).toEqual([{ reasoning: 'hm…' }, { content: 'yes' }]);
   });
 
-  it('puts a stream together with its own helper', async () => {
+  it('assembles a stream with its helper', async () => {
     const runner = client.chat.completions.stream({ model: PUBLIC_MODEL, messages });
     expect((await runner.finalChatCompletion()).choices[0]?.message.content).toBe(SAID);
   });
@@ -186,7 +189,7 @@ describe('the openai SDK', () => {
       [3, 1, 0.5],
       [9, 2, 0.5],
     ];
-    // By default the SDK asks for base64 and decodes it.
+    // The SDK requests base64 by default, and decodes it.
     const base64 = await client.embeddings.create(request);
     expect(upstream.last.json).toMatchObject({ encoding_format: 'base64' });
     expect(base64.data.map(({ embedding }) => embedding)).toEqual(embedded);
@@ -232,7 +235,7 @@ describe('the openai SDK', () => {
     expect(upstream.last.url).toBe('/v1/audio/transcriptions');
   });
 
-  it('throws the exception of each status', async () => {
+  it('throws the matching exception for each status', async () => {
     const code = 'context_length_exceeded';
     expect(
       await failure(refusal(400, { message: 'too long', type: 'invalid_request_error', param: 'messages', code })),
@@ -252,7 +255,7 @@ describe('the openai SDK', () => {
     }
   });
 
-  it('is told of a model that is not there, and of those that are', async () => {
+  it('gets the available models in the error for an unknown model', async () => {
     const error = await failure({ ...chat, model: 'nobody' });
     expect(error).toBeInstanceOf(BadRequestError);
     expect(error).toMatchObject({
@@ -261,7 +264,7 @@ describe('the openai SDK', () => {
     });
   });
 
-  it('is told how long to wait, and by itself waits so long and asks again', async () => {
+  it('waits for Retry-After and repeats the request', async () => {
     const limited = refusal(429, { message: 'slow down' }, { 'retry-after': '17', 'retry-after-ms': '3' });
     const error = await failure(limited);
     expect(error).toBeInstanceOf(RateLimitError);
@@ -271,8 +274,8 @@ describe('the openai SDK', () => {
     expect(upstream.received).toHaveLength(3);
   });
 
-  it('throws its time-out, and the upstream is told to stop', async () => {
-    // The SDK's own timer stands still until the upstream has the request.
+  it('throws its timeout, and the upstream request ends', async () => {
+    // The SDK's timer is stopped until the upstream has the request.
     jest.useFakeTimers({ doNotFake: [...REAL_TURNS, 'setInterval', 'clearInterval', 'performance'] });
     try {
       const failed = client.chat.completions.create(scripted({ hang: true }), { timeout: 100 }).catch(asIs);
@@ -285,7 +288,7 @@ describe('the openai SDK', () => {
     }
   });
 
-  it('aborts before the first token, and the upstream is told to stop', async () => {
+  it('aborts before the first token, also at the upstream', async () => {
     const abort = new AbortController();
     const asked = client.chat.completions.create(
       { ...scripted({ hang: true }), stream: true },
@@ -297,19 +300,19 @@ describe('the openai SDK', () => {
     expect(await upstream.ended(received)).toBe('aborted');
   });
 
-  it('aborts a stream under way, and the upstream is told to stop', async () => {
+  it('aborts a running stream, also at the upstream', async () => {
     const chunk =
       '{"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}';
     const stream = await client.chat.completions.create({ ...scripted(event(chunk), { hang: true }), stream: true });
     for await (const { choices } of stream) {
       expect(choices[0]?.delta.content).toBe('a');
-      // Leaving the loop is how this SDK is told.
+      // The SDK aborts when its user leaves the loop.
       break;
     }
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('throws what goes wrong within a stream', async () => {
+  it('throws errors within a stream', async () => {
     const chunk =
       '{"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}';
     const stream = await client.chat.completions.create({ ...scripted(event(chunk), { cut: 'reset' }), stream: true });
@@ -321,7 +324,7 @@ describe('the openai SDK', () => {
     expect(contents).toEqual(['a']);
   });
 
-  it('does not take an HTML page of a broken gateway for an answer', async () => {
+  it('throws an error for an HTML page of a gateway', async () => {
     const page = scripted(
       { head: 502, headers: { 'content-type': 'text/html' } },
       { write: '<h1>Bad Gateway</h1>' },

@@ -12,7 +12,7 @@ const sample = readFileSync(path.join(import.meta.dirname, 'everything.yaml'), '
   .replace('ssl_verify: ca.pem', 'ssl_verify: true');
 const environment = { MODELS_KEY: 'sk-models', PROXY_KEY: 'sk-proxy' };
 
-/** What means something in YAML, in JavaScript or here. */
+/** Pieces with a meaning in YAML, in JavaScript or in the configuration. */
 const pieces = fc.constantFrom(
   ...[
     '&a ',
@@ -54,7 +54,7 @@ const pieces = fc.constantFrom(
 const damage = fc.record({ at: fc.nat(sample.length), remove: fc.nat(12), put: fc.option(pieces, { nil: '' }) });
 
 describe('a damaged configuration', () => {
-  it('is refused with its faults or taken, but nothing else goes wrong and no key is told', () => {
+  it('is rejected with its faults or loaded, without other errors and without revealing a key', () => {
     fc.assert(
       fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), (damages) => {
         const text = damages.reduce(

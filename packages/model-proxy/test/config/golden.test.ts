@@ -21,7 +21,7 @@ const read = (...parts: string[]) => readFileSync(path.join(source, ...parts), '
 
 let folder: string;
 
-/** What a file comes to, its warnings first, without what is another on every machine. */
+/** Returns warnings and settings of a file, without parts that differ between hosts. */
 function effective(name: string): string {
   const file = path.join(folder, `${name}.yaml`);
   const environment = { MODELS_KEY: 'sk-models', PROXY_KEY: 'sk-proxy' };
@@ -45,25 +45,25 @@ describe('whole configuration files', () => {
     expect(effective(name)).toBe(read(`${name}.effective`));
   });
 
-  it('no secret is among what is shown', () => {
+  it('the printed settings contain no secret', () => {
     expect(effective('everything')).not.toMatch(/sk-|secret/);
   });
 
-  it('docs/reference/model-proxy-configuration.md is what the tables say: npm run generate makes it', () => {
+  it('docs/reference/model-proxy-configuration.md matches the tables; npm run generate updates it', () => {
     expect(read('../../../../docs/reference/model-proxy-configuration.md')).toBe(renderConfigurationPage());
   });
 });
 
-describe('the names that are known', () => {
+describe('known names', () => {
   it.each([entryNames, paramsNames, settingsNames, generalNames, routerNames])(
-    'of $canonical are either settings, or refused, or ignored, or fulfilled',
+    'of $canonical are settings, or rejected, or ignored, or already fulfilled',
     ({ settings, groups }) => {
       const all = [...settings, ...groups.flatMap(({ names }) => [...names])];
       expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
     },
   );
 
-  it('among the params are no parameters of OpenAI but those that are not built', () => {
+  it('among the params include only unsupported parameters of OpenAI', () => {
     const { settings, groups } = paramsNames;
     expect([...openaiParameters].filter((name) => settings.includes(name))).toEqual(['extra_headers']);
     expect([...openaiParameters].filter((name) => groupOf(groups, name) !== undefined)).toEqual(['max_retries']);

@@ -1,6 +1,7 @@
 /**
- * Files that PyYAML reads, which LiteLLM uses, must load here with the same values. Seeded samples in every style of YAML are read by
- * both. RACKLESS_SEED repeats a failure.
+ * Compares our YAML reader with PyYAML, which LiteLLM uses: files that PyYAML reads must have the
+ * same values here. Both read seeded samples in every style of YAML. RACKLESS_SEED repeats a
+ * failing run.
  */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
@@ -11,7 +12,10 @@ import { seededRandom, type Random } from '../../../daemon/test/support/random.j
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_123);
 const SAMPLES = 1500;
 
-/** Reads a list of texts; for each its value as JSON, or null where PyYAML refuses it. Dates stay texts, as here. */
+/**
+ * Reads a list of texts. Prints each value as JSON, or null if PyYAML rejects the text. Dates stay
+ * strings, as in our reader.
+ */
 const PYTHON = `
 import json, sys, yaml
 class Loader(yaml.SafeLoader):
@@ -60,7 +64,7 @@ class Writer {
     this.#random = random;
   }
 
-  /** No key twice in a mapping: that is a fault here. */
+  /** Never repeats a key in a mapping, because our reader reports that as a fault. */
   #key(): string {
     this.#keys += 1;
     return this.#random.pick([
@@ -81,7 +85,7 @@ class Writer {
     }).join('');
   }
 
-  /** Text behind a key's colon, with its line ends. */
+  /** Returns the text after the colon of a key, with its line ends. */
   #value(indent: number, depth: number): string {
     const random = this.#random;
     const deeper = indent + random.pick([1, 2, 2, 4]);
@@ -112,7 +116,7 @@ class Writer {
     return ` ${mark}\n${pad}one\n${this.#random.pick(['', '\n', `${pad}  more\n`])}${pad}two: #x\n`;
   }
 
-  /** A quoted text over lines that are indented in any way. */
+  /** Returns a quoted text over several lines with any indentation. */
   #quotedLines(indent: number): string {
     const quote = this.#random.pick(['"', "'"]);
     return `${quote}one${this.#lineEnd(indent)}two${this.#lineEnd(indent)}three${quote}`;
@@ -136,7 +140,7 @@ class Writer {
   }
 }
 
-/** The value as JSON has it, or the faults. */
+/** Returns the value as JSON, or the faults. */
 function read(text: string): unknown {
   const { root, faults } = parseYaml(text, 'config.yaml');
   return root === undefined ? faults : (JSON.parse(JSON.stringify(toPlain(root))) as unknown);
@@ -159,7 +163,7 @@ describe('a file that PyYAML reads', () => {
         : [{ seed: SEED + index, text, found: JSON.stringify(found), wanted: JSON.stringify(wanted.value) }];
     });
     expect(different.slice(0, 3)).toEqual([]);
-    // Most samples are YAML, or they would prove nothing.
+    // Most samples must be valid YAML, otherwise the test proves nothing.
     expect(expected.filter((one) => one !== null).length).toBeGreaterThan(SAMPLES / 2);
   });
 });

@@ -96,7 +96,7 @@ describe('a client that closes its connection', () => {
     // The log line of a request is written after its end.
     const line = await waitFor(
       () => proxy.logged().find((text) => text.includes(' who-leaves ')),
-      () => `no line of who has gone: ${proxy.logged().join('\n')}`,
+      () => `no log line of the client: ${proxy.logged().join('\n')}`,
     );
     expect(line).toMatch(/ POST \/v1\/chat\/completions 499 .* gone=true/);
     // The request for the metrics itself.

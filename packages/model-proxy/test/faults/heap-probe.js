@@ -1,4 +1,7 @@
-/** Loaded before the proxy (`node --expose-gc --import`): on SIGUSR2 it collects what is garbage and says what is left, in bytes. */
+/**
+ * Loaded before the proxy (`node --expose-gc --import`). On SIGUSR2 it runs the garbage collector
+ * and prints the used bytes.
+ */
 process.on('SIGUSR2', () => {
   globalThis.gc();
   globalThis.gc();

@@ -163,7 +163,7 @@ describe('a hostile upstream', () => {
   };
 
   it(
-    `sends ${ANSWERS} mutated answers, and each request behind them is answered as ever`,
+    `sends ${ANSWERS} mutated answers, and each later request gets its answer`,
     async () => {
       const faults: string[] = [];
       let next = SEED;

@@ -39,11 +39,11 @@ export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer
       random.pick(['', ' ', '\r\n', '[]', '"text"', '0', 'null', 'true', '[{}]', `[${WHOLE}]`, 'NaN', 'undefined']),
     ),
   'two objects': (random) => bytes(WHOLE + random.pick(['', ' ', '\n', ',', '\u0000']) + WHOLE),
-  'something behind the object': (random) =>
+  'something after the object': (random) =>
     bytes(WHOLE + random.pick(['}', ']', 'x', '"', '\u0000', '\ufeff', '//', '/**/', ';', '\u00a0'])),
   'something before the object': (random) =>
     bytes(random.pick(['}', 'x', '\u0000', '\ufeff', '// c\n', '\u00a0', '\v', 'data: ']) + WHOLE),
-  'a model that is no text': (random) =>
+  'a model that is not a string': (random) =>
     bytes(
       `{"messages": [], "model": ${random.pick(['null', '1', '-0.5', 'true', '{}', '[]', '["public-model"]', '{"model": "public-model"}'])}}`,
     ),
@@ -83,19 +83,19 @@ export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer
       `{${random.pick(['"mod\\u0065l"', '"\\u006D\\u006f\\u0064\\u0065\\u006c"', '"model\\u0000"'])}: "${PUBLIC_MODEL}", "messages": []}`,
     ),
   'no messages': () => bytes(`{"model": "${PUBLIC_MODEL}"}`),
-  'a number that is none': (random) =>
+  'an invalid number': (random) =>
     bytes(
       `{"model": "${PUBLIC_MODEL}", "messages": [], "n": ${random.pick(['01', '1.', '.5', '+1', '-', '1e', '1e+', '0x10', 'NaN', 'Infinity', '-Infinity', '1_000', '--1', '1.2.3', '1e5.5', '١'])}}`,
     ),
-  'a literal that is none': (random) =>
+  'an invalid literal': (random) =>
     bytes(
       `{"model": "${PUBLIC_MODEL}", "messages": [], "stream": ${random.pick(['True', 'FALSE', 'nul', 'nulll', 'tru', "'yes'", 'undefined', '`x`', 'truefalse'])}}`,
     ),
-  'a string that is none': (random) =>
+  'an invalid string': (random) =>
     bytes(
       `{"model": "${PUBLIC_MODEL}", "messages": [{"content": ${random.pick(['"\\x41"', '"\\u12G4"', '"\\u12"', '"\t"', '"a\nb"', '"\u0000"', '"\u001f"', '"unended', '"\\', '"\\U0041"', "'a'", '"a" "b"', '"a" + "b"'])}}]}`,
     ),
-  'a comma or colon too many or too few': (random) =>
+  'an extra or a missing comma or colon': (random) =>
     bytes(
       random.pick([
         '{"model": "public-model",}',
@@ -117,11 +117,11 @@ export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer
     bytes(
       `{"model": "${PUBLIC_MODEL}", "messages": ${random.pick(['[}', '{]', '[[]', '[]]', '[{]}', '([])', '[[[[[[[['])}}`,
     ),
-  'nested without end': (random) =>
+  'unlimited nesting': (random) =>
     bytes(
       `{"model": "${PUBLIC_MODEL}", "messages": ${random.pick(['[', '{"a":', '[{"a":']).repeat(1000 + random.integer(30_000))}`,
     ),
-  'bytes that are no UTF-8': (random) =>
+  'bytes that are not UTF-8': (random) =>
     Buffer.concat([
       bytes(`{"model": "${PUBLIC_MODEL}", "messages": [{"content": "`),
       // Lone, overlong, surrogate, beyond Unicode, incomplete.
@@ -169,7 +169,7 @@ export const malformedBodies: Readonly<Record<string, (random: Random) => Buffer
     ),
   noise: (random) =>
     broken(() => Buffer.from(Array.from({ length: 1 + random.integer(2000) }, () => random.integer(256)))),
-  'compressed without saying so': (random) => gzipSync(WHOLE.repeat(1 + random.integer(3))),
+  'compressed without Content-Encoding': (random) => gzipSync(WHOLE.repeat(1 + random.integer(3))),
 };
 
 function bytes(text: string): Buffer {

@@ -49,7 +49,7 @@ export const refusedRequests: Readonly<Record<string, (random: Random) => Malfor
     const body = `{"model":"${PUBLIC_MODEL}","messages":[],"x":"${'x'.repeat(MAX_BODY_BYTES)}"}`;
     return complete([LINE, HOST, TYPE, `Content-Length: ${body.length}`, CLOSE], body);
   },
-  'a body that says it is larger than allowed': (random) => ({
+  'a body that announces more than allowed': (random) => ({
     ...complete([LINE, HOST, TYPE, `Content-Length: ${random.pick([2 ** 21, 2 ** 31, 2 ** 40])}`, CLOSE], '{'),
     leaves: true,
   }),
@@ -67,7 +67,7 @@ export const refusedRequests: Readonly<Record<string, (random: Random) => Malfor
       CLOSE,
       `Content-Encoding: ${random.pick(['gzip', 'br', 'deflate', 'zstd', 'GZIP', 'gzip, identity', 'x'])}`,
     ]),
-  'a path that is not there': (random) =>
+  'an unknown path': (random) =>
     complete([
       `POST ${random.pick(['/', '/v1/chat/completions%00', '/v1/%2e%2e/chat/completions', '/%00', '/v1/chat%2Fcompletions', '/v1/chat/completions;x', '/\u00e9', '/v1/chat/%zz', '/v1/../../etc/passwd'])} HTTP/1.1`,
       HOST,
@@ -89,7 +89,7 @@ export const refusedRequests: Readonly<Record<string, (random: Random) => Malfor
 
 /** Requests with invalid HTTP: the proxy answers 4xx or closes the connection. */
 export const brokenRequests: Readonly<Record<string, (random: Random) => Malformed>> = {
-  'a header that is none': (random) =>
+  'an invalid header': (random) =>
     unfinished(
       [
         LINE,
@@ -114,7 +114,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
       ],
       whole,
     ),
-  'headers without end': (random) =>
+  'too many headers': (random) =>
     unfinished(
       [
         LINE,
@@ -124,9 +124,9 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
       ],
       whole,
     ),
-  'one header without end': () => unfinished([LINE, HOST, `X-Long: ${'z'.repeat(40_000)}`, LENGTH], whole),
-  'a path without end': () => unfinished([`POST /v1/${'a'.repeat(40_000)} HTTP/1.1`, HOST, LENGTH], whole),
-  'a request line that is none': (random) =>
+  'one header that is too long': () => unfinished([LINE, HOST, `X-Long: ${'z'.repeat(40_000)}`, LENGTH], whole),
+  'a path that is too long': () => unfinished([`POST /v1/${'a'.repeat(40_000)} HTTP/1.1`, HOST, LENGTH], whole),
+  'an invalid request line': (random) =>
     unfinished(
       [
         random.pick([
@@ -154,7 +154,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
   }),
   'two lengths': (random) =>
     unfinished([LINE, HOST, TYPE, `Content-Length: ${random.integer(50)}`, LENGTH, CLOSE], whole + SMUGGLED),
-  'a length that is none': (random) =>
+  'an invalid length': (random) =>
     unfinished(
       [
         LINE,
@@ -180,7 +180,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
       ],
       `0\r\n\r\n${SMUGGLED}`,
     ),
-  'chunks under another name': (random) =>
+  'an invalid transfer coding': (random) =>
     unfinished(
       [
         LINE,
@@ -191,7 +191,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
       ],
       `0\r\n\r\n${SMUGGLED}`,
     ),
-  'chunks that are none': (random) =>
+  'invalid chunks': (random) =>
     chunked(
       random.pick([
         'zz\r\n',
@@ -218,7 +218,7 @@ export const brokenRequests: Readonly<Record<string, (random: Random) => Malform
     const { bytes } = complete([LINE, HOST, TYPE, LENGTH, CLOSE], '');
     return { bytes: bytes.subarray(0, random.integer(bytes.length - 1)), unfinished: true };
   },
-  'a broken body and a request behind it': (random) => {
+  'a broken body and a request after it': (random) => {
     const body = `{"model": "${PUBLIC_MODEL}", "messages": [${'['.repeat(random.integer(100))}`;
     // The first request is rejected. The proxy may serve the second, which is a separate request.
     return unfinished([LINE, HOST, TYPE, `Content-Length: ${body.length}`, CLOSE], body + SMUGGLED);

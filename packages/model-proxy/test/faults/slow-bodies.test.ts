@@ -69,7 +69,7 @@ describe('slow bodies', () => {
     // They sent 50 in total. Kernel buffers may still contain a part of it.
     await waitFor(
       () => (heldMb() - before < 25 ? true : undefined),
-      () => `five bodies that never came whole are kept: ${heldMb() - before} MB`,
+      () => `five incomplete bodies still use memory: ${heldMb() - before} MB`,
     );
   });
 });

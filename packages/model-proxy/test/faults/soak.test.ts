@@ -81,7 +81,7 @@ describe('the proxy', () => {
     });
 
   it(
-    `holds after ${REQUESTS} requests and ${STREAMS} streams what it held after a few`,
+    `uses as much memory after ${REQUESTS} requests and ${STREAMS} streams as after a few`,
     async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
       expect([await send(WARM_UP, false, agent), await send(WARM_UP / 10, true, agent)]).toEqual([0, 0]);

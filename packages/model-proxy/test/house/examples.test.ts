@@ -19,14 +19,17 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** An example as a file beside whatever files it names. */
+/** Writes an example and the files that it names into the folder. */
 function place(name: string): string {
   const file = join(folder, name);
   copyFileSync(join(examples, name), file);
   return file;
 }
 
-/** What `--validate_config` says of an example: its exit code, its warnings without the folder, everything. */
+/**
+ * Returns the exit code, the warnings (without the folder) and the complete output of
+ * `--validate_config` for an example.
+ */
 async function validate(
   name: string,
   env: Readonly<Record<string, string>>,
@@ -43,7 +46,7 @@ async function validate(
 }
 
 describe('the example configurations', () => {
-  it("config.yaml is the specification's sample: nothing to complain about, and no key is shown", async () => {
+  it("config.yaml, the specification's sample, has no warning and shows no key", async () => {
     await createAuthority(folder);
     const { code, warnings, output } = await validate('config.yaml', { UPSTREAM_API_KEY: 'sk-0123456789' });
     expect([code, warnings]).toEqual([0, []]);
@@ -60,7 +63,7 @@ describe('the example configurations', () => {
     expect([code, warnings]).toEqual([0, []]);
   });
 
-  it("litellm.yaml, LiteLLM's own introduction, loads as it stands", async () => {
+  it("litellm.yaml, from LiteLLM's introduction, loads unchanged", async () => {
     const { code, warnings, output } = await validate('litellm.yaml', {
       AZURE_API_KEY_EU: 'sk-1111111111',
       AZURE_API_KEY_CA: 'sk-2222222222',
@@ -83,9 +86,9 @@ describe('the example configurations', () => {
     expect(output).not.toMatch(/sk-1111111111|sk-2222222222|sk-3333333333|sk-1234/);
   });
 
-  it('litellm.yaml serves those with its key, and says why it does not serve the rest', async () => {
+  it('litellm.yaml serves the models with a key, and explains why it does not serve the others', async () => {
     const upstream = await TestUpstream.start({ secure: false, models: ['facebook/opt-125m'], apiKey: 'none' });
-    // Nothing else of the file changes.
+    // Changes nothing else in the file.
     const yaml = readFileSync(join(examples, 'litellm.yaml'), 'utf8').replace(
       'http://0.0.0.0:4000/v1',
       upstream.apiBase,
@@ -106,10 +109,10 @@ describe('the example configurations', () => {
 });
 
 describe("the example of OpenAI's client", () => {
-  it('asks, streams and lists the models', async () => {
+  it('sends requests, streams and lists the models', async () => {
     const upstream = await TestUpstream.start();
     const proxy = await startTestProxy(sampleConfig(upstream));
-    // Where Node finds the client's package, among this package's own dependencies, and git does not look.
+    // Node finds the client's package from here, and git ignores the folder.
     const cache = join(import.meta.dirname, '../../.cache');
     mkdirSync(cache, { recursive: true });
     const beside = mkdtempSync(join(cache, 'client-'));

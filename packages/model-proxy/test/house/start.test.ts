@@ -13,12 +13,12 @@ const start = join(import.meta.dirname, '../../../../scripts/start');
 
 let running: ChildProcess | undefined;
 afterEach(() => {
-  // Only where the test failed half-way: its whole session, the daemons included.
+  // Only if the test failed: ends the whole session with the daemons.
   if (running?.pid !== undefined && running.exitCode === null && running.signalCode === null)
     process.kill(-running.pid, 'SIGTERM');
 });
 
-/** A port that nobody has at the moment: the script has to know it beforehand. */
+/** Returns a port that is free now. The script needs it in advance. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -28,7 +28,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** The command lines of the processes whose environment has this mark. */
+/** Returns the command lines of the processes with this mark in their environment. */
 function marked(mark: string): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -37,19 +37,19 @@ function marked(mark: string): readonly string[] {
         if (!readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark)) return [];
         return [readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')];
       } catch {
-        // It has ended meanwhile.
+        // The process has ended meanwhile.
         return [];
       }
     });
 }
 
 describe('scripts/start proxy', () => {
-  it('serves a sample, prints three lines that work, is harmless twice, and leaves nothing behind after Ctrl-C', async () => {
+  it('serves a sample, prints three working commands, can be started twice, and leaves nothing after Ctrl-C', async () => {
     const port = await freePort();
     const mark = `RACKLESS_START_TEST=${port}`;
     const env = { ...process.env, RACKLESS_START_TEST: String(port) };
     const args = ['proxy', '--port', String(port)];
-    // A session of its own, as a terminal gives it: Ctrl-C is for all of it.
+    // Starts a session, like a terminal, so that Ctrl-C reaches all its processes.
     running = spawn(start, args, { cwd: tmpdir(), env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     running.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));

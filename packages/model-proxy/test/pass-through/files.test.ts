@@ -77,7 +77,7 @@ describe('files and batches', () => {
     ]) {
       const { at, text } = await upload(words);
       expect([words, at]).toEqual([words, 'oss']);
-      // What is for this proxy is not for the upstream.
+      // Parameters for the proxy must not reach the upstream.
       expect(text).not.toMatch(/custom_llm_provider|target_model_names|name="model"/);
       expect(text).toMatch(/name="purpose"[^]*name="file"; filename="in.jsonl"[^]*\{\}\n\r\n-+[\w-]+--\r\n$/);
     }
@@ -92,7 +92,7 @@ describe('files and batches', () => {
     expect(proxy.url).not.toBe(both.url);
   });
 
-  it('that name their deployment behind the file are refused before all of it has gone to another one', async () => {
+  it('that name their deployment after the file are rejected before the whole file goes to another deployment', async () => {
     const { upstream } = fixture();
     const oss = closedEntry('oss', 'hosted_vllm/x', upstream).replace('sk-raw', 'sk-other');
     const proxy = closing(await startTestProxy(configOf(upstream, [closedEntry('gpt', 'openai/x', upstream), oss])));
@@ -114,7 +114,7 @@ describe('files and batches', () => {
     expect(upstream.last.headers.authorization).toBe('Bearer sk-other-upstream-0123456789');
   });
 
-  it('name their deployment in JSON, too, and the upstream does not see it', async () => {
+  it('can name their deployment in JSON, which the upstream does not see', async () => {
     const { proxy, upstream } = fixture();
     const body = { input_file_id: 'f', custom_llm_provider: 'hosted_vllm', endpoint: '/v1/chat/completions' };
     const answer = await call(`${proxy.url}/v1/batches`, { body });
@@ -125,7 +125,7 @@ describe('files and batches', () => {
     });
   });
 
-  it('that could go to several places are a 400 that says how to choose', async () => {
+  it('without a clear deployment get a 400 that explains how to choose', async () => {
     const { upstream } = fixture();
     const other = closing(await RawUpstream.start());
     const config = (more: readonly string[]) =>
@@ -155,7 +155,7 @@ describe('files and batches', () => {
 describe('a large upload', () => {
   const MEGABYTE = 1_048_576;
 
-  it('of 300 MB streams through: above max_request_size_mb, whole, and in little memory', async () => {
+  it('of 300 MB streams through completely, above max_request_size_mb, with little memory', async () => {
     const { upstream } = fixture();
     const config = join(upstream.folder, 'config.yaml');
     writeFileSync(config, bothProviders(upstream, [], ['general_settings:', '  max_request_size_mb: 1']), {
@@ -191,7 +191,7 @@ describe('a large upload', () => {
     await curl(`${url}/v1/files`, '-F', 'custom_llm_provider=openai', '-F', 'purpose=batch', '-F', `file=@${path}`);
     expect(upstream.last.body?.length).toBeGreaterThan(300 * MEGABYTE);
     expect(Number(upstream.last.headers['content-length'])).toBe(upstream.last.body?.length);
-    // Twice 300 MB went through; what is left is V8's, which collects buffers when it likes.
+    // 600 MB went through. V8 may still hold buffers that it has not collected.
     expect(peakKb() - before).toBeLessThan(128 * 1024);
   });
 });

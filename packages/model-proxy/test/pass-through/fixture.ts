@@ -34,7 +34,7 @@ export interface RawFixtureOptions extends RawUpstreamOptions {
   readonly proxy?: TestProxyOptions;
 }
 
-/** A model of each provider, at the same upstream, where nothing else is said. */
+/** Returns a model of each provider, by default at the same upstream. */
 export function bothProviders(
   upstream: RawUpstream,
   params: readonly string[] = [],

@@ -1,7 +1,7 @@
 /**
- * WebSockets whose sides send anything once the handshake is over. The proxy passes bytes on as
- * they are: each side gets all of the other's bytes and none of another connection's, and no byte
- * ends the process. RACKLESS_SEED says where the seeds begin.
+ * Sends arbitrary bytes on WebSockets after the handshake. The proxy forwards bytes unchanged: each
+ * side gets all bytes of the other side and none of another connection, and no bytes end the
+ * process. RACKLESS_SEED sets the first seed.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -18,20 +18,20 @@ const AT_ONCE = 16;
 const HEAD_END = '\r\n\r\n';
 
 const frames: readonly ((random: Random) => Buffer)[] = [
-  // Whole frames, masked and not.
+  // Complete frames, masked and unmasked.
   (random) => frame(random, 0x81, random.integer(126)),
   (random) => frame(random, 0x82, 126 + random.integer(2000)),
   // Reserved bits, unknown opcodes, long and fragmented control frames.
   (random) => frame(random, random.integer(256), random.integer(126)),
-  // A close in the middle.
+  // A close frame in the middle.
   () => Buffer.from([0x88, 0x02, 0x03, 0xe8]),
-  // Lengths that never come, or that no number holds.
+  // Lengths that never arrive, or that exceed any number.
   () => Buffer.from([0x82, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
   () => Buffer.from([0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0, 1]),
-  // Heads that are cut, and empty frames.
+  // Incomplete heads, and empty frames.
   () => Buffer.from([0x82, 126]),
   () => Buffer.alloc(200),
-  // HTTP, for whoever should still read it as that.
+  // HTTP, in case a parser still expects it.
   () => Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 6${HEAD_END}others`),
   () => Buffer.from(`GET /health/liveliness HTTP/1.1\r\nhost: x${HEAD_END}0${HEAD_END}`),
   (random) => Buffer.from(Array.from({ length: random.integer(3000) }, () => random.integer(256))),
@@ -107,8 +107,7 @@ describe('after the handshake of a WebSocket', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo; // it listens at TCP
     const params = `{model: openai/m, api_base: 'http://127.0.0.1:${port}/v1', api_key: k}`;
-    // Seconds that connections have when the proxy leaves: some of these stand in a frame that
-    // never ends.
+    // DRAIN_TIMEOUT in seconds: some connections are inside a frame that never ends.
     const environment = { DRAIN_TIMEOUT: '1' };
     proxy = await startTestProxy(`model_list: [{model_name: m, litellm_params: ${params}}]\n`, { environment });
   });
@@ -143,7 +142,7 @@ describe('after the handshake of a WebSocket', () => {
     return behind.equals(expected);
   };
 
-  it(`all bytes of ${CONNECTIONS} connections arrive where they belong, whatever they are`, async () => {
+  it(`all bytes of ${CONNECTIONS} connections arrive at the right side unchanged`, async () => {
     const wrong: string[] = [];
     let next = SEED;
     const worker = async () => {
@@ -180,7 +179,7 @@ describe('after the handshake of a WebSocket', () => {
     for (const { number, client, closed } of ends) {
       client.socket.end();
       await closed;
-      // What comes behind is the goodbye, or nothing.
+      // Only the close frame may follow.
       expect(client.behind.subarray(0, Buffer.concat(piecesOf(2 * number)).length)).toEqual(
         Buffer.concat(piecesOf(2 * number)),
       );

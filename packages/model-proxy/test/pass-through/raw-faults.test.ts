@@ -276,7 +276,7 @@ describe('a client of raw requests', () => {
     socket.destroy();
     await waitFor(
       () => (seen.outcome === 'aborted' ? true : undefined),
-      () => 'the upstream was not told',
+      () => 'the upstream request did not end',
     );
   });
 
@@ -294,7 +294,7 @@ describe('a client of raw requests', () => {
     socket.destroy();
     await waitFor(
       () => (seen.outcome === 'aborted' ? true : undefined),
-      () => 'the upstream was not told',
+      () => 'the upstream request did not end',
     );
     expect(seen.body).toBeUndefined();
   });
@@ -304,7 +304,7 @@ describe('a client of raw requests', () => {
     upstream.intercept = (request, response) => {
       response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });
       response.end('{"error":{"message":"too large"}}');
-      // It takes a little, and then goes.
+      // Reads a little, then closes.
       request.once('data', () => request.socket.end());
       return true;
     };

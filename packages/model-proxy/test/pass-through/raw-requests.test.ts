@@ -206,7 +206,7 @@ describe('a raw request', () => {
 
   it('counts for `rpm` of its deployment', async () => {
     const statuses: number[] = [];
-    // One of them may be the first of another minute.
+    // A minute may begin between two requests.
     for (let count = 0; count < 3; count += 1) statuses.push((await ask('/vllm/pooling?model=limited')).status);
     expect(statuses[0]).toBe(200);
     expect(statuses).toContain(429);
@@ -248,7 +248,7 @@ describe('a raw request', () => {
   it('is in the log and in the metrics', async () => {
     const { proxy } = fixture();
     await ask('/openai/v1/log-me');
-    // A client may have all bytes of an answer before the proxy has seen its end.
+    // The client may have the whole answer before the proxy has seen its end.
     const line = await waitFor(
       () => proxy.logged().find((text) => text.includes('/openai/v1/log-me')),
       () => 'no line in the log',

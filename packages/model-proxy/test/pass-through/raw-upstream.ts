@@ -1,6 +1,6 @@
 /**
- * An upstream for what is passed through raw: HTTPS with a private authority, OpenAI's files and
- * batches, an echo, WebSockets.
+ * An upstream for raw pass-through: HTTPS with a private authority, OpenAI's files and batches, an
+ * echo, and WebSockets.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,16 +15,16 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { createAuthority, type Authority, type CertificateFiles } from '../../sample-upstream/certificates.js';
 import { waitFor } from '../harness/wait.js';
 
-/** What it wants to see in Authorization. */
+/** The expected key in Authorization. */
 export const RAW_KEY = 'sk-raw-upstream-0123456789';
 
-/** One request as it came. */
+/** A received request. */
 export interface Seen {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly rawHeaders: readonly string[];
-  /** Set when the body has come; undefined: it did not. */
+  /** Set after the body has arrived; undefined before. */
   body: { readonly length: number; readonly digest: string; readonly text: string } | undefined;
   readonly request: IncomingMessage;
   /** How the connection or the answer ended. */
@@ -32,15 +32,15 @@ export interface Seen {
 }
 
 /**
- * Answers in place of what the upstream would; the body has not been read yet.
- * @returns whether it does.
+ * Answers instead of the upstream, before the body is read.
+ * @returns whether it answers.
  */
 export type Intercept = (request: IncomingMessage, response: ServerResponse, seen: Seen) => boolean;
 
 export interface RawUpstreamOptions {
   readonly secure?: boolean;
   readonly apiKey?: string;
-  /** Clients must show a certificate of the same authority. */
+  /** Whether clients must have a certificate of the same authority. */
   readonly clientCertificates?: boolean;
 }
 
@@ -48,12 +48,15 @@ export class RawUpstream {
   readonly folder: string;
   readonly authority: Authority;
   readonly seen: Seen[] = [];
-  /** Sockets of WebSockets that are open, as the upstream has them. */
+  /** The upstream's ends of the open WebSockets. */
   readonly webSockets: WebSocket[] = [];
   intercept: Intercept = () => false;
-  /** Takes a WebSocket in place of echoing. */
+  /** Handles a WebSocket instead of the echo. */
   onWebSocket: ((socket: WebSocket, request: IncomingMessage) => void) | undefined;
-  /** Answers a handshake in place of accepting it. @returns whether it does. */
+  /**
+   * Answers a handshake instead of accepting it.
+   * @returns whether it answers.
+   */
   onUpgrade: ((request: IncomingMessage, socket: Duplex) => boolean) | undefined;
   connections = 0;
   readonly sockets = new Set<Socket>();
@@ -134,14 +137,20 @@ export class RawUpstream {
     return this.authority.caFile;
   }
 
-  /** @throws {Error} there was none. */
+  /**
+   * Returns the last request.
+   * @throws {Error} there was no request.
+   */
   get last(): Seen {
     const last = this.seen.at(-1);
     if (last === undefined) throw new Error('the upstream has seen nothing');
     return last;
   }
 
-  /** Waits until it has seen a request. @returns the last one. */
+  /**
+   * Waits for a request.
+   * @returns the last one.
+   */
   asked(): Promise<Seen> {
     return waitFor(
       () => this.seen.at(-1),
@@ -157,7 +166,7 @@ export class RawUpstream {
     this.onUpgrade = undefined;
   }
 
-  /** Ends every connection at once, as a crash does. */
+  /** Resets all connections, like a crash. */
   crash(): void {
     for (const socket of this.sockets) socket.resetAndDestroy();
   }
@@ -252,7 +261,7 @@ function seenOf(request: IncomingMessage): Seen {
   return { method, url, headers, rawHeaders, body: undefined, request, outcome: 'open' };
 }
 
-/** Of large bodies only the beginning is kept. */
+/** Reads a body, and stores only its beginning if it is large. */
 function readBody(request: IncomingMessage, done: (body: NonNullable<Seen['body']>, text: string) => void): void {
   const digest = createHash('sha256');
   const chunks: Buffer[] = [];
@@ -268,7 +277,7 @@ function readBody(request: IncomingMessage, done: (body: NonNullable<Seen['body'
   });
 }
 
-/** Answers a handshake with a status and JSON in chunks, as most servers do. */
+/** Answers a handshake with a status and chunked JSON, as most servers do. */
 export function refuseUpgrade(socket: Duplex, status: number, value: unknown): void {
   const body = JSON.stringify(value);
   socket.end(

@@ -46,7 +46,7 @@ async function opened(path = '/v1/realtime?model=gpt', options: Opening = {}): P
   return socket;
 }
 
-/** What a refused handshake was answered. */
+/** Returns the answer to a rejected handshake. */
 async function refused(path: string, options: Opening = {}) {
   const socket = opening(path, options);
   socket.on('error', () => undefined);
@@ -67,7 +67,7 @@ async function closed(socket: WebSocket): Promise<{ code: number; reason: string
   return { code, reason: reason.toString() };
 }
 
-/** The upstream's end of the last WebSocket. */
+/** Returns the upstream's end of the last WebSocket. */
 const upstreamEnd = () =>
   waitFor(
     () => fixture().upstream.webSockets.at(-1),
@@ -84,7 +84,7 @@ const lineOf = (part: string) =>
   );
 
 describe('a WebSocket', () => {
-  it('carries texts, binary and large frames in both directions, and the close with its code', async () => {
+  it('transfers text, binary and large frames in both directions, and the close with its code', async () => {
     const socket = await opened();
     socket.send('hello');
     expect(await message(socket)).toEqual({ data: Buffer.from('hello'), isBinary: false });
@@ -100,13 +100,13 @@ describe('a WebSocket', () => {
     expect(await atUpstream).toEqual({ code: 4001, reason: 'enough' });
   });
 
-  it('is closed by the upstream with its own code', async () => {
+  it('can be closed by the upstream with its code', async () => {
     const socket = await opened();
     (await upstreamEnd()).close(1011, 'session expired');
     expect(await closed(socket)).toEqual({ code: 1011, reason: 'session expired' });
   });
 
-  it('keeps pings, and what one side says before the other has said anything', async () => {
+  it('transfers pings, and frames before the first frame of the other side', async () => {
     const { upstream } = fixture();
     upstream.onWebSocket = (socket) => socket.send('{"type":"session.created"}');
     const socket = opening('/realtime?model=gpt');
@@ -123,7 +123,7 @@ describe('a WebSocket', () => {
     ['/openai/v1/realtime?model=gpt', '/v1/realtime?model=gpt-upstream'],
     ['/openai/realtime?model=gpt-realtime', '/v1/realtime?model=gpt-realtime'],
     ['/vllm/v1/realtime?model=oss', '/v1/realtime?model=org%2Foss'],
-  ])('at %s asks for %s, with the key of its deployment', async (path, url) => {
+  ])('at %s requests %s, with the key of its deployment', async (path, url) => {
     const socket = await opened(path, { headers: { ...withKey, 'OpenAI-Beta': 'realtime=v1', cookie: 'a=client' } });
     const { last } = fixture().upstream;
     expect([last.url, last.headers.authorization, last.headers['openai-beta'], last.headers.cookie]).toEqual([
@@ -136,7 +136,7 @@ describe('a WebSocket', () => {
     socket.terminate();
   });
 
-  it('takes the key of this proxy as browsers send it, and keeps it from the upstream', async () => {
+  it("accepts the proxy's key as browsers send it, and does not send it to the upstream", async () => {
     const protocols = ['realtime', `openai-insecure-api-key.${MASTER}`, 'openai-beta.realtime-v1'];
     const socket = await opened('/v1/realtime?model=gpt', { protocols, headers: {} });
     expect(socket.protocol).toBe('realtime');
@@ -152,7 +152,7 @@ describe('a WebSocket', () => {
     { headers: { authorization: 'Bearer wrong' } },
     { headers: { 'api-key': 'wrong' } },
     { headers: {}, protocols: ['realtime', 'openai-insecure-api-key.wrong'] },
-  ])('needs the key of this proxy: %j is 401', async (options) => {
+  ])("needs the proxy's key: %j is 401", async (options) => {
     const { status, headers, text } = await refused('/v1/realtime?model=gpt', options);
     expect([status, headers['www-authenticate'], headers.connection]).toEqual([401, 'Bearer', 'close']);
     expect(JSON.parse(text)).toMatchObject({ error: { code: '401' } });
@@ -164,7 +164,7 @@ describe('a WebSocket', () => {
     ['/v1/realtime?model=nobody', 400, 'Invalid model name passed in model=nobody'],
     ['/v1/files', 404, 'There is no WebSocket'],
     ['/nowhere', 404, 'There is no WebSocket'],
-  ])('at %s is refused with %d', async (path, status, words) => {
+  ])('at %s is rejected with %d', async (path, status, words) => {
     const answer = await refused(path);
     expect([answer.status, answer.headers['content-type'], answer.headers['x-request-id'] !== undefined]).toEqual([
       status,
@@ -175,7 +175,7 @@ describe('a WebSocket', () => {
     expect(fixture().upstream.seen).toEqual([]);
   });
 
-  it('that is asked for by another method than GET is 405', async () => {
+  it('with another method than GET is 405', async () => {
     const { proxy } = fixture();
     const head = `POST /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
     const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n`;
@@ -192,7 +192,7 @@ describe('a WebSocket', () => {
     ['a body', 'HTTP/1.1', `${VERSION_LINE}${KEY_LINE}content-length: 3\r\n`, 400, 'must have no body'],
     ['a body in chunks', 'HTTP/1.1', `${VERSION_LINE}${KEY_LINE}transfer-encoding: chunked\r\n`, 400, 'no body'],
   ])(
-    'whose handshake has %s is refused, and the upstream is not asked',
+    'whose handshake has %s is rejected, and the upstream gets no request',
     async (_what, version, lines, status, words) => {
       const { proxy, upstream } = fixture();
       const head = `GET /v1/realtime?model=gpt ${version}\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
@@ -203,7 +203,7 @@ describe('a WebSocket', () => {
     },
   );
 
-  it('alone may have its key among the subprotocols: other requests are a 401', async () => {
+  it('may have its key in the subprotocols; other requests with such a key are 401', async () => {
     const { proxy, upstream } = fixture();
     const offered = `sec-websocket-protocol: openai-insecure-api-key.${MASTER}\r\n`;
     for (const more of ['', 'upgrade: websocket\r\n', 'connection: close\r\n']) {
@@ -216,7 +216,7 @@ describe('a WebSocket', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('and raw requests that could run a model are refused where every request must name its user', async () => {
+  it('and raw requests that could run a model are rejected if every request must name its user', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('gpt', 'openai/x', upstream)], ['general_settings:', '  enforce_user_param: true']),
@@ -233,7 +233,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('that is asked for behind a request that is not answered yet costs this connection, and no other', async () => {
+  it('that is requested after an unanswered request closes this connection, and no other', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;
@@ -243,7 +243,7 @@ describe('a WebSocket', () => {
     (await opened()).terminate();
   });
 
-  it('is refused as its upstream refuses it, with status, body and headers', async () => {
+  it('is rejected with the status, body and headers of its upstream', async () => {
     const { upstream } = fixture();
     const error = { error: { message: 'no such model', type: 'invalid_request_error', param: null, code: null } };
     for (const status of [401, 403, 404, 429, 503]) {
@@ -261,7 +261,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('whose upstream can not be reached is a 500 that says why', async () => {
+  it('whose upstream cannot be reached is a 500 with the reason', async () => {
     const listening = createServer();
     listening.listen(0, '127.0.0.1');
     await once(listening, 'listening');
@@ -301,14 +301,14 @@ describe('a WebSocket', () => {
     again.terminate();
   });
 
-  it('whose client goes without a word ends at the upstream, too', async () => {
+  it('whose client resets the connection ends at the upstream, too', async () => {
     const socket = await opened();
     const atUpstream = closed(await upstreamEnd());
     socket.terminate();
     expect((await atUpstream).code).toBe(1006);
   });
 
-  it('whose client goes before it is answered leaves no handshake behind', async () => {
+  it('whose client closes before the answer leaves no handshake', async () => {
     const { upstream } = fixture();
     const ended = new Promise<void>((resolve) => {
       upstream.onUpgrade = (_request, upstreamSocket) => {
@@ -323,14 +323,14 @@ describe('a WebSocket', () => {
     socket.on('error', () => undefined);
     await waitFor(
       () => (upstream.seen.length > 0 ? true : undefined),
-      () => 'the upstream was not asked',
+      () => 'the upstream got no request',
     );
     socket.terminate();
     await ended;
     expect(await lineOf('/v1/realtime 499')).toContain('gone=true');
   });
 
-  it('waits for a handshake as long as it may, and no longer', async () => {
+  it('waits for a handshake until the timeout', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('slow', 'openai/x', upstream, ['stream_timeout: 0.2'])]),
@@ -347,7 +347,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('waits for a handshake as long as its client says', async () => {
+  it("waits for a handshake until the client's timeout", async () => {
     const { upstream } = fixture();
     upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
     const headers = { ...withKey, 'x-litellm-stream-timeout': '0.2' };
@@ -358,7 +358,7 @@ describe('a WebSocket', () => {
     expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
   });
 
-  it('is cut after idle_timeout if its upstream rejects it with a body without end', async () => {
+  it('is closed after idle_timeout if its upstream rejects it with an endless body', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('slow', 'openai/x', upstream, ['idle_timeout: 0.3'])]),
@@ -373,10 +373,10 @@ describe('a WebSocket', () => {
       await upstream.asked();
       const sent = await waitFor(
         () => socket,
-        () => 'the upstream was not asked',
+        () => 'the upstream got no request',
       );
       const ended = once(sent, 'close');
-      // Bytes start the limit anew.
+      // Bytes restart the limit.
       for (let piece = 0; piece < 3; piece += 1) {
         sent.write('1\r\nx\r\n');
         await passTime(200);
@@ -398,7 +398,7 @@ describe('a WebSocket', () => {
     try {
       const socket = await opened('/v1/realtime?model=idle', { port: proxy.port });
       const [atClient, atUpstream] = [closed(socket), closed(await upstreamEnd())];
-      // Bytes start the limit anew.
+      // Bytes restart the limit.
       await passTime(250);
       socket.send('hello');
       await message(socket);
@@ -419,8 +419,8 @@ describe('a WebSocket', () => {
   describe('when the proxy ends', () => {
     const leaving = { code: 1001, reason: 'the proxy is shutting down' };
     /**
-     * A proxy that tells WebSockets a second after it is told to end, and cuts them a second later:
-     * both when a test says so.
+     * Starts a proxy that sends close frames a second after its shutdown begins, and closes the
+     * connections another second later. The test moves the time.
      */
     const shortLived = () => {
       const { upstream } = fixture();
@@ -429,7 +429,7 @@ describe('a WebSocket', () => {
       });
     };
 
-    it('tells both sides, with a close frame of 1001', async () => {
+    it('sends a close frame of 1001 to both sides', async () => {
       const proxy = await shortLived();
       const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
       const ends = [closed(socket), closed(await upstreamEnd())];
@@ -439,7 +439,7 @@ describe('a WebSocket', () => {
       await ended;
     });
 
-    it('tells a client only when the frame that is on its way is whole', async () => {
+    it('sends it to a client only after a complete frame', async () => {
       const sockets: Duplex[] = [];
       fixture().upstream.onUpgrade = (request, socket) => {
         const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
@@ -447,9 +447,9 @@ describe('a WebSocket', () => {
           'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
             `sec-websocket-accept: ${accept.digest('base64')}\r\n\r\n`,
         );
-        // A text of ten bytes, of which four are missing.
+        // A text frame of ten bytes, of which four are missing.
         socket.write(Buffer.from([0x81, 10, ...Buffer.from('012345')]));
-        // What the proxy says to the upstream is the goodbye: only now the rest.
+        // The first bytes of the proxy are the close frame. The upstream then sends the rest.
         socket.once('data', () => socket.write('6789'));
         socket.on('error', () => undefined);
         return sockets.push(socket) > 0;
@@ -464,7 +464,7 @@ describe('a WebSocket', () => {
       for (const one of sockets) one.destroy();
     });
 
-    it('cuts what does not come to the end of its frame', async () => {
+    it('closes connections inside an incomplete frame', async () => {
       const proxy = await shortLived();
       const port = proxy.port;
       const head =
@@ -474,26 +474,26 @@ describe('a WebSocket', () => {
       client.write(head);
       await once(client, 'data');
       const atUpstream = closed(await upstreamEnd());
-      // A masked text of ten bytes, of which there is one.
+      // A masked text frame of ten bytes, of which one arrives.
       client.write(Buffer.from([0x81, 0x8a, 0, 0, 0, 0, 0x30]));
-      const told: Buffer[] = [];
-      client.on('data', (chunk: Buffer) => told.push(chunk));
+      const received: Buffer[] = [];
+      client.on('data', (chunk: Buffer) => received.push(chunk));
       const gone = once(client, 'close');
       const ended = proxy.close();
       await passTime(1000);
       await waitFor(
-        () => (Buffer.concat(told).length >= 4 ? true : undefined),
-        () => `the client was told ${Buffer.concat(told).toString('hex')}`,
+        () => (Buffer.concat(received).length >= 4 ? true : undefined),
+        () => `the client received ${Buffer.concat(received).toString('hex')}`,
       );
       await passTime(1000);
       await ended;
       await gone;
-      expect(Buffer.concat(told).subarray(0, 4)).toEqual(Buffer.from([0x88, 28, 0x03, 0xe9]));
+      expect(Buffer.concat(received).subarray(0, 4)).toEqual(Buffer.from([0x88, 28, 0x03, 0xe9]));
       expect((await atUpstream).code).toBe(1006);
     });
   });
 
-  it('whose client reads slowly holds its upstream up, and loses nothing', async () => {
+  it('whose client reads slowly pauses its upstream, and loses nothing', async () => {
     const { upstream } = fixture();
     const frames = 64;
     const size = 1_048_576;
@@ -508,10 +508,10 @@ describe('a WebSocket', () => {
     await once(socket, 'open');
     socket.pause();
     const upstreamSocket = await upstreamEnd();
-    // What fits into kernels and streams has gone; the rest waits where it was made.
+    // The kernels and streams are full; the rest waits at its sender.
     const before = await settled(
       () => upstreamSocket.bufferedAmount,
-      () => 'the upstream was never held up',
+      () => 'the upstream was never paused',
     );
     expect(before).toBeGreaterThan((frames / 4) * size);
     socket.resume();
@@ -519,7 +519,7 @@ describe('a WebSocket', () => {
     expect(seen).toEqual(Array.from({ length: frames }, (_none, index) => [index, size]).flat());
   });
 
-  it('is one line in the log and one request in the metrics, when it is over', async () => {
+  it('is one log line and one request in the metrics after its end', async () => {
     const socket = await opened('/v1/realtime?model=gpt&logged=1');
     socket.close();
     await closed(socket);

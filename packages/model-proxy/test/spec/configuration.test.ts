@@ -137,7 +137,7 @@ describe('configuration', () => {
         expect(answer.status).toBe(500);
         const { error } = answer.json() as { error: { message: string } }; // every error's shape
         expect(error.message).toMatch(reason);
-        // The name of a host is not what a bundle has to do with.
+        // A wrong host name is unrelated to the bundle.
         if (stranger !== otherHost) expect(error.message).toContain(caFile);
         expect(stranger.received).toEqual([]);
       }

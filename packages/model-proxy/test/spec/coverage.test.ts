@@ -1,4 +1,7 @@
-/** The rows of docs/reference/contract.md and the tables of the specification. The BMC's suite compares rows with tests. */
+/**
+ * Compares docs/reference/contract.md with the tables of the specification. The tests of bmc-daemon
+ * compare its rows with tests.
+ */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +35,7 @@ describe('contract', () => {
     });
   });
 
-  // The specification is not part of the repository. This test is for those who have it.
+  // The specification is not part of the repository. This test runs only with a copy of it.
   if (specifications !== undefined) {
     it('has every row of the tables of the specification', async () => {
       const file = join(specifications, 'model-serving-api.md');

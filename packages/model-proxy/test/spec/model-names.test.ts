@@ -1,4 +1,7 @@
-/** What answers call the model, and what is added where an upstream leaves fields out: beyond the tables, through the whole proxy. */
+/**
+ * Tests the name of the model in answers, and fields that an upstream omits, through a complete
+ * proxy.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { call, eventData } from '../harness/call.js';
@@ -36,7 +39,7 @@ describe('the model of an answer', () => {
         expect(modelOf((await ask(path, {})).text)).toBe(`${provider}/${SAMPLE_MODEL}`);
         const events = eventData((await ask(path, { stream: true })).text).slice(0, -1);
         expect(new Set(events.map(modelOf))).toEqual(new Set([`${provider}/${SAMPLE_MODEL}`]));
-        // The prefix is ours: the upstream never sees it.
+        // The proxy adds the prefix; the upstream never gets it.
         expect(upstream.last.json).toMatchObject({ model: SAMPLE_MODEL });
       }
     },

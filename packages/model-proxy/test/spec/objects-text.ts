@@ -1,23 +1,23 @@
 /**
- * The two objects of the contract as an upstream may write them: every field of the tables, and spelled so that nobody who reads and
- * writes JSON gives them back like this.
+ * The two objects of the contract as an upstream may write them: with every field of the tables,
+ * and in an unusual spelling that no JSON serializer would reproduce.
  */
 
-/** A field of a table, and how it stands in the text. */
+/** A field of a table, and its text in the object. */
 export interface FieldText {
-  /** The row's name. */
+  /** The name of the row. */
   readonly row: string;
-  /** Once in the text. */
+  /** Occurs once in the text. */
   readonly text: string;
 }
 
 export interface ObjectText {
-  /** The whole answer; the model is called {@link REPORTED}. */
+  /** The complete answer; its model is {@link REPORTED}. */
   readonly text: string;
   readonly fields: readonly FieldText[];
 }
 
-/** What the upstream calls its model; requests call it something else. */
+/** The name of the model at the upstream, which differs from the name in requests. */
 export const REPORTED = '/models/Sample-Model';
 
 const usage = [
@@ -46,7 +46,7 @@ const CHOICE_TEXT = [
   member('prompt_logprobs', '"prompt_logprobs": null'),
 ];
 
-/** Text completion object, its choice item. */
+/** The text completion object and its choice item. */
 export const textObject: ObjectText & { readonly choiceFields: readonly FieldText[] } = {
   ...objectText([
     member('id', '"id" :"cmpl-8f2\\u0061"'),
@@ -55,7 +55,7 @@ export const textObject: ObjectText & { readonly choiceFields: readonly FieldTex
     member('model', `"model" : "${REPORTED}"`),
     member('choices', `"choices": [ {${CHOICE_TEXT.map(({ text }) => text).join(' ,')} } ]`),
     member('usage', `"usage" : ${usageText}`),
-    // Not of the tables: what is not known survives, too.
+    // Unknown fields must survive too.
     member('kv_transfer_params', '"kv_transfer_params":{"a":[1.0,1E+2]}'),
   ]),
   choiceFields: CHOICE_TEXT,
@@ -73,7 +73,7 @@ const CHAT_CHOICE = [
   member('message', `"message" : {${MESSAGE.map(({ text }) => text).join(' , ')}, "reasoning":"\\u2026"}`),
 ];
 
-/** Chat completion object, its choice item, the message. */
+/** The chat completion object, its choice item, and the message. */
 export const chatObject: ObjectText & { readonly choiceFields: readonly FieldText[] } = {
   ...objectText([
     member('id', '"id":  "chatcmpl-77\\u002d1"'),
@@ -89,7 +89,10 @@ export const chatObject: ObjectText & { readonly choiceFields: readonly FieldTex
   choiceFields: [...CHAT_CHOICE, ...MESSAGE],
 };
 
-/** The same object as a stream's event has it: on one line, a chunk, a delta instead of a message. */
+/**
+ * Returns the object as an event of a stream: on one line, as a chunk, with a delta instead of a
+ * message.
+ */
 export function chunkText({ text }: ObjectText): string {
   return text
     .replaceAll(/[\r\n]+/g, ' ')

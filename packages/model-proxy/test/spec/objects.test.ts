@@ -14,10 +14,13 @@ import {
   type ObjectText,
 } from './objects-text.js';
 
-/** What the proxy has to call a model that the upstream calls {@link REPORTED}. */
+/** The proxy's name for the model {@link REPORTED}. */
 const PREFIXED = `hosted_vllm/${REPORTED}`;
 
-/** One route's answers: as bytes that the upstream was told to send, plain and as an event, and as a plain upstream says them. */
+/**
+ * The answers of a route: the bytes of the script, plain and as an event, and the answer of the
+ * sample upstream.
+ */
 interface Answered {
   readonly plain: Answer;
   readonly streamed: Answer;
@@ -59,7 +62,7 @@ describe('the objects of the contract', () => {
   };
   const occurrences = (haystack: string, needle: string) => haystack.split(needle).length - 1;
 
-  /** The field stands in both answers as often, and spelled, as the upstream sent it. */
+  /** Expects the field unchanged, and equally often, in both answers. */
   const survives = (
     { plain, streamed }: Answered,
     object: ObjectText,
@@ -80,11 +83,11 @@ describe('the objects of the contract', () => {
     survives(chat, chatObject, usageFields, row);
     survives(text, textObject, usageFields, row);
   };
-  /** A value of the sample's own answer. */
+  /** Returns a value of the sample upstream's answer. */
   const at = (answer: Answered, ...path: readonly (string | number)[]): unknown =>
     path.reduce<unknown>((value, key) => (value as Readonly<Record<string | number, unknown>>)[key], answer.sample); // a test's own path
 
-  it('changes nothing of an answer but the name of the model', () => {
+  it('changes only the name of the model in an answer', () => {
     expect(chat.plain.status).toBe(200);
     expect(chat.plain.text).toBe(chatObject.text.replace(REPORTED, PREFIXED));
     expect(text.plain.text).toBe(textObject.text.replace(REPORTED, PREFIXED));
@@ -93,7 +96,7 @@ describe('the objects of the contract', () => {
     expect(text.streamed.text).toBe(stream(textObject));
   });
 
-  it('says how long the changed answer is', () => {
+  it('sends the length of the changed answer', () => {
     expect(chat.plain.headers['content-length']).toBe(String(chat.plain.body.length));
     expect(chat.plain.headers['content-type']).toBe('application/json');
     expect(chat.streamed.headers['content-type']).toMatch(/^text\/event-stream/);

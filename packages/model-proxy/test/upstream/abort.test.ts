@@ -35,7 +35,7 @@ describe('an aborted request', () => {
       () => 'no request came',
     );
     await aborted(visit, () => asked.call?.abort());
-    expect(asked.told).toEqual([]);
+    expect(asked.callbacks).toEqual([]);
   });
 
   it('ends the connection in the middle of the answer', async () => {
@@ -46,7 +46,7 @@ describe('an aborted request', () => {
     await asked.received(3);
     const visit = await server.visited(1);
     await aborted(visit, () => asked.call?.abort());
-    expect(asked.told).toEqual(['head', 'data']);
+    expect(asked.callbacks).toEqual(['head', 'data']);
   });
 
   it('ends the connection while the body is still being written', async () => {
@@ -67,7 +67,7 @@ describe('an aborted request', () => {
     visit.socket.resume();
     await closed;
     expect(visit.text.length).toBeLessThan(20_000_000);
-    expect(asked.told).toEqual([]);
+    expect(asked.callbacks).toEqual([]);
   });
 
   it('is not sent if it was aborted while connecting', async () => {
@@ -77,7 +77,7 @@ describe('an aborted request', () => {
     // After a second request, the first one had enough time.
     expect((await ask(upstream, deployment)).text).toBe('{}');
     expect(server.visits.map(({ text }) => text).filter((text) => text !== '')).toHaveLength(1);
-    expect(asked.told).toEqual([]);
+    expect(asked.callbacks).toEqual([]);
   });
 
   it('may be aborted from its own callbacks, twice, and after its end', async () => {
@@ -87,13 +87,13 @@ describe('an aborted request', () => {
       asked.call?.abort();
     });
     await waitFor(
-      () => asked.told.includes('data') || undefined,
+      () => asked.callbacks.includes('data') || undefined,
       () => 'no data came',
     );
     const other = await ask(upstream, deployment);
     other.call?.abort();
     other.call?.resume();
-    expect([asked.told, other.told]).toEqual([
+    expect([asked.callbacks, other.callbacks]).toEqual([
       ['head', 'data'],
       ['head', 'data', 'end'],
     ]);
@@ -166,6 +166,6 @@ describe('a client that does not read', () => {
     }
     asked.call?.resume();
     await asked.over();
-    expect(asked.told).toEqual(['head', 'data', 'data', 'data', 'end']);
+    expect(asked.callbacks).toEqual(['head', 'data', 'data', 'data', 'end']);
   });
 });

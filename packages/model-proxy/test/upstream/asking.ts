@@ -29,7 +29,7 @@ export class Asked {
   ended = false;
   error: ProxyError | undefined;
   /** Names of the callbacks, in order. */
-  readonly told: string[] = [];
+  readonly callbacks: string[] = [];
   call: SentCall | undefined;
 
   get bytes(): Buffer {
@@ -49,7 +49,7 @@ export class Asked {
   over(): Promise<this> {
     return waitFor(
       () => (this.ended || this.error !== undefined ? this : undefined),
-      () => `the request has not ended; it was told ${this.told.join(', ')}`,
+      () => `the request has not ended; its callbacks were ${this.callbacks.join(', ')}`,
     );
   }
 
@@ -93,20 +93,20 @@ export function send(
     },
     {
       onHead(status, headers) {
-        asked.told.push('head');
+        asked.callbacks.push('head');
         Object.assign(asked, { status, headers });
       },
       onData(chunk) {
-        asked.told.push('data');
+        asked.callbacks.push('data');
         asked.chunks.push(chunk);
         onData?.(chunk);
       },
       onEnd() {
-        asked.told.push('end');
+        asked.callbacks.push('end');
         asked.ended = true;
       },
       onError(error) {
-        asked.told.push('error');
+        asked.callbacks.push('error');
         asked.error = error;
       },
     },

@@ -80,8 +80,8 @@ const broken: readonly [string, string, string, string][] = [
 describe('an upstream that answers', () => {
   it.each(broken)('%s is reported once, as an error with this cause', async (_name, text, kind, words) => {
     const { deployment, upstream } = await start(({ socket }) => socket.end(text, 'latin1'));
-    const { error, told } = await ask(upstream, deployment);
-    expect([error?.status, error?.kind, told.filter((one) => one === 'error' || one === 'end')]).toEqual([
+    const { error, callbacks } = await ask(upstream, deployment);
+    expect([error?.status, error?.kind, callbacks.filter((one) => one === 'error' || one === 'end')]).toEqual([
       500,
       kind,
       ['error'],
@@ -95,7 +95,7 @@ describe('an upstream that answers', () => {
   it('without a length ends with its connection', async () => {
     const { deployment, upstream } = await start(({ socket }) => socket.end('HTTP/1.0 200 OK\r\n\r\nabc'));
     const asked = await ask(upstream, deployment);
-    expect([asked.text, asked.told]).toEqual(['abc', ['head', 'data', 'end']]);
+    expect([asked.text, asked.callbacks]).toEqual(['abc', ['head', 'data', 'end']]);
   });
 
   it.each([
@@ -126,7 +126,7 @@ describe('an upstream that answers', () => {
     visit.socket.write('x'.repeat(30_000));
     // After another answer, the bytes that were written before it have been read.
     await ask(upstream, deployment);
-    expect(asked.told).toEqual(['head', 'data']);
+    expect(asked.callbacks).toEqual(['head', 'data']);
     visit.socket.resetAndDestroy();
     await asked.over();
     expect([asked.bytes.length, asked.error]).toEqual([30_003, undefined]);
@@ -149,12 +149,12 @@ describe('an upstream that cannot be reached', () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const { port } = server;
     await server.close();
-    const { error, told } = await ask(upstream, deployment);
+    const { error, callbacks } = await ask(upstream, deployment);
     expect(error?.message).toBe(
       'litellm.InternalServerError: InternalServerError: Hosted_vllmException - Connection error. ' +
         `127.0.0.1:${port} refused the connection. Received Model Group=public-model\nAvailable Model Group Fallbacks=None`,
     );
-    expect([error?.status, error?.kind, told]).toEqual([500, 'connection', ['error']]);
+    expect([error?.status, error?.kind, callbacks]).toEqual([500, 'connection', ['error']]);
   });
 
   it('is named if there is no such host', async () => {

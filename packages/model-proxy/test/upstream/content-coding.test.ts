@@ -43,7 +43,7 @@ describe('an answer that is compressed although the proxy asked for identity', (
       const asked = await ask(upstream, deployment);
       expect(asked.text === text).toBe(true);
       expect([asked.header('content-encoding'), asked.header('content-length')]).toEqual([undefined, undefined]);
-      expect([asked.told[0], asked.told.at(-1), asked.error]).toEqual(['head', 'end', undefined]);
+      expect([asked.callbacks[0], asked.callbacks.at(-1), asked.error]).toEqual(['head', 'end', undefined]);
     }
   });
 
@@ -90,8 +90,8 @@ describe('an answer that is compressed although the proxy asked for identity', (
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is no gzip');
     });
-    const { error, told } = await ask(upstream, deployment);
-    expect([error?.status, error?.kind, told]).toEqual([500, 'malformedAnswer', ['head', 'error']]);
+    const { error, callbacks } = await ask(upstream, deployment);
+    expect([error?.status, error?.kind, callbacks]).toEqual([500, 'malformedAnswer', ['head', 'error']]);
     expect(error?.message).toContain('cannot be decoded: incorrect header check');
   });
 
@@ -110,8 +110,8 @@ describe('an answer that is compressed although the proxy asked for identity', (
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' }).end('?');
     });
-    const { error, told } = await ask(upstream, deployment);
-    expect([error?.kind, told]).toEqual(['malformedAnswer', ['error']]);
+    const { error, callbacks } = await ask(upstream, deployment);
+    expect([error?.kind, callbacks]).toEqual(['malformedAnswer', ['error']]);
     expect(error?.message).toContain('answers with Content-Encoding "zstd", which it was not asked for');
   });
 });

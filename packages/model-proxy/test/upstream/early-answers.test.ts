@@ -46,24 +46,24 @@ describe('an answer that comes before the request has been sent', () => {
   it('is read although the connection is reset after it', async () => {
     const deployment = deploymentAt(apiBase);
     const upstream = upstreamFor([deployment]);
-    const told: string[] = [];
+    const answers: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const asked = await ask(upstream, deployment, { body: [body] });
-      told.push(`${asked.status} ${asked.text} ${asked.error?.message ?? ''}`.trim());
+      answers.push(`${asked.status} ${asked.text} ${asked.error?.message ?? ''}`.trim());
     }
     await upstream.close();
-    expect(told).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
+    expect(answers).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
   });
 
   it('is also read for a raw request that is still being sent', async () => {
-    const told: string[] = [];
+    const answers: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const { status, text } = await call(`${proxy.url}/openai/v1/x`, {
         body,
         headers: { 'content-type': 'application/octet-stream' },
       });
-      told.push(`${status} ${text}`);
+      answers.push(`${status} ${text}`);
     }
-    expect(told).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
+    expect(answers).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
   });
 });

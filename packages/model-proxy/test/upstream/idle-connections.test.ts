@@ -71,8 +71,8 @@ describe('a connection that the upstream closes as the next request arrives', ()
       }),
     );
     await ask(upstream, deployment);
-    const { error, told } = await ask(upstream, deployment);
-    expect([error?.status, error?.kind, told]).toEqual([500, 'connection', ['error']]);
+    const { error, callbacks } = await ask(upstream, deployment);
+    expect([error?.status, error?.kind, callbacks]).toEqual([500, 'connection', ['error']]);
     expect(error?.message).toContain(`127.0.0.1:${server.port} closed the connection before it answered`);
     expect(server.visits).toHaveLength(2);
   });
@@ -140,6 +140,6 @@ describe('a request that must not be repeated', () => {
     asked.call?.abort();
     server.visits[0]?.socket.resetAndDestroy();
     expect((await ask(upstream, deployment)).text).toBe('{}');
-    expect([asked.told, server.visits.length]).toEqual([[], 2]);
+    expect([asked.callbacks, server.visits.length]).toEqual([[], 2]);
   });
 });

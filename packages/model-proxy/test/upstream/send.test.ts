@@ -19,7 +19,7 @@ describe('a request to an upstream', () => {
   it('arrives complete with its headers, an exact length and identity as the only coding', async () => {
     const { server, deployment, upstream } = await start();
     const asked = await ask(upstream, deployment, { body: [Buffer.from('{"a":'), Buffer.from('"é"}')] });
-    expect([asked.status, asked.text, asked.told]).toEqual([200, '{"ok":true}', ['head', 'data', 'end']]);
+    expect([asked.status, asked.text, asked.callbacks]).toEqual([200, '{"ok":true}', ['head', 'data', 'end']]);
     expect(server.visits[0]?.text).toBe(
       [
         'POST /v1/chat/completions HTTP/1.1',
@@ -121,7 +121,7 @@ describe('a request to an upstream', () => {
   it('cannot contain a header with a line break: the error names the header, not its value', async () => {
     const { server, deployment, upstream } = await start();
     const sent = send(upstream, deployment, { headers: ['authorization', 'Bearer secret\r\nx-evil: 1'] });
-    expect(sent.told).toEqual([]);
+    expect(sent.callbacks).toEqual([]);
     const { error } = await sent.over();
     expect(error?.kind).toBe('internal');
     expect(error?.message).toContain('invalid authorization header');
@@ -145,7 +145,7 @@ describe('an answer', () => {
     const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const { deployment, upstream } = await start(() => interim + answerOf('{}'));
     const asked = await ask(upstream, deployment);
-    expect([asked.status, asked.told]).toEqual([200, ['head', 'data', 'end']]);
+    expect([asked.status, asked.callbacks]).toEqual([200, ['head', 'data', 'end']]);
   });
 
   it('is reported without an unexpected 100 Continue, with any chunks', async () => {
@@ -177,7 +177,7 @@ describe('an answer', () => {
 
   it('ends without a body if it has none', async () => {
     const { deployment, upstream } = await start(() => 'HTTP/1.1 204 No Content\r\n\r\n');
-    expect((await ask(upstream, deployment)).told).toEqual(['head', 'end']);
+    expect((await ask(upstream, deployment)).callbacks).toEqual(['head', 'end']);
   });
 
   it('arrives chunk by chunk as it is sent', async () => {
@@ -203,7 +203,7 @@ describe('an answer', () => {
     const asked = await ask(closing(upstreamFor([deployment])), deployment, {
       body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)),
     });
-    expect([asked.status, asked.text, asked.told]).toEqual([413, 'no', ['head', 'data', 'end']]);
+    expect([asked.status, asked.text, asked.callbacks]).toEqual([413, 'no', ['head', 'data', 'end']]);
   });
 });
 

@@ -40,13 +40,13 @@ describe('a timeout', () => {
     const asked = send(upstream, deployment);
     await hasRequest(server);
     await passTime(150);
-    expect(asked.told).toEqual([]);
+    expect(asked.callbacks).toEqual([]);
     await passTime(200);
     await asked.over();
     expect(messageOf(asked, server.port)).toBe(
       `${HEAD} 127.0.0.1:PORT did not send the first byte of its answer within the first-byte timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     );
-    expect([asked.error?.status, asked.error?.kind, asked.told]).toEqual([408, 'timeout', ['error']]);
+    expect([asked.error?.status, asked.error?.kind, asked.callbacks]).toEqual([408, 'timeout', ['error']]);
     await waitFor(
       () => server.open === 0 || undefined,
       () => 'the connection stays',
@@ -61,7 +61,7 @@ describe('a timeout', () => {
     const asked = await send(upstream, deployment).hasHead();
     await passTime(300);
     await asked.over();
-    expect(asked.told).toEqual(['head', 'error']);
+    expect(asked.callbacks).toEqual(['head', 'error']);
     expect(asked.error?.message).toContain('first-byte timeout');
   });
 
@@ -144,7 +144,7 @@ describe('a timeout', () => {
     await passTime(300);
     // The timeout of the request whose client reads passes.
     await other.over();
-    expect([asked.told, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
+    expect([asked.callbacks, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
     server.visits[0]?.socket.write('0\r\n\r\n');
     asked.call?.resume();
     expect((await asked.over()).error).toBeUndefined();
@@ -168,7 +168,7 @@ describe('a timeout', () => {
     for (const timeouts of [deployment.timeouts, UNBOUNDED]) {
       const asked = await send(upstream, deployment, { timeouts }).over();
       await passTime(10_000);
-      expect(asked.told).toEqual(['head', 'data', 'end']);
+      expect(asked.callbacks).toEqual(['head', 'data', 'end']);
     }
   });
 });

@@ -100,7 +100,7 @@ describe('ssl_verify', () => {
     const bundle = join(folder, 'other-bundle.pem');
     copyFileSync(other.caFile, bundle);
     const asked = await open(port, tlsOf(bundle)).ask();
-    expect([asked.error?.status, asked.error?.kind, asked.told]).toEqual([500, 'tls', ['error']]);
+    expect([asked.error?.status, asked.error?.kind, asked.callbacks]).toEqual([500, 'tls', ['error']]);
     expect(causeOf(asked)).toBe(
       `The certificate of 127.0.0.1:${port} was not issued by any of the authorities of ${bundle} (ssl_verify) ` +
         `(UNABLE_TO_VERIFY_LEAF_SIGNATURE): add its authority to ${bundle}, or let ssl_verify name another bundle`,
@@ -240,7 +240,7 @@ describe('an invalid certificate', () => {
 
 describe('a client certificate', () => {
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'is shown over %s, and asked for by the error where there is none',
+    'is sent over %s, and the error mentions it if it is missing',
     async (maxVersion) => {
       const { port } = await startHttps({ clientCa: authority.caFile, maxVersion });
       const client = await authority.issue('client', { hosts: ['client'] });
@@ -350,7 +350,7 @@ describe('connections with TLS', () => {
       () => visit.socket.destroyed || undefined,
       () => 'the connection stays',
     );
-    expect(asked.told).toEqual([]);
+    expect(asked.callbacks).toEqual([]);
   });
 });
 

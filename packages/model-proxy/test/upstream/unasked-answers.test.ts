@@ -19,7 +19,7 @@ async function start() {
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
 }
 
-const unasked = answerOf('"to nobody"');
+const unasked = answerOf('"unexpected"');
 
 describe('an idle connection', () => {
   it('does not give an unexpected answer to the next request, even if both come at the same time', async () => {
@@ -67,7 +67,7 @@ describe('an idle connection', () => {
       () => first.socket.destroyed || undefined,
       () => 'the connection is still open',
     );
-    expect([asked.told, first.text.includes('given up')]).toEqual([[], false]);
+    expect([asked.callbacks, first.text.includes('given up')]).toEqual([[], false]);
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
   });
 });
