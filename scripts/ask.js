@@ -1,7 +1,8 @@
 /**
- * Asks an address for scripts/start, which can not count on curl: `node scripts/ask.js URL`. Prints `rackless` where bmc-daemon
- * answers, `other` where something else has the port, nothing where the port is free; for a Redfish collection its members' paths,
- * a line each; for OpenAI's list of models `models` and the models' names, a line each; `locked` where one needs a key.
+ * Sends a request for scripts/start, which cannot rely on curl: `node scripts/ask.js URL`. Prints
+ * `rackless` if bmc-daemon answers, `other` if another program has the port, and nothing if the
+ * port is free. For a Redfish collection it prints the members' paths, for OpenAI's list of models
+ * `models` and their names, one per line. It prints `locked` if a key is missing.
  */
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
@@ -21,7 +22,7 @@ function describe(status, text) {
   }
 }
 
-// The certificate may be anybody's: nothing secret is sent.
+// Accepts any certificate, because the request contains no secret.
 const request = get(url, { rejectUnauthorized: false }, (response) => {
   let text = '';
   response.setEncoding('utf8');

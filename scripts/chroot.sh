@@ -1,22 +1,22 @@
 # shellcheck shell=bash
-# A small Debian of our own, with this machine's way to its package sources: scripts/test-images makes a base image of it,
-# scripts/test-fresh a machine on which nothing is installed. Sourced after setup.sh; needs root.
+# Makes a small Debian that uses this host's package sources: the base image of scripts/test-images,
+# and the empty host of scripts/test-fresh. Sourced after setup.sh; needs root.
 
-# The codename of this machine's release.
+# Prints the codename of this host's release.
 host_codename() (
   # shellcheck source=/dev/null
   . /etc/os-release && printf '%s' "$VERSION_CODENAME"
 )
 
-# Where apt has this machine's own release from.
+# Prints the mirror from which apt gets this host's release.
 host_mirror() {
   # shellcheck disable=SC2016 # apt's own placeholders
   apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' |
     awk -v r="$(host_codename)" '$2 == r && !seen++ { print $1 }'
 }
 
-# Prints the folder of a freshly bootstrapped system (.cache/<codename>), made on first use. It is never written to afterwards.
-# $1: a codename, such as that of this machine (host_codename)
+# Prints the folder of a bootstrapped system (.cache/<codename>), which is created on first use and
+# never changed. $1: a codename, such as that of this host (host_codename)
 need_base() {
   local codename=$1 base mirror
   base=$PWD/.cache/$codename
@@ -33,22 +33,20 @@ need_base() {
   printf '%s\n' "$base"
 }
 
-# Mounts a system that may be written to at $1/root, above the base $2; needs a mount namespace of its own.
+# Mounts a writable system at $1/root, above the base $2. Run this in a mount namespace.
 mount_root() {
   local work=$1 base=$2 root=$1/root
   mkdir "$work"/{root,upper,overlay}
-  # The root must be a mount point: a program in it that makes mount namespaces (a private libvirtd) could not otherwise.
+  # The root must be a mount point, otherwise programs in it cannot create mount namespaces (as a
+  # private libvirtd does).
   mount -t overlay overlay -o "lowerdir=$base,upperdir=$work/upper,workdir=$work/overlay" "$root" 2>/dev/null || {
-    # No overlay on this file system: a copy does as well.
+    # This file system supports no overlay, so copy the base.
     cp -a "$base/." "$root/"
     mount --bind "$root" "$root"
   }
 }
 
-# Mounts devices, /proc, /sys and /run of its own below $1.
-#
-# Packages change the owner of /dev/kvm by the numbers of *their* groups. A shared /dev would carry that to the machine, whose
-# libvirt then takes a minute for each definition.
+# Mounts devices and separate /proc, /sys and /run below $1.
 mount_devices() {
   local root=$1 device name major minor number
   mount -t tmpfs -o mode=755 tmpfs "$root/dev"
@@ -68,13 +66,13 @@ mount_devices() {
   mount -t tmpfs -o mode=755 tmpfs "$root/run"
 }
 
-# A package's installation in the system in $1 starts no service, as in a container.
+# Prevents packages from starting services in the system in $1, as in a container.
 forbid_services() {
   printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
   chmod +x "$1/usr/sbin/policy-rc.d"
 }
 
-# Prints what a program in such a system needs of this machine's environment to reach the package sources: `NAME=value` lines.
+# Prints the environment variables for package sources, as lines of `NAME=value`.
 proxy_environment() {
   local name
   for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
@@ -82,9 +80,9 @@ proxy_environment() {
   done
 }
 
-# Gives the system in $1 the names, package sources, certificate authorities and npm settings of this machine. The script reads
-# them at run time, so that none of them is in the repository.
-# $2: the codename of that system
+# Gives the system in $1 the names, package sources, certificate authorities and npm settings of
+# this host. They are read at run time, so that the repository contains none of them. $2: the
+# codename of that system
 copy_machine_settings() {
   local root=$1 codename=$2 config
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -94,11 +92,11 @@ copy_machine_settings() {
     cp -r /etc/apt/sources.list.d "$root/etc/apt/"
     if [ -e /etc/apt/sources.list ]; then cp /etc/apt/sources.list "$root/etc/apt/"; fi
   else
-    # The sources of this machine are for its own release; the mirror has the other releases too.
+    # The sources of this host are for its own release. The mirror also has the other releases.
     printf 'deb %s %s main\n' "$(host_mirror)" "$codename" >"$root/etc/apt/sources.list"
   fi
   for config in /etc/apt/apt.conf.d/*; do
-    # The hooks of docker's images and of desktop programs call what is not there.
+    # Hooks of docker's images and of desktop programs call missing programs.
     if grep -qE '^Acquire' "$config"; then cp "$config" "$root/etc/apt/apt.conf.d/"; fi
   done
   mkdir -p "$root/usr/local/share/ca-certificates"

@@ -1,34 +1,34 @@
 # shellcheck shell=bash
-# The two guests that scripts/start makes where there is no machine yet. Sourced after setup.sh.
+# Creates two guests for scripts/start if the host has no machines. Sourced after setup.sh.
 
-# Set by the caller before anything here is called: the libvirtd, and a folder that it may keep disks in.
+# The caller sets these first: the libvirtd, and a folder for disks.
 libvirt_uri=
 demo_folder=
 
 demo_pool=rackless-demo
-# How --clean tells ours from a machine of the same name that somebody else made.
+# Marks our guests, so that --clean does not remove another machine with the same name.
 demo_mark='Demo guest made by Rackless scripts/start'
 
-# In a session without a terminal: virsh would offer a polkit prompt there, or complain that there is none; the daemon can not
-# answer one either.
+# Runs virsh in a session without a terminal. Otherwise it may show a polkit prompt, which the
+# daemon cannot answer either.
 virsh_quiet() { setsid --wait virsh --quiet --connect "$libvirt_uri" "$@"; }
 
-# Prints `kvm` where a guest really boots with it, else `qemu`. That /dev/kvm is there and opens says little: under some
-# hypervisors guests then crawl or hang, and emulation is the better choice. So a boot sector, which ends QEMU with exit code 33,
-# has to get through within the time that it takes anywhere.
+# Prints `kvm` if a guest boots with it, otherwise `qemu`. A usable /dev/kvm is not enough: under
+# some hypervisors guests then hang, and emulation is better. So a boot sector must end QEMU with
+# exit code 33 within a generous time.
 demo_domain_type() {
   local sector status=0
   if [ ! -e /dev/kvm ] || ! virsh_quiet domcapabilities --virttype kvm >/dev/null 2>&1; then
     printf 'qemu\n'
     return
   fi
-  # Not ours to open (kept for libvirt's own account): libvirt said yes, and it will know.
+  # libvirt's account can use it, but this one cannot. libvirt reported KVM, so trust that.
   if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
     printf 'kvm\n'
     return
   fi
   sector=$(mktemp)
-  # mov dx, 0xf4; mov al, 16; out dx, al; then rest.
+  # The sector: mov dx, 0xf4; mov al, 16; out dx, al; then halt.
   { printf '\272\364\000\260\020\356\364\353\375'; head -c 501 /dev/zero; printf '\125\252'; } >"$sector"
   timeout 1.5 qemu-system-x86_64 -accel kvm -m 32 -display none -nodefaults -boot order=c \
     -device isa-debug-exit,iobase=0xf4,iosize=1 -drive "file=$sector,format=raw,if=ide" >/dev/null 2>&1 || status=$?
@@ -36,18 +36,18 @@ demo_domain_type() {
   if [ "$status" = 33 ]; then printf 'kvm\n'; else printf 'qemu\n'; fi
 }
 
-# libvirtd (root) sees KVM, its guests' account does not: libvirt 9 then examines QEMU anew at every look-up.
+# libvirtd (root) can use KVM, but the guests' account cannot. libvirt 9 then examines QEMU again
+# for each call.
 warn_of_closed_kvm() {
   if [ "$(id -u)" = 0 ] && [ -e /dev/kvm ] && id libvirt-qemu >/dev/null 2>&1 &&
     ! setpriv --reuid=libvirt-qemu --regid="$(id -g libvirt-qemu)" --init-groups test -w /dev/kvm; then
-    say "/dev/kvm can not be opened by libvirt-qemu: libvirt works, but takes up to a minute for each change of a machine."
-    say "  To mend it: chown root:kvm /dev/kvm && chmod 660 /dev/kvm"
+    say "/dev/kvm is not accessible to libvirt-qemu. libvirt works, but each change of a machine takes up to a minute."
+    say "  To correct it: chown root:kvm /dev/kvm && chmod 660 /dev/kvm"
   fi
 }
 
-# A disk, a drive and a network card. The drive is a SCSI one because the kernel in the guest has no AHCI: it tells on its console of
-# media that comes and goes.
-# $1 disk
+# Prints a disk, a drive and a network card. The drive is SCSI, because the guest's kernel has no
+# AHCI; the guest reports inserts and ejects on its console. $1: disk
 guest_devices() {
   cat <<END
     <disk type='file' device='disk'>
@@ -97,8 +97,9 @@ define_demo_guest() {
   path=$(virsh_quiet vol-path --pool "$demo_pool" "$1.img")
   case $2 in
     bios) machine="<os><type machine='q35'>hvm</type><boot dev='hd'/></os><features><acpi/></features>" ;;
-    # Without the two features libvirt takes the firmware with Microsoft's keys, which boots nothing that is unsigned.
-    # Without stateless='no', newer libvirt takes the firmware for AMD SEV, which boots no ordinary disk.
+    # Without the two features, libvirt selects the firmware with Microsoft's keys, which boots
+    # nothing unsigned. Without stateless='no', newer libvirt selects the firmware for AMD SEV,
+    # which boots no ordinary disk.
     efi)
       machine="<os firmware='efi'><type machine='q35'>hvm</type><firmware><feature enabled='no' name='secure-boot'/>
         <feature enabled='no' name='enrolled-keys'/></firmware><loader stateless='no'/><boot dev='hd'/></os><features><acpi/></features>"
@@ -124,7 +125,7 @@ make_demo_guests() {
   fi
 }
 
-# Names of the demo guests that are there.
+# Prints the names of existing demo guests.
 demo_guests() {
   local name
   for name in rackless-bios rackless-uefi; do

@@ -1,4 +1,6 @@
-/** Writes the pages of docs/ that are made from the code. `npm run generate` builds first; tests compare the pages. */
+/**
+ * Writes the generated pages of docs/. `npm run generate` builds first; tests compare the pages.
+ */
 import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';
 import { renderConfigurationPage as renderBmcConfiguration } from '../packages/bmc-daemon/dist/config/documentation.js';

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# Downloads a package from npm's registry with curl alone, by the settings that npm itself would use: the registry, its credentials,
-# proxies and certificate authorities, from `npm_config_*` variables and .npmrc files. Sourced by setup.sh.
+# Downloads a package from npm's registry with curl, with npm's own settings: registry, credentials,
+# proxies and certificate authorities from `npm_config_*` variables and .npmrc files. Sourced by
+# setup.sh.
 
-# Prints the value of one of npm's settings; nothing where it is not set. $1: its name as in .npmrc.
+# Prints the value of an npm setting; nothing if it is unset. $1: its name in .npmrc.
 npm_setting() {
   local key=$1 name file value=''
-  # npm accepts its variables in any case.
+  # npm accepts these variables in any case.
   for name in $(compgen -e); do
     if [ "${name,,}" = "npm_config_${key//-/_}" ] && [ -n "${!name}" ]; then
       printf '%s\n' "${!name}"
@@ -21,7 +22,7 @@ npm_setting() {
       END { print value }' "$file")
     [ -z "$value" ] || break
   done
-  # A setting may name a variable, as in `_authToken=${NPM_TOKEN}`.
+  # A setting can contain a variable, as in `_authToken=${NPM_TOKEN}`.
   if [[ $value =~ ^([^$]*)\$\{([A-Za-z_][A-Za-z0-9_]*)\}(.*)$ ]]; then
     name=${BASH_REMATCH[2]}
     value=${BASH_REMATCH[1]}${!name-}${BASH_REMATCH[3]}
@@ -30,17 +31,17 @@ npm_setting() {
 }"
 }
 
-# Prints the registry's URL, with a slash at its end.
+# Prints the registry's URL, with a slash at the end.
 npm_registry() {
   local registry
   registry=$(npm_setting registry)
-  # npm's built-in default. npm cannot be asked: this file downloads Node and npm onto machines that have neither.
+  # npm's default. npm itself may be missing, because this file downloads Node and npm.
   registry=${registry:-https://registry.npmjs.org/}
   printf '%s/\n' "${registry%/}"
 }
 
-# Prints the registry's Authorization header; nothing where it needs none. npm looks credentials up by the URL without its scheme, then
-# by each folder above. $1: the registry's URL.
+# Prints the registry's Authorization header; nothing if there are no credentials. npm looks
+# credentials up by the URL without its scheme, then by each parent path. $1: the registry's URL.
 npm_authorization() {
   local place=${1#*:} token basic user
   while [[ $place == //*/ ]]; do
@@ -64,14 +65,14 @@ npm_authorization() {
   done
 }
 
-# Prints a value as curl's settings quote it.
+# Prints a value with the quoting of curl's configuration.
 curl_quoted() {
   local value=${1//\\/\\\\}
   printf '"%s"\n' "${value//\"/\\\"}"
 }
 
-# Prints curl's settings for a URL of the registry. They go through a pipe, because others can read a command line.
-# $1: the URL, $2: the registry's URL
+# Prints curl's configuration for a URL of the registry. It goes through a pipe, because other users
+# can read a command line. $1: the URL, $2: the registry's URL
 curl_settings() {
   local proxy ca authorization
   case $1 in
@@ -80,12 +81,12 @@ curl_settings() {
   esac
   ca=$(npm_setting cafile)
   printf 'url = %s\n' "$(curl_quoted "$1")"
-  # Without such a setting curl obeys the same variables as npm: https_proxy, no_proxy and so on.
+  # Without this setting, curl and npm use the same variables: https_proxy, no_proxy and so on.
   if [ -n "$proxy" ]; then printf 'proxy = %s\n' "$(curl_quoted "$proxy")"; fi
   if [ -n "$ca" ]; then printf 'cacert = %s\n' "$(curl_quoted "$ca")"; fi
-  # scripts/pins has the checksum of what arrives.
+  # The checksum in scripts/pins verifies the download.
   if [ "$(npm_setting strict-ssl)" = false ]; then printf 'insecure\n'; fi
-  # Credentials are for the registry alone, not for another host that a manifest may name.
+  # Sends credentials only to the registry, not to another host that a manifest names.
   if [[ $1 == "$2"* ]]; then
     authorization=$(npm_authorization "$2")
     if [ -n "$authorization" ]; then printf 'header = %s\n' "$(curl_quoted "$authorization")"; fi
@@ -102,7 +103,7 @@ registry_get() {
 registry_tarball() {
   local registry url
   registry=$(npm_registry)
-  # Every registry that we know has its tarballs at this path; the manifest decides where one does not.
+  # All known registries have tarballs at this path. Otherwise the manifest names the URL.
   if registry_get "$registry$1/-/$1-$2.tgz" "$registry" "$3" 2>/dev/null; then return; fi
   registry_get "$registry$1/$2" "$registry" "$3.manifest" || return
   url=$(sed -n 's/.*"tarball" *: *"\([^"]*\)".*/\1/p' "$3.manifest")

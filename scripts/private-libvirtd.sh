@@ -1,26 +1,29 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # some of what is set here is for the script that sources this
-# A libvirtd of scripts/start's own, for machines where none runs. Sourced after setup.sh.
+# shellcheck disable=SC2034 # the sourcing script uses some variables
+# Runs a private libvirtd for scripts/start, on hosts where none runs. Sourced after setup.sh.
 
-# Where its definitions and guests' disks are kept from one run to the next. Root's is a place that other accounts can reach too.
+# Definitions and disks of guests stay here between runs. Root's folder is accessible to other
+# accounts.
 if [ "$(id -u)" = 0 ]; then state=/var/lib/rackless; else state=${XDG_STATE_HOME:-$HOME/.local/state}/rackless; fi
 
 libvirtd_pid=
 libvirtd_hold=
-# Where it may keep disks, as it sees the path itself.
+# The folder for disks, at the path that libvirtd sees.
 libvirtd_images=
 
-# One private libvirtd at a time, and none while its state is removed. The lock lasts as long as this process.
+# Allows only one private libvirtd, and none while its state is removed. The lock lasts until this
+# process ends.
 lock_state() {
   mkdir -p "$state"
   exec {state_lock}>"$state/lock"
   flock --nonblock "$state_lock"
 }
 
-# Its file with its process id must not be the one that a libvirtd of the host would have.
+# Uses another pid file than a libvirtd of the host.
 #
-# The shell in the middle lives as long as its stdin, a pipe from the script: when the script ends, however it ends, it ends libvirtd and
-# every guest. Its parent is tini, which collects dead guests at once; an init that is slow at it makes libvirt wait seconds for each.
+# The shell lives as long as its stdin, a pipe from the script. When the script ends, even by a
+# kill, the shell ends libvirtd and all guests. Its parent is tini, which reaps dead guests at once;
+# with a slow init, libvirt waits seconds for each of them.
 # shellcheck disable=SC2016 # expanded by the inner shell
 holder='
   (exec libvirtd --pid-file "$2/libvirtd.pid" </dev/null >>"$1" 2>&1 &)
@@ -33,7 +36,8 @@ holder='
   done
 '
 
-# As root, the same in a mount and process namespace, with folders of its own in place of libvirt'"'"'s.
+# As root: the same in a mount and process namespace, with separate folders in place of
+# those of libvirt.
 # shellcheck disable=SC2016 # expanded by the inner shell
 namespaced_holder='
   set -e
@@ -53,23 +57,25 @@ can_make_namespaces() {
 start_private_libvirtd() {
   lock_state || die "Another scripts/start has a private libvirtd already; end that one first, or use it: --libvirt-uri with the URI
 that it printed"
-  # Not below `state`: the path of a socket may have no more than 107 bytes.
+  # Not below `state`, because the path of a socket has at most 107 bytes.
   libvirtd_run=$(mktemp -d /tmp/rackless-libvirtd.XXXXXX)
   local log=$state/log/libvirtd.out
-  # setsid: Ctrl-C is for the script, which then ends things in their order.
+  # setsid: Ctrl-C reaches only the script, which then ends everything in order.
   if can_make_namespaces; then
     say "No libvirtd is running here: starting a private one, in namespaces of its own (definitions and disks: $state)"
     libvirtd_images=/var/lib/libvirt/images
     mkdir -p "$state"/{etc,lib,log,cache}
     printf '%s\n' 'auth_unix_rw = "none"' 'unix_sock_rw_perms = "0700"' >"$state/etc/libvirtd.conf"
-    # virtlogd is not in the namespace, hence stdio_handler; cgroups and device nodes are the host's business.
+    # The namespace has no virtlogd, so stdio_handler is a file. It does not manage cgroups and
+    # device nodes of the host.
     printf '%s\n' 'user = "root"' 'group = "root"' 'security_driver = "none"' 'cgroup_controllers = []' 'namespaces = []' \
       'remember_owner = 0' 'stdio_handler = "file"' >"$state/etc/qemu.conf"
     exec {libvirtd_hold}> >(exec setsid unshare --mount --pid --fork --kill-child --mount-proc \
       tini -s -- sh -c "$namespaced_holder" private-libvirtd "$log" "$libvirtd_run" "$state" >&2)
     libvirt_uri="qemu+unix:///system?socket=$libvirtd_run/libvirt-sock"
   else
-    # A container without CAP_SYS_ADMIN, or no root: libvirt's session mode keeps everything in the user's own folders.
+    # In a container without CAP_SYS_ADMIN, or without root, libvirt's session mode uses only
+    # folders of the user.
     local as_user=()
     if [ "$(id -u)" = 0 ]; then
       as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -92,7 +98,7 @@ that it printed"
 $(tail -n 5 "$log" 2>/dev/null)"
 }
 
-# Ends it and every guest that runs under it.
+# Ends it and all its guests.
 stop_private_libvirtd() {
   exec {libvirtd_hold}>&-
   wait "$libvirtd_pid" 2>/dev/null || true

@@ -1,6 +1,7 @@
 /**
- * Serves one file over HTTP on loopback, at any free port: `node scripts/serve-file.js FILE NAME` prints
- * `http://127.0.0.1:PORT/NAME`. scripts/start gives the demo guests an image with it. It runs until a signal.
+ * Serves one file over HTTP on a free loopback port, until a signal: `node scripts/serve-file.js
+ * FILE NAME` prints `http://127.0.0.1:PORT/NAME`. scripts/start uses it for the image of the demo
+ * guests.
  */
 import { createReadStream, statSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -20,7 +21,7 @@ const server = createServer((request, response) => {
     'Last-Modified': mtime.toUTCString(),
   });
   if (request.method === 'HEAD') response.end();
-  // A client that goes away is no error here.
+  // A client that disconnects is no error.
   else pipeline(createReadStream(file), response, () => undefined);
 });
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/${name}`));

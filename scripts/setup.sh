@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What scripts/start and scripts/test share: packages, Node, node_modules, build. Each step does nothing where nothing is missing.
-# Sourced from the repository's root with `set -euo pipefail`.
+# Setup steps that scripts/start and scripts/test share: packages, Node, node_modules, build. A step
+# does nothing if nothing is missing. Sourced from the repository's root with `set -euo pipefail`.
 
 # shellcheck source=scripts/npm-registry.sh
 . scripts/npm-registry.sh
@@ -11,9 +11,10 @@ die() {
   exit 1
 }
 
-# Times of the parts of a check. RACKLESS_PARTS names the file of the times; scripts that this one starts add theirs.
+# Times of the steps of a check. RACKLESS_PARTS names the file of the times; nested scripts add
+# theirs.
 part='' part_began=0
-# Ends the current part, if there is one, and begins another one. $1: its name
+# Ends the current step, if any, and begins another one. $1: its name
 begin_part() {
   end_part
   part=$1 part_began=$EPOCHSECONDS
@@ -25,7 +26,7 @@ end_part() {
   fi
   part=''
 }
-# Prints the time of each part, and all of them together.
+# Prints the time of each step and the total.
 print_parts() {
   end_part
   say "Time:"
@@ -36,11 +37,11 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 installed() { [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-# Installs what is missing of these groups of scripts/packages.
+# Installs the missing packages of these groups of scripts/packages.
 need_packages() {
   local group name rest missing=()
   if ! command -v apt-get >/dev/null; then
-    say "No apt-get here: nothing is installed. Wanted are the packages of scripts/packages ($*), under whatever name."
+    say "There is no apt-get here, so nothing is installed. Install the packages of scripts/packages ($*) yourself."
     return
   fi
   while read -r group name rest; do
@@ -49,7 +50,7 @@ need_packages() {
   done < <(grep -v '^#' scripts/packages)
   [ ${#missing[@]} -gt 0 ] || return 0
 
-  # Rather the command than apt's "Permission denied".
+  # This message is better than apt's "Permission denied".
   if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
     die "Some packages are missing here, and to install them needs root. Run this as root, then start again:
   apt-get update && apt-get install --no-install-recommends ${missing[*]}"
@@ -57,7 +58,7 @@ need_packages() {
   say "Installing: ${missing[*]}"
   local apt=(apt-get -q -y -o DPkg::Lock::Timeout=300) log
   log=$(mktemp)
-  # Lists may be empty (a fresh container) or stale (404 on a package that was replaced).
+  # Package lists may be missing (a new container) or old (404 for a replaced package).
   if ! { as_root "${apt[@]}" update &&
     as_root env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
     die "$(tail -n 20 "$log")
@@ -83,7 +84,7 @@ need_pin() {
       rm -r "$work"
       die "$name $version from $(npm_registry | sed 's#//[^/@]*@#//#') has another checksum than scripts/pins"
     fi
-    # On a full disk each file fails: the last lines of it are enough.
+    # On a full disk every file fails, so the last lines are enough.
     if ! said=$(tar -xzf "$work/package.tgz" -C "$work" --no-same-owner 2>&1); then
       printf '%s\n' "$said" | tail -n 2 >&2
       rm -r "$work"
@@ -120,7 +121,7 @@ need_pinned_npm() {
   printf '%s\n' "$commands"
 }
 
-# Whether the machine's Node will do. $1: a major version, or empty for any supported one
+# Checks whether the host's Node is supported. $1: a major version, or empty for any supported one
 node_is_supported() {
   command -v node >/dev/null && node -e '
     const [major, minor] = process.versions.node.split(".").map(Number);
@@ -128,13 +129,13 @@ node_is_supported() {
     process.exit(major === wanted && (major > 20 || (major === 20 && minor >= 19)) ? 0 : 1)' "$1"
 }
 
-# Prints the version of Debian's package of Node; nothing where apt knows none.
+# Prints the version of Debian's package of Node; nothing if apt has none.
 debian_node_version() {
   apt-cache policy nodejs | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}\([0-9][^ ]*\)$/\2/p'
 }
 
-# Installs Debian's package of Node where the machine has no Node and the package is new enough. Where it cannot be installed,
-# need_node fetches the pinned Node.
+# Installs Debian's package of Node if the host has no Node and the package is new enough. After a
+# failure, need_node fetches the pinned Node.
 try_debian_node() {
   local version
   if command -v node >/dev/null || ! command -v apt-cache >/dev/null; then return 0; fi
@@ -150,9 +151,9 @@ try_debian_node() {
   hash -r
 }
 
-# Puts a supported Node and an npm that runs on it first in PATH. The machine's own Node is used where it is new enough, with the
-# machine's own npm if there is one. Then comes Debian's package, then the Node of scripts/pins.
-# $1: a major version, or empty for any supported one
+# Puts a supported Node and a matching npm first in PATH. Uses the host's Node and npm if they are
+# new enough, then Debian's package, then the Node of scripts/pins. $1: a major version, or empty
+# for any supported one
 need_node() {
   local node npm
   if [ -z "${1:-}" ]; then try_debian_node; fi
@@ -163,16 +164,16 @@ need_node() {
     fi
   else
     node=$(need_pinned_node "${1:-}")
-    # Debian's npm runs on Debian's Node only, and the package of Node has no npm.
+    # Debian's npm runs only on Debian's Node, whose package has no npm.
     npm=$(need_pinned_npm)
     export PATH=$node/bin:$npm:$PATH
   fi
   hash -r
-  # For bin/bmc-daemon and bin/model-proxy. Not for a version that is tried once.
+  # For bin/bmc-daemon and bin/model-proxy. Not for a version that is used only once.
   if [ -z "${1:-}" ]; then link_node; fi
 }
 
-# Relative where the Node is in this clone, so that the clone can be moved.
+# The link is relative if the Node is in this clone, so that the clone can be moved.
 link_node() {
   local node
   node=$(command -v node)
@@ -183,8 +184,8 @@ link_node() {
   esac
 }
 
-# Go that compiles gofish: 1.21 or newer. Debian 12's is older. It can fetch a newer one as a module, as newer ones do by themselves,
-# and checks it against Go's checksum database.
+# Provides Go 1.21 or newer for gofish. Debian 12 has an older Go, which downloads a newer one as a
+# module and checks it against Go's checksum database.
 need_go() {
   local wanted=1.22.12 arch folder
   command -v go >/dev/null || need_packages go
@@ -195,12 +196,12 @@ need_go() {
   if [ ! -d "$folder" ]; then
     say "Fetching Go $wanted from the Go module proxy"
     mkdir -p .cache
-    # Outside of any module, whose go.mod it would change.
+    # Runs outside of any module, because it would change that module's go.mod.
     (cd "$(mktemp -d)" && go mod download "golang.org/toolchain@v0.0.1-go$wanted.linux-$arch") >&2 ||
       die "scripts/clients: gofish needs Go 1.21 or newer; $(go env GOVERSION) is here, and could not fetch Go $wanted"
     rm -rf "$folder.new"
     cp -r --no-preserve=mode "$(go env GOMODCACHE)/golang.org/toolchain@v0.0.1-go$wanted.linux-$arch" "$folder.new"
-    # Modules have no executable files.
+    # Files of a module are not executable.
     chmod +x "$folder.new"/bin/* "$folder.new"/pkg/tool/*/*
     mv "$folder.new" "$folder"
   fi
@@ -208,7 +209,7 @@ need_go() {
   hash -r
 }
 
-# `npm ci`, unless node_modules holds what the lock file names.
+# Runs `npm ci`, unless node_modules matches the lock file.
 need_modules() {
   if ! node -e '
     const read = (path) => JSON.parse(require("fs").readFileSync(path, "utf8")).packages;
@@ -222,14 +223,14 @@ need_modules() {
   fi
 }
 
-# Compiles when a source is newer than the last build.
+# Compiles if a source is newer than the last build.
 need_build() {
   local stamp=.cache/built
   if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] || [ ! -e packages/model-proxy/dist ] ||
     [ -n "$(find packages/*/src packages/*/*.json tsconfig*.json package-lock.json -newer "$stamp" -print -quit)" ]; then
     say "Building"
     mkdir -p .cache
-    # Touched before, so that a file saved during the build counts as newer.
+    # The time of the build is its start, so that files saved during the build count as newer.
     touch "$stamp.new"
     npm run --silent build >&2
     mv "$stamp.new" "$stamp"

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# scripts/start bmc: one command to a running bmc-daemon. Sourced by scripts/start, with its arguments.
+# scripts/start bmc: starts a bmc-daemon with one command. Sourced by scripts/start, with its
+# arguments.
 : "${called_from:?is set by scripts/start}"
 # shellcheck source=scripts/private-libvirtd.sh
 . scripts/private-libvirtd.sh
@@ -10,19 +11,21 @@ usage() {
   cat <<'END'
 scripts/start [bmc] [--fake] [--port N] [--private] [flags of bmc-daemon]
 scripts/start bmc --clean
-scripts/start setup         only sets up and builds; bin/bmc-daemon and bin/model-proxy work from then on
-scripts/start proxy …       model-proxy instead: scripts/start proxy --help
+scripts/start setup         only sets up and builds; bin/bmc-daemon and bin/model-proxy work afterwards
+scripts/start proxy …       starts model-proxy: see scripts/start proxy --help
 
-Installs what is missing (Debian and Ubuntu packages, Node, npm packages), builds, and runs bmc-daemon for the virtual machines of
-this host, at 127.0.0.1 port 8000. Where no libvirtd runs, a private one is started; where there is no machine, two small demo
-guests are made, and an ISO image for them is built and served. Ctrl-C ends the daemon, the private libvirtd and the demo guests.
+Installs missing parts (Debian and Ubuntu packages, Node, npm packages), builds, and runs bmc-daemon
+for the virtual machines of this host, at 127.0.0.1 port 8000. If no libvirtd runs, the script starts
+a private one. If the host has no machines, the script creates two small demo guests, and builds and
+serves an ISO image for them. Ctrl-C ends the daemon, the private libvirtd and the demo guests.
 
-  --fake      machines in memory: no libvirt, no QEMU, nothing to install but Node
+  --fake      machines in memory: needs no libvirt and no QEMU, only Node
   --port N    another port
-  --private   a private libvirtd even where the host has one
-  --clean     remove the demo guests and their disks, and what a private libvirtd kept
+  --private   a private libvirtd even if the host has one
+  --clean     remove the demo guests, their disks, and the data of a private libvirtd
 
-Other flags go to bmc-daemon: --config FILE, --interface ADDRESS, --debug (all: packages/bmc-daemon/README.md).
+Other flags go to bmc-daemon: --config FILE, --interface ADDRESS, --debug (packages/bmc-daemon/README.md
+lists all).
 END
 }
 
@@ -57,8 +60,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# Whether the libvirtd of this machine can be used. Somebody who only lacks the permission is told so; a libvirtd of their own
-# would show them an empty host.
+# Checks whether the caller can use the libvirtd of this host. Without permission, the script
+# reports that: a private libvirtd would show an empty host.
 find_host_libvirt() {
   local said
   if said=$(timeout 20 setsid --wait virsh --connect qemu:///system version 2>&1 </dev/null); then return; fi
@@ -77,7 +80,7 @@ if [ "$clean" = yes ]; then
   if [ -d "$state" ]; then
     lock_state || die "A private libvirtd is running: end the scripts/start that started it first"
     rm -rf "$state"
-    say "Removed what the private libvirtd kept in $state"
+    say "Removed the data of the private libvirtd in $state"
   fi
   exit
 fi
@@ -88,19 +91,19 @@ need_modules
 need_build
 bmc_daemon=$PWD/packages/bmc-daemon/bin/bmc-daemon.js
 
-# ---- where it will listen, and whether it does already
+# ---- the address, and a daemon that already runs there
 
-if [ "$port" = 0 ]; then die "scripts/start tells you the address, so it needs to know the port: not --port 0"; fi
+if [ "$port" = 0 ]; then die "scripts/start prints the address, so it needs a port other than 0"; fi
 if [ -n "$port" ]; then flags+=(--port "$port"); fi
 if [ -n "$interface" ]; then
   flags+=(--interface "$interface")
 elif [ "$config" = no ]; then
-  # Not the specification's default (every address): what is started for a first look is for this machine only.
+  # The specification's default is every address. A first trial stays on this host.
   flags+=(--interface 127.0.0.1)
 fi
 if [ "$fake" = yes ]; then flags+=(--fake); fi
 
-# The daemon itself says what its file, flags and environment come to; what it complains about ends this script.
+# The daemon evaluates its file, flags and environment. Its errors end this script.
 effective=$(cd "$called_from" && node "$bmc_daemon" check "${flags[@]}")
 setting() { sed -n "s/^EMULATOR_$1 = \(.*[^ ]\)  *# .*/\1/p" <<<"$effective" | sed "s/^'\(.*\)'$/\1/"; }
 case $(setting LISTEN_IP) in
@@ -113,10 +116,11 @@ if [ "$(setting SSL_CERT)" != None ]; then scheme=https curl='curl -k'; fi
 auth_file=$(setting AUTH_FILE)
 if [ "$auth_file" != None ]; then curl="$curl -u $(cd "$called_from" && sed -n '/^[^#:]*:/{s/:.*//p;q}' "$auth_file")"; fi
 address="$scheme://$host:$(setting LISTEN_PORT)"
-# The URL of the demo's image, once it is served.
+# The URL of the demo's image, when it is served.
 demo_image=''
 
-# Five lines to paste: they insert the demo's image, boot it once and show the console. $1: the guest
+# Prints five lines to paste: they insert the demo's image, boot it once and show the console. $1:
+# the guest
 print_demo_lines() {
   local json="$curl -H 'Content-Type: application/json'"
   echo "  S=$address/redfish/v1/Systems/$1"
@@ -126,7 +130,7 @@ print_demo_lines() {
   echo "  virsh -c '$libvirt_uri' console --force $1"
 }
 
-# Lines to paste.
+# Prints lines to paste.
 print_lines() {
   local machine=''
   if [ -n "$demo_image" ]; then
@@ -153,13 +157,13 @@ case $(node scripts/ask.js "$address/redfish/v1") in
   other) die "Something else listens at $address. Another port: scripts/start --port N" ;;
 esac
 
-# ---- a libvirt to run on, and machines
+# ---- a libvirt, and machines
 
 daemon='' image_server='' image_log=''
 # shellcheck disable=SC2317,SC2329 # the EXIT trap calls it
 finish() {
   trap - EXIT
-  # A second Ctrl-C must not cut this short.
+  # A second Ctrl-C must not interrupt this function.
   trap '' INT TERM HUP
   local process
   for process in $daemon $image_server; do
@@ -180,7 +184,8 @@ serve_demo_image() {
   say "Building the demo's ISO image"
   image=$(scripts/guests/build-guest --kind iso --linux --label DEMO)
   image_log=$(mktemp)
-  # In a session of its own, and without the pipe that keeps the private libvirtd alive, as the daemon below.
+  # Runs in its own session, without the pipe that keeps the private libvirtd alive, like the daemon
+  # below.
   (
     if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
     exec setsid node scripts/serve-file.js "$image" demo.iso >"$image_log"
@@ -212,8 +217,9 @@ fi
 
 # ---- the daemon
 
-# In a session of its own: Ctrl-C is for this script, which then ends things in their order. And without the pipe that keeps the
-# private libvirtd alive, which is to end with this script even where that is killed.
+# Runs the daemon in its own session, so that Ctrl-C reaches only this script, which ends everything
+# in order. The daemon does not inherit the pipe that keeps the private libvirtd alive: libvirtd
+# ends with this script, even after a kill.
 run_daemon() {
   if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
   cd "$called_from" || exit
@@ -226,17 +232,18 @@ until [ "$(node scripts/ask.js "$address/redfish/v1")" = rackless ]; do
   sleep 0.1
 done
 if kill -0 "$daemon" 2>/dev/null; then
-  # Asked for before anything is printed, so that the request's own line in the log does not stand in between.
+  # Collects the lines before printing, so that the log line of the request does not appear between
+  # them.
   lines=$(print_lines)
   echo
   if [ "$fake" = yes ]; then
-    echo "bmc-daemon serves made-up machines at $address. Ctrl-C ends it. To paste:"
+    echo "bmc-daemon serves machines in memory at $address. Ctrl-C ends it. To paste:"
   else
     echo "bmc-daemon serves the machines of this host at $address. Ctrl-C ends it. To paste:"
   fi
   printf '\n%s\n\n' "$lines"
   if [ -n "$demo_image" ]; then
-    echo "The last line shows what the guest says: RACKLESS-ISO label=DEMO. \`reboot\` there boots its disk; ctrl-] leaves."
+    echo "The last line shows the output of the guest: RACKLESS-ISO label=DEMO. Type \`reboot\` to boot its disk, and ctrl-] to leave."
   elif [ "$libvirt" = private ]; then
     echo "Their consoles: virsh -c '$libvirt_uri' console --force NAME    (ctrl-] leaves)"
   fi

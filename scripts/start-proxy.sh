@@ -1,19 +1,21 @@
 # shellcheck shell=bash
-# scripts/start proxy: one command to a running model-proxy. Sourced by scripts/start, with its arguments.
+# scripts/start proxy: starts a model-proxy with one command. Sourced by scripts/start, with its
+# arguments.
 : "${called_from:?is set by scripts/start}"
 
 usage() {
   cat <<'END'
 scripts/start proxy [--port N] [--config FILE] [flags of model-proxy]
 
-Installs what is missing (Debian and Ubuntu packages, Node, npm packages), builds, and runs model-proxy at 127.0.0.1 port 4000, in front
-of a sample upstream: an HTTPS server with a certificate authority of its own and a key, whose model repeats what it is asked.
-Ctrl-C ends both.
+Installs missing parts (Debian and Ubuntu packages, Node, npm packages), builds, and runs model-proxy
+at 127.0.0.1 port 4000, in front of a sample upstream: an HTTPS server with a private certificate
+authority and a key, whose model repeats each question. Ctrl-C ends both.
 
   --port N        another port
-  --config FILE   a configuration of your own instead of the sample
+  --config FILE   your own configuration instead of the sample
 
-Other flags go to model-proxy: --host ADDRESS, --detailed_debug, --validate_config (all: packages/model-proxy/README.md).
+Other flags go to model-proxy: --host ADDRESS, --detailed_debug, --validate_config
+(packages/model-proxy/README.md lists all).
 END
 }
 
@@ -49,7 +51,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-if [ "$port" = 0 ]; then die "scripts/start tells you the address, so it needs to know the port: not --port 0"; fi
+if [ "$port" = 0 ]; then die "scripts/start prints the address, so it needs a port other than 0"; fi
 
 need_packages proxy
 need_node ""
@@ -58,7 +60,7 @@ need_build
 model_proxy=$PWD/packages/model-proxy/bin/model-proxy.js
 ask=$PWD/scripts/ask.js
 
-# ---- where it will listen, and whether it does already
+# ---- the address, and a proxy that already runs there
 
 curl=curl
 if [ "$scheme" = https ]; then curl='curl -k'; fi
@@ -68,11 +70,11 @@ case $host in
   *) address=$scheme://$host:$port ;;
 esac
 
-# Three lines to paste. $1: what scripts/ask.js says of the list of models.
+# Prints three lines to paste. $1: the output of scripts/ask.js for the list of models.
 print_lines() {
   local model curl=$curl
   model=$(sed -n 2p <<<"$1")
-  # The configuration has a key for clients, and without it nobody learns the models' names.
+  # The configuration has a key for clients, and without it the names of the models are hidden.
   if [ "$1" = locked ]; then
     curl="$curl -H 'Authorization: Bearer KEY'"
     model=MODEL
@@ -94,16 +96,16 @@ case $models in
   ?*) die "Something else listens at $address. Another port: scripts/start proxy --port N" ;;
 esac
 
-# ---- the sample, and a configuration for it
+# ---- the sample upstream, and a configuration for it
 
 work='' upstream='' daemon=''
 # shellcheck disable=SC2317,SC2329 # the EXIT trap calls it
 finish() {
   trap - EXIT
-  # A second Ctrl-C must not cut this short.
+  # A second Ctrl-C must not interrupt this function.
   trap '' INT TERM HUP
   local process
-  # The proxy first: what it still streams comes from the sample.
+  # Ends the proxy first, because its streams come from the sample.
   for process in $daemon $upstream; do
     kill "$process" 2>/dev/null || true
     wait "$process" 2>/dev/null || true
@@ -125,7 +127,8 @@ start_sample() {
   SAMPLE_API_KEY=$(openssl rand -hex 16)
   export SAMPLE_API_KEY
   : >"$work/upstream.log"
-  # In sessions of their own, both: Ctrl-C is for this script, which then ends things in their order.
+  # Both run in their own sessions, so that Ctrl-C reaches only this script, which ends them in
+  # order.
   setsid node "$sample" --folder "$work/certificates" --api-key "$SAMPLE_API_KEY" >"$work/upstream.log" 2>&1 &
   upstream=$!
   until grep -q '^serving ' "$work/upstream.log"; do

@@ -22,7 +22,7 @@ const typeAttack = {
   holds: 'no request body is answered with 500',
   seconds: 300,
   run: async (arena) => {
-    // A daemon of its own: some of the writes succeed.
+    // Uses its own daemon, because some of the writes succeed.
     const daemon = await arena.startBmc({ settings: { EMULATOR_TASK_AFTER_SECONDS: 0 } });
     const targets = writable(await crawl(daemon));
     if (targets.length < 30) throw new Error(`only ${targets.length} places to write to were found`);
@@ -36,7 +36,7 @@ const typeAttack = {
       );
       return { target, body: wrap(target, random.shuffle(members).slice(0, 1 + random.integer(6))) };
     };
-    // Objects that imitate strings come first: they were what broke.
+    // Objects that imitate strings come first, because they broke older versions.
     const tries = arena.isLong
       ? each.flatMap((place) => hostile.map((value) => one(place, value)))
       : [...each.map((place) => one(place, likeString)), ...each.map((place) => one(place, random.pick(hostile)))];
@@ -72,7 +72,10 @@ const bodies = {
   'no UTF-8, 1 MiB': Buffer.alloc(mebibyte, 0xff),
 };
 
-/** The promise is 50 ms; `bench:hostile` measures it. Here a limit that a starved machine meets, and that the faults exceeded. */
+/**
+ * The promise is 50 ms, and `bench:hostile` measures it. This limit allows for a busy host, and
+ * older versions exceeded it.
+ */
 const CPU_MS = 300;
 
 const cpuAttack = {
@@ -110,7 +113,7 @@ const unreadAttack = {
     const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(daemon.port, bytes)));
     const cost = (daemon.cpuMs() - before) / answers.length;
     for (const { text, isClosed } of answers) {
-      // A client that goes on sending may lose the answer.
+      // A client that continues to send may lose the answer.
       if (!isClosed || (text !== '' && firstStatus(text) !== 200)) throw new Error(`closed: ${isClosed}: ${text}`);
     }
     if (cost > CPU_MS) throw new Error(`${cost} ms of processor time`);

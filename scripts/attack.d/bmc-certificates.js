@@ -11,7 +11,7 @@ import { PATIENCE } from './wire.js';
 import { root } from './bmc-tree.js';
 import { basic } from './bmc-rights.js';
 
-/** A self-signed certificate with its key. */
+/** Makes a self-signed certificate with its key. */
 function certificate(folder, name, kind, extensions = []) {
   const [key, pem] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)];
   const more = ['subjectAltName=IP:127.0.0.1', ...extensions].flatMap((text) => ['-addext', text]);
@@ -40,7 +40,10 @@ function hasOpenssl() {
   }
 }
 
-/** One request over HTTPS that trusts every certificate. @returns `{status, text}`. */
+/**
+ * Sends a request over HTTPS and accepts every certificate.
+ * @returns `{status, text}`.
+ */
 async function askSecurely(port, { method = 'GET', path, body }) {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = { ...basic('admin'), ...(text === undefined ? {} : { 'Content-Type': 'application/json' }) };
@@ -53,7 +56,7 @@ async function askSecurely(port, { method = 'GET', path, body }) {
   return { status: answer.statusCode, text: got };
 }
 
-/** The common name that a new connection is shown. */
+/** Returns the common name of the certificate on a new connection. */
 async function shown(port) {
   const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
   await once(socket, 'secureConnect', { signal: AbortSignal.timeout(PATIENCE * 1000) });
@@ -97,8 +100,8 @@ const certificateAttack = {
 };
 
 const handshakeAttack = {
-  name: 'TLS connections that say nothing or half a handshake, replaced certificates and reloads, beside requests',
-  holds: 'every request is answered, and new connections are shown the new certificate',
+  name: 'TLS connections with nothing or half a handshake, replaced certificates and reloads, during requests',
+  holds: 'every request is answered, and new connections get the new certificate',
   seconds: 120,
   run: async (arena) => {
     if (!hasOpenssl()) return 'there is no openssl command';
@@ -125,7 +128,7 @@ const handshakeAttack = {
         if (status !== 201) throw new Error(`the certificate of round ${round}: ${status} ${text.slice(0, 300)}`);
         daemon.signal('SIGHUP');
         const name = await shown(daemon.port);
-        if (name !== `round-${round}`) throw new Error(`round ${round}: a new connection is shown ${name}`);
+        if (name !== `round-${round}`) throw new Error(`round ${round}: a new connection got ${name}`);
       }
       isOver = true;
       await clients;

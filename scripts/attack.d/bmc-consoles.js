@@ -4,7 +4,11 @@ import ssh2 from 'ssh2';
 import { PASSWORD } from './daemons.js';
 import { PATIENCE } from './wire.js';
 
-/** Logs in. @returns the client, and what it speaks with: that asks for what the client would not. */
+/**
+ * Logs in.
+ * @returns the client and its inner protocol object, which sends requests that the client would
+ *   not.
+ */
 async function logIn(port, username) {
   const client = new ssh2.Client();
   client.on('error', () => undefined);
@@ -20,8 +24,8 @@ async function startWithConsoles(arena) {
 }
 
 const packetAttack = {
-  name: 'SSH clients whose packets hold 0 bytes, or one',
-  holds: 'the channel is closed, and GETs beside it are answered',
+  name: 'SSH clients whose packets hold no byte, or one byte',
+  holds: 'the channel is closed, and GETs meanwhile are answered',
   seconds: 120,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
@@ -40,8 +44,8 @@ const packetAttack = {
 };
 
 const unreadAttack = {
-  name: 'an SSH client that allows 4 GiB to be sent and reads nothing, beside a machine that prints',
-  holds: 'memory grows by less than 64 MiB, and the client is told what is missing',
+  name: 'an SSH client that offers a window of 4 GiB and reads nothing, while a machine prints',
+  holds: 'memory grows by less than 64 MiB, and the client learns how much is missing',
   seconds: 180,
   run: async (arena) => {
     const { daemon, port } = await startWithConsoles(arena);
@@ -61,7 +65,7 @@ const unreadAttack = {
     deaf._sock.pause();
     const before = daemon.memoryMiB();
     const typed = Buffer.alloc(65_536, 'x');
-    // The machine echoes what is typed to both.
+    // The machine echoes input to both clients.
     for (let round = 1; round <= arena.rounds(1600, 16_000); round += 1) {
       channel.write(typed);
       while (echoed < round * typed.length) {
@@ -72,7 +76,7 @@ const unreadAttack = {
     if (grown > 64) throw new Error(`memory grew by ${grown} MiB`);
     deaf._sock.resume();
     for (const end = Date.now() + PATIENCE * 1000; !said.includes('bytes are missing here');) {
-      if (Date.now() > end) throw new Error(`the client was told nothing: ${JSON.stringify(said)}`);
+      if (Date.now() > end) throw new Error(`the client learned nothing: ${JSON.stringify(said)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     client.destroy();

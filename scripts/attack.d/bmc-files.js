@@ -12,7 +12,7 @@ const subscription = (Context) => ({
   body: { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', Context },
 });
 
-/** Without roles: a damaged file of roles stops the start, on purpose. */
+/** Not the file of roles: a damaged file of roles stops the start on purpose. */
 const mayBeDamaged = (name) => name.endsWith('.json') && name !== 'access.json';
 
 const damage = {
@@ -45,7 +45,7 @@ async function storeSomething(arena, folder) {
 
 const damagedFiles = {
   name: 'damaged state files',
-  holds: 'the daemon starts, and keeps the damaged file under another name',
+  holds: 'the daemon starts, and stores the damaged file under another name',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
@@ -59,8 +59,8 @@ const damagedFiles = {
       const daemon = await arena.startBmc({ folder });
       try {
         await daemon.check();
-        const kept = readdirSync(state).filter((name) => name.endsWith('.broken'));
-        if (kept.length === 0) throw new Error(`${what} in ${names.join(', ')}: nothing was kept under another name`);
+        const renamed = readdirSync(state).filter((name) => name.endsWith('.broken'));
+        if (renamed.length === 0) throw new Error(`${what} in ${names.join(', ')}: no damaged file was stored`);
         const { status } = await daemon.ask(subscription('after the damage'));
         if (status !== 201) throw new Error(`a subscription after ${what}: ${status}`);
       } finally {
@@ -70,7 +70,10 @@ const damagedFiles = {
   },
 };
 
-/** Fills a file system to its last byte. @returns what frees it. */
+/**
+ * Fills a file system to its last byte.
+ * @returns a function that frees the space.
+ */
 function fill(folder) {
   const filler = join(folder, 'filler');
   for (let pages = 0; pages < 1000; pages += 1) {
@@ -85,7 +88,7 @@ function fill(folder) {
 
 const fullDisk = {
   name: 'a full disk',
-  holds: '507 that names the file, nothing is changed, and the write works once there is room',
+  holds: '507 that names the file, nothing changes, and the write works when space is free',
   seconds: 60,
   run: async (arena) => {
     if (process.getuid() !== 0) return 'only root can mount a file system of its own';
@@ -99,14 +102,17 @@ const fullDisk = {
     const free = fill(seen);
     const { status, text } = await daemon.ask(subscription('on a full disk'));
     if (status !== 507 || !text.includes(disk)) throw new Error(`a subscription: ${status} ${text.slice(0, 300)}`);
-    if ((await count()) !== 0) throw new Error('the subscription that was not stored is there');
+    if ((await count()) !== 0) throw new Error('a subscription exists that was not stored');
     free();
     const again = await daemon.ask(subscription('with room'));
     if (again.status !== 201 || (await count()) !== 1) throw new Error(`with room again: ${again.status}`);
   },
 };
 
-/** Writes until it is killed. @returns the URIs of what was acknowledged. */
+/**
+ * Writes until the daemon is killed.
+ * @returns the URIs of the acknowledged writes.
+ */
 async function writeUntilKilled(daemon, milliseconds) {
   const acknowledged = [];
   const writer = async () => {
@@ -115,7 +121,7 @@ async function writeUntilKilled(daemon, milliseconds) {
       if (status === 201) acknowledged.push(new URL(headers.location, 'http://x').pathname);
     }
   };
-  // The kill ends each of them with a connection that breaks.
+  // The kill breaks each connection.
   const writers = Array.from({ length: 4 }, () => writer().catch(() => undefined));
   await delay(milliseconds);
   await daemon.kill();
@@ -125,7 +131,7 @@ async function writeUntilKilled(daemon, milliseconds) {
 
 const killedWriter = {
   name: 'SIGKILL at random moments of writes',
-  holds: 'the daemon starts; every acknowledged write is there; no unfinished file is left',
+  holds: 'the daemon starts, has every acknowledged write, and leaves no incomplete file',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
@@ -138,7 +144,7 @@ const killedWriter = {
       const lost = acknowledged.filter((path) => !there.has(path));
       const stored = existsSync(state) ? readdirSync(state) : [];
       const known = stored.filter((name) => !/^[\w-]+(\.(json|broken|pem|key))*$/.test(name));
-      // The number of subscriptions is limited; each round begins without any.
+      // The number of subscriptions is limited, so each round begins without any.
       for (const path of there) await daemon.ask({ method: 'DELETE', path });
       acknowledged = await writeUntilKilled(daemon, arena.random.integer(400));
       if (lost.length > 0) throw new Error(`${lost.length} acknowledged writes are gone: ${lost[0]}`);

@@ -1,8 +1,11 @@
-/** Attacks with image servers: those that do not send an image, and those that must not be asked. */
+/**
+ * Attacks with image servers that never send an image, and with addresses that must not be
+ * requested.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { listen, PATIENCE, repeat } from './wire.js';
 
-/** Short, so that the limits can be seen. */
+/** Short limits, so that attacks reach them. */
 const limits = {
   EMULATOR_TASK_AFTER_SECONDS: 0.5,
   EMULATOR_SHUTDOWN_WAIT_SECONDS: 2,
@@ -13,14 +16,17 @@ const limits = {
 };
 const limited = (arena) => arena.share('image limits', () => arena.startBmc({ settings: limits }));
 
-/** URI of the system's CD drive. */
+/** Returns the URI of the system's CD drive. */
 async function driveOf(daemon, index = 0) {
   const { json } = await daemon.ask({ path: '/redfish/v1/Systems' });
   const system = json.Members[index]['@odata.id'];
   return { system, drive: `${system}/VirtualMedia/Cd`, action: `${system}/VirtualMedia/Cd/Actions/VirtualMedia` };
 }
 
-/** Sends a request and follows its task. @returns the last answer. */
+/**
+ * Sends a request and follows its task.
+ * @returns the last answer.
+ */
 async function finish(daemon, options) {
   let answer = await daemon.ask({ method: 'POST', body: {}, ...options });
   const monitor = answer.headers.location;
@@ -56,7 +62,7 @@ const servers = {
   },
 };
 
-/** Machines in memory take the head for the image: the body decides nothing there. */
+/** Machines in memory read only the head of an image, so an attack on the body may succeed. */
 const mayTake = (name) => name.includes('body');
 
 const serverAttacks = Object.entries(servers).map(([name, serve]) => ({
@@ -117,7 +123,7 @@ const endAttacks = ['answers 101', 'sends its head byte by byte'].map((name) => 
 
 const hex = (address) => address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
 
-/** An IPv4 address in the ways that URLs can write it. */
+/** Returns an IPv4 address in the notations that URLs allow. */
 function notations(address) {
   const [a, b, c, d] = hex(address);
   const number = Number(`0x${a}${b}${c}${d}`);
@@ -166,7 +172,7 @@ const hostAttack = {
     const taken = [];
     for (const host of forbidden) {
       const answer = await finish(daemon, { path: `${action}.InsertMedia`, body: { Image: `http://${host}/x.iso` } });
-      // A notation that is no URL at all is rejected for that.
+      // A notation that is not a URL is rejected as malformed.
       if (!isForbidden(answer) && !(answer.status === 400 && answer.text.includes('PropertyValueFormatError'))) {
         taken.push(`${host}: ${answer.status} ${answer.text.slice(0, 120)}`);
       }

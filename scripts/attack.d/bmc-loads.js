@@ -1,9 +1,9 @@
-/** Attacks with load: answers that nobody reads, slow uploads, and connections that say nothing. */
+/** Attacks with load: unread answers, slow uploads, and silent connections. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openMany } from './wire.js';
 import { root } from './bmc-tree.js';
 
-/** A daemon of its own, with more machines than a sample: each costs an expansion time and memory. */
+/** Starts a daemon with many machines, so that each expansion costs time and memory. */
 const withMachines = (arena) =>
   arena.share('50 machines', () => {
     const uuid = (index) => `5ac4fa6e-0000-4000-9000-${String(index).padStart(12, '0')}`;
@@ -12,9 +12,12 @@ const withMachines = (arena) =>
   });
 
 const deep = `GET ${root}?$expand=*($levels=6) HTTP/1.1\r\nHost: x\r\n\r\n`;
-/** The promise is 1 s for 99 of 100; `bench:storm` measures it. Here a limit that a starved machine meets. */
+/**
+ * The promise is 1 s for 99 of 100, and `bench:storm` measures it. This limit allows for a busy
+ * host.
+ */
 const BYSTANDER_SECONDS = 10;
-/** Above what a daemon has after a first storm, in MiB; its allocator keeps some. */
+/** Allowed growth in MiB after a first storm. The allocator keeps some memory. */
 const KEPT_MIB = 150;
 
 async function settle(daemon, before) {
@@ -27,10 +30,13 @@ async function settle(daemon, before) {
     throw new Error(`memory was ${before.toFixed(0)} MiB before and is ${now.toFixed(0)} MiB after`);
 }
 
-/** Holds connections for a while beside a client that must be answered. @param bytes what each of them sends. */
+/**
+ * Opens connections for a while, during the requests of another client.
+ * @param bytes sent by each connection.
+ */
 const storm = (name, count, bytes, seconds) => ({
   name,
-  holds: `a GET beside it takes less than ${BYSTANDER_SECONDS} s, and memory returns`,
+  holds: `a GET meanwhile takes less than ${BYSTANDER_SECONDS} s, and memory returns`,
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -50,8 +56,8 @@ const upload = (path) =>
   `e1000\r\n{"UserName":"${'x'.repeat(0xe1000 - 13)}`;
 
 const slowUploads = {
-  name: 'connections that send 900 KiB of a body of 1 MiB, and no more',
-  holds: 'memory grows by less than 150 MiB, and a GET beside it is answered',
+  name: 'connections that send 900 KiB of a body of 1 MiB, and stop',
+  holds: 'memory grows by less than 150 MiB, and a GET meanwhile is answered',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -72,8 +78,8 @@ const slowUploads = {
 };
 
 const unreadEvents = {
-  name: 'event streams that nobody reads, and many events',
-  holds: 'a GET beside it is answered, and memory grows by less than 150 MiB',
+  name: 'event streams that no client reads, and many events',
+  holds: 'a GET meanwhile is answered, and memory grows by less than 150 MiB',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withMachines(arena);
@@ -98,7 +104,7 @@ const unreadEvents = {
 };
 
 export const loads = [
-  storm('300 deep $expand that nobody reads', { short: 300, long: 300 }, deep, 4000),
+  storm('300 deep $expand that no client reads', { short: 300, long: 300 }, deep, 4000),
   storm('500 deep $expand in one connection', { short: 1, long: 4 }, deep.repeat(500), 3000),
   storm('2,000 connections that send nothing', { short: 2000, long: 5000 }, '', 2000),
   storm('1,000 connections that send half a head', { short: 1000, long: 5000 }, 'GET /redfish/v1 HTT', 2000),

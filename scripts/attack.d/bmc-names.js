@@ -1,4 +1,7 @@
-/** Attacks through names: machines whose names are hostile to logs, pages, metrics, URIs and terminals, and hosts that SSH clients name. */
+/**
+ * Attacks with names: machines with names that are hostile to logs, pages, metrics, URIs and
+ * terminals, and host names of SSH clients.
+ */
 import { root } from './bmc-tree.js';
 
 const names = [
@@ -28,18 +31,21 @@ const names = [
 ];
 const uuidOf = (index) => `5ac4fa6e-0000-4000-9000-${String(index).padStart(12, '0')}`;
 
-/** What a terminal may obey: C0 and C1 controls. A line feed ends a line of a log, and JSON and markup may have C1 controls. */
+/**
+ * Finds C0 and C1 controls, which terminals execute. A line feed ends a log line, and JSON and
+ * markup may contain C1 controls.
+ */
 const isControl = (text) => /\p{Cc}/u.test(text);
 const isEscape = (text) => /[^\P{Cc}\n\t\u0080-\u009f]/u.test(text);
 
-/** What must hold of each answer: its body escapes the controls that every terminal obeys. */
+/** Checks an answer: its body must escape the controls that all terminals execute. */
 function checkAnswer(path, { status, headers, text }) {
   if (status >= 500 && status !== 501) throw new Error(`${path.slice(0, 200)}: ${status}`);
   if (headers['x-evil'] !== undefined) throw new Error(`${path.slice(0, 200)}: a name became a header`);
   if (isEscape(text)) throw new Error(`${path.slice(0, 200)}: the answer has a control character`);
 }
 
-/** Every line is one JSON object, and has nothing that a terminal obeys. */
+/** Checks that each line is a JSON object without control characters for terminals. */
 function checkLog(daemon) {
   for (const line of daemon.output.split('\n').filter((text) => text !== '')) {
     if (isControl(line)) throw new Error(`the log has a control character: ${JSON.stringify(line.slice(0, 500))}`);
@@ -62,7 +68,7 @@ const machineAttack = {
     for (const [index, name] of names.entries()) {
       const byUuid = await get(`${root}/Systems/${uuidOf(index)}`);
       if (byUuid.json.Name !== name) throw new Error(`machine ${index} is named ${JSON.stringify(byUuid.json.Name)}`);
-      // A URI may name it, too. What it then finds is this machine or none.
+      // A URI can contain the name. It then finds this machine or none.
       const segment = encodeURIComponent(name).replaceAll('.', '%2E');
       const { status, json } = await get(`${root}/Systems/${segment}`);
       if (status === 200 && json.UUID !== uuidOf(index) && json.Name !== name)
@@ -81,7 +87,7 @@ const machineAttack = {
   },
 };
 
-/** A name in a request, which is in the log as the client sent it. */
+/** Names in requests, which the log contains as the client sent them. */
 const loggedAttack = {
   name: 'control characters in paths, users and headers of requests',
   holds: 'every line of the log is one JSON object without a control character',

@@ -1,4 +1,7 @@
-/** Attacks from the network beside HTTP requests: floods of SSDP searches, and listeners for events that do not take them. */
+/**
+ * Attacks from the network without HTTP requests: floods of SSDP searches, and hostile event
+ * listeners.
+ */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,7 +17,7 @@ const ssdpAttack = {
   seconds: 90,
   run: async (arena) => {
     if (process.getuid() !== 0) return 'only root can make a network namespace';
-    // A network of its own: the daemon must not announce itself to the host's.
+    // Uses a network namespace, because the daemon must not announce itself on the host's network.
     const script = 'ip link set lo up multicast on && ip route add 239.0.0.0/8 dev lo && exec "$@"';
     const through = ['unshare', '--net', 'sh', '-c', script, 'sh'];
     const daemon = await arena.startBmc({ settings: { EMULATOR_SSDP: true }, through });
@@ -22,17 +25,17 @@ const ssdpAttack = {
     const inside = ['--target', String(daemon.pid), '--net', process.execPath, flood, String(daemon.port)];
     const { stdout } = await run('nsenter', inside, { timeout: 80_000 });
     const found = JSON.parse(stdout);
-    const told = JSON.stringify(found);
-    if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${told}`);
-    // What was saved up, and the answers of each second.
-    if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${told}`);
-    if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${told}`);
-    if (found.unicast > 0) throw new Error(`answers to searches that were sent to the host alone: ${told}`);
-    if (found.worstMs > 10_000) throw new Error(`a GET beside it took too long: ${told}`);
+    const summary = JSON.stringify(found);
+    if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${summary}`);
+    // The saved burst, and the answers of each second.
+    if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${summary}`);
+    if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${summary}`);
+    if (found.unicast > 0) throw new Error(`answers to searches that were sent to the host alone: ${summary}`);
+    if (found.worstMs > 10_000) throw new Error(`a GET meanwhile took too long: ${summary}`);
   },
 };
 
-/** What listeners do with an event. */
+/** Reactions of listeners to an event. */
 const listeners = {
   'say nothing': () => undefined,
   'close at once': (socket) => socket.destroy(),
@@ -53,7 +56,7 @@ const listeners = {
 const listenerAttack = {
   name: `${Object.keys(listeners).length + 1} kinds of hostile listeners for events`,
   holds:
-    'GETs beside it are answered, memory grows by less than 150 MiB, another listener gets its events, no redirect is followed',
+    'GETs meanwhile are answered, memory grows by less than 150 MiB, another listener gets its events, no redirect is followed',
   seconds: 90,
   run: async (arena) => {
     const daemon = await arena.startBmc();

@@ -5,7 +5,7 @@ import { mutate } from './random.js';
 
 const nameAttack = {
   name: '__proto__ and other names of JavaScript as ids, keys and parameters',
-  holds: '4xx, never 500, and no resource is found by them',
+  holds: '4xx, never 500, and they find no resource',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -44,7 +44,7 @@ const nameAttack = {
 
 const preconditionAttack = {
   name: 'If-Match of another resource on POST, PATCH and DELETE',
-  holds: 'POST ignores it, PATCH and DELETE answer 412, and nothing is done twice',
+  holds: 'POST ignores it, PATCH and DELETE answer 412, and nothing happens twice',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -70,8 +70,8 @@ const preconditionAttack = {
 };
 
 const atomicAttack = {
-  name: 'a PATCH of which one part is impossible',
-  holds: '4xx or 502, and no part of it is done',
+  name: 'a PATCH with one impossible property',
+  holds: '4xx or 502, and no property changes',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -89,7 +89,8 @@ const atomicAttack = {
     for (const part of [{ Boot: boot }, { Boot: { BootOrder: ['x'] } }, { Foo: 1 }, { Boot: { BootNext: 'none' } }]) {
       const body = { AssetTag: 'attack', IndicatorLED: 'Blinking', ...part };
       const { status } = await daemon.ask({ method: 'PATCH', path, body });
-      // An unknown property beside known ones is DMTF's partial success: 200 with an annotation.
+      // With known properties, an unknown property is a partial success in DMTF's sense: 200 with
+      // an annotation.
       const isDone = status === 200 && (await shown()) !== before;
       if (isDone || status === 500) throw new Error(`${JSON.stringify(part)}: ${status}, then ${await shown()}`);
       if ((await shown()) !== before)
@@ -130,7 +131,7 @@ const upgradeAttack = {
 
 const mutationAttack = {
   name: 'mutated requests',
-  holds: 'an answer below 500 (or 501, 505) or a close, and the daemon goes on',
+  holds: 'an answer below 500 (or 501, 505) or a close, and the daemon continues',
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
@@ -145,7 +146,7 @@ const mutationAttack = {
     ];
     const one = async () => {
       const bytes = mutate(arena.random.pick(requests), arena.random);
-      // An unfinished request is the client's: it is waited for no longer than this.
+      // Does not wait long for the answer to an incomplete request.
       const { text } = await exchange(daemon.port, bytes, { seconds: 0.5, until: (got) => got.includes('\r\n\r\n') });
       const status = firstStatus(text);
       if (status >= 500 && ![501, 505].includes(status))

@@ -6,7 +6,7 @@ import { crawl, root, writable } from './bmc-tree.js';
 export const basic = (user, password = PASSWORD) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
-/** The address that half of the users share with guessers. */
+/** The address that half of the users share with the attackers. */
 const NAT = '127.0.0.1';
 const USERS = Array.from({ length: 10 }, (_, index) => `user${index}`);
 
@@ -15,7 +15,7 @@ const withAccounts = (arena) =>
     arena.startBmc({ users: ['admin', ...USERS], settings: { EMULATOR_CONSOLE_LOG: false } }),
   );
 
-/** Open to everyone by Redfish's rules, or the creation of a session. */
+/** Open resources by Redfish's rules, and the creation of a session. */
 const isOpen = (path) => [root, '/redfish', `${root}/`, `${root}/$metadata`, `${root}/odata`].includes(path);
 
 const noCredentials = {
@@ -44,8 +44,8 @@ const noCredentials = {
 };
 
 const smallRole = {
-  name: 'every write by an account that may only read',
-  holds: '403 for all but what is its own',
+  name: 'every write by an account with the role ReadOnly',
+  holds: '403 for everything except its own account',
   seconds: 90,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
@@ -77,7 +77,10 @@ const smallRole = {
   },
 };
 
-/** Logs in as a client that reads Retry-After. @throws {Error} it is refused, or too late. */
+/**
+ * Logs in as a client that obeys Retry-After.
+ * @throws {Error} it is rejected, or too late.
+ */
 async function logIn(daemon, user, from, seconds) {
   const end = Date.now() + seconds * 1000;
   for (;;) {
@@ -89,14 +92,14 @@ async function logIn(daemon, user, from, seconds) {
     });
     if (status === 201) return;
     if (status !== 503) throw new Error(`the right password of ${user} from ${from}: ${status}`);
-    if (Date.now() > end) throw new Error(`${user} from ${from} is not in after ${seconds} s`);
+    if (Date.now() > end) throw new Error(`${user} from ${from} is not logged in after ${seconds} s`);
     await delay(Number(headers['retry-after']) * 1000);
   }
 }
 
 const guessers = {
-  name: 'guessers at one address and at many, beside users who log in for the first time',
-  holds: 'every user gets in (the promise is 10 s, the limit here 60 s), and no right password is a 401',
+  name: 'guessers at one address and at many, while users log in for the first time',
+  holds: 'every user logs in (the promise is 10 s, the limit here 60 s), and no correct password gets a 401',
   seconds: 120,
   run: async (arena) => {
     const daemon = await withAccounts(arena);
@@ -104,10 +107,11 @@ const guessers = {
     const guess = async (index, from) => {
       for (let attempt = 0; !isOver; attempt += 1) {
         const names = ['root', 'admin', `name-${index}-${attempt}`];
-        // Who shares the address and the name with guessers shares their turns: a documented limit.
+        // Users who share address and name with the attackers share their turns: a documented
+        // limit.
         const user = arena.random.pick(from === NAT ? names : [...names, USERS[index % USERS.length]]);
         const headers = basic(user, `guess ${index} ${attempt}`);
-        // A connection that fails is a guess without an answer.
+        // A failed connection is a guess without an answer.
         const answer = await daemon.ask({ path: `${root}/Systems`, headers, from }).catch(() => delay(200));
         if (answer?.status < 300) throw new Error(`a guess of the password of ${user}: ${answer.status}`);
       }
@@ -119,7 +123,7 @@ const guessers = {
     const guessing = Promise.all([...here, ...others]);
     guessing.catch(() => undefined);
     try {
-      // Some from the guessers' address, as behind NAT, and some from addresses of their own.
+      // Some users have the attackers' address, as behind NAT, and some have their own addresses.
       const users = USERS.map((user, index) => logIn(daemon, user, index % 2 === 0 ? NAT : `127.9.0.${index}`, 60));
       await Promise.all(users);
     } finally {

@@ -1,4 +1,7 @@
-/** Attacks on what clients share: rights, places for streams and consoles, the state folder, and the browser of an operator. */
+/**
+ * Attacks on shared resources: rights, places for streams and consoles, the state folder, and the
+ * browser of an operator.
+ */
 import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { request } from 'node:http';
@@ -13,7 +16,7 @@ import { basic } from './bmc-rights.js';
 const accounts = `${root}/AccountService/Accounts`;
 const roles = `${root}/AccountService/Roles`;
 
-/** A daemon of its own: its accounts change. */
+/** Starts a daemon, because its accounts change. */
 const startGuarded = (arena, options = {}) => arena.startBmc({ users: ['admin'], ...options });
 
 async function expectStatus(daemon, expected, options, what = `${options.method} ${options.path}`) {
@@ -25,7 +28,10 @@ async function expectStatus(daemon, expected, options, what = `${options.method}
 const create = (daemon, UserName, RoleId) =>
   expectStatus(daemon, 201, { method: 'POST', path: accounts, body: { UserName, Password: PASSWORD, RoleId } });
 
-/** Opens a stream of events. @returns `{status, ended, close}`. */
+/**
+ * Opens an event stream.
+ * @returns `{status, ended, close}`.
+ */
 async function openStream(daemon, user, from) {
   const path = `${root}/EventService/SSE`;
   const sent = request({
@@ -69,13 +75,13 @@ const rightsAttack = {
     const change = { method: 'PATCH', path: `${accounts}/few`, body: { Password: `${PASSWORD} and more` } };
     await expectStatus(daemon, 200, change);
     const late = delay(PATIENCE * 1000, 'late', { ref: false });
-    if ((await Promise.race([stream.ended, late])) === 'late') throw new Error('the stream goes on');
+    if ((await Promise.race([stream.ended, late])) === 'late') throw new Error('the stream continues');
   },
 };
 
 const streamAttack = {
-  name: 'one account opens as many event streams as it can',
-  holds: 'it gets 50 of 200 places, then 503 with Retry-After; others get theirs',
+  name: 'one account opens as many event streams as possible',
+  holds: 'it gets 50 of 200 places, then 503 with Retry-After; others still get places',
   seconds: 120,
   run: async (arena) => {
     const daemon = await startGuarded(arena);
@@ -92,7 +98,8 @@ const streamAttack = {
       const refused = more.filter(({ status }) => status === 503);
       if (refused.length !== 11) throw new Error(`${refused.length} of 61 streams of one account were refused, not 11`);
       if (refused[0].headers['retry-after'] === undefined) throw new Error('503 without Retry-After');
-      // The second account uses up the share of the address; a third one at another address has its own.
+      // The second account uses the rest of the address's share. A third account at another address
+      // has its own share.
       await Promise.all(Array.from({ length: 60 }, () => open('two', '127.0.3.1')));
       for (const [user, from] of [
         ['three', '127.0.3.2'],
@@ -108,8 +115,8 @@ const streamAttack = {
 };
 
 const folderAttack = {
-  name: 'a second daemon in the state folder of the first one, and SIGKILL of the first',
-  holds: 'the second one ends with exit code 1; a third one starts after the SIGKILL',
+  name: 'a second daemon in the state folder of the first one, and SIGKILL of the first one',
+  holds: 'the second one ends with exit code 1, and a third one starts after the SIGKILL',
   seconds: 120,
   run: async (arena) => {
     const folder = makeFolder();
@@ -129,7 +136,7 @@ const folderAttack = {
   },
 };
 
-/** What an SSH server says first; empty: nothing within the time. */
+/** Returns the greeting of an SSH server; empty if none arrives in time. */
 async function greeting(port, from, held) {
   const socket = connect({ host: '127.0.0.1', port, localAddress: from }).on('error', () => undefined);
   held.push(socket);
@@ -142,8 +149,8 @@ async function greeting(port, from, held) {
 }
 
 const consoleAttack = {
-  name: 'three addresses take the places for SSH clients that have not logged in',
-  holds: 'clients at another address are greeted',
+  name: 'three addresses occupy all connections of SSH clients without a login',
+  holds: 'clients at another address get a greeting',
   seconds: 90,
   run: async (arena) => {
     const daemon = await startGuarded(arena, { settings: { EMULATOR_CONSOLE_SSH_PORT: 0 } });
@@ -164,7 +171,7 @@ const consoleAttack = {
   },
 };
 
-/** Sends a write as the browser of an operator does for a page. */
+/** Headers of a browser's requests for a page of another site. */
 const pages = {
   'of another site': { Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' },
   'in a sandboxed frame': { Origin: 'null' },
@@ -181,7 +188,7 @@ const pageAttack = {
       [await arena.bmc(), {}],
     ]) {
       const system = (await daemon.ask({ path: `${root}/Systems`, headers: credentials })).json.Members[0]['@odata.id'];
-      // A body without a type, or no body at all, is sent by browsers without a preflight.
+      // Browsers send a body without a type, or no body, without a preflight.
       const writes = [
         [`${system}/Actions/ComputerSystem.Reset`, Buffer.from('{"ResetType":"ForceOff"}')],
         [`${system}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`, ''],
@@ -191,7 +198,8 @@ const pageAttack = {
       const all = { ...pages, ...(daemon === guarded ? {} : { 'after DNS rebinding': rebound }) };
       for (const [who, headers] of Object.entries(all)) {
         for (const [path, body] of writes) {
-          // With accounts, the log-in at a rebound name needs a password that the page does not have.
+          // With accounts, a login at a rebound name needs a password, which the page does not
+          // have.
           if (who === 'after DNS rebinding' && path.endsWith('/Sessions')) continue;
           const options = {
             method: 'POST',
@@ -208,7 +216,7 @@ const pageAttack = {
 };
 
 const storedAttack = {
-  name: 'an Operator fills all places with subscriptions of up to 1 MiB, an administrator makes roles without end',
+  name: 'an Operator fills all places with subscriptions of up to 1 MiB, an administrator creates many roles',
   holds: '413 and 400; the state folder stays below 8 MiB, and memory grows by less than 150 MiB',
   seconds: 180,
   run: async (arena) => {

@@ -1,8 +1,8 @@
-/** What a bmc-daemon serves and what can be written to it, found as a client would. */
+/** Finds resources and writable properties of a bmc-daemon like a client. */
 
 export const root = '/redfish/v1';
 
-/** Every resource that links lead to, by URI: `$expand` would be another test. */
+/** Returns every linked resource by URI. It does not use `$expand`, which other attacks test. */
 export async function crawl(daemon, { most = 400, headers = {} } = {}) {
   const found = new Map();
   const queue = [root];
@@ -25,7 +25,10 @@ export async function crawl(daemon, { most = 400, headers = {} } = {}) {
   return found;
 }
 
-/** What can be written, found as a client would: writable properties, actions with their parameters, and members of collections. */
+/**
+ * Returns the possible writes: writable properties, actions with their parameters, and members of
+ * collections.
+ */
 export function writable(found) {
   const created = {
     Accounts: ['UserName', 'Password', 'RoleId', 'Enabled', 'Locked', 'PasswordChangeRequired', 'AccountTypes'],

@@ -1,4 +1,4 @@
-/** The built daemons as child processes: on loopback, at a free port, with folders of their own. */
+/** Runs the built daemons as child processes, on free loopback ports with new folders. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask, PATIENCE } from './wire.js';
 
-/** bcrypt hash of {@link PASSWORD}, cost 8: a starved machine verifies it soon. */
+/** bcrypt hash of {@link PASSWORD} with cost 8, which even a busy host verifies quickly. */
 const PASSWORD_HASH = '$2b$08$K9y/KIvz24jbdE2TXe5FGer/qBEwxZUFLuYBuMH9FVPOv4N1mmsB6';
 export const PASSWORD = 'the right password';
-/** The key of the proxy's upstreams: it must never be logged, nor sent to a client. */
+/** The key of the proxy's upstreams. No log and no client may get it. */
 export const UPSTREAM_KEY = 'sk-upstream-key-of-the-attacks';
 
-/** Everything that runs, so that nothing is left when the attacks are interrupted. */
+/** Running processes, which are ended when the attacks are interrupted. */
 const running = new Set();
 const folders = new Set();
 process.on('exit', () => {
@@ -38,11 +38,14 @@ export class Daemon {
   #probe;
   output = '';
 
-  /** @param probe path that a client beside the attack asks for; its answer is 200. */
+  /**
+   * Starts a command.
+   * @param probe path for the requests of other clients; its answer is 200.
+   */
   constructor(command, env, probe) {
     this.#probe = probe;
     const [file, ...args] = command;
-    // Only what every program needs: the environment of the caller must not configure the daemon.
+    // Passes only these variables: the caller's environment must not configure the daemon.
     this.#child = spawn(file, args, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(this.#child);
     const append = (text) => (this.output = `${this.output}${text}`.slice(-20_000_000));
@@ -62,14 +65,17 @@ export class Daemon {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Waits until it serves. @throws {Error} it ended or took too long. */
+  /**
+   * Waits until it serves.
+   * @throws {Error} it ended or took too long.
+   */
   async serving() {
     const [, port] = await this.said(/serving .*?https?:\/\/[^\s"]*?:(\d+)/);
     this.port = Number(port);
     return this;
   }
 
-  /** Waits until something of that form is in its output. */
+  /** Waits until its output matches. */
   async said(pattern) {
     for (const end = Date.now() + PATIENCE * 1000; Date.now() < end; await delay(20)) {
       const found = pattern.exec(this.output);
@@ -79,12 +85,15 @@ export class Daemon {
     throw new Error(`it did not say ${pattern} within ${PATIENCE} s: ${this.output.slice(-1000)}`);
   }
 
-  /** @param options as of {@link ask}. */
+  /**
+   * Sends a request.
+   * @param options as for {@link ask}.
+   */
   ask(options) {
     return ask(this.port, options);
   }
 
-  /** Milliseconds of processor time so far, of all its threads; the kernel counts in steps of 10. */
+  /** Returns the used CPU time of all threads in milliseconds, in steps of 10. */
   cpuMs() {
     const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -95,16 +104,19 @@ export class Daemon {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))[1]) / 1024;
   }
 
-  /** What every attack must leave: a process that lives and answers. @throws {Error} it does not. */
+  /**
+   * Checks that the process lives and answers.
+   * @throws {Error} it does not.
+   */
   async check(seconds = PATIENCE) {
     if (!this.isAlive) throw new Error(`the process ended: ${this.output.slice(-1000)}`);
     const { status } = await this.ask({ path: this.#probe, seconds });
-    if (status !== 200) throw new Error(`GET ${this.#probe} of a client beside the attack: ${status}`);
+    if (status !== 200) throw new Error(`GET ${this.#probe} of another client: ${status}`);
   }
 
   /**
-   * Runs an attack while another client sends GET after GET.
-   * @throws {Error} one of them is not 200 or takes longer than `seconds`.
+   * Runs an attack while another client sends GET requests.
+   * @throws {Error} an answer is not 200, or takes longer than `seconds`.
    */
   async beside(seconds, attack) {
     let isOver = false;
@@ -115,7 +127,7 @@ export class Daemon {
       } while (!isOver);
     };
     const watched = bystander();
-    // The bystander's fault must not be an unhandled one while the attack still runs.
+    // Handles the rejection now, because the attack may still run.
     watched.catch(() => undefined);
     try {
       const value = await Promise.race([attack(), watched.then(() => undefined)]);
@@ -127,7 +139,11 @@ export class Daemon {
     }
   }
 
-  /** @returns its exit code, or the signal that ended it. @throws {Error} it does not end. */
+  /**
+   * Stops it.
+   * @returns its exit code, or the signal that ended it.
+   * @throws {Error} it does not end.
+   */
   async stop(signal = 'SIGTERM') {
     this.#child.kill(signal);
     const ended = await Promise.race([this.#exit, delay(PATIENCE * 1000, 'late', { ref: false })]);
@@ -146,7 +162,7 @@ export class Daemon {
   }
 }
 
-/** A Python literal, as the configuration has them. */
+/** Formats a value as a Python literal of the configuration. */
 function literal(value) {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -154,9 +170,9 @@ function literal(value) {
 }
 
 /**
- * A bmc-daemon with machines in memory.
- * @param options `{settings, users, folder, through}`: `users` log in with {@link PASSWORD}; without them everything is open.
- *   `through`: a command that starts another.
+ * Starts a bmc-daemon with machines in memory.
+ * @param options `{settings, users, folder, through}`. `users` log in with {@link PASSWORD};
+ *   without users, all requests are allowed. `through`: a command that starts the daemon.
  */
 export async function startBmc(tree, { settings = {}, users = [], folder = makeFolder(), through = [] } = {}) {
   const all = {
@@ -182,7 +198,10 @@ export async function startBmc(tree, { settings = {}, users = [], folder = makeF
   return new Daemon([...through, process.execPath, bin, '--config', config], {}, '/redfish/v1').serving();
 }
 
-/** Starts a model-proxy; the configuration is the file's text. @returns the daemon, with `file`: the configuration's path. */
+/**
+ * Starts a model-proxy with a configuration text.
+ * @returns the daemon, with `file`: the path of the configuration.
+ */
 export async function startProxy(tree, text, { env = {}, through = [] } = {}) {
   const file = join(makeFolder(), 'config.yaml');
   writeFileSync(file, text);
@@ -197,7 +216,10 @@ export async function startProxy(tree, text, { env = {}, through = [] } = {}) {
   return daemon;
 }
 
-/** Asks a model-proxy what it thinks of a configuration. @returns `{status, output}`. */
+/**
+ * Validates a configuration with model-proxy.
+ * @returns `{status, output}`.
+ */
 export async function validate(tree, text, env = {}) {
   const file = join(makeFolder(), 'config.yaml');
   writeFileSync(file, text);
@@ -206,7 +228,7 @@ export async function validate(tree, text, env = {}) {
   return { status: await daemon.stop(0), output: daemon.output };
 }
 
-/** The text of a configuration: one model `m` at an upstream of ours, and what else is given. */
+/** Returns a configuration: one model `m` at an upstream of the attack, and more lines. */
 export const oneModel = (port, params = '', more = '') =>
   `model_list:\n  - model_name: m\n    litellm_params: {model: openai/m, api_base: "http://127.0.0.1:${port}/v1", ` +
   `api_key: ${UPSTREAM_KEY}, timeout: 10${params}}\n${more}`;

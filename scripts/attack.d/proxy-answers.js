@@ -5,12 +5,12 @@ import { oneModel } from './daemons.js';
 import { exchange, listen } from './wire.js';
 
 const PLAIN_MIB = 400;
-/** The proxy takes about 70 MiB at rest, and the answer in JSON may have 50 MiB. */
+/** The proxy uses about 70 MiB when idle, and an answer in JSON may have 50 MiB. */
 const LARGEST_MIB = 400;
 const body = '{"model":"m","messages":[]}';
 const chat = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** Head of an answer, and the statuses that the client may get. */
+/** Heads of answers, and the statuses that the client may get. */
 const kinds = {
   JSON: ['200 OK', 'application/json', [502]],
   events: ['200 OK', 'text/event-stream', [200, 502]],
@@ -41,8 +41,8 @@ const bombAttack = {
         head = `HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\n`;
         const isEnough = (text) => text.length > 1_000_000;
         const { text } = await daemon.beside(20, () => exchange(daemon.port, chat, { until: isEnough }));
-        const told = Number(text.slice(9, 12));
-        if (!expected.includes(told)) throw new Error(`${kind}: ${text.slice(0, 200)}`);
+        const received = Number(text.slice(9, 12));
+        if (!expected.includes(received)) throw new Error(`${kind}: ${text.slice(0, 200)}`);
         await delay(50);
         if (most > LARGEST_MIB) throw new Error(`${kind}: ${most.toFixed(0)} MiB`);
       }

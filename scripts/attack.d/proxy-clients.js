@@ -1,4 +1,4 @@
-/** Attacks by clients of the proxy: paths, bodies, keys, and connections that say little or nothing. */
+/** Attacks by clients of the proxy: paths, bodies, keys, and slow or silent connections. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneModel, UPSTREAM_KEY } from './daemons.js';
 import { exchange, firstStatus, listen, openMany } from './wire.js';
@@ -6,7 +6,7 @@ import { mutate } from './random.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 
-/** A proxy with a key of its own, in front of an upstream that counts what reaches it. */
+/** Starts a proxy with a key, in front of an upstream that records requests. */
 const withKey = (arena) =>
   arena.share('clients', async () => {
     const reached = [];
@@ -50,7 +50,7 @@ const unlisted = [
 ];
 
 const pathAttack = {
-  name: 'paths that administer a server of models, with a model that it has',
+  name: 'administrative paths of a model server, with an existing model',
   holds: '4xx or 501, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
@@ -65,7 +65,7 @@ const pathAttack = {
 };
 
 const keyAttack = {
-  name: 'requests without the key, or with another',
+  name: 'requests without the key, or with another key',
   holds: '401 for all but the probes, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
@@ -114,11 +114,11 @@ const malformed = {
   'deep nesting that ends': `{"model":"m","messages":${times('[', 2000)}${times(']', 2000)}}`,
   'two models': '{"model":"m","messages":[],"model":"n"}',
   'a model in capitals': '{"model":"m","Model":"n","messages":[]}',
-  'a model that is no text': '{"model":{"length":1,"toString":1},"messages":[]}',
+  'a model that is not a string': '{"model":{"length":1,"toString":1},"messages":[]}',
   'no object': '["m"]',
   'a byte order mark': '\ufeff{"model":"m"}',
-  'half of it': '{"model":"m","messages":[{"role":"us',
-  'more behind it': '{"model":"m","messages":[]}{"model":"n"}',
+  'half of a body': '{"model":"m","messages":[{"role":"us',
+  'more after a body': '{"model":"m","messages":[]}{"model":"n"}',
   '2,000 names': `{"model":"m",${Array.from({ length: 2000 }, (_, index) => `"n${index}":1`).join(',')}}`,
   'no UTF-8': Buffer.from('{"model":"\xff\xfe"}', 'latin1'),
   nothing: '',
@@ -142,7 +142,7 @@ const bodyAttack = {
 
 const steeringAttack = {
   name: 'bodies and headers that choose an address or a key',
-  holds: 'the upstream of the configuration is asked, or nobody',
+  holds: 'only the configured upstream gets requests',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
@@ -192,13 +192,13 @@ const steeringAttack = {
     } finally {
       trap.close();
     }
-    if (asked > 0) throw new Error(`an address of the client's choice was asked ${asked} times`);
+    if (asked > 0) throw new Error(`an address of the client's choice got ${asked} requests`);
   },
 };
 
 const mutatedRequests = {
   name: 'mutated requests of clients',
-  holds: 'an answer or a close, never 500, and the process goes on',
+  holds: 'an answer or a close, never 500, and the process continues',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
@@ -215,12 +215,12 @@ const mutatedRequests = {
     ];
     const one = async () => {
       const bytes = mutate(arena.random.pick(requests), arena.random);
-      const { text: told } = await exchange(daemon.port, bytes, {
+      const { text: answer } = await exchange(daemon.port, bytes, {
         seconds: 0.5,
         until: (got) => got.includes('\r\n\r\n'),
       });
-      // 502: an upstream that was sent something strange closed the connection.
-      if (firstStatus(told) === 500) throw new Error(`500 for ${JSON.stringify(bytes.toString('latin1'))}`);
+      // 502: an upstream closed its connection after a strange request.
+      if (firstStatus(answer) === 500) throw new Error(`500 for ${JSON.stringify(bytes.toString('latin1'))}`);
     };
     await daemon.beside(20, async () => {
       for (let left = arena.rounds(10, 1500); left > 0; left -= 1) await Promise.all(Array.from({ length: 20 }, one));
@@ -228,10 +228,10 @@ const mutatedRequests = {
   },
 };
 
-/** Connections that are held open for a while beside a client that must be answered. */
+/** Opens connections for a while, during the requests of another client. */
 const crowd = (name, count, bytes) => ({
   name,
-  holds: 'a client beside them is answered within 30 s',
+  holds: 'another client is answered within 30 s',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
@@ -255,7 +255,7 @@ export const clients = [
   mutatedRequests,
   crowd('2,000 connections that send nothing to the proxy', 2000, ''),
   crowd(
-    '500 clients that send a part of a body',
+    '500 clients that send only a part of a body',
     500,
     `${chatHead}Content-Length: 100000\r\n\r\n{"model":"m","messages":[`,
   ),

@@ -1,4 +1,4 @@
-/** Attacks on the proxy's configuration: what one wrong letter, or one setting that is not built, must not open. */
+/** Attacks on the proxy's configuration: the effects of a typo, or of an unsupported setting. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,8 +14,8 @@ const guessedKeys = [
 ];
 
 const vendorAttack = {
-  name: 'models without a provider, with a key of some vendor',
-  holds: 'no key goes to a vendor that is a guess: the file is refused, or the entry is not served',
+  name: 'models without a provider, with a key of a vendor',
+  holds: 'no key goes to a guessed vendor: the file is rejected, or the entry is not served',
   seconds: 90,
   run: async (arena) => {
     const { tree } = arena;
@@ -56,7 +56,7 @@ const settingsAttack = {
 
 const reloadAttack = {
   name: 'reloads of files without models, of damaged files and of random bytes',
-  holds: 'the former models stay, and the log says why',
+  holds: 'the old models stay, and the log has the reason',
   seconds: 90,
   run: async (arena) => {
     const good = oneModel(9);
@@ -96,7 +96,10 @@ const reloadAttack = {
   },
 };
 
-/** Texts that took minutes to read: names far from any other, merges of merges, lines that need a correction each. */
+/**
+ * Texts that took minutes to read in older versions: unknown names, merges of merges, lines that
+ * each need a correction.
+ */
 const longReads = () => {
   const many = (count, line) => Array.from({ length: count }, (_, index) => line(index)).join('');
   return {
@@ -107,22 +110,22 @@ const longReads = () => {
     'a million lines': `a:\n${'- x\n'.repeat(1_000_000)}`,
     '7 million comments': '#\n'.repeat(7_000_000),
     'the same name 50,000 times': 'a: 1\n'.repeat(50_000),
-    'a number of a million digits that is none': `a: !!float ${'1'.repeat(1_000_000)}x\n`,
+    'an invalid number of a million digits': `a: !!float ${'1'.repeat(1_000_000)}x\n`,
   };
 };
 
 const longReadAttack = {
   name: 'configurations that take long to read: misspelled entries, merges, long names, corrections',
-  holds: 'the former models stay, and a client beside them is answered within 20 s',
+  holds: 'the old models stay, and another client is answered within 20 s',
   seconds: 120,
   run: async (arena) => {
     const daemon = await arena.startProxy(oneModel(9));
     for (const [what, text] of Object.entries(longReads())) {
-      const told = daemon.output.split('the old one stays').length;
+      const reports = daemon.output.split('the old one stays').length;
       await daemon.beside(20, async () => {
         writeFileSync(daemon.file, text);
         daemon.signal('SIGHUP');
-        await until(() => daemon.output.split('the old one stays').length > told, `${what}: the log says nothing`);
+        await until(() => daemon.output.split('the old one stays').length > reports, `${what}: the log says nothing`);
       });
       const { json } = await daemon.ask({ path: '/v1/models' });
       if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
@@ -130,7 +133,7 @@ const longReadAttack = {
   },
 };
 
-/** What stands in place of the configuration while streams run: made at its path. */
+/** Replacements of the configuration file while streams run. */
 const replacements = {
   'a folder': (file) => mkdirSync(file),
   'a pipe without a writer': (file) => execFileSync('mkfifo', [file]),
@@ -141,7 +144,7 @@ const replacements = {
   'no file': () => undefined,
 };
 
-/** Sends an event of each stream every 50 ms, until `end` is called. */
+/** Starts an upstream that sends an event of each stream every 50 ms, until `end` is called. */
 const streamingUpstream = async () => {
   const sockets = new Set();
   const event = 'data: {"model":"m","choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
@@ -166,7 +169,7 @@ const streamingUpstream = async () => {
 
 const trafficAttack = {
   name: '200 streams, while the configuration becomes a folder, a pipe, a device, 70 MB, and nothing',
-  holds: 'every stream is whole, the former models stay, and a client beside them is answered within 20 s',
+  holds: 'every stream is complete, the old models stay, and another client is answered within 20 s',
   seconds: 120,
   run: async (arena) => {
     const upstream = await streamingUpstream();
@@ -180,9 +183,9 @@ const trafficAttack = {
         for (const [what, make] of Object.entries(replacements)) {
           rmSync(daemon.file, { recursive: true, force: true });
           make(daemon.file);
-          const told = daemon.output.split('the old one stays').length;
+          const reports = daemon.output.split('the old one stays').length;
           daemon.signal('SIGHUP');
-          await until(() => daemon.output.split('the old one stays').length > told, `${what}: the log says nothing`);
+          await until(() => daemon.output.split('the old one stays').length > reports, `${what}: the log says nothing`);
           const { json } = await daemon.ask({ path: '/v1/models' });
           if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
         }

@@ -1,4 +1,7 @@
-/** Attacks by clients on HTTP itself: pipelining, handshakes, heads, expectations, codings, and TLS that is slow or idle. */
+/**
+ * Attacks by clients on HTTP: pipelining, handshakes, heads, expectations, codings, and slow or
+ * idle TLS.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -12,7 +15,9 @@ import { exchange, firstStatus, listen, statuses } from './wire.js';
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 const ok = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
 
-/** A proxy in front of an upstream that answers after 20 ms, and counts what it is asked at once. */
+/**
+ * Starts a proxy in front of an upstream that answers after 20 ms, and counts concurrent requests.
+ */
 const withSlowUpstream = (arena) =>
   arena.share('connections', async () => {
     const state = { atOnce: 0, most: 0, asked: 0, last: '' };
@@ -40,7 +45,7 @@ const chat = (more = '', text = body) =>
 
 const pipelineAttack = {
   name: '400 chats on one connection at once',
-  holds: '60 run one at a time and are answered in order; 400 close the connection',
+  holds: '60 requests run one at a time and are answered in order; 400 close the connection',
   seconds: 60,
   run: async (arena) => {
     const { daemon, state } = await withSlowUpstream(arena);
@@ -76,7 +81,7 @@ const handshakes = {
 };
 
 const handshakeAttack = {
-  name: 'WebSocket handshakes that lack something, or have too much',
+  name: 'WebSocket handshakes with missing or extra parts',
   holds: '400 or 426, and nothing reaches the upstream',
   seconds: 60,
   run: async (arena) => {
@@ -99,7 +104,7 @@ const close = 'Connection: close\r\n';
 const chunkedHead = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${close}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
 const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
 const gzipped = gzipSync(Buffer.alloc(20_000_000, ' ')).toString('latin1');
-/** Bytes, and the statuses that are an answer to them. */
+/** Bytes, and the accepted statuses. */
 const requests = {
   '10,000 headers': [chat(`${close}${flood(10_000, 1)}`), [400, 431]],
   'a header of 1 MB': [chat(`${close}${flood(1, 1_000_000)}`), [431]],
@@ -125,8 +130,8 @@ const requests = {
     [200],
   ],
   'a body in gzip': [chat(`${close}Content-Encoding: gzip\r\n`, gzipped), [415]],
-  'a coding that nobody knows': [chat(`${close}Transfer-Encoding: gzip\r\n`), [400, 501]],
-  'a coding under the chunks': [
+  'an unknown coding': [chat(`${close}Transfer-Encoding: gzip\r\n`), [400, 501]],
+  'a coding inside the chunks': [
     `POST /openai/v1/x HTTP/1.1\r\nHost: x\r\n${close}Transfer-Encoding: gzip, chunked\r\n\r\n${chunk}0\r\n\r\n`,
     [501],
   ],
@@ -137,13 +142,14 @@ const requests = {
 
 const headAttack = {
   name: `${Object.keys(requests).length} odd requests: floods of headers, lengths, trailers, expectations, HTTP/2, gzip`,
-  holds: 'each has its own answer, and the next client gets its answer',
+  holds: 'each gets an expected answer, and the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const { daemon, state } = await withSlowUpstream(arena);
     for (const [name, [bytes, expected]] of Object.entries(requests)) {
       const { text, isClosed } = await exchange(daemon.port, bytes, { seconds: 20 });
-      // A server that closes while the client sends may reset the connection: the answer is lost then.
+      // A server that closes while the client sends may reset the connection, and the answer is
+      // lost.
       if (text === '' && isClosed && bytes.length > 100_000) continue;
       if (!expected.includes(firstStatus(text))) throw new Error(`${name}: ${JSON.stringify(text.slice(0, 300))}`);
       if (/host: y|authorization: z/i.test(state.last)) throw new Error(`${name}: the trailer reached the upstream`);
@@ -152,7 +158,7 @@ const headAttack = {
   },
 };
 
-/** A client whose body comes in chunks of one byte. */
+/** Sends a body in chunks of one byte. */
 async function sendSlowly(port, path, type, first, piece, count) {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined).resume();
@@ -169,7 +175,7 @@ async function sendSlowly(port, path, type, first, piece, count) {
 
 const singleBytesAttack = {
   name: 'bodies, forms and events in chunks of one byte, with a heap of 200 MB',
-  holds: 'the process lives, and a client beside them is answered within 30 s',
+  holds: 'the process lives, and another client is answered within 30 s',
   seconds: 120,
   run: async (arena) => {
     const event =
@@ -218,7 +224,10 @@ const singleBytesAttack = {
   },
 };
 
-/** A certificate for loopback and its key: paths of both files. */
+/**
+ * Makes a certificate for loopback.
+ * @returns the paths of the certificate and its key.
+ */
 function selfSigned() {
   const folder = makeFolder();
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
@@ -233,7 +242,7 @@ function selfSigned() {
 
 const tlsAttack = {
   name: '500 TLS handshakes that stop, 300 connections idle on TLS, plain HTTP on the port',
-  holds: 'a client beside them is answered within 30 s',
+  holds: 'another client is answered within 30 s',
   seconds: 90,
   run: async (arena) => {
     const { cert, key } = selfSigned();
@@ -263,7 +272,7 @@ const tlsAttack = {
         );
       for (const end = Date.now() + arena.rounds(3000, 20_000); Date.now() < end; await delay(100)) {
         const status = await ask();
-        if (status !== 200) throw new Error(`a client beside them: ${status}`);
+        if (status !== 200) throw new Error(`another client: ${status}`);
       }
       for (const socket of sockets) socket.destroy();
       const code = await daemon.stop();

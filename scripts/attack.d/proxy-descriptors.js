@@ -1,4 +1,4 @@
-/** Attacks that leave the proxy without file descriptors. */
+/** Attacks that use up the file descriptors of the proxy. */
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -8,10 +8,10 @@ import { listen, openMany, PATIENCE } from './wire.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 const LIMIT = 256;
-/** Pages and raw requests: no request of theirs comes before the attack. */
+/** Pages and raw requests, which no request used before the attack. */
 const paths = ['/metrics', '/routes', '/health', '/', '/openai/v1/x'];
 
-/** Waits until the proxy has nothing more to do: it loads modules after its start. */
+/** Waits until the proxy is idle, because it loads modules after its start. */
 async function idle(daemon) {
   for (let before = -1, left = PATIENCE; left > 0; left -= 1) {
     const now = daemon.cpuMs();
@@ -29,7 +29,10 @@ async function until(holds, complaint) {
   }
 }
 
-/** Asks for a path. @returns what asks for another one, on the same connection. */
+/**
+ * Sends a request.
+ * @returns a function that sends another one on the same connection.
+ */
 async function request(port, first, second) {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -46,7 +49,7 @@ async function request(port, first, second) {
 
 const descriptorAttack = {
   name: `connections that take all of ${LIMIT} file descriptors, and requests that need another`,
-  holds: 'each request is answered, and all of them succeed when the connections are gone',
+  holds: 'each request gets an answer, and all succeed after the connections are closed',
   seconds: 120,
   run: async (arena) => {
     const server = await listen((socket) =>
@@ -68,7 +71,7 @@ const descriptorAttack = {
         () => openFiles(daemon) >= LIMIT - 1,
         () => `only ${openFiles(daemon)} files are open`,
       );
-      // On connections that were open before, as the proxy accepts no more.
+      // Uses connections that were open before, because the proxy accepts no new ones.
       for (const again of open) await again();
       end();
       await until(

@@ -1,4 +1,7 @@
-/** Attacks on the key of an upstream: an upstream that repeats what it was sent, wherever a client could read it. */
+/**
+ * Attacks on the key of an upstream: the upstream repeats the key in all places that a client can
+ * read.
+ */
 import { oneModel, UPSTREAM_KEY } from './daemons.js';
 import { exchange, listen } from './wire.js';
 
@@ -20,7 +23,7 @@ const answer = (status, type, body, more = headers) =>
   `HTTP/1.1 ${status} X\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n${more}\r\n${body}`;
 const good = '{"model":"m","choices":[]}';
 
-/** What the upstream answers. Of raw answers only the head is promised. */
+/** Answers of the upstream. For raw answers, only the head is protected. */
 const answers = {
   ...Object.fromEntries(Object.entries(errors).map(([name, body]) => [name, answer(401, 'application/json', body)])),
   'headers of an error': answer(429, 'application/json', '{}'),
@@ -48,16 +51,16 @@ const ways = {
 
 const echoAttack = {
   name: 'an upstream that repeats its key in errors and headers',
-  holds: 'no error and no head that a client gets contains it',
+  holds: 'no error and no head for a client contains the key',
   seconds: 60,
   run: async (arena) => {
-    let told = '';
-    const server = await listen((socket) => socket.on('data', () => socket.end(told)));
+    let answer = '';
+    const server = await listen((socket) => socket.on('data', () => socket.end(answer)));
     const daemon = await arena.startProxy(oneModel(server.port, ', use_in_pass_through: true'));
     try {
       for (const [name, bytes] of Object.entries(answers)) {
         for (const [way, request] of Object.entries(ways)) {
-          told = bytes;
+          answer = bytes;
           const isUpgraded = (text) => way === 'WebSocket' && text.includes('\r\n\r\n');
           const { text } = await exchange(daemon.port, request, { until: isUpgraded });
           const shown = way === 'model' ? text : text.slice(0, text.indexOf('\r\n\r\n'));

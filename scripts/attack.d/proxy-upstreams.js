@@ -1,4 +1,4 @@
-/** Attacks by upstreams of the proxy: heads, bodies and silences that no server sends. */
+/** Attacks by upstreams of the proxy: invalid heads and bodies, and silence. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneModel } from './daemons.js';
 import { ask, exchange, listen, PATIENCE } from './wire.js';
@@ -8,7 +8,7 @@ const good = (body) =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 const probeAnswer = (id) => `{"object":"probe","model":null,"id":"${id}"}`;
 
-/** Whether a request has arrived whole. */
+/** Returns whether a request is complete. */
 function isWhole(text) {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return false;
@@ -16,7 +16,10 @@ function isWhole(text) {
   return text.length >= end + 4 + Number(/^content-length: (\d+)$/im.exec(text.slice(0, end))?.[1] ?? 0);
 }
 
-/** A proxy in front of an upstream that answers `hostile-N-` as `answers.get(N)` says, and `probe-N-` as it should. */
+/**
+ * Starts a proxy in front of an upstream that answers `hostile-N-` with `answers.get(N)`, and
+ * `probe-N-` correctly.
+ */
 const withUpstream = (arena) =>
   arena.share('hostile upstream', async () => {
     const answers = new Map();
@@ -49,7 +52,7 @@ const form = (id) => {
 const raw = (id, method = 'GET') => `${method} /openai/v1/${id} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
 const handshake = 'upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
-/** The ways to an upstream: text of a request. */
+/** The kinds of requests to an upstream. */
 const ways = {
   model: (id) => chat(id),
   stream: (id) => chat(id, ',"stream":true'),
@@ -62,10 +65,13 @@ const ways = {
       .replace('\r\n\r\n', `\r\n${handshake}\r\n`),
 };
 
-/** Breaks Node's own clients from 16 KiB on. */
+/** Node's own clients reject heads from 16 KiB on. */
 const LARGEST_HEAD = 8192;
 
-/** Lets the upstream answer once on one way, then asks a probe. @throws {Error} one of them is not as it should be. */
+/**
+ * Makes the upstream answer once, then sends a probe.
+ * @throws {Error} one of the answers is wrong.
+ */
 async function tryAnswer({ daemon, answers }, id, way, serve) {
   answers.set(String(id), serve);
   const isUpgraded = (text) => way === 'WebSocket' && text.includes('\r\n\r\n');
@@ -76,10 +82,9 @@ async function tryAnswer({ daemon, answers }, id, way, serve) {
   const end = text.indexOf('\r\n\r\n');
   const isAnswer = /^HTTP\/1\.1 (101|[2-5]\d\d) /.test(text) && end <= LARGEST_HEAD;
   if (text !== '' && !isAnswer)
-    throw new Error(`${way}: the client is told ${JSON.stringify(text.slice(0, 200))}, a head of ${end} bytes`);
+    throw new Error(`${way}: the client got ${JSON.stringify(text.slice(0, 200))}, a head of ${end} bytes`);
   const probe = await exchange(daemon.port, chat(`probe-${id}-`));
-  if (!probe.text.endsWith(probeAnswer(id)))
-    throw new Error(`${way}: the next client is told ${probe.text.slice(0, 300)}`);
+  if (!probe.text.endsWith(probeAnswer(id))) throw new Error(`${way}: the next client got ${probe.text.slice(0, 300)}`);
 }
 
 const statusLines = [
@@ -102,8 +107,8 @@ const statusLines = [
 ];
 
 const statusAttack = {
-  name: 'status lines of an upstream that no client can be sent',
-  holds: 'the process lives, clients get HTTP or a close, and the next client its own answer',
+  name: 'invalid status lines of an upstream',
+  holds: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -132,8 +137,8 @@ const seeds = [
 ];
 
 const mutationAttack = {
-  name: 'mutated answers of an upstream on every way',
-  holds: 'the process lives, clients get HTTP or a close, and the next client its own answer',
+  name: 'mutated answers of an upstream to every kind of request',
+  holds: 'the process lives, clients get HTTP or a close, and the next client gets its own answer',
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);
@@ -185,7 +190,7 @@ const floodAttack = {
 
 const emptyAttack = {
   name: '200 of an upstream with an empty body, a page, or half of a JSON text',
-  holds: '502, and not a success without an answer',
+  holds: '502, never an empty success',
   seconds: 60,
   run: async (arena) => {
     const { daemon, answers } = await withUpstream(arena);
@@ -203,7 +208,7 @@ const emptyAttack = {
 };
 
 const lateAttack = {
-  name: 'unsolicited second answers on kept connections',
+  name: 'unsolicited second answers on reused connections',
   holds: 'no client gets an answer that belongs to another',
   seconds: 60,
   run: async (arena) => {
@@ -220,7 +225,8 @@ const lateAttack = {
       const way = arena.random.pick(['model', 'form', 'raw']);
       const first = await exchange(upstream.daemon.port, ways[way]('hostile-3000-'));
       if (!first.text.includes('chat.completion')) throw new Error(`${way}: ${first.text.slice(0, 200)}`);
-      // Bytes that arrive behind the next request cannot be told from its answer; these are there before it.
+      // Bytes that arrive after the next request look like its answer. These bytes arrive before
+      // it.
       await sent;
       await delay(20);
       const probes = await Promise.all(
@@ -228,7 +234,7 @@ const lateAttack = {
       );
       const wrong = probes.find(({ text }) => text.includes('stolen'));
       if (wrong !== undefined)
-        throw new Error(`${way}, ${wait} ms late: the next client is told ${wrong.text.slice(0, 200)}`);
+        throw new Error(`${way}, ${wait} ms late: the next client got ${wrong.text.slice(0, 200)}`);
     }
   },
 };
@@ -254,8 +260,9 @@ const silentAttack = {
       settled.catch(() => undefined);
       const other = await exchange(upstream.daemon.port, chat('probe-5-'));
       if (!other.text.endsWith(probeAnswer(5))) throw new Error(`another proxy: ${other.text.slice(0, 200)}`);
-      const told = new Set((await settled).map(({ status }) => status));
-      if ([...told].some((status) => ![408, 504].includes(status))) throw new Error(`statuses ${[...told].join(', ')}`);
+      const received = new Set((await settled).map(({ status }) => status));
+      if ([...received].some((status) => ![408, 504].includes(status)))
+        throw new Error(`statuses ${[...received].join(', ')}`);
       const code = await daemon.stop();
       if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
     } finally {

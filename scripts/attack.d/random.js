@@ -1,6 +1,10 @@
-/** Random values that the seed decides (mulberry32): the same seed makes the same attacks. */
+/** Random values from a seed (mulberry32): the same seed makes the same attacks. */
 
-/** @param seed any number. @param salt keeps attacks independent of each other. */
+/**
+ * Makes a generator.
+ * @param seed any number.
+ * @param salt makes attacks independent of each other.
+ */
 export function seededRandom(seed, salt) {
   let state = [...salt].reduce((sum, letter) => Math.imul(sum ^ letter.codePointAt(0), 16777619), seed | 0);
   const next = () => {
@@ -9,7 +13,7 @@ export function seededRandom(seed, salt) {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
-  /** 0 to `below` - 1. */
+  /** Returns an integer from 0 to `below` - 1. */
   const integer = (below) => Math.floor(next() * below);
   const pick = (list) => list[integer(list.length)];
   return {
@@ -17,7 +21,7 @@ export function seededRandom(seed, salt) {
     pick,
     oneIn: (count) => integer(count) === 0,
     bytes: (length) => Buffer.from(Array.from({ length }, () => integer(256))),
-    /** The list in another order. */
+    /** Returns the list in another order. */
     shuffle: (list) =>
       list
         .map((value) => ({ value, order: next() }))
@@ -57,7 +61,10 @@ const changes = [
   (bytes) => Buffer.concat([bytes, bytes]),
 ];
 
-/** The text with one to three places changed, most of them in its first 300 bytes: the head is what can be broken most. */
+/**
+ * Returns the text with one to three changes, most of them in its first 300 bytes, because heads
+ * have the most syntax.
+ */
 export function mutate(text, random) {
   let bytes = Buffer.from(text, 'latin1');
   for (let left = 1 + random.integer(3); left > 0; left -= 1) {

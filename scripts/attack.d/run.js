@@ -1,4 +1,4 @@
-/** Runs the attacks that the command line asks for; see scripts/attack --help. Ends with status 1 if something does not hold. */
+/** Runs attacks; see scripts/attack --help. Ends with status 1 if something does not hold. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,8 +26,9 @@ import { secrets } from './proxy-secrets.js';
 import { upstreams } from './proxy-upstreams.js';
 
 /**
- * An attack: `name` says what is tried, `holds` what must hold. `run(arena)` throws where it does not hold. `seconds` is the limit of a
- * short run, on a starved machine; a long run has ten times as much.
+ * The attacks by daemon. `name` states what an attack tries, and `holds` what must hold.
+ * `run(arena)` throws if it does not hold. `seconds` is the limit of a short run on a busy host; a
+ * long run has ten times as much.
  */
 const attacks = {
   bmc: [
@@ -74,10 +75,13 @@ const chosen = targets.flatMap((target) =>
 );
 if (chosen.length === 0) fail(`no attack has "${flags.only}" in its name`);
 
-/** What the attacks of one daemon share: daemons by name, started by the first attack that needs them. */
+/**
+ * Makes the shared context of the attacks on a daemon. The first attack that needs a shared daemon
+ * starts it.
+ */
 function openArena(target) {
   const shared = new Map();
-  /** Daemons of the present attack. */
+  /** Daemons of the current attack. */
   const own = new Set();
   const started = async (starting) => {
     const daemon = await starting;
@@ -99,28 +103,31 @@ function openArena(target) {
     of: (name) => ({
       tree,
       isLong: flags.long,
-      /** How many rounds: in a short run, in a long one. */
+      /** Returns the number of rounds for a short or a long run. */
       rounds: (short, long) => (flags.long ? long : short),
       random: seededRandom(seed, `${target} ${name}`),
-      /** A bmc-daemon without accounts; attacks leave it as it was. */
+      /** Returns a shared bmc-daemon without accounts. Attacks must not change it. */
       bmc: () => share('bmc', () => startBmc(tree)),
-      /** These two start a daemon that ends with the attack, unless it is shared. */
+      /** Starts a daemon that ends with the attack. */
       startBmc: (options) => started(startBmc(tree, options)),
       startProxy: (text, options) => started(startProxy(tree, text, options)),
       share,
     }),
-    /** Ends the daemons that only the present attack used. */
+    /** Ends the daemons of the current attack. */
     endOwn: async () => {
       await Promise.all([...own].map((daemon) => daemon.kill()));
       own.clear();
     },
-    /** @throws {Error} a shared daemon is not as it should be. */
+    /**
+     * Checks the shared daemons.
+     * @throws {Error} one of them does not work.
+     */
     check: async () => {
       for (const { daemon, ...rest } of await Promise.all(shared.values())) {
         await (daemon ?? rest).check?.();
       }
     },
-    /** Ends what an attack has broken; the next attack starts a daemon of its own. */
+    /** Ends the shared daemons after a failed attack. The next attack starts new ones. */
     drop: async () => {
       const entries = await Promise.all([...shared.values()].map((starting) => starting.catch(() => undefined)));
       shared.clear();
@@ -145,7 +152,10 @@ function openArena(target) {
   };
 }
 
-/** Runs one attack and prints its line. @returns whether it holds. */
+/**
+ * Runs one attack and prints its line.
+ * @returns whether it holds.
+ */
 async function run({ target, name, holds, seconds }, attack) {
   const started = Date.now();
   const limit = seconds * (flags.long ? 10 : 1);
@@ -184,7 +194,7 @@ async function runAll(target) {
   }
   const end = {
     target,
-    name: 'SIGTERM after all of that',
+    name: 'SIGTERM after all attacks',
     holds: 'every daemon ends with exit code 0, and logged no key',
     seconds: 180,
   };
@@ -196,8 +206,8 @@ if (flags.list) {
   for (const { target, name, holds } of chosen) console.log(`${target.padEnd(5)}  ${name}: ${holds}`);
 } else {
   console.log(`seed ${seed}, ${chosen.length} attacks`);
-  // Both daemons at once: most attacks wait.
+  // Both daemons in parallel, because most attacks wait.
   const failed = (await Promise.all(targets.map(runAll))).reduce((sum, count) => sum + count, 0);
-  console.log(failed === 0 ? 'All of it holds.' : `${failed} do not hold.`);
+  console.log(failed === 0 ? 'All promises hold.' : `${failed} do not hold.`);
   process.exit(failed === 0 ? 0 : 1);
 }

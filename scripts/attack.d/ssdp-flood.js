@@ -1,6 +1,7 @@
 /**
- * Runs in the network namespace of a daemon, whose port is the argument: floods it with searches, and prints what came back as JSON.
- * A search costs its sender about 100 bytes; an answer must not become a weapon against the address that a search names as its sender.
+ * Floods a daemon with SSDP searches, in the daemon's network namespace, and prints the received
+ * answers as JSON. The argument is the daemon's port. A search costs its sender about 100 bytes;
+ * answers must not amplify that toward the forged sender address.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -42,7 +43,7 @@ async function get() {
 }
 
 const sockets = await Promise.all(Array.from({ length: 50 }, open));
-// First one honest search: without its answer, the rest would prove nothing.
+// An ordinary search first: without its answer, the rest proves nothing.
 await send(sockets[0], search('ssdp:all'));
 for (const end = Date.now() + 30_000; counts.answers === 0 && Date.now() < end;) await delay(50);
 counts.probed = counts.answers;
@@ -61,11 +62,11 @@ for (let round = 0; round < 100; round += 1) {
   await Promise.all(sockets.map((socket, index) => send(socket, hostile[(round + index) % hostile.length])));
   if (round % 10 === 0) await get();
 }
-// Every answer is sent within the 5 s that a search may allow.
+// Answers come within the 5 s that a search may allow.
 await delay(6_000);
 const seconds = (performance.now() - started) / 1000;
 const before = counts.answers;
-// Sent to the host alone, as from anywhere in the world.
+// Unicast searches, as from the internet.
 for (let index = 0; index < 20; index += 1) await send(sockets[0], search('ssdp:all'), '127.0.0.1');
 await delay(1_500);
 await get();

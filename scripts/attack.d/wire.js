@@ -1,17 +1,18 @@
-/** Requests of the attackers and of the clients beside them. Everything goes to loopback, and everything has a time limit. */
+/** Sends the requests of attackers and of other clients, to loopback only and with time limits. */
 import { request as httpRequest } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** An honest answer comes long before, on a starved machine too; in seconds. */
+/** Time limit in seconds. An ordinary answer is much faster, even on a busy host. */
 export const PATIENCE = 60;
 
 /**
- * Sends one request on a connection of its own.
- * @param options `{method, path, headers, body, seconds, from}`; a body that is no text is sent as JSON, a header that is null not.
- * @returns `{status, headers, text, json}`; json is undefined if the text is none.
- * @throws {Error} no whole answer came in time.
+ * Sends a request on a new connection.
+ * @param options `{method, path, headers, body, seconds, from}`. A body that is not a string is
+ *   sent as JSON. Headers with null are omitted.
+ * @returns `{status, headers, text, json}`; json is undefined if the text is not JSON.
+ * @throws {Error} no complete answer came in time.
  */
 export function ask(port, { method = 'GET', path = '/', headers = {}, body, seconds = PATIENCE, from }) {
   const text = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
@@ -47,7 +48,7 @@ export function ask(port, { method = 'GET', path = '/', headers = {}, body, seco
   });
 }
 
-/** The headers without those that are null. */
+/** Returns the headers without those that are null. */
 const present = (headers) => Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null));
 
 function parse(text) {
@@ -58,7 +59,10 @@ function parse(text) {
   }
 }
 
-/** Writes bytes, and reads until the peer closes or nothing more comes. @returns `{text, isClosed}`, latin1. */
+/**
+ * Writes bytes, and reads until the peer closes, `until` returns true, or the time ends.
+ * @returns `{text, isClosed}`, as latin1.
+ */
 export async function exchange(port, bytes, { seconds = PATIENCE, until = () => false } = {}) {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
   let text = '';
@@ -83,20 +87,23 @@ export async function exchange(port, bytes, { seconds = PATIENCE, until = () => 
   return { text, isClosed };
 }
 
-/** The status of the first answer in a text; 0: none. */
+/** Returns the status of the first answer in a text; 0 if there is none. */
 export const firstStatus = (text) => Number(/^HTTP\/1\.[01] (\d{3}) /.exec(text)?.[1] ?? 0);
 
-/** Every status in a text of pipelined answers. */
+/** Returns all statuses in a text of pipelined answers. */
 export const statuses = (text) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-/** Opens connections that send `bytes` and read nothing. @returns what ends them. */
+/**
+ * Opens connections that send `bytes` and read nothing.
+ * @returns a function that closes them.
+ */
 export async function openMany(port, count, bytes = '') {
   const sockets = [];
   for (let opened = 0; opened < count; opened += 1) {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     sockets.push(socket);
-    // A few hundred at a time: the kernel's queue of new connections has a limit, too.
+    // Opens a few hundred at a time, because the kernel's queue of new connections is limited.
     if (opened % 200 === 199 && socket.connecting) await Promise.race([once(socket, 'connect'), delay(5000)]);
     socket.pause();
     if (bytes !== '') socket.write(bytes);
@@ -106,7 +113,10 @@ export async function openMany(port, count, bytes = '') {
   };
 }
 
-/** A TCP server whose connections do what `serve(socket)` says. @returns `{port, close}`. */
+/**
+ * Starts a TCP server with the handler `serve(socket)`.
+ * @returns `{port, close}`.
+ */
 export async function listen(serve) {
   const sockets = new Set();
   const server = createServer({ noDelay: true }, (socket) => {
@@ -126,7 +136,7 @@ export async function listen(serve) {
   };
 }
 
-/** Writes the same bytes again and again until the peer is gone. */
+/** Writes the same bytes repeatedly until the peer closes. */
 export function repeat(socket, bytes, pauseMs) {
   const next = () => {
     if (socket.writable) socket.write(bytes, () => setTimeout(next, pauseMs).unref());

@@ -1,4 +1,4 @@
-"""The BMC as nobody's client sees it: plain HTTP and JSON, to check with what the clients under test did."""
+"""A plain HTTP client, which checks the effects of the clients under test."""
 import base64
 import json
 import ssl
@@ -10,18 +10,18 @@ from steps import Unexpected, wait_for
 
 
 class Bmc:
-    """@param url `https://host:port`; user and password are None where nobody has to log in."""
+    """@param url `https://host:port`; user and password are None without authentication."""
 
     def __init__(self, url, user=None, password=None):
         self.url = url.rstrip('/')
         self.host = urlsplit(url).netloc
         self.is_https = url.startswith('https:')
         self.user, self.password = user, password
-        anybody = ssl.create_default_context()
-        anybody.check_hostname = False
-        anybody.verify_mode = ssl.CERT_NONE
-        # No proxy either: a BMC is near.
-        self._open = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anybody)).open
+        unverified = ssl.create_default_context()
+        unverified.check_hostname = False
+        unverified.verify_mode = ssl.CERT_NONE
+        # Uses no proxy: the BMC is on this network.
+        self._open = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unverified)).open
 
     def ask(self, method, path, body=None):
         """@returns (status, headers, the parsed body or None)."""
@@ -57,12 +57,12 @@ class Bmc:
 
 
 class Machine:
-    """One of its systems."""
+    """A system of the BMC."""
 
     def __init__(self, bmc, path):
         self.bmc = bmc
         body = bmc.get(path)
-        # It may have been asked for by its name.
+        # The caller may have used its name.
         self.path = body['@odata.id']
         self.id, self.name = body['Id'], body['Name']
         self.manager = body['Links']['ManagedBy'][0]['@odata.id']
@@ -77,12 +77,12 @@ class Machine:
 
     @property
     def boot(self):
-        """(enabled, target) of the boot override."""
+        """Returns (enabled, target) of the boot override."""
         boot = self.body()['Boot']
         return boot['BootSourceOverrideEnabled'], boot['BootSourceOverrideTarget']
 
     def drive(self, media_type='CD'):
-        """The first virtual-media drive that takes such media."""
+        """Returns the first virtual-media drive for this media type."""
         for path in self.bmc.members(f'{self.manager}/VirtualMedia'):
             body = self.bmc.get(path)
             if media_type in body['MediaTypes']:
@@ -96,7 +96,7 @@ class Machine:
         return wait_for(f"{self.name}'s power state", lambda: self.power, state, seconds)
 
     def put_at_rest(self):
-        """Off, no media, no override: where every client begins."""
+        """Resets the machine to the initial state of each client: off, no media, no override."""
         if self.power != 'Off':
             self.reset('ForceOff')
             self.wait_for_power('Off')

@@ -1,4 +1,4 @@
-"""What a machine says on its serial line, where we can read it (scripts/clients' own guests: see scripts/guests/build-guest)."""
+"""Reads the serial line of a machine of scripts/clients (see scripts/guests/build-guest)."""
 import re
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from steps import Unexpected, wait_for
 
 
 class Console:
-    """@param file to which the line's output goes, or None: then nothing can be said of what has booted, and nothing is checked."""
+    """@param file with the output of the line; None disables all checks."""
 
     def __init__(self, file):
         self._file = Path(file) if file else None
@@ -20,16 +20,16 @@ class Console:
         return self._file.read_bytes().decode(errors='replace') if self._file.exists() else ''
 
     def forget(self):
-        """What was said so far counts no more."""
+        """Ignores the output so far."""
         if self.is_readable:
             self._seen = len(self._text())
 
     def expect_boot(self, kind, seconds=240):
-        """Waits for the next boot, and wants it to be from `ISO` or `DISK`."""
+        """Waits for the next boot, and expects it from `ISO` or `DISK`."""
         self.expect(rf'RACKLESS-(DISK|ISO) label', lambda said: said == kind, f'boot of the {kind}', seconds)
 
     def expect_media(self, label, seconds=120):
-        """Waits until the running system says that this CD is in its drive; None for an empty drive."""
+        """Waits until the running system reports this CD in its drive; None for an empty drive."""
         self.expect(rf'RACKLESS-MEDIA sr0 ({label or "empty"})\b', lambda _: True, f'CD {label} on the console', seconds)
 
     def expect(self, pattern, is_right, what, seconds):

@@ -1,4 +1,4 @@
-"""An HTTP server of the images that machines are to boot: whole, slow, and what Ironic publishes."""
+"""An HTTP server for boot images: normal, slow, and those of Ironic."""
 import socket
 import threading
 import time
@@ -7,18 +7,18 @@ from urllib.parse import urlsplit
 
 
 def address_towards(host, port):
-    """The address of this machine that the BMC's host reaches us by: the one that we reach it from."""
+    """Returns the address of this host from which it reaches the BMC, so that the BMC can reach it too."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((host, port))  # No packet is sent: it only asks for the route.
+        probe.connect((host, port))  # This sends no packet, it only selects a route.
         return probe.getsockname()[0]
 
 
 class ImageServer:
-    """Serves the files of `folder`; below `/slow-N/` so that each takes at least N seconds."""
+    """Serves the files of `folder`; a file below `/slow-N/` takes at least N seconds."""
 
     def __init__(self, folder, address):
         self.folder = folder
-        self.sent_whole = {}  # path as asked for: when the last byte of it was handed to the kernel (monotonic seconds)
+        self.sent_whole = {}  # requested path: when the kernel got its last byte (monotonic seconds)
         server = self
 
         class Handler(SimpleHTTPRequestHandler):
@@ -46,7 +46,7 @@ class ImageServer:
 
         class Server(ThreadingHTTPServer):
             def handle_error(self, *_):
-                """Whoever asks may go away in the middle of it."""
+                """Ignores clients that disconnect."""
 
         self._server = Server((address, 0), Handler)
         self.url = f'http://{address}:{self._server.server_port}'

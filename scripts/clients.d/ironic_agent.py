@@ -1,6 +1,6 @@
-"""ironic-python-agent, as far as cleaning needs it: it calls in, has no steps of its own, and does what it is told at once.
+"""A substitute for ironic-python-agent in cleaning: it calls in, has no steps, and obeys at once.
 
-The real one runs in the image that is booted for cleaning; ours is GRUB, so that somebody has to call in its stead.
+The real agent runs in the boot image for cleaning. Our image is GRUB, so this process calls in instead.
 """
 import json
 import threading
@@ -10,7 +10,7 @@ from steps import Unexpected, wait_for
 
 
 class Agent:
-    """@param node the `Node` whose agent it is."""
+    """@param node the `Node` of the agent."""
 
     def __init__(self, node):
         self.node, self._token = node, None
@@ -42,7 +42,7 @@ class Agent:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def _call_in(self, uuid):
-        # Given out once per boot, and stars from then on.
+        # Ironic sends the token once per boot, and stars afterwards.
         token = self.node.ironic.get(f'/v1/lookup?node_uuid={uuid}')['config']['agent_token']
         if token.strip('*'):
             self._token = token
@@ -59,14 +59,14 @@ class Agent:
         wait_for(f'the state of node {self.node.name}', lambda: self._state()[0], wanted, seconds)
 
     def call_in_until(self, wanted, seconds=600):
-        """Calls in whenever Ironic waits for it, until that has led to this state."""
+        """Calls in whenever Ironic waits for the agent, until the node has this state."""
         def state():
             found, uuid = self._state()
             if found == 'clean wait':
                 try:
                     self._call_in(uuid)
                 except Unexpected as refusal:
-                    # The node went on meanwhile.
+                    # The node continued meanwhile.
                     if 'Ironic answers 4' not in str(refusal):
                         raise
             return found

@@ -1,4 +1,4 @@
-"""An Ironic for one run: Debian's ironic-api and ironic-conductor with the configuration of docs/guides/clients.md, in a folder of its own."""
+"""Runs Debian's ironic-api and ironic-conductor with the configuration of docs/guides/clients.md."""
 import json
 import socket
 import subprocess
@@ -9,11 +9,12 @@ import urllib.request
 from page import block, environment
 from steps import Unexpected, wait_for
 
-# What the packages ironic-api and ironic-conductor start as services. Only their library is installed, so that nothing is left
-# running: these are the programs.
+# The programs of the packages ironic-api and ironic-conductor. Only their library is installed, so
+# that no service remains.
 PROGRAMS = {'ironic-dbsync': 'dbsync', 'ironic-conductor': 'conductor', 'ironic-api': 'api'}
 
-# The page's addresses and folders are anybody's; these are the run's. The rest makes Ironic wait less.
+# The addresses and folders of the page are examples; these belong to the run. The other settings
+# make Ironic wait less.
 OWN_SETTINGS = '''
 [DEFAULT]
 state_path = {folder}
@@ -31,7 +32,7 @@ connection = sqlite:///{folder}/ironic.sqlite
 sync_power_state_interval = 10
 power_state_change_timeout = 120
 soft_power_off_timeout = 120
-# Somebody else may switch machines, too.
+# Other clients may also switch machines.
 force_power_state_during_sync = false
 [deploy]
 http_root = {images.folder}
@@ -58,7 +59,7 @@ class Ironic:
 
     def _start(self, program):
         module = PROGRAMS[program]
-        # It ends with this process, however that ends.
+        # The process ends with this process, also after a kill.
         return subprocess.Popen(
             ['setpriv', '--pdeathsig', 'TERM', '/usr/bin/python3', '-c', f'import sys\nfrom ironic.cmd.{module} import main\n'
              f'sys.argv[0] = "{program}"\nsys.exit(main())', *self._configuration, *(['create_schema'] if module == 'dbsync' else [])],
@@ -106,7 +107,7 @@ class Ironic:
                     return json.loads(text) if text else None
             except urllib.error.HTTPError as error:
                 text = error.read().decode(errors='replace')
-                # The conductor works on the node just now; every client of Ironic tries again.
+                # The conductor is working on the node. Ironic's clients retry.
                 if error.code == 409 and 'is locked' in text:
                     time.sleep(1)
                     continue
@@ -118,7 +119,7 @@ class Ironic:
 
 
 class Node:
-    """One of its nodes, by name."""
+    """A node of Ironic, by name."""
 
     def __init__(self, ironic, name):
         self.ironic, self.name, self.path = ironic, name, f'/v1/nodes/{name}'
@@ -136,7 +137,7 @@ class Node:
         self.ironic.ask('PATCH', self.path, [{'op': 'add', 'path': path, 'value': value}])
 
     def provision(self, target, wanted, seconds=300, **more):
-        """Asks for a change of state and waits for its end."""
+        """Requests a change of state and waits for its end."""
         self.ask('PUT', '/states/provision', {'target': target, **more})
         self.wait_for_state(wanted, seconds)
 
@@ -144,7 +145,7 @@ class Node:
         def settled():
             node = self.read()
             state = node['provision_state']
-            # Where it has failed, the target is still what was asked for.
+            # After a failure, the target is still the requested state.
             is_over = node['target_provision_state'] is None or state == wanted or state.endswith((' failed', 'error'))
             return state if is_over else None
 

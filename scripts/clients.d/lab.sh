@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# What scripts/clients starts where it is given no daemon: a libvirtd, two guests, a daemon. Sourced after setup.sh, with `work` set.
+# Starts a libvirtd, two guests and a daemon for scripts/clients, if it gets no daemon. Sourced
+# after setup.sh, with `work` set.
 : "${work:?is set by scripts/clients}"
 # shellcheck source=scripts/private-libvirtd.sh
 . scripts/private-libvirtd.sh
 # shellcheck source=scripts/demo-guests.sh
 . scripts/demo-guests.sh
-# Nothing of it is kept, and nothing is shared with scripts/start.
+# Temporary, and not shared with scripts/start.
 state=$work/libvirt
 
 lab_daemon=
@@ -13,15 +14,15 @@ lab_user="admin"
 lab_url=
 lab_password_file=$work/password
 
-# Images to boot and to insert: $1 a folder.
+# Makes images to boot and to insert. $1: a folder.
 make_images() {
   mkdir -p "$1"
   cp "$(scripts/guests/build-guest --kind iso --grub --label RESCUE)" "$1/boot.iso"
   cp "$(scripts/guests/build-guest --kind iso --grub --label OTHER)" "$1/other.iso"
 }
 
-# $1 name, $2 domain type, $3 <os>. What Ironic wants: 1 GiB of memory, a disk of more than 4 GiB. The CD is on SCSI because the
-# system in the guest has no driver for SATA.
+# Defines a guest. $1: name, $2: domain type, $3: <os>. Ironic needs 1 GiB of memory and a disk of
+# more than 4 GiB. The CD is on SCSI, because the guest's system has no SATA driver.
 lab_guest() {
   local disk=$work/pool/$1.img
   cp "$(scripts/guests/build-guest --kind disk --linux)" "$disk"
@@ -56,16 +57,17 @@ start_guests() {
   virsh_quiet pool-create-as clients dir --target "$work/pool" >/dev/null
   say "Two guests (<domain type='$type'>)"
   lab_guest bios "$type" "<os><type machine='q35'>hvm</type><boot dev='hd'/></os>"
-  # Without the two features libvirt takes the firmware with Microsoft's keys, which boots nothing that is unsigned.
-  # Without stateless='no', newer libvirt takes the firmware for AMD SEV, which boots no ordinary disk.
+  # Without the two features, libvirt selects the firmware with Microsoft's keys, which boots
+  # nothing unsigned. Without stateless='no', newer libvirt selects the firmware for AMD SEV, which
+  # boots no ordinary disk.
   lab_guest uefi "$type" "<os firmware='efi'><type machine='q35'>hvm</type><firmware><feature enabled='no' name='secure-boot'/>
     <feature enabled='no' name='enrolled-keys'/></firmware><loader stateless='no'/><boot dev='hd'/></os>"
 }
 
-# With HTTPS and a password. Arguments: further lines of its configuration.
+# Starts a daemon with HTTPS and a password. Arguments: more lines of its configuration.
 start_daemon() {
   local port
-  # With a sign or two that a client could stumble over.
+  # Contains characters that clients might not escape.
   printf 'Pass word-%s\n' "$(openssl rand -hex 6)" >"$lab_password_file"
   htpasswd -iBc "$work/htpasswd" "$lab_user" < <(tr -d '\n' <"$lab_password_file") 2>/dev/null
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
@@ -79,13 +81,14 @@ EMULATOR_SSL_KEY = '$work/key.pem'
 EMULATOR_AUTH_FILE = '$work/htpasswd'
 EMULATOR_STATE_DIR = '$work/state'
 EMULATOR_CONSOLE_SSH_PORT = 0
-# Guests that nothing accelerates on a busy machine.
+# For guests without acceleration on a busy host.
 EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
 END
   printf '%s\n' "$@" >>"$work/bmc-daemon.conf"
   lab_url=https://127.0.0.1:$port
   (
-    # Without the pipe that keeps libvirtd alive, which is to end with the script even where that is killed.
+    # Closes the pipe that keeps libvirtd alive, so that libvirtd ends with the script, even after a
+    # kill.
     if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
     exec env "XDG_DATA_HOME=$state/lib" setsid node packages/bmc-daemon/bin/bmc-daemon.js --config "$work/bmc-daemon.conf" \
       >"$work/daemon.log" 2>&1
@@ -98,7 +101,7 @@ END
   say "bmc-daemon serves them at $lab_url"
 }
 
-# Ends only what was started here, the daemon first.
+# Ends the processes of this lab, the daemon first.
 # shellcheck disable=SC2317,SC2329 # scripts/clients' trap calls it
 stop_lab() {
   if [ -n "$lab_daemon" ]; then

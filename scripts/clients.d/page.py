@@ -1,7 +1,7 @@
-"""What docs/guides/clients.md says, so that what is run is what is written there.
+"""Reads the blocks of docs/guides/clients.md, so that the scripts run what the page shows.
 
-A block of the page that is run has a name behind its language: ```sh fence_redfish. In a block of commands each command with a
-comment at its end is one step, named by the comment; the others (functions, variables) are put before every step.
+A block for a script has a name after its language: ```sh fence_redfish. In a block of commands, each command with a comment
+at its end is a step with the comment as its name. Other lines (functions, variables) run before every step.
 """
 import os
 import re
@@ -11,12 +11,12 @@ from pathlib import Path
 from steps import Unexpected
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'guides' / 'clients.md'
-# With these in the environment python-requests ignores that it was told not to verify.
+# With these variables, python-requests ignores verify=False.
 NOT_FOR_CLIENTS = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'http_proxy', 'https_proxy')
 
 
 def block(name):
-    """The text of the page's block of this name."""
+    """Returns the text of the page's block with this name."""
     found = re.findall(rf'^```\w+ {re.escape(name)}\n(.*?)^```$', PAGE.read_text(), re.M | re.S)
     if len(found) != 1:
         raise Unexpected(f'docs/guides/clients.md has {len(found)} blocks named {name}')
@@ -24,7 +24,7 @@ def block(name):
 
 
 def commands(name):
-    """@returns (what stands before every step, [(name of the step, command)])."""
+    """Returns (lines before every step, [(name of the step, command)])."""
     preamble, steps = '', []
     for line in re.split(r'(?<!\\)\n', block(name)):
         match = re.fullmatch(r'(.*\S)\s+# ([^#]+)', line, re.S)
@@ -41,7 +41,7 @@ def environment(**more):
 
 
 def run(command, env, seconds=300, cwd=None):
-    """The command's standard output. An exit status other than 0 is a fault, told with all that it said."""
+    """Returns the standard output of a command. Raises Unexpected with all output if its exit status is not 0."""
     try:
         done = subprocess.run(['bash', '-c', command], env=env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=seconds)
@@ -53,10 +53,10 @@ def run(command, env, seconds=300, cwd=None):
 
 
 def run_block(steps, client, name, env, checks, suffix='', cwd=None, but=()):
-    """Runs a block of commands, a step each.
+    """Runs a block of commands, each as a step.
 
-    @param checks name of the step: what is to hold then, given the output.
-    @param but steps that are left out.
+    @param checks checks of the output, by name of the step.
+    @param but names of steps to skip.
     """
     preamble, todo = commands(name)
     for missing in {*checks, *but} - {step for step, _ in todo}:

@@ -1,4 +1,4 @@
-"""Runs the clients against a BMC, a line per step. Started by scripts/clients, which prepares what it names in its arguments."""
+"""Runs the clients against a BMC, and prints a line per step. scripts/clients prepares the arguments."""
 import argparse
 import importlib
 import sys
@@ -12,18 +12,18 @@ from images import ImageServer, address_towards
 from page import environment
 from steps import Steps
 
-# The quick ones first, so that what is wrong in general is seen early.
+# Quick clients come first, so that general faults appear early.
 CLIENTS = ('curl', 'sushy', 'redfishtool', 'gofish', 'fence_redfish', 'ilorest', 'ansible', 'ironic')
 
 
 class Lab:
-    """What the clients are given: a BMC, machines that they may do anything to, images, a folder."""
+    """The environment of the clients: a BMC, machines that they may change, images, a folder."""
 
     def __init__(self, arguments, bmc, machines, images, steps, folder):
         self.bmc, self.machines, self.images, self.steps, self.folder = bmc, machines, images, steps, folder
         self.quick = arguments.quick
         self.image_url = arguments.image or f'{images.url}/boot.iso'
-        # One whose download takes longer than a client has patience for.
+        # An image whose download takes longer than clients wait.
         self.slow_image_url = f'{images.url}/slow-25/boot.iso'
         self.other_image_url = f'{images.url}/other.iso'
         self._consoles = {machine.id: Console(arguments.consoles and Path(arguments.consoles) / f'{machine.name}.log') for machine in machines}
@@ -38,11 +38,11 @@ class Lab:
         return Path(tempfile.mkdtemp(prefix=name + '-', dir=self.folder))
 
     def was_sent(self, url):
-        """Whether the last byte of an image of ours has left."""
+        """Returns whether the last byte of an image has been sent."""
         return urlsplit(url).path in self.images.sent_whole
 
     def environment(self, machine, **more):
-        """The variables of docs/guides/clients.md."""
+        """Returns the variables of docs/guides/clients.md."""
         address = urlsplit(self.bmc.url)
         return environment(
             BMC=self.bmc.url, BMC_NAME=address.hostname, BMC_PORT=str(address.port or (443 if self.bmc.is_https else 80)),
@@ -55,7 +55,7 @@ def choose_machines(bmc, wanted):
     if wanted:
         paths = [f'/redfish/v1/Systems/{name}' for name in wanted]
     elif len(paths) > 2:
-        sys.exit(f'{bmc.url} has {len(paths)} machines. They will be switched off and on: say which with --system ID')
+        sys.exit(f'{bmc.url} has {len(paths)} machines. The clients switch them off and on: select machines with --system ID')
     return [Machine(bmc, path) for path in paths]
 
 

@@ -1,4 +1,4 @@
-"""Steps of a client and what became of them: one line each, and a count at the end."""
+"""The steps of clients and their results: one line each, and a count at the end."""
 import re
 import sys
 import time
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Unexpected(Exception):
-    """Something else than what a step expects. Its text says what."""
+    """An unexpected result of a step."""
 
 
 def expect(what, found, wanted):
@@ -20,7 +20,7 @@ def expect_in(what, found, wanted):
 
 
 def wait_for(what, probe, wanted, seconds=120):
-    """Asks until `probe()` is `wanted` (a value, or a predicate)."""
+    """Polls until `probe()` is `wanted` (a value, or a predicate)."""
     is_it = wanted if callable(wanted) else lambda found: found == wanted
     deadline = time.monotonic() + seconds
     while True:
@@ -43,8 +43,8 @@ class Steps:
         self._secrets = [secret for secret in secrets if secret]
         self._output = output
 
-    def _tell(self, verdict, client, name, why=''):
-        # One line, whatever a client's error looks like, and none of its passwords.
+    def _report(self, verdict, client, name, why=''):
+        # One line for any error, without passwords.
         why = re.sub(r'\s+', ' ', str(why)).strip()
         for secret in self._secrets:
             why = why.replace(secret, '***')
@@ -58,26 +58,26 @@ class Steps:
 
     @contextmanager
     def step(self, client, name):
-        """The body is the step: it passes where nothing is raised. The steps after a failed one are still run."""
+        """A step is the body of a `with` statement. It passes if it raises nothing. Later steps run in any case."""
         try:
             yield
         except KeyboardInterrupt:
             raise
-        except (Exception, SystemExit) as error:  # A client's library may raise anything.
-            self._tell('FAIL', client, name, f'{type(error).__name__}: {error}' if not isinstance(error, Unexpected) else error)
+        except (Exception, SystemExit) as error:  # A client's library may raise any exception.
+            self._report('FAIL', client, name, f'{type(error).__name__}: {error}' if not isinstance(error, Unexpected) else error)
         else:
-            self._tell('PASS', client, name)
+            self._report('PASS', client, name)
 
     def failure(self, client, name, why):
-        """A step that failed before it could be run."""
-        self._tell('FAIL', client, name, why)
+        """Records a step that failed before it could run."""
+        self._report('FAIL', client, name, why)
 
     def skip(self, client, name, why):
-        self._tell('SKIP', client, name, why)
+        self._report('SKIP', client, name, why)
 
     @contextmanager
     def client(self, name):
-        """Takes a client's time; a fault outside its steps is one failed step, not the end of the others."""
+        """Measures the time of a client. A fault outside its steps counts as one failed step."""
         before = time.monotonic()
         try:
             with_fault = None
@@ -87,11 +87,11 @@ class Steps:
         except (Exception, SystemExit) as error:
             with_fault = error
         if with_fault is not None:
-            self._tell('FAIL', name, 'to-the-end', f'{type(with_fault).__name__}: {with_fault}')
+            self._report('FAIL', name, 'to-the-end', f'{type(with_fault).__name__}: {with_fault}')
         self.seconds[name] = self.seconds.get(name, 0) + time.monotonic() - before
 
     def summary(self):
-        """@returns whether all is well; prints the counts."""
+        """Prints the counts. Returns whether all steps passed."""
         print()
         for client, (passed, failed, skipped) in self.counts.items():
             took = self.seconds.get(client)

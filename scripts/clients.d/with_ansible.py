@@ -1,4 +1,4 @@
-"""Ansible's redfish modules: the playbook of docs/guides/clients.md, and one with everything else that they can do."""
+"""Ansible's redfish modules: the playbook of docs/guides/clients.md, and one with all other functions."""
 import json
 import subprocess
 from pathlib import Path
@@ -10,12 +10,12 @@ NAME = 'ansible'
 NEEDS_HTTPS = True
 
 
-# A virtual machine has none, and the module says so in words of its own.
+# Virtual machines have none, and the module reports that with its own message.
 NONE_IN_A_MACHINE = ('fan', 'psu')
 
 
 def check_facts(facts):
-    """redfish_info is content with what it could not read: it only says so inside."""
+    """Checks the results of redfish_info, which reports failed reads only inside."""
     for what, found in facts.items():
         if what in NONE_IN_A_MACHINE and (found.get('ret') or 'objects found' in found.get('msg', '')):
             continue
@@ -26,7 +26,7 @@ def check_facts(facts):
 
 
 def play(lab, machine, text, suffix, name, **more):
-    """Runs a playbook, each task a step, and the ones after a failed one all the same."""
+    """Runs a playbook, each task as a step. A failed task does not stop later ones."""
     folder = lab.new_folder('ansible')
     playbook = folder / 'playbook.yml'
     playbook.write_text(text.replace('  gather_facts: false\n', '  gather_facts: false\n  ignore_errors: true\n', 1))
@@ -55,7 +55,7 @@ def run(lab):
         console.forget()
         play(lab, machine, block('ansible'), suffix, 'the playbook of the page')
         with lab.steps.step(NAME, 'and-the-machine-booted-the-image' + suffix):
-            # The playbook switches it off at once, so that only the override's end tells.
+            # The playbook switches it off at once, so only the end of the override shows the boot.
             expect('the override', machine.boot[0], 'Disabled')
             machine.wait_for_power('Off')
             expect('inserted', machine.drive()['Inserted'], False)

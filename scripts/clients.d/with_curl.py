@@ -1,4 +1,4 @@
-"""curl, as docs/guides/clients.md has it: the specification's sample session, and one with a token."""
+"""curl, as in docs/guides/clients.md: the specification's sample session, and one with a token."""
 from page import run_block
 from steps import expect
 

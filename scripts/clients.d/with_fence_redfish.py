@@ -1,4 +1,4 @@
-"""fence_redfish, as docs/guides/clients.md has it."""
+"""fence_redfish, as in docs/guides/clients.md."""
 from page import commands, run as run_command, run_block
 from steps import Unexpected, expect_in
 
@@ -21,11 +21,12 @@ def run(lab):
         }, lab.suffix(machine))
         preamble, _ = commands('fence_redfish')
         with lab.steps.step(NAME, 'status-of-a-machine-that-is-off' + lab.suffix(machine)):
-            # The agent's exit status for it is 2.
+            # The agent's exit status for "off" is 2.
             said = run_command(preamble + 'fence --systems-uri=$SYSTEM --action=status || test $? = 2', env)
             expect_in('the status', said, 'OFF')
 
-    # Left to itself it fences the last machine of the collection: here it is only asked how that one is.
+    # Without a system URI it fences the last machine of the collection. This step only requests the
+    # status.
     with lab.steps.step(NAME, 'finds-a-system-by-itself'):
         preamble, _ = commands('fence_redfish')
         run_command(preamble + 'fence --action=status || test $? = 2', lab.environment(lab.machines[0]))
@@ -36,4 +37,4 @@ def run(lab):
             if 'exit status 2' in str(refusal):
                 raise
         else:
-            raise Unexpected('it was let in')
+            raise Unexpected('the login succeeded')

@@ -1,4 +1,4 @@
-"""gofish (Go), as docs/guides/clients.md has it, and a walk with the oldest and the newest version that we support."""
+"""gofish (Go), as in docs/guides/clients.md, and a walk with the oldest and the newest supported version."""
 import subprocess
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from page import block
 from steps import Unexpected
 
 NAME = 'gofish'
-# It manages accounts, which are there with a password file only.
+# It manages accounts, which exist only with a password file.
 NEEDS_HTTPS = True
 
 SOURCE = Path(__file__).parent / 'gofish'
@@ -20,7 +20,7 @@ def go(folder, *arguments):
 
 
 def build(folder, source, *flags):
-    """@returns the program."""
+    """Compiles the program, and returns its path."""
     program = folder / 'program'
     go(source, 'build', '-buildvcs=false', *flags, '-o', program, '.')
     return program

@@ -1,4 +1,4 @@
-"""ilorest, as docs/guides/clients.md has it."""
+"""ilorest, as in docs/guides/clients.md."""
 from page import run_block
 from steps import expect, expect_in
 
@@ -9,7 +9,7 @@ NEEDS_HTTPS = True
 def run(lab):
     for machine in lab.machines:
         machine.put_at_rest()
-        # It keeps its sessions and what it has read in the home folder.
+        # It stores sessions and cached resources in the home folder.
         home = lab.new_folder('ilorest')
         run_block(lab.steps, NAME, 'ilorest', {**lab.environment(machine), 'HOME': str(home)}, {
             'types': lambda said: expect_in('the types', said, 'ComputerSystem'),

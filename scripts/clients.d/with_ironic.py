@@ -1,4 +1,4 @@
-"""Ironic: docs/guides/clients.md's way from enrolling to booting an ISO, and everything else that it asks of a BMC."""
+"""Ironic: from enrolling to booting an ISO as in docs/guides/clients.md, and all its other requests to a BMC."""
 import re
 
 from ironic_agent import Agent
@@ -12,12 +12,12 @@ NEEDS_HTTPS = False
 
 
 class Machine:
-    """One machine as Ironic's node. The methods named step_… are steps, in the order in which they stand."""
+    """A machine as Ironic's node. The methods named step_… are steps, in the order of the source."""
 
     def __init__(self, lab, ironic, machine):
         self.lab, self.ironic, self.machine = lab, ironic, machine
         self.console = lab.console(machine)
-        # A host name; `bios` would be one of its own paths.
+        # A host name; `bios` is a path of Ironic's API.
         self.node = Node(ironic, re.sub('[^A-Za-z0-9-]', '-', f'node-{machine.name}'))
         bmc = machine.bmc
         self.driver_info = {
@@ -49,7 +49,7 @@ class Machine:
             if 'is enroll' not in str(refusal):
                 raise
             return
-        raise Unexpected('it was let in')
+        raise Unexpected('the login succeeded')
 
     # ---- with the page's node
 
@@ -150,7 +150,8 @@ class Machine:
         self.set_secure_boot(False)
 
     def set_indicator(self, component, path):
-        """By its name: Ironic 21.4 can not list them where there is a SimpleStorage (it asks sushy's for `drives`, which it has not)."""
+        """Selects the controller by its name. Ironic 21.4 cannot list controllers of a system with SimpleStorage, because
+        sushy's SimpleStorage has no `drives`."""
         indicator = f'/management/indicators/{self.machine.bmc.get(path)["UUID"]}@{component}'
         for state in ('blinking', 'on', 'off'):
             self.node.ask('PUT', indicator, {'state': state})
@@ -163,7 +164,7 @@ class Machine:
         self.set_indicator('chassis', self.machine.body()['Links']['Chassis'][0]['@odata.id'])
 
     def step_sensors(self):
-        """Ironic's sensor collection reads these; there is nothing to measure in a virtual machine, but nothing may be broken."""
+        """Reads the resources of Ironic's sensor collection. A virtual machine has no sensors, but the reads must succeed."""
         chassis = self.machine.body()['Links']['Chassis'][0]['@odata.id']
         for part in ('Power', 'Thermal'):
             self.machine.bmc.get(f'{chassis}/{part}')
@@ -181,7 +182,7 @@ class Machine:
         self.console.expect_boot('DISK')
 
     def wait_until_it_listens(self):
-        """Until the system in the guest would hear its power button."""
+        """Waits until the guest would react to its power button."""
         self.console.forget()
         self.machine.reset('ForceRestart')
         self.console.expect_boot('DISK')
@@ -196,7 +197,7 @@ class Machine:
 
     def clean(self, *steps):
         self.node.provision('manage', 'manageable')
-        # The interface that boots nothing but an ISO cleans nothing.
+        # The interface that only boots ISO images cannot clean.
         self.node.patch('/deploy_interface', 'direct')
         self.node.patch('/driver_info/deploy_iso', self.lab.image_url)
         agent = Agent(self.node)
@@ -247,7 +248,7 @@ class Machine:
     def step_unsubscribe(self):
         self.vendor('delete_subscription', 'DELETE', {'id': self.subscription})
 
-    # ---- deployments besides the page's
+    # ---- more deployments than on the page
 
     def deploy(self, image, **more):
         self.node.patch('/instance_info/boot_iso', image)
@@ -287,7 +288,7 @@ class Machine:
         expect('the stick is inserted', self.machine.drive('USBStick')['Inserted'], False)
 
     def step_deploy_a_slow_image(self):
-        """Ironic waits for no task: the machine must not be started with an empty drive."""
+        """Ironic ignores tasks, so the machine must not start with an empty drive."""
         self.lab.images.sent_whole.clear()
         self.deploy(self.lab.slow_image_url)
         expect('the image was sent whole', self.lab.was_sent(self.lab.slow_image_url), True)
@@ -307,7 +308,7 @@ class Machine:
     def step_delete(self):
         self.node.delete()
 
-    # Before the page's node is there, and after it.
+    # Before and after the page's node exists.
     first = ('step_manage_with_basic', 'step_manage_with_a_session', 'step_wrong_password_is_not_managed')
 
     def run(self):

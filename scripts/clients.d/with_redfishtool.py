@@ -1,4 +1,4 @@
-"""redfishtool, as docs/guides/clients.md has it, and what it is to refuse."""
+"""redfishtool, as in docs/guides/clients.md, and requests that must fail."""
 import json
 
 from page import commands, run as run_command, run_block
@@ -7,7 +7,7 @@ from steps import Unexpected, expect, expect_in
 NAME = 'redfishtool'
 NEEDS_HTTPS = True
 
-# Of the service and not of a machine: once is enough.
+# Steps for the service, not for a machine: once is enough.
 OF_THE_SERVICE = (
     'versions', 'root', 'odata', 'metadata', 'list-the-systems', 'list-the-chassis', 'list-the-managers', 'account-service', 'add-a-user',
     'get-the-user', 'set-the-password', 'disable-the-user', 'delete-the-user', 'roles', 'session-service', 'set-the-session-timeout', 'log-in',
@@ -15,7 +15,7 @@ OF_THE_SERVICE = (
 
 
 def checks(lab, machine):
-    """What is to hold after a step of the page, given what it printed."""
+    """Returns the checks of the output, by step of the page."""
     bmc = machine.bmc
     account = f'{bmc.get("/redfish/v1/")["AccountService"]["@odata.id"]}/Accounts'
 
@@ -68,4 +68,4 @@ def run(lab):
                 if 'exit status' not in str(refusal):
                     raise
             else:
-                raise Unexpected(f'done all the same: {said}')
+                raise Unexpected(f'it succeeded: {said}')

@@ -1,4 +1,4 @@
-"""sushy, OpenStack's library: docs/guides/clients.md's session, and then what the library can ask, one by one."""
+"""sushy, OpenStack's library: the session of docs/guides/clients.md, then each function of the library."""
 import logging
 import sys
 
@@ -10,7 +10,7 @@ NEEDS_HTTPS = False
 
 
 def import_sushy(folder):
-    """Debian's package lacks a folder, without which every look into a registry fails: a copy that has it."""
+    """Makes a copy of Debian's package with a missing folder. Without it, every registry lookup fails."""
     import importlib.util
     import shutil
     from pathlib import Path
@@ -26,19 +26,19 @@ def import_sushy(folder):
 
 
 def uefi_only(step):
-    """Not a step of a machine with legacy firmware."""
+    """Marks a step that needs UEFI."""
     step.uefi_only = True
     return step
 
 
 def slow(step):
-    """Not a step of the quick half."""
+    """Marks a step that --quick skips."""
     step.slow = True
     return step
 
 
 class Session:
-    """One system in sushy's hands. Every method named step_… is a step; they are run in the order in which they stand."""
+    """A system of sushy. Every method named step_… is a step; they run in the order of the source."""
 
     def __init__(self, lab, sushy, machine):
         self.lab, self.sushy, self.machine = lab, sushy, machine
@@ -68,7 +68,7 @@ class Session:
         boot = self.system.boot
         return boot.enabled and boot.enabled.value, boot.target and boot.target.value, boot.mode and boot.mode.value
 
-    # ---- who is it
+    # ---- identity
 
     def step_connect_with_basic(self):
         expect_in('the systems', [system.path for system in self.root.get_system_collection().get_members()], self.machine.path)
@@ -84,7 +84,7 @@ class Session:
         for field in ('identity', 'uuid', 'name', 'manufacturer', 'system_type', 'status'):
             if getattr(system, field) in (None, ''):
                 raise Unexpected(f'the system has no {field}')
-        # These a machine has if its definition says so; they are read all the same.
+        # A machine has these only if its definition sets them; reading them must work in any case.
         for field in ('serial_number', 'sku', 'part_number', 'bios_version', 'hostname', 'asset_tag', 'description'):
             getattr(system, field)
 
@@ -98,7 +98,7 @@ class Session:
             if not getattr(self.root, field):
                 raise Unexpected(f'the root has no {field}')
 
-    # ---- what is in it
+    # ---- inventory
 
     def step_memory(self):
         if not (self.system.memory_summary.size_gib or 0) >= 1:
@@ -125,7 +125,7 @@ class Session:
         for unit in units:
             for drive in unit.drives:
                 expect('capacity', drive.capacity_bytes > 0, True)
-            # The first is how it was said until 2020, and deprecated.
+            # The first property is the form before 2020, which is deprecated.
             controllers = unit.storage_controllers or unit.controllers.get_members()
             expect('a controller', len(controllers) > 0, True)
 
@@ -134,7 +134,7 @@ class Session:
         expect('volumes', len(sizes) > 0, True)
 
     def fresh_volumes(self):
-        """Of the first storage unit; sushy remembers what it has once listed, so it is asked anew."""
+        """Reads the volumes of the first storage unit again, because sushy caches them."""
         return self.root.get_system(self.machine.path).storage.get_members()[0].volumes
 
     def step_make_a_volume(self):
@@ -161,7 +161,8 @@ class Session:
         manager = self.system.managers[0]
         expect('type', manager.manager_type, self.sushy.ManagerType.BMC)
         expect_in('its systems', [system.path for system in manager.systems], self.machine.path)
-        # Empty where the specification is served to the letter, which sushy takes for a fault: EMULATOR_DMTF_STRICT has it.
+        # Empty as in the specification, which sushy treats as a fault. EMULATOR_DMTF_STRICT fills
+        # it.
         if self.machine.bmc.get(self.machine.manager)['Links']['ManagerForChassis']:
             expect('its chassis', len(manager.chassis) > 0, True)
         expect('firmware', bool(manager.firmware_version), True)
@@ -183,7 +184,7 @@ class Session:
         chassis.refresh(force=True)
         expect('the light', chassis.indicator_led, self.sushy.IndicatorLED.LIT)
 
-    # ---- what it boots, as it is told at rest
+    # ---- boot settings without a start
 
     def step_boot_mode(self):
         expect('the mode', self.boot_of()[2], 'UEFI' if self.machine.is_uefi else 'Legacy')
@@ -247,7 +248,7 @@ class Session:
         bios.set_attribute('ProcTurboMode', 'Disabled')
         bios.refresh(force=True)
         found = bios.pending_attributes.get('ProcTurboMode', bios.attributes.get('ProcTurboMode'))
-        expect('the attribute that is to be', found, 'Disabled')
+        expect('the pending attribute', found, 'Disabled')
 
     def step_bios_set_takes_effect_at_the_next_start(self):
         self.reset('ON', 'On')
@@ -395,7 +396,7 @@ class Session:
 
     @slow
     def step_slow_image_and_switch_on_at_once(self):
-        """A client that waits for nothing must not get a machine that boots an empty drive."""
+        """A client that ignores tasks must not get a machine that boots an empty drive."""
         self.override('Cd', 'Once')
         self.drive.insert_media(self.lab.slow_image_url)
         self.console.forget()
@@ -405,7 +406,7 @@ class Session:
 
 
 class ServiceSession(Session):
-    """What is the service's and not a machine's."""
+    """The steps for the service."""
 
     def __init__(self, lab, sushy, machine):
         super().__init__(lab, sushy, machine)
@@ -434,7 +435,7 @@ class ServiceSession(Session):
             self.sushy.Sushy(bmc.url + '/redfish/v1/', auth=self.sushy.auth.SessionAuth(bmc.user, 'wrong'), verify=False)
         except self.sushy.exceptions.AccessError:
             return
-        raise Unexpected('it was let in')
+        raise Unexpected('the login succeeded')
 
     def step_registries(self):
         messages = [key for key in self.root.lazy_registries.registries if key.startswith('Base.')]
@@ -482,12 +483,12 @@ def run(lab):
     sushy, python_path = import_sushy(lab.folder)
     import urllib3
     urllib3.disable_warnings()
-    # It tells its log of each failure, too.
+    # It also logs each failure.
     logging.disable()
     for machine in lab.machines:
         machine.put_at_rest()
         with lab.steps.step(NAME, 'snippet' + lab.suffix(machine)):
-            # As it stands on the page.
+            # Runs the block of the page unchanged.
             lab.console(machine).forget()
             said = run_command(f"/usr/bin/python3 -W ignore - <<'END'\n{block('sushy')}END",
                                lab.environment(machine, PYTHONPATH=str(python_path)))

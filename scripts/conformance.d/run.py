@@ -1,7 +1,7 @@
-"""Runs DMTF's tools one after the other and prints a line for each: `run.py TOOLS_FOLDER URL --user NAME --password-file FILE
---reports FOLDER`. Status 1 where one of them found a fault, or did not come to its results.
+"""Runs DMTF's tools and prints a line for each: `run.py TOOLS_FOLDER URL --user NAME --password-file FILE --reports FOLDER`.
 
-Nothing of the tools is imported or changed: each is run as its README has it, and its own summary is what counts.
+Ends with status 1 if a tool found a fault or has no result. The tools run unchanged, as in their READMEs, and their own
+summaries count.
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-# The longest is the protocol validator, which waits half a minute for each of its event streams.
+# The slowest is the protocol validator, which waits half a minute for each event stream.
 TIME_LIMIT_SECONDS = 3600
 
 LIBRARIES = ('python', 'python-redfish-library/src', 'Redfish-Tacklebox')
@@ -29,7 +29,7 @@ NAMES = ('pass', 'warn', 'fail', 'not tested')
 
 
 class Run(NamedTuple):
-    """One run of a tool."""
+    """A run of a tool."""
 
     key: str
     title: str
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
 
 def read_counts(text):
-    """The four numbers of a tool's summary, in NAMES' order; None where it has none."""
+    """Returns the four numbers of a tool's summary, in the order of NAMES; None without a summary."""
     # Protocol-Validator and Use-Case-Checkers.
     line = re.search(r'Summary - PASS: (\d+), WARN: (\d+), FAIL: (\d+), NOT.TESTED: (\d+)', text)
     if line:
@@ -56,7 +56,7 @@ def read_counts(text):
 
 
 def find_profile(name, version, folders) -> Optional[Path]:
-    """The file of a profile; the folders are gone through in their order, with what is below them."""
+    """Finds the file of a profile in these folders and their subfolders."""
     wanted = f'{name}.v{version.replace(".", "_")}.json'
     for folder in folders:
         found = sorted(folder.rglob(wanted)) if folder.is_dir() else []
@@ -66,15 +66,15 @@ def find_profile(name, version, folders) -> Optional[Path]:
 
 
 def version_of(folder: Path) -> str:
-    """What its setup.py says."""
+    """Returns the version in its setup.py."""
     setup = folder / 'setup.py'
     found = re.search(r'''version\s*=\s*['"]([\d.]+)''', setup.read_text(encoding='utf-8')) if setup.is_file() else None
     return found.group(1) if found else '?'
 
 
 def log_in(url: str, user: str, password: str) -> Optional[str]:
-    """Why nobody can log in there; None: it is possible. Some tools would go on without a session, and find fault with everything."""
-    # Whoever runs this has named the service; its certificate is what the protocol validator looks at.
+    """Returns why a login fails; None if it succeeds. Without a session, some tools would report faults everywhere."""
+    # The caller chose the service. The protocol validator checks its certificate.
     trusting = ssl.create_default_context()
     trusting.check_hostname = False
     trusting.verify_mode = ssl.CERT_NONE
@@ -94,10 +94,10 @@ def log_in(url: str, user: str, password: str) -> Optional[str]:
 
 
 def plan(tools: Path, options, password: str):
-    """All runs, in their order. The use cases come last: they restart machines."""
+    """Returns all runs in order. The use cases come last, because they restart machines."""
     account = ['-u', options.user, '-p', password, '-r', options.url]
     schemas = tools / 'Redfish-Publications' / 'csdl'
-    # Without the files the tool fetches them; it wants a folder that is there.
+    # Without these files the tool downloads them. The folder must exist.
     cache = options.reports / 'schemas'
     local = ['--schema_directory', str(schemas), '--skipschema'] if schemas.is_dir() else ['--schema_directory', str(cache)]
     if not schemas.is_dir():
@@ -120,7 +120,7 @@ def plan(tools: Path, options, password: str):
 
 
 def perform(run: Run, tools: Path, reports: Path) -> bool:
-    """Runs one and prints its line; False where it found a fault or has no result."""
+    """Runs a tool and prints its line. Returns False if it found a fault or has no result."""
     folder = tools / run.folder
     title = f'{run.title} ({version_of(folder)})'
     if not run.arguments:
@@ -168,7 +168,7 @@ def main() -> int:
         parser.error(f'no such tool: {", ".join(sorted(unknown))}')
     refused = log_in(options.url, options.user, password)
     if refused is not None:
-        sys.exit(f'{options.user} can not log in at {options.url}: {refused}')
+        sys.exit(f'{options.user} cannot log in at {options.url}: {refused}')
     results = [perform(run, options.tools, options.reports)
                for run in plan(options.tools, options, password) if run.key in wanted]
     return 0 if all(results) else 1

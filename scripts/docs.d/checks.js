@@ -1,4 +1,7 @@
-/** Checks that need no service: the form of blocks, links, JSON, samples of configuration. Each returns the faults as lines of text. */
+/**
+ * Checks that need no service: form of blocks, links, JSON, samples of configuration. Each returns
+ * its faults as lines of text.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +12,10 @@ const LANGUAGES = ['sh', 'console', 'text', 'json', 'js', 'ts', 'yaml', 'python'
 /** Blocks of a configuration of model-proxy. */
 const PROXY_BLOCKS = ['model_list', 'litellm_settings', 'general_settings', 'router_settings', 'credential_list'];
 
-/** Every block is fenced and has a language; a script that is named as the one that runs it exists and names it. */
+/**
+ * Checks that each block is fenced and has a language, and that a script that runs a block exists
+ * and names it.
+ */
 export function checkForm(page) {
   return page.blocks.flatMap((block) => {
     const at = `${page.path}:${block.line}`;
@@ -22,7 +28,7 @@ export function checkForm(page) {
   });
 }
 
-/** A block's name is for the scripts of scripts/clients.d, which run the blocks that they name. */
+/** Checks names of blocks: each named block must be run by a script of scripts/clients.d. */
 export function checkNames(page) {
   const folder = 'scripts/clients.d';
   const scripts = readdirSync(folder)
@@ -36,7 +42,10 @@ export function checkNames(page) {
     .map((block) => `${page.path}:${block.line}: nothing runs the block '${block.name}'`);
 }
 
-/** Relative links lead to files of the repository, their anchors to headings. @param readPage gives the page at a path. */
+/**
+ * Checks that relative links lead to files of the repository, and their anchors to headings.
+ * @param readPage returns the page at a path.
+ */
 export function checkLinks(page, readPage) {
   const faults = [];
   for (const { line, url } of page.links) {
@@ -54,7 +63,9 @@ export function checkLinks(page, readPage) {
   return faults;
 }
 
-/** Writes files into a folder, runs a check of a daemon there and returns what it complains about, or undefined. */
+/**
+ * Writes files into a folder, runs a daemon's check there, and returns its complaint, or undefined.
+ */
 function complaintOf(files, command, options) {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-sample-'));
   try {
@@ -65,7 +76,7 @@ function complaintOf(files, command, options) {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, MODELS_KEY: 'secret', UPSTREAM_API_KEY: 'secret', SAMPLE_API_KEY: 'secret' },
     });
-    // model-proxy only warns about a name that it does not know, which may be LiteLLM's.
+    // For an unknown name, which LiteLLM may know, model-proxy only warns.
     return status === 0 && !stderr.includes('is not known') ? undefined : `${stdout}${stderr}`.trim();
   } finally {
     rmSync(folder, { recursive: true });
@@ -76,7 +87,7 @@ function checkYaml(text) {
   const parts = yaml.loadAll(text);
   const [settings] = parts;
   if (parts.length !== 1 || !Object.keys(settings).some((key) => PROXY_BLOCKS.includes(key))) return undefined;
-  // A sample of a few settings is a part of a file that names a model.
+  // Completes a sample of a few settings with a model.
   const model =
     'model_list:\n  - {model_name: m, litellm_params: {model: hosted_vllm/m, api_base: "http://127.0.0.1/v1"}}\n';
   const whole = 'model_list' in settings ? text : `${model}${text}`;
@@ -86,7 +97,7 @@ function checkYaml(text) {
 
 function checkConf(text) {
   if (!/^EMULATOR_/m.test(text)) return undefined;
-  // Of the files that a sample names only the settings are checked: a certificate needs a file, which tests of the daemon make.
+  // Ignores the files that a sample names, because they do not exist here.
   const settings = text.replace(/^(EMULATOR_(?:SSL_CERT|SSL_KEY|AUTH_FILE)) = .*$/gm, '$1 = None');
   return complaintOf({ 'bmc-daemon.conf': settings }, 'bmc-daemon', [
     'check',
@@ -98,7 +109,7 @@ function checkConf(text) {
 
 const SAMPLES = { yaml: checkYaml, python: checkConf, json: (text) => void JSON.parse(text) };
 
-/** JSON parses; YAML parses, and what is a configuration of a daemon passes that daemon's own check. */
+/** Checks that JSON and YAML parse, and that configurations pass the check of their daemon. */
 export function checkSamples(page) {
   return page.blocks.flatMap((block) => {
     if (block.name !== '' || SAMPLES[block.language] === undefined) return [];

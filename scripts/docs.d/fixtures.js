@@ -1,4 +1,4 @@
-/** What the commands of a page need, by the names that the page has in `<!-- commands: … -->`. */
+/** The fixtures for the commands of a page, by their names in `<!-- commands: … -->`. */
 import { execFileSync, spawn } from 'node:child_process';
 import {
   copyFileSync,
@@ -15,7 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 const ADDRESS = '192.0.2.1';
 
-/** Runs lines of shell, which must succeed. */
+/** Runs shell lines, which must succeed. */
 function sh(lines, folder) {
   execFileSync('bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
 }
@@ -35,7 +35,8 @@ async function startDaemon({ repository, environment, log }, options, address) {
 }
 
 function makeClone({ repository, folder }) {
-  // Links to the folders, so that the clone is built. Files are copies with their times, which tell whether the build is new enough.
+  // Links folders, so that the clone is built, and copies files with their times, which show
+  // whether the build is current.
   for (const entry of readdirSync(repository, { withFileTypes: true })) {
     const [from, to] = [join(repository, entry.name), join(folder, entry.name)];
     if (entry.isFile()) cpSync(from, to, { preserveTimestamps: true });
@@ -98,7 +99,7 @@ async function startBmc(place) {
 }
 
 function startLibvirtd({ log }) {
-  // In the page's own /etc, /run and /var/lib.
+  // The page has its own /etc, /run and /var/lib.
   sh(`mkdir -p /etc/libvirt /run/libvirt
     printf '%s\\n' 'auth_unix_rw = "none"' >/etc/libvirt/libvirtd.conf
     libvirtd --daemon --pid-file ${log}/libvirtd.pid >${log}/libvirtd 2>&1

@@ -1,4 +1,7 @@
-/** Checks the pages, then runs the commands of each in namespaces of its own. `node main.js [PAGE]…`, as root, in the repository. */
+/**
+ * Checks the pages, then runs the commands of each page in new namespaces. `node main.js [PAGE]…`,
+ * as root, in the repository.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +10,10 @@ import { checkForm, checkLinks, checkNames, checkSamples } from './checks.js';
 import { FIXTURES } from './fixtures.js';
 import { allPages, isRun, readPage } from './pages.js';
 
-/** Commands change /etc and /var/lib: each page has its own layer above the machine's, a /run of its own and its own loopback. */
+/**
+ * Commands change /etc and /var/lib, so each page has a layer above the host's folders, a new /run
+ * and a new loopback.
+ */
 const PLACE = `
 set -e
 mount -t tmpfs none "$3"
@@ -27,11 +33,14 @@ function cachedPage(path) {
   return known.get(path);
 }
 
-/** Runs the commands of a page. @returns whether all of it is right. */
+/**
+ * Runs the commands of a page.
+ * @returns whether all of them succeed.
+ */
 async function runPage(page) {
   const work = mkdtempSync('/tmp/rackless-docs.');
   try {
-    // --kill-child: whatever the page has started ends with it.
+    // --kill-child ends all processes of the page.
     const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const place = spawn('unshare', [...namespaces, 'bash', '-c', PLACE, 'page', process.cwd(), page.path, work], {
       stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,4 +1,7 @@
-/** Runs the commands of one page: `node page.js REPOSITORY PAGE WORK`, in namespaces that main.js makes. Prints each fault on a line. */
+/**
+ * Runs the commands of one page in the namespaces of main.js: `node page.js REPOSITORY PAGE WORK`.
+ * Prints each fault on a line.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FIXTURES } from './fixtures.js';
@@ -12,7 +15,7 @@ const log = join(work, 'log');
 const home = join(work, 'home');
 for (const name of [folder, log, home]) mkdirSync(name);
 
-// A 4xx is a failure here, although curl does not count it as one.
+// A 4xx is a failure here; by default curl ignores it.
 writeFileSync(join(home, '.curlrc'), 'fail-with-body\nsilent\nshow-error\n');
 const environment = {
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
@@ -22,7 +25,10 @@ const environment = {
   PYTHONDONTWRITEBYTECODE: '1',
 };
 
-/** \`$ command\` with the output below it, for each command of a block. A line that ends with \\ goes on in the next one. */
+/**
+ * Returns each \`$ command\` of a block with its output. A line that ends with \\ continues on the
+ * next line.
+ */
 function commandsOf(text) {
   const commands = [];
   for (const line of text.split('\n')) {
@@ -37,7 +43,7 @@ function commandsOf(text) {
 const shell = () => (sessions.shell ??= new Shell(folder, environment, log));
 const sessions = { shell: undefined, service: undefined, count: 0 };
 
-/** Ends the service before: the reader needs its port, or has seen enough. */
+/** Ends the previous service, because the next one may need its port. */
 async function startService(command) {
   await sessions.service?.interrupt();
   sessions.count += 1;
@@ -45,13 +51,13 @@ async function startService(command) {
   return sessions.service;
 }
 
-/** Services in the reader's own terminal: with the variables that earlier blocks have exported. */
+/** Starts services in the reader's terminal, with the variables that earlier blocks exported. */
 async function runServices(block) {
   for (const command of block.text.split('\n')) {
     const service = await startService(`if [ -e ${log}/exported ]; then . ${log}/exported; fi\n${command}`);
     if (!(await service.listens())) return `\`${command}\` does not listen at a port:\n${service.output}`;
     const status = await service.interrupt();
-    // SIGINT: Ctrl-C came before it handled signals.
+    // SIGINT: Ctrl-C came before the service handled signals.
     if (![0, 130, 'SIGINT'].includes(status))
       return `\`${command}\` ended with ${status} after Ctrl-C:\n${service.output}`;
   }
@@ -85,7 +91,7 @@ async function runPaste(block) {
   return fault && `the terminal does not show \`${fault.missing}\`, but:\n${fault.text}`;
 }
 
-/** Node finds the packages of the repository from files in the page's folder. */
+/** Runs a program in the page's folder, from which Node finds the packages of the repository. */
 async function runJs(block) {
   writeFileSync(join(folder, 'example.mjs'), block.text);
   return runCommands({ text: `ln -sfn ${repository}/node_modules node_modules; node example.mjs` });
@@ -103,7 +109,7 @@ for (const block of page.blocks.filter(isRun)) {
   const fault = await runBlock(block);
   if (fault === undefined) continue;
   console.log(`${path}:${block.line}: ${fault.trim().slice(-4000)}`);
-  // The next commands of the page need this one.
+  // Later commands of the page need this one.
   process.exit(1);
 }
 process.exit(0);

@@ -1,9 +1,12 @@
-/** Reads the pages: what they need, their blocks, headings and links. */
+/** Reads the pages: their fixtures, blocks, headings and links. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import markdown from 'prettier/plugins/markdown';
 
-/** What a word after a block's language means here; any other word is the block's name for the script that runs it. */
+/**
+ * Words after a block's language with a meaning here. Any other word is the block's name for a
+ * script.
+ */
 const MODES = ['service', 'paste'];
 
 function markdownFiles(folder) {
@@ -12,7 +15,7 @@ function markdownFiles(folder) {
     .map((entry) => join(folder, entry.name));
 }
 
-/** The paths of all pages, README.md first. */
+/** Returns the paths of all pages, README.md first. */
 export function allPages() {
   const packages = readdirSync('packages').map((name) => join('packages', name));
   const docs = readdirSync('docs', { recursive: true })
@@ -21,12 +24,12 @@ export function allPages() {
   return ['README.md', 'CONTRIBUTING.md', ...docs.sort(), ...packages.flatMap(markdownFiles).sort()];
 }
 
-/** The text of a heading as a reader sees it. */
+/** Returns the visible text of a heading. */
 function textOf(node) {
   return node.value ?? (node.children ?? []).map(textOf).join('');
 }
 
-/** The anchor that GitHub gives to a heading. */
+/** Returns GitHub's anchor for a heading. */
 function anchorOf(text) {
   return text
     .trim()
@@ -35,7 +38,7 @@ function anchorOf(text) {
     .replaceAll(' ', '-');
 }
 
-/** The comment `<!-- KEY: VALUE -->` in a node, or undefined. */
+/** Returns the value of the comment `<!-- KEY: VALUE -->` in a node, or undefined. */
 function commentIn(node, key) {
   if (node?.type !== 'html') return undefined;
   return new RegExp(`^<!-- ${key}: ([\\s\\S]*?) -->$`).exec(node.value)?.[1];
@@ -56,7 +59,7 @@ function blockOf(node, before, heading, lines) {
   };
 }
 
-/** The page at `path`. `fixtures`: what its commands need. `links`: with the line of each. */
+/** Reads the page at `path`. `fixtures`: what its commands need. `links`: each with its line. */
 export function readPage(path) {
   const text = readFileSync(path, 'utf8');
   const lines = text.split('\n');
@@ -84,7 +87,7 @@ export function readPage(path) {
   return page;
 }
 
-/** Whether scripts/docs-commands itself runs the block. */
+/** Returns whether scripts/docs-commands runs the block. */
 export function isRun(block) {
   if (block.notRun !== undefined || block.runBy !== undefined || block.name !== '') return false;
   return ['sh', 'console', 'js'].includes(block.language);

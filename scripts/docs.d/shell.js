@@ -1,15 +1,19 @@
-/** Commands of a page in a shell, services in "another terminal", lines that are pasted into a terminal. */
+/**
+ * Runs commands of a page in a shell, services in "another terminal", and pasted lines on a
+ * terminal.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Long enough for a guest to boot without KVM on a busy machine. */
+/** Long enough for a guest to boot without KVM on a busy host. */
 const PATIENCE_MS = 300_000;
 
-// Evaluates a text from descriptor 3, writes what it prints to the file $1, its exported variables to $2 and `ok` to descriptor 4, and
-// waits for the next text. A command that fails ends the shell, after its name was printed. A prompt for a password reads `secret`.
+// Evaluates texts from descriptor 3. Writes their output to the file $1, their exported variables
+// to $2, and `ok` to descriptor 4. A failed command is printed and ends the shell. Password prompts
+// read `secret`.
 const SESSION = `
 set -Eo pipefail
 trap 'printf "status %s: %s\\n" "$?" "$BASH_COMMAND" >&2' ERR
@@ -22,11 +26,14 @@ while IFS= read -r -d '' text <&3; do
 done
 `;
 
-/** Polls until \`test\` gives something; undefined after PATIENCE_MS, or where \`ended\` says that waiting is useless. */
+/**
+ * Polls until \`test\` returns a value. Returns undefined after PATIENCE_MS, or after \`ended\`
+ * returns true.
+ */
 async function until(test, ended) {
   const deadline = Date.now() + PATIENCE_MS;
   while (Date.now() < deadline) {
-    // Asked first: what was printed before the end counts.
+    // Before the test, because output before the end counts.
     const last = ended();
     const found = test();
     if (found) return found;
@@ -36,17 +43,19 @@ async function until(test, ended) {
   return undefined;
 }
 
-/** A regular expression for output as a page shows it. */
+/** Returns a regular expression for output on a page. */
 export function patternOf(shown) {
   const parts = shown.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return parts.join('[\\s\\S]*?');
 }
 
-/** One shell for all commands of a page: variables, functions and the folder last from block to block. */
+/**
+ * A shell for all commands of a page: variables, functions and the folder stay from block to block.
+ */
 export class Shell {
   #process;
   #output;
-  /** Resolves to false when a command has ended the shell. */
+  /** Resolves to false after a command has ended the shell. */
   #exit;
 
   constructor(folder, environment, log) {
@@ -57,11 +66,14 @@ export class Shell {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe'],
     });
     this.#exit = once(this.#process, 'exit').then(() => false);
-    // A write to a shell that a command has ended.
+    // A failed write to an ended shell.
     this.#process.stdio[3].on('error', () => undefined);
   }
 
-  /** Runs commands. @returns what they printed, and whether each of them succeeded. */
+  /**
+   * Runs commands.
+   * @returns their output, and whether all succeeded.
+   */
   async run(text) {
     this.#process.stdio[3].write(`${text}\0`);
     const succeeded = await Promise.race([
@@ -73,7 +85,7 @@ export class Shell {
   }
 }
 
-/** The TCP ports at which something listens in this network namespace, as /proc spells them. */
+/** Returns the listening TCP ports of this network namespace, in the format of /proc. */
 function listeners() {
   return ['tcp', 'tcp6'].flatMap((table) =>
     readFileSync(`/proc/net/${table}`, 'utf8')
@@ -93,7 +105,7 @@ export class Service {
   constructor(command, folder, environment, log) {
     this.#log = log;
     const file = openSync(log, 'w');
-    // In a session of its own, as in a terminal of its own: Ctrl-C is a signal to all of its processes.
+    // Runs in its own session, as in a terminal, so that Ctrl-C reaches all its processes.
     this.#process = spawn('bash', ['--norc', '-c', command], {
       cwd: folder,
       env: environment,
@@ -111,7 +123,7 @@ export class Service {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
-  /** Whether it prints what the page shows. */
+  /** Returns whether it prints the output on the page. */
   async shows(shown) {
     const pattern = new RegExp(`^${patternOf(shown)}`);
     const found = await until(
@@ -121,7 +133,7 @@ export class Service {
     return found !== undefined;
   }
 
-  /** Whether it listens at a port that had no listener before. */
+  /** Returns whether it listens on a new port. */
   async listens() {
     const found = await until(
       () => listeners().some((socket) => !this.#before.has(socket)),
@@ -130,7 +142,10 @@ export class Service {
     return found !== undefined;
   }
 
-  /** Presses Ctrl-C. @returns its exit status, or the signal that ended it. */
+  /**
+   * Presses Ctrl-C.
+   * @returns its exit status, or the signal that ended it.
+   */
   async interrupt() {
     if (!this.#ended) {
       const exit = once(this.#process, 'exit');
@@ -142,7 +157,7 @@ export class Service {
   }
 }
 
-/** Lines to paste among what a service printed. */
+/** Returns the lines to paste from the output of a service. */
 export function linesToPaste(output) {
   const lines = output.slice(output.indexOf('To paste:')).split('\n').slice(1);
   const first = lines.findIndex((line) => line.startsWith('  '));
@@ -150,12 +165,15 @@ export function linesToPaste(output) {
   return first < 0 ? [] : lines.slice(first, end).map((line) => line.trim());
 }
 
-/** Pastes lines into an interactive shell at a terminal. @returns the first line of \`shown\` that did not appear, or undefined. */
+/**
+ * Pastes lines into an interactive shell on a terminal.
+ * @returns the first missing line of \`shown\`, or undefined.
+ */
 export async function paste(lines, shown, folder, environment) {
   const terminal = spawn('script', ['--quiet', '--flush', '--command', 'bash --norc -i', '/dev/null'], {
     cwd: folder,
     env: environment,
-    // It reports on standard error that it was ended, which is what happens at the end.
+    // Ignores standard error, on which it reports its end.
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   let text = '';

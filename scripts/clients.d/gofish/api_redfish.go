@@ -17,7 +17,7 @@ type (
 	VirtualMedia   = redfish.VirtualMedia
 )
 
-// Each PATCH and POST has the ETag of the object, from the header of the answer, in If-Match.
+// Each PATCH and POST has the object's ETag from the answer's header in If-Match.
 const sendsEtags = true
 
 func readTasks(service *gofish.Service) error {
@@ -47,7 +47,8 @@ func subscribe(events *EventService, destination string) (string, error) {
 	return events.CreateEventSubscriptionInstance(destination, nil, nil, nil, redfish.RedfishEventDestinationProtocol, "gofish", "", nil)
 }
 
-// This version sends "TESTING123" as EventGroupId, which is a number in DMTF's schema: the service has to refuse it.
+// This version sends "TESTING123" as EventGroupId, which is a number in DMTF's schema. The service
+// must reject it.
 func submitTestEvent(events *EventService) error {
 	if err := events.SubmitTestEvent("hello"); err == nil || !strings.Contains(err.Error(), "EventGroupId") {
 		return errors.New("the body of this version was accepted")

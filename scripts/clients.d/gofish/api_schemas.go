@@ -14,7 +14,7 @@ type (
 	VirtualMedia   = schemas.VirtualMedia
 )
 
-// This version takes ETags from @odata.etag in bodies only, and ours are in headers.
+// This version reads ETags only from @odata.etag in bodies, but the service sends them in headers.
 const sendsEtags = false
 
 func readTasks(service *gofish.Service) error {

@@ -1,7 +1,8 @@
-// Walks a BMC with gofish and prints a line per step: "PASS name" or "FAIL name: why". Ends with status 1 where a step failed.
+// Walks a BMC with gofish and prints a line per step: "PASS name" or "FAIL name: why". Ends with
+// status 1 if a step failed.
 //
-// The BMC and the machine are in the variables of docs/guides/clients.md. api_redfish.go and api_schemas.go hold what differs between the
-// versions of gofish.
+// The variables of docs/guides/clients.md name the BMC and the machine. api_redfish.go and
+// api_schemas.go contain the differences between versions of gofish.
 package main
 
 import (
@@ -25,7 +26,7 @@ func step(name string, run func() error) {
 	fmt.Printf("PASS %s\n", name)
 }
 
-// has fails where a list that has to have members has none.
+// has fails if the list is empty.
 func has[T any](members []T, err error) error {
 	if err == nil && len(members) == 0 {
 		return errors.New("it has no members")
@@ -35,7 +36,7 @@ func has[T any](members []T, err error) error {
 
 func one(_ any, err error) error { return err }
 
-// firstOf returns the first fault of calls that are made in order.
+// firstOf returns the first fault of calls that it makes in order.
 func firstOf(calls ...func() error) error {
 	for _, call := range calls {
 		if err := call(); err != nil {
@@ -51,7 +52,7 @@ func until(what string, holds func() (bool, error)) error {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s: not so after 2 minutes", what)
+			return fmt.Errorf("%s: not within 2 minutes", what)
 		}
 	}
 }
@@ -127,7 +128,7 @@ func walkSystem(system *ComputerSystem) {
 	})
 }
 
-// The first action changes the object, and the second one is sent with the ETag that the object had before.
+// The first action changes the object. The second action has the ETag from before.
 func changeSystem(client *gofish.APIClient, system *ComputerSystem) {
 	step("boot-from-the-CD-once", func() error { return bootFromCdOnce(system) })
 	step("switch-on", func() error {

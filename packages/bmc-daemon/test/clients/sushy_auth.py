@@ -1,4 +1,7 @@
-"""Logs in with sushy in each of its ways, and prints what it saw as one JSON object. Usage: sushy_auth.py ROOT USER PASSWORD"""
+"""Logs in with each method of sushy, and prints the results as a JSON object.
+
+Usage: sushy_auth.py ROOT USER PASSWORD
+"""
 import json
 import sys
 import warnings
@@ -6,7 +9,7 @@ import warnings
 import sushy
 from sushy import auth
 
-warnings.filterwarnings('ignore')  # the certificate is nobody's
+warnings.filterwarnings('ignore')  # the certificate is self-signed
 root, user, password = sys.argv[1:]
 
 
@@ -27,7 +30,7 @@ by_session = auth.SessionAuth(user, password)
 connection = connect(by_session)
 seen['session'] = [systems(connection), sessions(connection)]
 
-# Ended behind its back: it has to log in again by itself.
+# The session ends elsewhere, so sushy must log in again.
 other = connect(auth.BasicAuth(user, password))
 for session in other.get_session_service().sessions.get_members():
     session.delete()

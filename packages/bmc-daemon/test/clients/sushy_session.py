@@ -1,9 +1,9 @@
-"""What an operator does with sushy, OpenStack's Redfish client: power, one-time boot, virtual media, on one machine.
+"""Uses sushy, OpenStack's Redfish client, as an operator does: power, one-time boot, virtual media, on one machine.
 
 python3 sushy_session.py SERVICE_URL SYSTEM_PATH IMAGE_URL [USER PASSWORD]
 
-Prints `booted` twice, each time waiting for a line on its input (the test looks at the guest meanwhile), and then one JSON object:
-what sushy read after each step. Any fault of the service is sushy's exception and exit status 1.
+Prints `booted` twice, and waits each time for a line on its input, while the test checks the guest. Then prints a JSON object
+with the values that sushy read after each step. A fault of the service raises sushy's exception, with exit status 1.
 """
 import json
 import sys
@@ -14,7 +14,7 @@ from sushy import auth
 
 
 def wait_for_power(system, state, seconds=120):
-    """sushy leaves waiting to its caller; Ironic polls as this does."""
+    """Polls the power state, as Ironic does: sushy itself does not wait."""
     deadline = time.monotonic() + seconds
     while True:
         system.refresh(force=True)
@@ -49,7 +49,7 @@ def main(service_url, system_path, image_url, *credentials):
     system.reset_system(sushy.ResetType.FORCE_OFF)
     steps['off'] = wait_for_power(system, sushy.PowerState.OFF)
 
-    # Ironic looks for the drive where the manager links it, and takes the first that can hold a CD.
+    # Ironic uses the first drive of the manager that accepts a CD.
     drives = system.managers[0].virtual_media.get_members()
     drive = next(d for d in drives if sushy.VirtualMediaType.CD in d.media_types)
     drive.insert_media(image_url)
