@@ -116,107 +116,130 @@ function decodeString(prefix: string, body: string): string {
  */
 export function tokenize(source: string): Token[] {
   // Python reads a byte order mark, CR LF and CR in the same way.
-  const text = source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
-  const tokens: Token[] = [];
-  let index = 0;
-  let line = 1;
-  let lineStart = 0;
-  let depth = 0;
+  return new Tokenizer(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')).all();
+}
 
-  const push = (kind: Token['kind'], length: number, value: string | number = '', message?: string) => {
-    const raw = text.slice(index, index + length);
-    tokens.push({ kind, text: message ?? raw, line, column: index - lineStart, value });
-    index += length;
-    // Only strings can span lines.
-    for (let at = raw.indexOf('\n'); at !== -1; at = raw.indexOf('\n', at + 1)) {
-      line += 1;
-      lineStart = index - raw.length + at + 1;
+/** Reads the tokens of a text from its start to its end. */
+class Tokenizer {
+  private readonly text: string;
+  private readonly tokens: Token[] = [];
+  private index = 0;
+  private line = 1;
+  private lineStart = 0;
+  /** Number of open brackets. */
+  private depth = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  all(): Token[] {
+    while (this.index < this.text.length) {
+      if (this.skipBlank() || this.string() || this.word() || this.number() || this.operator()) continue;
+      const odd = String.fromCodePoint(this.text.codePointAt(this.index) ?? 0);
+      this.fault(odd.length, `'${odd}' has no place here`);
     }
-  };
-  const endOfLine = (from: number) => {
-    const end = text.indexOf('\n', from);
-    return end === -1 ? text.length : end;
-  };
+    this.add('end', 'the end of the file');
+    return this.tokens;
+  }
 
-  while (index < text.length) {
-    const character = text.charAt(index);
+  /** Reads white space, a comment or a newline. @returns false if there is none. */
+  private skipBlank(): boolean {
+    const character = this.text.charAt(this.index);
     if (character === '\n') {
       // As in Python, lines do not end inside brackets. The parser finds a missing closing bracket.
-      if (depth === 0) tokens.push({ kind: 'newline', text: '\n', line, column: index - lineStart, value: '' });
-      index += 1;
-      line += 1;
-      lineStart = index;
-      continue;
-    }
-    if (character === ' ' || character === '\t' || character === '\f') {
-      index += 1;
-      continue;
-    }
-    if (character === '#') {
-      index = endOfLine(index);
-      continue;
-    }
-    if (character === '\\' && text.charAt(index + 1) === '\n') {
-      index += 2;
-      line += 1;
-      lineStart = index;
-      continue;
-    }
-
-    const string = matchAt(STRING_START, text, index);
-    if (string !== null) {
-      const [opening, prefix = '', quotes = ''] = string;
-      const end = findStringEnd(text, index + opening.length, quotes);
-      if (end === -1) {
-        const length = (quotes.length === 1 ? endOfLine(index) : text.length) - index;
-        push('fault', length, '', `the string that begins here is not closed with ${quotes}`);
-        continue;
-      }
-      const length = end + quotes.length - index;
-      try {
-        push('string', length, decodeString(prefix, text.slice(index + opening.length, end)));
-      } catch (error) {
-        if (!(error instanceof StringFault)) throw error;
-        push('fault', length, error.mark, error.message);
-      }
-      continue;
-    }
-
-    const name = matchAt(NAME, text, index);
-    if (name !== null) {
-      push('name', name[0].length);
-      continue;
-    }
-
-    const float = matchAt(FLOAT, text, index);
-    const number = float ?? matchAt(INTEGER, text, index);
-    if (number !== null) {
-      const written = number[0];
-      const rest = matchAt(/[\p{L}\p{N}_]+/uy, text, index + written.length)?.[0] ?? '';
-      const length = written.length + rest.length;
-      if (rest !== '') push('fault', length, '', `'${written}${rest}' is not a number`);
-      else if (float !== null) push('float', length, Number(written.replaceAll('_', '')));
-      else if (/^0[0-9_]*[1-9]/.test(written))
-        push(
-          'fault',
-          length,
-          '',
-          `'${written}' begins with a zero: write ${Number(written.replaceAll('_', ''))}, or 0o… for octal`,
-        );
-      else push('integer', length, Number(written.replaceAll('_', '')));
-      continue;
-    }
-
-    const operator = matchAt(OPERATOR, text, index);
-    if (operator !== null) {
-      if ('([{'.includes(operator[0])) depth += 1;
-      if (')]}'.includes(operator[0])) depth = Math.max(0, depth - 1);
-      push('operator', operator[0].length);
-      continue;
-    }
-    const odd = String.fromCodePoint(text.codePointAt(index) ?? 0);
-    push('fault', odd.length, '', `'${odd}' has no place here`);
+      if (this.depth === 0) this.add('newline', '\n');
+      this.startLine(this.index + 1);
+    } else if (character === ' ' || character === '\t' || character === '\f') this.index += 1;
+    else if (character === '#') this.index = this.endOfLine();
+    else if (character === '\\' && this.text.charAt(this.index + 1) === '\n') this.startLine(this.index + 2);
+    else return false;
+    return true;
   }
-  tokens.push({ kind: 'end', text: 'the end of the file', line, column: index - lineStart, value: '' });
-  return tokens;
+
+  private string(): boolean {
+    const found = matchAt(STRING_START, this.text, this.index);
+    if (found === null) return false;
+    const [opening, prefix = '', quotes = ''] = found;
+    const start = this.index + opening.length;
+    const end = findStringEnd(this.text, start, quotes);
+    if (end === -1) {
+      const length = (quotes.length === 1 ? this.endOfLine() : this.text.length) - this.index;
+      this.fault(length, `the string that begins here is not closed with ${quotes}`);
+      return true;
+    }
+    const length = end + quotes.length - this.index;
+    try {
+      this.take('string', length, decodeString(prefix, this.text.slice(start, end)));
+    } catch (error) {
+      if (!(error instanceof StringFault)) throw error;
+      this.fault(length, error.message, error.mark);
+    }
+    return true;
+  }
+
+  private word(): boolean {
+    const found = matchAt(NAME, this.text, this.index);
+    if (found !== null) this.take('name', found[0].length);
+    return found !== null;
+  }
+
+  private number(): boolean {
+    const float = matchAt(FLOAT, this.text, this.index);
+    const found = float ?? matchAt(INTEGER, this.text, this.index);
+    if (found === null) return false;
+    const [written] = found;
+    const rest = matchAt(/[\p{L}\p{N}_]+/uy, this.text, this.index + written.length)?.[0] ?? '';
+    const value = Number(written.replaceAll('_', ''));
+    if (rest !== '') this.fault(written.length + rest.length, `'${written}${rest}' is not a number`);
+    else if (float === null && /^0[0-9_]*[1-9]/.test(written))
+      this.fault(written.length, `'${written}' begins with a zero: write ${value}, or 0o… for octal`);
+    else this.take(float === null ? 'integer' : 'float', written.length, value);
+    return true;
+  }
+
+  private operator(): boolean {
+    const found = matchAt(OPERATOR, this.text, this.index);
+    if (found === null) return false;
+    const [operator] = found;
+    if ('([{'.includes(operator)) this.depth += 1;
+    if (')]}'.includes(operator)) this.depth = Math.max(0, this.depth - 1);
+    this.take('operator', operator.length);
+    return true;
+  }
+
+  /** Adds a token at the current place without its text. */
+  private add(kind: Token['kind'], text: string, value: string | number = ''): void {
+    this.tokens.push({ kind, text, line: this.line, column: this.index - this.lineStart, value });
+  }
+
+  /** Adds a token and moves behind its text. */
+  private take(kind: Token['kind'], length: number, value: string | number = ''): void {
+    this.add(kind, this.text.slice(this.index, this.index + length), value);
+    this.skip(length);
+  }
+
+  private fault(length: number, message: string, mark: StringFault['mark'] = ''): void {
+    this.add('fault', message, mark);
+    this.skip(length);
+  }
+
+  /** Moves forward. Only strings can span lines. */
+  private skip(length: number): void {
+    const start = this.index;
+    const passed = this.text.slice(start, start + length);
+    for (let at = passed.indexOf('\n'); at !== -1; at = passed.indexOf('\n', at + 1)) this.startLine(start + at + 1);
+    this.index = start + length;
+  }
+
+  private startLine(at: number): void {
+    this.index = at;
+    this.line += 1;
+    this.lineStart = at;
+  }
+
+  private endOfLine(): number {
+    const end = this.text.indexOf('\n', this.index);
+    return end === -1 ? this.text.length : end;
+  }
 }
