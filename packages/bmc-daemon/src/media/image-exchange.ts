@@ -30,56 +30,18 @@ export function exchange(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const { hosts } = options;
     // Each redirect passes this check.
-    hosts.check(url);
-    const common: RequestOptions = {
-      method,
-      lookup: hosts.lookupFor(url),
-      // A separate connection, closed after the response: an idle connection would keep the process
-      // alive.
-      agent: false,
-      signal,
-      headers: {
-        accept: '*/*',
-        'accept-encoding': 'identity',
-        'user-agent': 'rackless-bmc-daemon',
-        ...options.headers,
-        ...(options.credentials === undefined ? {} : { authorization: options.credentials }),
-      },
-    };
+    options.hosts.check(url);
     const fail = (error: unknown): void => reject(transportError(url, error, signal));
-    let interimAnswers = 0;
     let request: ClientRequest;
     try {
-      request =
-        url.protocol === 'https:'
-          ? httpsRequest(url, {
-              ...common,
-              rejectUnauthorized: options.verify,
-              ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
-            })
-          : httpRequest(url, common);
+      request = createRequest(method, url, options, signal);
     } catch (error) {
       fail(error);
       return;
     }
-    const connecting = setTimeout(() => {
-      request.destroy(
-        new ImageError(
-          'mediaUnreachable',
-          `${reading(url)}: no connection within ${seconds(options.connectTimeoutMs)}`,
-        ),
-      );
-    }, options.connectTimeoutMs);
-    request.on('socket', (socket) => {
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
-        clearTimeout(connecting);
-        request.setTimeout(options.idleTimeoutMs, () => {
-          request.destroy(silence(url, options.idleTimeoutMs));
-        });
-      });
-    });
+    const stopConnecting = limitSilence(request, url, options);
+    let interimAnswers = 0;
     request.once('error', fail);
     request.on('information', () => {
       interimAnswers += 1;
@@ -91,7 +53,7 @@ export function exchange(
       fail(new ImageError('mediaUnreachable', `${reading(url)}: the server answered 101 to a request without Upgrade`));
     });
     request.once('close', () => {
-      clearTimeout(connecting);
+      stopConnecting();
       // Ignored after a response or an error.
       fail(undefined);
     });
@@ -104,6 +66,58 @@ export function exchange(
     });
     request.end();
   });
+}
+
+/** Creates the request. @throws {TypeError} if a header is invalid. */
+function createRequest(
+  method: 'GET' | 'HEAD',
+  url: URL,
+  { headers, hosts, credentials, verify, ca }: ExchangeOptions,
+  signal: AbortSignal,
+): ClientRequest {
+  const common: RequestOptions = {
+    method,
+    lookup: hosts.lookupFor(url),
+    // A separate connection, closed after the response: an idle connection would keep the process
+    // alive.
+    agent: false,
+    signal,
+    headers: {
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      'user-agent': 'rackless-bmc-daemon',
+      ...headers,
+      ...(credentials === undefined ? {} : { authorization: credentials }),
+    },
+  };
+  if (url.protocol !== 'https:') return httpRequest(url, common);
+  return httpsRequest(url, { ...common, rejectUnauthorized: verify, ...(ca === undefined ? {} : { ca: [...ca] }) });
+}
+
+/**
+ * Ends the request if the server takes too long to accept the connection, or is silent after that.
+ * @returns a function that ends the wait for the connection.
+ */
+function limitSilence(
+  request: ClientRequest,
+  url: URL,
+  { connectTimeoutMs, idleTimeoutMs }: ExchangeOptions,
+): () => void {
+  const connecting = setTimeout(() => {
+    request.destroy(
+      new ImageError('mediaUnreachable', `${reading(url)}: no connection within ${seconds(connectTimeoutMs)}`),
+    );
+  }, connectTimeoutMs);
+  const stopConnecting = (): void => clearTimeout(connecting);
+  request.on('socket', (socket) => {
+    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+      stopConnecting();
+      request.setTimeout(idleTimeoutMs, () => {
+        request.destroy(silence(url, idleTimeoutMs));
+      });
+    });
+  });
+  return stopConnecting;
 }
 
 /** Translates the error of a connection. */
