@@ -11,7 +11,8 @@ import { systemOf } from './events/event-bus.js';
 import { machinesOf } from './events/task-events.js';
 import type { Subscription, Subscriptions } from './events/subscriptions.js';
 import type { Scoping } from './redfish/pipeline.js';
-import type { TaskRecord, TaskStore } from './redfish/tasks/task-store.js';
+import type { TaskRecord } from './redfish/tasks/task-record.js';
+import type { TaskStore } from './redfish/tasks/task-store.js';
 import type { Services } from './resources/index.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 

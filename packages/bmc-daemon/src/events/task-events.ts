@@ -1,7 +1,8 @@
 /** Publishes changes of tasks as events. */
 import { taskEventRegistry, taskEventTable } from '../redfish/messages/task-event-registry.js';
 import { messageSeverity, messageText } from '../redfish/messages/messages.js';
-import { taskUri, type TaskListener, type TaskRecord, type TaskStore } from '../redfish/tasks/task-store.js';
+import type { TaskListener, TaskRecord } from '../redfish/tasks/task-record.js';
+import { taskUri, type TaskStore } from '../redfish/tasks/task-store.js';
 import { systemOf, type Actor, type EventBus } from './event-bus.js';
 
 type Key = keyof typeof taskEventTable;

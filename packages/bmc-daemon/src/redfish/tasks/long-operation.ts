@@ -7,7 +7,8 @@ import { toRedfishError, type ErrorContext } from '../messages/driver-errors.js'
 import type { RedfishError } from '../messages/errors.js';
 import type { Message } from '../messages/messages.js';
 import type { Requester, WriteResult } from '../resource.js';
-import { taskMonitorUri, taskUri, type TaskMethod, type TaskStore } from './task-store.js';
+import type { TaskMethod } from './task-record.js';
+import { taskMonitorUri, taskUri, type TaskStore } from './task-store.js';
 
 /** The controls that a running operation receives. */
 export interface OperationControl {

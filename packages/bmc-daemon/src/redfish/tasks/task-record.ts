@@ -1,0 +1,126 @@
+/** The records of tasks: how many there are, and how long a finished one stays. */
+import type { JsonObject } from '../json.js';
+import type { RedfishError } from '../messages/errors.js';
+import type { Message } from '../messages/messages.js';
+
+/** The values of DMTF's TaskState that the service uses. A task starts as Running. */
+export type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | 'Cancelled';
+
+/** The HTTP method of the task's request. */
+export type TaskMethod = 'POST' | 'PATCH' | 'DELETE';
+
+/** The client that started or cancelled a task: the event bus's Actor. */
+export interface TaskOwner {
+  readonly user: string | null;
+  readonly address: string;
+}
+
+/** The state of a task at one moment. A change creates a new record. */
+export interface TaskRecord {
+  /** A UUID, so that ids never repeat after a restart. */
+  readonly id: string;
+  /** The name, for people: `Insert a.iso into Cd of web1`. */
+  readonly name: string;
+  /** The URI of the request: the action's target. */
+  readonly targetUri: string;
+  readonly method: TaskMethod;
+  /** UUIDs of the task's machines, if `targetUri` does not name them. */
+  readonly machines?: readonly string[];
+  /** Null if the service itself started the task. */
+  readonly owner: TaskOwner | null;
+  /** The client that cancelled the task; null if none did. */
+  readonly cancelledBy: TaskOwner | null;
+  readonly state: TaskState;
+  readonly startTime: Date;
+  /** null while the task runs. */
+  readonly endTime: Date | null;
+  /** Progress from 0 to 100, an integer; null if unknown. */
+  readonly percent: number | null;
+  readonly messages: readonly Message[];
+  /** The result that the client asked for, if any; absent while the task runs. */
+  readonly response?: JsonObject;
+  /** The error that the request would have received; null unless the state is Exception. */
+  readonly failure: RedfishError | null;
+}
+
+/** Called for every change. `before` is null for a new task, `after` is null for a removed one. */
+export type TaskListener = (change: { readonly before: TaskRecord | null; readonly after: TaskRecord | null }) => void;
+
+/** Whether the work still runs. */
+export function isRunning({ state }: TaskRecord): boolean {
+  return state === 'Running' || state === 'Cancelling';
+}
+
+/** Records in the order of their creation. Expired ones are removed at each access, so it needs no timer. */
+export class TaskRecords {
+  /** How long a finished task stays, in minutes. */
+  keepMinutes = 24 * 60;
+  readonly #limit: number;
+  readonly #clock: () => number;
+  readonly #records = new Map<string, TaskRecord>();
+  /** By the steady clock: a host that sets its clock must not make clients lose the result of a task. */
+  readonly #endedAt = new Map<string, number>();
+  readonly #listeners: TaskListener[] = [];
+  #listed: readonly TaskRecord[] | undefined;
+
+  /**
+   * @param limit the largest number of records.
+   * @param clock milliseconds of a steady clock.
+   */
+  constructor(limit: number, clock: () => number) {
+    this.#limit = limit;
+    this.#clock = clock;
+  }
+
+  /** Returns all records. The same array until a record changes. */
+  all(): readonly TaskRecord[] {
+    this.#removeExpired();
+    return (this.#listed ??= [...this.#records.values()]);
+  }
+
+  /** Returns a record, also an expired one. */
+  peek(id: string): TaskRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  /** Returns a record that has not expired. */
+  get(id: string): TaskRecord | undefined {
+    this.#removeExpired();
+    return this.#records.get(id);
+  }
+
+  /** Adds or replaces a record. A new one displaces the oldest finished ones above the limit. */
+  put(record: TaskRecord): void {
+    const before = this.#records.get(record.id) ?? null;
+    // A Map keeps the position of an existing key, so the order of creation remains.
+    this.#records.set(record.id, record);
+    if (!isRunning(record)) this.#endedAt.set(record.id, this.#clock());
+    this.#notify({ before, after: record });
+    for (const other of [...this.#records.values()]) {
+      if (this.#records.size <= this.#limit) break;
+      if (!isRunning(other)) this.remove(other);
+    }
+  }
+
+  remove(record: TaskRecord): void {
+    this.#records.delete(record.id);
+    this.#endedAt.delete(record.id);
+    this.#notify({ before: record, after: null });
+  }
+
+  onChange(listener: TaskListener): void {
+    this.#listeners.push(listener);
+  }
+
+  #notify(change: Parameters<TaskListener>[0]): void {
+    this.#listed = undefined;
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #removeExpired(): void {
+    if (this.#endedAt.size === 0) return;
+    const oldest = this.#clock() - this.keepMinutes * 60_000;
+    for (const record of [...this.#records.values()])
+      if ((this.#endedAt.get(record.id) ?? Infinity) < oldest) this.remove(record);
+  }
+}
