@@ -52,63 +52,18 @@ export interface RendererOptions extends AnnotateOptions {
 }
 
 /** Prepares a resource for rendering. */
-export function createRenderer<Services>(
-  resource: Resource<Services>,
-  { allow, isServed, ...annotateOptions }: RendererOptions,
-): Renderer<Services> {
-  const { entity: entityName, odataType } = resource;
+export function createRenderer<Services>(resource: Resource<Services>, options: RendererOptions): Renderer<Services> {
   const fill = compileTemplate(resource.uri);
-  const context = `/redfish/v1/$metadata#${contextOf(odataType)}`;
-  const describedBy = `<http://redfish.dmtf.org/schemas/v1/${schemaOf(odataType)}.json>; rel=describedby`;
-  const fixed = { Allow: allow, Link: describedBy };
-  const actions = Object.entries(resource.actions ?? {}).map(([name, action]) => ({
-    name,
-    action,
-    allowable: allowableValues(action.body),
-  }));
-  const writeable = writeableReader(resource.patch);
+  const describedBy = `<http://redfish.dmtf.org/schemas/v1/${schemaOf(resource.odataType)}.json>; rel=describedby`;
+  const fixed = { Allow: options.allow, Link: describedBy };
+  const render = bodyRenderer(resource, options);
   const cache = new WeakMap<object, Map<string, CacheEntry>>();
 
   const canonical = (entity: object, params: Params): Params => resource.canonicalParams?.(entity, params) ?? params;
 
-  const bodyAt = (entity: object, params: Params, self: string, services: Services): JsonObject => {
-    const rendered = {
-      ...(resource.isFile === true
-        ? { '@odata.type': odataType }
-        : { '@odata.id': self, '@odata.type': odataType, '@odata.context': context }),
-      ...resource.render(entity, { self, params, services, isServed }),
-      ...resource.volatile?.(services),
-      ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
-    };
-    return annotate(withWriteableProperties(rendered, writeable(entity)), entityName, annotateOptions);
-  };
-
-  // The advertised actions and the served actions come from the same literal.
-  const actionsBlock = (entity: object, self: string): JsonObject =>
-    Object.fromEntries(
-      actions
-        .filter(({ action }) => action.available?.(entity) ?? true)
-        .map(({ name, action, allowable }) => [
-          name,
-          { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity) },
-        ]),
-    );
-
-  const cacheEntryOf = (entity: object, self: string, scope: string | null): CacheEntry => {
-    const ofEntity = cache.get(entity) ?? new Map<string, CacheEntry>();
-    if (ofEntity.size === 0) cache.set(entity, ofEntity);
-    // A space separates the parts, because no path contains a space.
-    const key = scope === null ? self : `${self} ${scope}`;
-    const known = ofEntity.get(key);
-    if (known !== undefined) return known;
-    const fresh: CacheEntry = {};
-    ofEntity.set(key, fresh);
-    return fresh;
-  };
-
   /** Returns the cached body of an entity, with new values of its volatile properties. */
   const bodyOf = (entity: object, params: Params, self: string, services: Services, cached: CacheEntry): JsonObject => {
-    cached.body ??= bodyAt(entity, params, self, services);
+    cached.body ??= render(entity, params, self, services);
     return resource.volatile === undefined ? cached.body : { ...cached.body, ...resource.volatile(services) };
   };
 
@@ -132,21 +87,75 @@ export function createRenderer<Services>(
     body(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      return bodyOf(entity, own, self, services, cacheEntryOf(entity, self, scope));
+      return bodyOf(entity, own, self, services, cacheEntryOf(cache, entity, self, scope));
     },
     etag(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      const cached = cacheEntryOf(entity, self, scope);
+      const cached = cacheEntryOf(cache, entity, self, scope);
       return (cached.etag ??= etagOf(bodyOf(entity, own, self, services, cached), services));
     },
     answer(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      const cached = cacheEntryOf(entity, self, scope);
+      const cached = cacheEntryOf(cache, entity, self, scope);
       if (resource.volatile !== undefined) return fresh(entity, own, self, services, cached);
       return (cached.answer ??= fresh(entity, own, self, services, cached));
     },
+  };
+}
+
+/** Returns the cache entry of an entity at a URI in a view; creates it if there is none. */
+function cacheEntryOf(
+  cache: WeakMap<object, Map<string, CacheEntry>>,
+  entity: object,
+  self: string,
+  scope: string | null,
+): CacheEntry {
+  const ofEntity = cache.get(entity) ?? new Map<string, CacheEntry>();
+  if (ofEntity.size === 0) cache.set(entity, ofEntity);
+  // A space separates the parts, because no path contains a space.
+  const key = scope === null ? self : `${self} ${scope}`;
+  const known = ofEntity.get(key);
+  if (known !== undefined) return known;
+  const fresh: CacheEntry = {};
+  ofEntity.set(key, fresh);
+  return fresh;
+}
+
+/** Returns a function that renders the body of an entity, with annotations and actions. */
+function bodyRenderer<Services>(
+  resource: Resource<Services>,
+  { isServed, strict, currentUri }: RendererOptions,
+): (entity: object, params: Params, self: string, services: Services) => JsonObject {
+  const { entity: entityName, odataType } = resource;
+  const context = `/redfish/v1/$metadata#${contextOf(odataType)}`;
+  const writeable = writeableReader(resource.patch);
+  const actions = Object.entries(resource.actions ?? {}).map(([name, action]) => ({
+    name,
+    action,
+    allowable: allowableValues(action.body),
+  }));
+  // The advertised actions and the served actions come from the same literal.
+  const actionsBlock = (entity: object, self: string): JsonObject =>
+    Object.fromEntries(
+      actions
+        .filter(({ action }) => action.available?.(entity) ?? true)
+        .map(({ name, action, allowable }) => [
+          name,
+          { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity) },
+        ]),
+    );
+  return (entity, params, self, services) => {
+    const rendered = {
+      ...(resource.isFile === true
+        ? { '@odata.type': odataType }
+        : { '@odata.id': self, '@odata.type': odataType, '@odata.context': context }),
+      ...resource.render(entity, { self, params, services, isServed }),
+      ...resource.volatile?.(services),
+      ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
+    };
+    return annotate(withWriteableProperties(rendered, writeable(entity)), entityName, { strict, currentUri });
   };
 }
 
