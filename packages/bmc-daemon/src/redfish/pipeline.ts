@@ -6,25 +6,19 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';
-import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
+import { errorAnswer, send, type Answer } from './answer.js';
 import { LoginRefused, stranger, type Authenticate, type Authenticated } from './authenticate.js';
-import { createBodyReader } from './body/body.js';
-import { preconditionsOf, unconditional } from './conditions.js';
-import { createDocuments } from './documents/documents.js';
-import { toRedfishError } from './messages/driver-errors.js';
-import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
-import { RedfishError, refuse } from './messages/errors.js';
+import { preconditionsOf } from './conditions.js';
 import { RequestRequester, type ChangeListener, type Exchange } from './exchange.js';
-import type { JsonObject } from './json.js';
+import { toRedfishError } from './messages/driver-errors.js';
+import { RedfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
-import { answerQuery, checkQueried, emptyQuery, pageOf } from './query/answer.js';
-import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.js';
-import { parseQuery } from './query/parse.js';
-import type { View } from './rendering.js';
-import type { Awaitable, Resource } from './resource.js';
 import { checkOpenOrigin, checkOrigin } from './origin.js';
-import { createRouter, type Match } from './router.js';
+import type { ExpansionLimits } from './query/expansion-budget.js';
+import type { View } from './rendering.js';
+import type { Resource } from './resource.js';
 import type { StreamDefinition } from './stream.js';
+import { admit, createTree, type MatchedPath } from './tree.js';
 
 /** The outcome of a request, for the log and the metrics. */
 export interface Outcome {
@@ -64,13 +58,6 @@ export interface Scoping<Services> {
   readonly servicesOf: (scope: string) => Services;
 }
 
-/** How a query reads other resources. */
-interface Reading {
-  readonly get: (uri: string, exchange: Exchange) => Promise<Answer>;
-  readonly show: (uri: string, exchange: Exchange) => Promise<JsonObject | undefined>;
-  readonly budget: ExpansionBudget;
-}
-
 /** Answers one request. Resolves when the socket has the answer. Never rejects. */
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
 
@@ -79,55 +66,17 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, requ
  * @throws {Error} if two resources have the same path.
  */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
-  const { resources, streams = [], services, authenticate, strict, currentUri, onChange, scoping, expansion } = options;
+  const { services, authenticate, scoping } = options;
   const whole: View<Services> = { services, scope: null };
-  const viewOf = ({ scope }: Exchange): View<Services> =>
-    scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope };
-  const get = (uri: string, exchange: Exchange): Awaitable<Answer> => {
-    const match = router.match(uri, serves('GET'));
-    const operation = match?.target.operations.get('GET');
-    if (match === undefined || operation === undefined)
-      throw new Error(`reading ${uri} for an answer: there is no such resource`);
-    return operation(exchange, match.params);
-  };
-  // The write has finished, and its conditions applied to the changed resource only.
-  const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
-    get(uri, { ...exchange, preconditions: unconditional });
-  const isServed = (path: string): boolean => router.match(path, serves('GET'))?.target.operations.has('GET') === true;
-  const reading: Reading = {
-    // With the same privilege check as a separate request.
-    get: async (uri, exchange) => {
-      const match = router.match(uri, serves('GET'));
-      return get(uri, match === undefined ? exchange : admit(match, exchange, 'GET'));
-    },
-    show: async (uri, exchange) => {
-      const match = router.match(uri, serves('GET'));
-      if (match?.target.show === undefined) return undefined;
-      const { body } = await match.target.show(admit(match, exchange, 'GET'), match.params);
-      return pageOf(body, emptyQuery, match.target.pageSize);
-    },
-    budget: new ExpansionBudget(expansion),
-  };
-  const readBody = createBodyReader();
-  const router = createRouter<Endpoint>([
-    ...createDocuments(resources).map(documentEndpoint),
-    ...resources.flatMap((resource) =>
-      resourceEndpoints(resource, {
-        viewOf,
-        strict,
-        currentUri,
-        read,
-        readBody,
-        isServed,
-        ...(onChange === undefined ? {} : { onChange }),
-      }),
-    ),
-    ...streams.map((stream) => streamEndpoint(stream, { viewOf })),
-  ]);
+  const tree = createTree({
+    ...options,
+    viewOf: ({ scope }) =>
+      scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope },
+  });
 
   return async (request, response, requestId) => {
     const { path, query } = split(request.url ?? '/');
-    const match = router.match(path, serves(request.method ?? ''));
+    const match = tree.match(path, request.method ?? '');
     let user: string | null = null;
     let answer: Answer;
     let failure: RedfishError | undefined;
@@ -137,11 +86,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       // Read the scope first: the socket loses its address if the client disconnects during the
       // login.
       const scope = scoping === undefined ? null : scoping.scopeOf(request);
-      const isOpen = match?.target.open.has(request.method ?? '') === true;
-      // A query may read resources that need a login.
-      const known = isOpen && query === undefined ? stranger : await authenticate(request);
-      const who = isOpen && 'refused' in known && isAnonymous(request) ? stranger : known;
-      if ('refused' in who) throw new LoginRefused(who);
+      const who = await identify(request, match, query, authenticate);
       user = who.user;
       if (user === null && who !== stranger) checkOpenOrigin(request);
       const preconditions = preconditionsOf(request);
@@ -150,13 +95,10 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
         return { request, path, preconditions, query, requester, who: client, scope, patchable: null, reauthorize };
       };
       const reauthorize = async (): Promise<Exchange> => {
-        const current = who === stranger ? who : await authenticate(request);
-        if ('refused' in current) throw new LoginRefused(current);
-        const renewed = exchangeOf(current);
+        const renewed = exchangeOf(who === stranger ? who : await logIn(request, authenticate));
         return match === undefined ? renewed : admit(match, renewed, request.method ?? '');
       };
-      const exchange = exchangeOf(who);
-      answer = await operate(match, reading, exchange);
+      answer = await tree.operate(match, exchangeOf(who));
     } catch (error) {
       failure = toRedfishError(error, { path });
       answer = errorAnswer(failure);
@@ -172,11 +114,31 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   };
 }
 
-/** Selects an endpoint by method, because a path may match two endpoints. */
-const serves =
-  (method: string) =>
-  ({ operations }: Endpoint): boolean =>
-    operations.has(method);
+/**
+ * Returns the client of a request; {@link stranger} if it needs no login and sends no credentials.
+ * @throws {LoginRefused} 401, 503.
+ */
+async function identify(
+  request: IncomingMessage,
+  match: MatchedPath | undefined,
+  query: string | undefined,
+  authenticate: Authenticate,
+): Promise<Authenticated> {
+  if (match?.target.open.has(request.method ?? '') !== true) return logIn(request, authenticate);
+  // A query may read resources that need a login.
+  if (query === undefined) return stranger;
+  const known = await authenticate(request);
+  if (!('refused' in known)) return known;
+  if (isAnonymous(request)) return stranger;
+  throw new LoginRefused(known);
+}
+
+/** Returns the client of a request. @throws {LoginRefused} 401, 503. */
+async function logIn(request: IncomingMessage, authenticate: Authenticate): Promise<Authenticated> {
+  const known = await authenticate(request);
+  if ('refused' in known) throw new LoginRefused(known);
+  return known;
+}
 
 /**
  * Whether a status reports a failure of the service. 501 does not: the client asked for a feature
@@ -203,37 +165,4 @@ function checkODataVersion({ headers }: IncomingMessage): void {
   const version = headers['odata-version'];
   if (version !== undefined && version !== '4.0')
     throw new RedfishError(412, [message('HeaderInvalid', 'OData-Version')]);
-}
-
-/** Runs the operation for the path and the method. */
-function operate(match: Match<Endpoint> | undefined, reading: Reading, exchange: Exchange): Awaitable<Answer> {
-  if (match === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
-  const { target, params } = match;
-  const method = exchange.request.method ?? '';
-  const operation = target.operations.get(method);
-  if (operation === undefined) {
-    if (method === 'OPTIONS') return emptyAnswer(204, { Allow: target.allow });
-    throw methodNotAllowed(target);
-  }
-  const admitted = admit(match, exchange, method);
-  const query = exchange.query === undefined ? undefined : parseQuery(exchange.query, target.ownQuery);
-  if (query !== undefined) checkQueried(target, query, method);
-  // A paged collection goes through the query code, even without a query.
-  else if (target.pageSize === undefined || operation !== target.operations.get('GET'))
-    return operation(admitted, params);
-  return answerQuery(target, params, query ?? emptyQuery, admitted, {
-    read: (uri) => reading.show(uri, exchange),
-    get: (uri) => reading.get(uri, exchange),
-    budget: reading.budget,
-  });
-}
-
-/**
- * Checks the privileges for a request, and for every resource that its query reads.
- * @throws {RedfishError} 403.
- */
-function admit({ target, params }: Match<Endpoint>, exchange: Exchange, method: string): Exchange {
-  if (target.guard === undefined || target.open.has(method)) return exchange;
-  const patchable = target.guard(exchange.who, method, () => target.isOwn(exchange, params));
-  return patchable === null ? exchange : { ...exchange, patchable };
 }

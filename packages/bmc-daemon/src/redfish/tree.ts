@@ -1,0 +1,133 @@
+/** The served paths, and the operation of each method. */
+import type { AnnotateOptions } from './annotate.js';
+import { emptyAnswer, type Answer } from './answer.js';
+import { createBodyReader } from './body/body.js';
+import { unconditional } from './conditions.js';
+import { createDocuments } from './documents/documents.js';
+import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
+import type { ChangeListener, Exchange } from './exchange.js';
+import { refuse } from './messages/errors.js';
+import { answerQuery, checkQueried, emptyQuery, pageOf, type QueryReading } from './query/answer.js';
+import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.js';
+import { parseQuery } from './query/parse.js';
+import type { View } from './rendering.js';
+import type { Awaitable, Resource } from './resource.js';
+import { createRouter, type Match } from './router.js';
+import type { StreamDefinition } from './stream.js';
+
+/** What a tree serves, and how. */
+interface TreeOptions<Services> extends AnnotateOptions {
+  readonly resources: readonly Resource<Services>[];
+  /** Default: none. */
+  readonly streams?: readonly StreamDefinition<Services>[];
+  /** Returns the part of the service that a request sees. */
+  readonly viewOf: (exchange: Exchange) => View<Services>;
+  /** Called after every successful write. */
+  readonly onChange?: ChangeListener;
+  /** Limits for all answers to `$expand` and `$filter` together. Default: {@link expansionLimits}. */
+  readonly expansion?: Partial<ExpansionLimits>;
+}
+
+/** A path with its endpoint. */
+export type MatchedPath = Match<Endpoint>;
+
+/** The served paths. */
+export interface Tree {
+  /** Returns the endpoint of a path, preferably one with this method; undefined if no resource has the path. */
+  match(path: string, method: string): MatchedPath | undefined;
+  /**
+   * Checks the privileges for a request, and runs the operation of its path and method.
+   * @throws {RedfishError} an error of the client, for example 403, 404, 405 or 412.
+   * @throws {DriverError} an error of the hypervisor.
+   */
+  operate(match: MatchedPath | undefined, exchange: Exchange): Awaitable<Answer>;
+}
+
+/**
+ * Creates the endpoints of all resources, documents and streams.
+ * @throws {Error} if two resources have the same path.
+ */
+export function createTree<Services>(options: TreeOptions<Services>): Tree {
+  const { resources, streams = [], viewOf, strict, currentUri, onChange, expansion } = options;
+  const match = (path: string, method: string): MatchedPath | undefined =>
+    // A path may match two endpoints.
+    router.match(path, ({ operations }) => operations.has(method));
+  // The write has finished, and its conditions applied to the changed resource only.
+  const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
+    get(match(uri, 'GET'), uri, { ...exchange, preconditions: unconditional });
+  const isServed = (path: string): boolean => match(path, 'GET')?.target.operations.has('GET') === true;
+  const readBody = createBodyReader();
+  const router = createRouter<Endpoint>([
+    ...createDocuments(resources).map(documentEndpoint),
+    ...resources.flatMap((resource) =>
+      resourceEndpoints(resource, {
+        viewOf,
+        strict,
+        currentUri,
+        read,
+        readBody,
+        isServed,
+        ...(onChange === undefined ? {} : { onChange }),
+      }),
+    ),
+    ...streams.map((stream) => streamEndpoint(stream, { viewOf })),
+  ]);
+  const budget = new ExpansionBudget(expansion);
+  return {
+    match,
+    operate: (found, exchange) => operate(found, exchange, () => readingOf(exchange, match, budget)),
+  };
+}
+
+/** Runs the operation for the path and the method. */
+function operate(found: MatchedPath | undefined, exchange: Exchange, reading: () => QueryReading): Awaitable<Answer> {
+  if (found === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
+  const { target, params } = found;
+  const method = exchange.request.method ?? '';
+  const operation = target.operations.get(method);
+  if (operation === undefined) {
+    if (method === 'OPTIONS') return emptyAnswer(204, { Allow: target.allow });
+    throw methodNotAllowed(target);
+  }
+  const admitted = admit(found, exchange, method);
+  const query = exchange.query === undefined ? undefined : parseQuery(exchange.query, target.ownQuery);
+  if (query !== undefined) checkQueried(target, query, method);
+  // A paged collection goes through the query code, even without a query.
+  else if (target.pageSize === undefined || operation !== target.operations.get('GET'))
+    return operation(admitted, params);
+  return answerQuery(target, params, query ?? emptyQuery, admitted, reading());
+}
+
+/** Returns how a query reads other resources: each with the same check of privileges as a separate request. */
+function readingOf(exchange: Exchange, match: Tree['match'], budget: ExpansionBudget): QueryReading {
+  return {
+    get: async (uri) => {
+      const found = match(uri, 'GET');
+      return get(found, uri, found === undefined ? exchange : admit(found, exchange, 'GET'));
+    },
+    read: async (uri) => {
+      const found = match(uri, 'GET');
+      if (found?.target.show === undefined) return undefined;
+      const { body } = await found.target.show(admit(found, exchange, 'GET'), found.params);
+      return pageOf(body, emptyQuery, found.target.pageSize);
+    },
+    budget,
+  };
+}
+
+function get(found: MatchedPath | undefined, uri: string, exchange: Exchange): Awaitable<Answer> {
+  const operation = found?.target.operations.get('GET');
+  if (found === undefined || operation === undefined)
+    throw new Error(`reading ${uri} for an answer: there is no such resource`);
+  return operation(exchange, found.params);
+}
+
+/**
+ * Checks the privileges for a request, and for every resource that its query reads.
+ * @throws {RedfishError} 403.
+ */
+export function admit({ target, params }: MatchedPath, exchange: Exchange, method: string): Exchange {
+  if (target.guard === undefined || target.open.has(method)) return exchange;
+  const patchable = target.guard(exchange.who, method, () => target.isOwn(exchange, params));
+  return patchable === null ? exchange : { ...exchange, patchable };
+}
