@@ -2,15 +2,13 @@
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
-import { storedUrl, type ImageRequest } from '../../media/image.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { runLongOperation, type LongOperation } from '../../redfish/tasks/long-operation.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
-import type { JsonObject, Requester, WriteResult } from '../../redfish/resource.js';
-import { imageRequest, insertMediaAction, insertMediaBody, transferProtocols, type ImageBody } from './insert-media.js';
-import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import type { JsonObject } from '../../redfish/resource.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
+import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
+import { ejectImage, insertImage, replaceImage } from './drive-operations.js';
+import { insertMediaAction, insertMediaBody, transferProtocols } from './insert-media.js';
 import { driveBody, driveChange } from './virtual-media-change.js';
 
 const ejectMediaAction = 'VirtualMedia.EjectMedia';
@@ -29,22 +27,17 @@ export async function loadMediaDrive(
 }
 
 /**
- * Returns the virtual media resources at a URI. Older clients and Ironic use the manager's URI, newer
- * clients the system's. Playbooks failed when sushy-tools moved the resource, so this service has both.
- * Manager and system have the same id, so `systemId` fits both templates.
+ * The URIs of virtual media. Older clients and Ironic use the manager's URI, newer clients the system's.
+ * Playbooks failed when sushy-tools moved the resource, so this service has both. Manager and system
+ * have the same id, so `systemId` fits both templates.
  */
-function virtualMediaAt(
-  collectionUri: '/redfish/v1/Managers/{systemId}/VirtualMedia' | '/redfish/v1/Systems/{systemId}/VirtualMedia',
-  uri:
-    '/redfish/v1/Managers/{systemId}/VirtualMedia/{mediaId}' | '/redfish/v1/Systems/{systemId}/VirtualMedia/{mediaId}',
-) {
-  const pathOf = ({ system, id }: MediaDriveEntity): string =>
-    uri.replace('{systemId}', system.uuid).replace('{mediaId}', id);
+type CollectionUri = '/redfish/v1/Managers/{systemId}/VirtualMedia' | '/redfish/v1/Systems/{systemId}/VirtualMedia';
 
-  const collection = defineResource({
+const collectionAt = (uri: CollectionUri) =>
+  defineResource({
     entity: 'VirtualMediaCollection',
     odataType: '#VirtualMediaCollection.VirtualMediaCollection',
-    uri: collectionUri,
+    uri,
     load: ({ params, services }) => services.driver.getSystem(params.systemId),
     canonicalParams: ({ uuid }) => ({ systemId: uuid }),
     render: (system, { self, services }) =>
@@ -54,7 +47,10 @@ function virtualMediaAt(
       ),
   });
 
-  const member = defineResource({
+const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
+  const pathOf = ({ system, id }: MediaDriveEntity): string =>
+    uri.replace('{systemId}', system.uuid).replace('{mediaId}', id);
+  return defineResource({
     entity: 'VirtualMedia',
     odataType: '#VirtualMedia.v1_6_5.VirtualMedia',
     uri,
@@ -74,15 +70,12 @@ function virtualMediaAt(
         const change = driveChange(body);
         if (change === null) return undefined;
         const context = { path: pathOf(entity) };
-        if (change.kind === 'eject') return await eject(entity, services, { requester, context });
-        return await replace(
+        if (change.kind === 'eject') return await ejectImage(entity, services, { requester, context });
+        return await replaceImage(
           await loadMediaDrive({ systemId: system.uuid, mediaId: entity.id }, services),
           change.body,
           services,
-          {
-            requester,
-            context,
-          },
+          { requester, context },
         );
       },
     },
@@ -101,7 +94,7 @@ function virtualMediaAt(
         summary: ({ Image }) => maskUrl(Image),
         run: (entity, body, { services, requester }) => {
           const path = `${pathOf(entity)}/Actions/${insertMediaAction}`;
-          return insert(entity, body, services, { requester, context: { action: insertMediaAction, path } });
+          return insertImage(entity, body, services, { requester, context: { action: insertMediaAction, path } });
         },
       },
       '#VirtualMedia.EjectMedia': {
@@ -109,107 +102,12 @@ function virtualMediaAt(
         bodyOptional: true,
         run: (entity, _body, { services, requester }) => {
           const path = `${pathOf(entity)}/Actions/${ejectMediaAction}`;
-          return eject(entity, services, { requester, context: { action: ejectMediaAction, path } });
+          return ejectImage(entity, services, { requester, context: { action: ejectMediaAction, path } });
         },
       },
     },
   });
-  return [collection, member];
-}
-
-interface Origin {
-  readonly requester: Requester;
-  readonly context: Pick<LongOperation['context'], 'action' | 'path'>;
-}
-
-/** Replaces the image in a drive. A PATCH of Image does not need an eject first, unlike InsertMedia. */
-async function replace(
-  entity: MediaDriveEntity,
-  body: ImageBody,
-  services: Services,
-  origin: Origin,
-): Promise<WriteResult | undefined> {
-  const { system, drive } = entity;
-  const protection = drive.device === 'cdrom' || drive.writeProtected === (body.WriteProtected ?? true);
-  const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image)) && protection;
-  return await insert(entity, body, services, origin, async () => {
-    if (drive.inserted && !isSame) await services.driver.ejectMedia(system.uuid, drive.device);
-  });
-}
-
-function insert(
-  { system, id, drive }: MediaDriveEntity,
-  body: ImageBody,
-  { driver, settings, operations }: Services,
-  { requester, context }: Origin,
-  prepare: () => Promise<void> = () => Promise.resolve(),
-): Promise<WriteResult | undefined> {
-  const image = imageRequest(body, trustOf(drive, settings.vmediaVerifySsl));
-  checkMethod(body, image, drive, context.action);
-  return runLongOperation(
-    {
-      name: `Insert an image into ${id} of ${system.name}`,
-      requester,
-      cancellable: true,
-      // Only values that messages can quote: the task must not store the password.
-      context: { ...context, body: { Image: image.url.href, TransferMethod: body.TransferMethod } },
-      run: async ({ progress: onProgress, signal }) => {
-        await prepare();
-        await driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });
-        // A CD is always write-protected. If that differs from the request, a 200 with a message tells the client.
-        const { media } = await driver.getSystem(system.uuid);
-        const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
-        const { WriteProtected: asked } = body;
-        if (asked === undefined || protectedNow === undefined || asked === protectedNow) return undefined;
-        return [about(message('PropertyValueModified', 'WriteProtected', String(protectedNow)), '#/WriteProtected')];
-      },
-    },
-    operations,
-  );
-}
-
-function eject(
-  { system, id, drive }: MediaDriveEntity,
-  { driver, operations }: Services,
-  { requester, context }: Origin,
-): Promise<WriteResult | undefined> {
-  return runLongOperation(
-    {
-      name: `Eject ${id} of ${system.name}`,
-      requester,
-      context,
-      run: async () => {
-        await driver.ejectMedia(system.uuid, drive.device);
-        return undefined;
-      },
-    },
-    operations,
-  );
-}
-
-/** Checks TransferMethod. @throws {RedfishError} 400 if the drive or the image does not support it. */
-function checkMethod(
-  { TransferMethod: method }: ImageBody,
-  { userName, password }: ImageRequest,
-  drive: MediaSnapshot,
-  action?: string,
-): void {
-  if (method !== 'Stream') return;
-  const fault = (why: string): Message => {
-    const subject =
-      action === undefined
-        ? message('PropertyValueNotInList', method, 'TransferMethod')
-        : message('ActionParameterValueNotInList', method, 'TransferMethod', action);
-    return about(withDetail(subject, why), '#/TransferMethod');
-  };
-  if (!drive.transferMethods.includes('stream')) {
-    throw new RedfishError(400, [fault('This drive supports Upload only.')]);
-  }
-  // Streaming would store the credentials in the definition of the machine.
-  if (userName !== undefined || password !== undefined) {
-    throw new RedfishError(400, [fault('An image with a user name and a password needs Upload.')]);
-  }
-}
+};
 
 function renderDrive({ system, id, name, mediaTypes, drive }: MediaDriveEntity, verifyByDefault: boolean): JsonObject {
   return {
@@ -244,12 +142,8 @@ function protocolOf(image: string): 'HTTP' | 'HTTPS' {
 
 /** The virtual media of managers and of systems. */
 export const virtualMediaResources = [
-  ...virtualMediaAt(
-    '/redfish/v1/Managers/{systemId}/VirtualMedia',
-    '/redfish/v1/Managers/{systemId}/VirtualMedia/{mediaId}',
-  ),
-  ...virtualMediaAt(
-    '/redfish/v1/Systems/{systemId}/VirtualMedia',
-    '/redfish/v1/Systems/{systemId}/VirtualMedia/{mediaId}',
-  ),
+  collectionAt('/redfish/v1/Managers/{systemId}/VirtualMedia'),
+  driveAt('/redfish/v1/Managers/{systemId}/VirtualMedia/{mediaId}'),
+  collectionAt('/redfish/v1/Systems/{systemId}/VirtualMedia'),
+  driveAt('/redfish/v1/Systems/{systemId}/VirtualMedia/{mediaId}'),
 ];

@@ -1,0 +1,116 @@
+/** Inserts and ejects the image of a drive, for the actions and for PATCH. */
+import { storedUrl, type ImageRequest } from '../../media/image.js';
+import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
+import type { Requester, WriteResult } from '../../redfish/resource.js';
+import { runLongOperation, type LongOperation } from '../../redfish/tasks/long-operation.js';
+import type { Services } from '../services.js';
+import { trustOf, type MediaDriveEntity } from './configured-drive.js';
+import { imageRequest, type ImageBody } from './insert-media.js';
+
+/** The request behind an operation, for its task and its errors. */
+export interface Origin {
+  readonly requester: Requester;
+  readonly context: Pick<LongOperation['context'], 'action' | 'path'>;
+}
+
+/**
+ * Replaces the image in a drive. A PATCH of Image does not need an eject first, unlike InsertMedia.
+ * @throws {RedfishError} as {@link insertImage}.
+ * @throws {DriverError}
+ */
+export async function replaceImage(
+  entity: MediaDriveEntity,
+  body: ImageBody,
+  services: Services,
+  origin: Origin,
+): Promise<WriteResult | undefined> {
+  const { system, drive } = entity;
+  const protection = drive.device === 'cdrom' || drive.writeProtected === (body.WriteProtected ?? true);
+  const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image)) && protection;
+  return await insertImage(entity, body, services, origin, async () => {
+    if (drive.inserted && !isSame) await services.driver.ejectMedia(system.uuid, drive.device);
+  });
+}
+
+/**
+ * Inserts an image. Answers with a task if it takes long.
+ * @param prepare runs before the insert, within the same operation.
+ * @throws {RedfishError} 400 if the drive or the image does not support the TransferMethod.
+ * @throws {DriverError}
+ */
+export function insertImage(
+  { system, id, drive }: MediaDriveEntity,
+  body: ImageBody,
+  { driver, settings, operations }: Services,
+  { requester, context }: Origin,
+  prepare: () => Promise<void> = () => Promise.resolve(),
+): Promise<WriteResult | undefined> {
+  const image = imageRequest(body, trustOf(drive, settings.vmediaVerifySsl));
+  checkMethod(body, image, drive, context.action);
+  return runLongOperation(
+    {
+      name: `Insert an image into ${id} of ${system.name}`,
+      requester,
+      cancellable: true,
+      // Only values that messages can quote: the task must not store the password.
+      context: { ...context, body: { Image: image.url.href, TransferMethod: body.TransferMethod } },
+      run: async ({ progress: onProgress, signal }) => {
+        await prepare();
+        await driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });
+        // A CD is always write-protected. If that differs from the request, a 200 with a message tells the client.
+        const { media } = await driver.getSystem(system.uuid);
+        const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
+        const { WriteProtected: asked } = body;
+        if (asked === undefined || protectedNow === undefined || asked === protectedNow) return undefined;
+        return [about(message('PropertyValueModified', 'WriteProtected', String(protectedNow)), '#/WriteProtected')];
+      },
+    },
+    operations,
+  );
+}
+
+/** Ejects the image, and cancels a running insert. Answers with a task if it takes long. @throws {DriverError} */
+export function ejectImage(
+  { system, id, drive }: MediaDriveEntity,
+  { driver, operations }: Services,
+  { requester, context }: Origin,
+): Promise<WriteResult | undefined> {
+  return runLongOperation(
+    {
+      name: `Eject ${id} of ${system.name}`,
+      requester,
+      context,
+      run: async () => {
+        await driver.ejectMedia(system.uuid, drive.device);
+        return undefined;
+      },
+    },
+    operations,
+  );
+}
+
+/** Checks TransferMethod. @throws {RedfishError} 400 if the drive or the image does not support it. */
+function checkMethod(
+  { TransferMethod: method }: ImageBody,
+  { userName, password }: ImageRequest,
+  drive: MediaSnapshot,
+  action?: string,
+): void {
+  if (method !== 'Stream') return;
+  const fault = (why: string): Message => {
+    const subject =
+      action === undefined
+        ? message('PropertyValueNotInList', method, 'TransferMethod')
+        : message('ActionParameterValueNotInList', method, 'TransferMethod', action);
+    return about(withDetail(subject, why), '#/TransferMethod');
+  };
+  if (!drive.transferMethods.includes('stream')) {
+    throw new RedfishError(400, [fault('This drive supports Upload only.')]);
+  }
+  // Streaming would store the credentials in the definition of the machine.
+  if (userName !== undefined || password !== undefined) {
+    throw new RedfishError(400, [fault('An image with a user name and a password needs Upload.')]);
+  }
+}
