@@ -4,6 +4,7 @@
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
+/** The metrics of one app. */
 export interface Metrics {
   /**
    * Counts a request.

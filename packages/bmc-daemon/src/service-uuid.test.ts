@@ -18,8 +18,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe("the service's UUID", () => {
-  it("comes from the machine's id: always the same, another for another service or machine, and never the id itself", () => {
+describe('the UUID of the service', () => {
+  it('is derived from the machine id, and differs for each service and machine', () => {
     const machineIdFile = path.join(folder, 'machine-id');
     const id = '0123456789abcdef0123456789abcdef';
     writeFileSync(machineIdFile, `${id}\n`);
@@ -35,7 +35,7 @@ describe("the service's UUID", () => {
     expect(existsSync(stateDir)).toBe(false);
   });
 
-  it('is kept in the state folder where the machine has no id', () => {
+  it('is stored in the state folder if the host has no machine id', () => {
     const stateDir = path.join(folder, 'deep', 'state');
     const options = { service: 'a', stateDir, machineIdFile: path.join(folder, 'none'), log };
     const made = serviceUuid(options);
@@ -56,7 +56,7 @@ describe("the service's UUID", () => {
     },
   );
 
-  it('is made all the same, with a warning, where it can not be kept', () => {
+  it('is new after each start, with a warning, if it cannot be stored', () => {
     writeFileSync(path.join(folder, 'file'), '');
     const stateDir = path.join(folder, 'file', 'state');
     expect(serviceUuid({ service: 'a', stateDir, machineIdFile: path.join(folder, 'none'), log })).toMatch(UUID);

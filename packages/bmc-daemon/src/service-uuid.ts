@@ -1,7 +1,6 @@
 /**
- * Returns the UUID of the service root. It is the same after every restart, and different for every
- * host and every service of a host. It is derived from the machine id. A host without a machine id
- * (a container) stores it in the state folder.
+ * The UUID of the service root. It is the same after every restart, and different for every host and
+ * every service of a host.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -9,6 +8,7 @@ import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
 
+/** The service whose UUID is asked for. */
 export interface ServiceUuidOptions {
   /** Distinguishes the services of one host: `qemu:///system 8000`. */
   readonly service: string;
@@ -29,7 +29,11 @@ function readTrimmed(file: string): string {
   }
 }
 
-/** Returns the canonical UUID of the service. */
+/**
+ * Returns the UUID of the service, in lower case. It is derived from the machine id. On a host without a
+ * machine id, such as a container, it is stored in the state folder. If that fails, the UUID is new after
+ * each start, and a warning is logged. Never throws.
+ */
 export function serviceUuid(options: ServiceUuidOptions): string {
   const { service, stateDir, log, machineIdFile = '/etc/machine-id' } = options;
   const machineId = readTrimmed(machineIdFile);

@@ -1,6 +1,7 @@
 /**
- * The addresses of the host's interfaces, as far as this service adds and removes its own: through iproute2, which every host has and
- * which says why where it refuses. Needs CAP_NET_ADMIN to change anything, nothing to look.
+ * Reads, adds and removes addresses of the host's interfaces. It runs `ip` of iproute2, which every
+ * host has and which reports why a change fails. Changes need CAP_NET_ADMIN, reads need no privilege.
+ * @see ip-address(8), ip-route(8), ip-neighbour(8)
  */
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -10,29 +11,33 @@ import { z } from 'zod';
 import { managerLabel } from './host-network.js';
 import { addressBits, canonicalIp, type IpNetwork } from './ip-network.js';
 
-/** An address on an interface, with the prefix that it is set with. */
+/** An address on an interface, with its prefix length. */
 export interface DeviceAddress extends IpNetwork {
-  /** `eth0`. */
+  /** Name of the interface: `eth0`. */
   readonly device: string;
 }
 
+/** An address that the host has. */
 export interface PresentAddress extends DeviceAddress {
-  /** IPv6: the kernel still asks whether another host has it, or has found one. */
+  /**
+   * `tentative`: the kernel still looks for another host with this IPv6 address (RFC 4862 §5.4).
+   * `duplicate`: it has found one.
+   */
   readonly state: 'usable' | 'tentative' | 'duplicate';
 }
 
-/** A way that the host knows to a network. */
+/** A route of the host. `address` and `prefix` are its destination. */
 export interface HostRoute extends DeviceAddress {
-  /** Whose next stop is on the way there; null: its hosts are on the link. */
+  /** Address of the next hop; null: the destination is on the link. */
   readonly gateway: string | null;
-  /** It has come with an address of the device, and goes with it. */
+  /** Whether the kernel added the route with an address of the device, and removes it with the address. */
   readonly isOfAddress: boolean;
 }
 
-/** Why the host did not do it. */
+/** A failed call of `ip`. The message is "doing x: why". */
 export class HostAddressError extends Error {
   override readonly name = 'HostAddressError';
-  /** `notPermitted`: CAP_NET_ADMIN is wanting; `noCommand`: there is no iproute2. */
+  /** `notPermitted`: the service lacks CAP_NET_ADMIN. `noCommand`: iproute2 is not installed. */
   readonly kind: 'notPermitted' | 'noCommand' | 'failed';
 
   constructor(kind: HostAddressError['kind'], message: string, cause?: unknown) {
@@ -41,26 +46,27 @@ export class HostAddressError extends Error {
   }
 }
 
-/** Every method rejects with a {@link HostAddressError}. */
+/** The addresses and routes of a host. Every method rejects with a {@link HostAddressError}. */
 export interface HostAddresses {
+  /** Returns the addresses of all interfaces. */
   list(): Promise<readonly PresentAddress[]>;
-  /** Those of both families; default routes are ways to networks of no bits. */
+  /** Returns the IPv4 and IPv6 routes. A default route has the prefix 0. */
   routes(): Promise<readonly HostRoute[]>;
-  /** One that is there already is no error. */
+  /** Adds an address. Succeeds if the interface already has it. */
   add(address: DeviceAddress): Promise<void>;
-  /** One that is gone already is no error. */
+  /** Removes an address. Succeeds if the interface does not have it. */
   remove(address: DeviceAddress): Promise<void>;
-  /** Whether another host of the link answers for an IPv4 address, asked by ARP as for every neighbour. */
+  /** Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6. Takes up to 0.5 s. */
   isAnswered(address: DeviceAddress): Promise<boolean>;
 }
 
 const TIMEOUT_MS = 5_000;
-/** A neighbour answers within a few milliseconds. */
+/** How long to wait for an answer to ARP. A neighbour answers within a few milliseconds. */
 const ARP_WAIT_MS = 500;
 const ARP_STEP_MS = 50;
-/** The discard port: nobody listens, and it is the question for the address that counts. */
+/** The discard port (RFC 863). The datagram only makes the kernel ask for the address. */
 const DISCARD = 9;
-/** The kernel's longest label. */
+/** The kernel's limit for labels, in characters. */
 const LONGEST_LABEL = 15;
 
 const addressesJson = z.array(
@@ -84,7 +90,7 @@ const routesJson = z.array(
 );
 const neighboursJson = z.array(z.object({ lladdr: z.string().optional(), state: z.array(z.string()).optional() }));
 
-/** Those of this host. */
+/** Returns the addresses of this host. */
 export function hostAddresses(): HostAddresses {
   return {
     async list() {
@@ -103,7 +109,7 @@ export function hostAddresses(): HostAddresses {
     },
     async add({ address, prefix, device }) {
       const label = `${device}${managerLabel}`;
-      // So that whoever looks at the host sees whose it is.
+      // The label shows administrators that the address belongs to a manager.
       const labelled = isIPv4(address) && label.length <= LONGEST_LABEL ? ['label', label] : [];
       await change(`adding ${address} to ${device}`, /exists|already assigned/i, [
         ...['address', 'add', `${address}/${prefix}`, 'dev', device],
@@ -128,7 +134,7 @@ export function hostAddresses(): HostAddresses {
   };
 }
 
-/** One for each of the next stops, which a route may have several of. */
+/** Returns a route for each next hop, because a route may have several. */
 function routesOf(route: z.infer<typeof routesJson>[number], isFour: boolean): readonly HostRoute[] {
   const { dst, protocol, nexthops = [route] } = route;
   const [text = '', length] = (dst === 'default' ? (isFour ? '0.0.0.0/0' : '::/0') : dst).split('/');
@@ -141,12 +147,12 @@ function routesOf(route: z.infer<typeof routesJson>[number], isFour: boolean): r
   });
 }
 
-/** Has the kernel ask for the hardware address of a neighbour, as everybody may. */
+/** Makes the kernel ask for the hardware address of a neighbor. It needs no privilege. */
 function knock(address: string): Promise<void> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');
     const done = (): void => void socket.close(() => resolve());
-    // No way there, or a firewall: then nobody is asked, and nobody answers.
+    // Without a route, or behind a firewall, the kernel does not ask. The address then counts as free.
     socket.once('error', done);
     socket.send('', DISCARD, address, done);
   });
@@ -154,11 +160,11 @@ function knock(address: string): Promise<void> {
 
 async function ipJson(args: readonly string[]): Promise<unknown> {
   const text = await ip(`reading the host's network`, ['-json', ...args]);
-  // It says nothing at all where there is nothing to list.
+  // `ip` prints nothing for an empty list.
   return text.trim() === '' ? [] : (JSON.parse(text) as unknown);
 }
 
-/** @param done what it says where nothing had to be done. */
+/** Runs a change. @param done matches the error text of a change that is already in effect. */
 async function change(what: string, done: RegExp, args: readonly string[]): Promise<void> {
   try {
     await ip(what, args);
@@ -168,7 +174,7 @@ async function change(what: string, done: RegExp, args: readonly string[]): Prom
 }
 
 function ip(what: string, args: readonly string[]): Promise<string> {
-  // Of an ordinary user's PATH it is no part.
+  // The PATH of an ordinary user does not have the folder of `ip`.
   const environment = { ...process.env, LC_ALL: 'C', PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` };
   return new Promise((resolve, reject) => {
     execFile('ip', [...args], { timeout: TIMEOUT_MS, env: environment }, (error, output, complaint) => {

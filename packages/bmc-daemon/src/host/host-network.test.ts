@@ -15,7 +15,7 @@ const interfaces: typeof networkInterfaces = () => ({
     entry('IPv4', '192.0.2.8', '192.0.2.8/26', '52:54:00:00:00:07'),
     entry('IPv6', '2001:db8::7', '2001:db8::7/64', '52:54:00:00:00:07'),
   ],
-  // Of the manager of a machine, of another service on this host or of one that was killed.
+  // A manager's address, of another service on this host or of a killed one.
   'br0.7:bmc': [entry('IPv4', '192.0.2.9', '192.0.2.9/32', '52:54:00:00:00:07')],
   eth1: [entry('IPv4', '198.51.100.1', '198.51.100.1/24', '52:54:00:00:00:08')],
 });
@@ -38,7 +38,7 @@ const files: Readonly<Record<string, string>> = {
 const read = (path: string): string | null => files[path] ?? null;
 
 describe('the network of the host', () => {
-  it('is that of the interfaces that the service listens at', () => {
+  it('lists the interfaces on which the service listens', () => {
     const full = hostname();
     expect(
       readHostNetwork({
@@ -70,7 +70,7 @@ describe('the network of the host', () => {
     });
   });
 
-  it('invents nothing that the kernel does not tell', () => {
+  it('has null for what the kernel does not report', () => {
     expect(readHostNetwork({ addresses: ['http://localhost:1'], interfaces, read }).interfaces).toEqual([
       {
         name: 'lo',

@@ -1,55 +1,65 @@
-/** The network of the host that this service runs on, as its kernel tells it: what a management controller's own ports are. */
+/**
+ * Reads the network of this host from the kernel. Redfish shows it as the network ports of the managers.
+ * @see proc(5), https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
+ */
 import { readFileSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 
-/** One address, as it is set; who has set it the kernel does not know. */
+/** An address of an interface. */
 export interface HostAddress {
   readonly address: string;
-  /** Bits of the network. */
+  /** Prefix length in bits. */
   readonly prefix: number;
 }
 
+/** A network interface of the host. */
 export interface HostInterface {
-  /** `eth0`. */
+  /** For example `eth0`. */
   readonly name: string;
-  /** Null for what has none, such as the loopback interface. */
+  /** Null if the interface has none, such as the loopback interface. */
   readonly mac: string | null;
   readonly ipv4: readonly HostAddress[];
   readonly ipv6: readonly HostAddress[];
-  /** Of the default route through it; null: none goes there. */
+  /** Gateway of the default route through this interface; null: no such route. */
   readonly ipv4Gateway: string | null;
+  /** As `ipv4Gateway`, for IPv6. */
   readonly ipv6Gateway: string | null;
   readonly linkUp: boolean;
-  /** Null where the device has no speed, as virtual ones. */
+  /** Null for a device without a speed, such as a virtual one. */
   readonly speedMbps: number | null;
+  /** Bytes; null if the kernel does not report it. */
   readonly mtu: number | null;
-  /** Id of the VLAN that it is; null: it is none. */
+  /** VLAN id; null if the interface is not a VLAN. */
   readonly vlan: number | null;
 }
 
+/** The names, interfaces and name servers of the host. */
 export interface HostNetwork {
-  /** Without its domain. */
+  /** Without the domain. */
   readonly hostName: string;
-  /** Null where the host's own name has no domain. */
+  /** Null if the name of the host has no domain. */
   readonly fqdn: string | null;
   readonly interfaces: readonly HostInterface[];
-  /** Those of resolv.conf. */
+  /** Addresses from /etc/resolv.conf. */
   readonly nameServers: readonly string[];
 }
 
-/** Of an interface's name; the kernel lists the addresses of managers under it, of whichever service on this host. */
+/**
+ * The suffix of the label of a manager's address: `eth0:bmc`. Node lists such an address under its label
+ * instead of the interface. All services of the host use this suffix.
+ */
 export const managerLabel = ':bmc';
 
 export interface HostNetworkOptions {
-  /** URLs that the service listens at; interfaces with none of their addresses are left out. */
+  /** URLs on which the service listens. Other interfaces are omitted. */
   readonly addresses: readonly string[];
-  /** Default: those that Node finds. */
+  /** Default: the interfaces that Node reports. */
   readonly interfaces?: typeof networkInterfaces;
-  /** A file of the kernel's; null where it can not be read. Default: the real ones. */
+  /** Reads a file of the kernel; null if it is not readable. Default: reads the real file. */
   readonly read?: (path: string) => string | null;
 }
 
-/** Reads it anew each time, in less than a millisecond. What a sandbox hides is left out. */
+/** Reads the network, in less than a millisecond. Omits what a sandbox hides. */
 export function readHostNetwork({
   addresses,
   interfaces = networkInterfaces,
@@ -61,14 +71,14 @@ export function readHostNetwork({
   try {
     all = interfaces();
   } catch {
-    // They are asked for through netlink, which systemd's RestrictAddressFamilies may forbid.
+    // Node uses netlink, which systemd's RestrictAddressFamilies may forbid.
     all = {};
   }
   const routes4 = defaultRoutes4(read('/proc/net/route') ?? '');
   const routes6 = defaultRoutes6(read('/proc/net/ipv6_route') ?? '');
   const found = Object.entries(all).flatMap(([name, entries = []]): HostInterface[] => {
     const known = entries.some(({ address }) => listened.has(address));
-    // A name that is no segment of a path could not be served.
+    // The name becomes a segment of a path.
     if (!known || name.endsWith(managerLabel) || !/^[\w.:@-]+$/.test(name)) return [];
     const device = (file: string): string | null => read(`/sys/class/net/${name}/${file}`);
     const mac = entries[0]?.mac ?? '00:00:00:00:00:00';
@@ -86,7 +96,7 @@ export function readHostNetwork({
         ipv6: of('IPv6'),
         ipv4Gateway: routes4.get(name) ?? null,
         ipv6Gateway: routes6.get(name) ?? null,
-        // The loopback interface has no carrier to speak of, and is up as long as it is listed here.
+        // The loopback interface has the state `unknown`, and is up if Node lists it.
         linkUp: device('operstate') !== 'down',
         speedMbps: positive(device('speed')),
         mtu: positive(device('mtu')),
@@ -99,7 +109,7 @@ export function readHostNetwork({
   return {
     hostName: full.split('.')[0] ?? full,
     fqdn: full.includes('.') ? full : null,
-    // Nobody manages anything over the loopback interface, unless there is no other way in.
+    // The loopback interface is shown only if the service listens on no other interface.
     interfaces: outside.length === 0 ? found : outside,
     nameServers: nameServers.flatMap(([, address]) => (address === undefined ? [] : [address])),
   };
@@ -113,19 +123,22 @@ function readKernelFile(path: string): string | null {
   }
 }
 
-/** `127.0.0.1` of `http://127.0.0.1:8000`. */
+/** Returns the address in a URL: `127.0.0.1` for `http://127.0.0.1:8000`. */
 function hostOf(url: string): string {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
   return host === 'localhost' ? '127.0.0.1' : host;
 }
 
-/** Of a number that the kernel gives as text; -1 stands for one that nobody knows. */
+/** Parses a number from a file of the kernel; null if it is unknown, which is `-1`. */
 function positive(text: string | null): number | null {
   const value = Number(text ?? NaN);
   return Number.isInteger(value) && value > 0 ? value : null;
 }
 
-/** Gateways of default routes by interface. Addresses stand there as the little-endian machine's numbers, in hexadecimal. */
+/**
+ * Returns the gateways of default routes by interface. Addresses in the table are hexadecimal numbers in
+ * the byte order of a little-endian machine.
+ */
 function defaultRoutes4(table: string): ReadonlyMap<string, string> {
   const routes = table.split('\n').flatMap((line): [string, string][] => {
     const [name, destination, gateway, , , , , mask] = line.trim().split(/\s+/);
@@ -134,7 +147,7 @@ function defaultRoutes4(table: string): ReadonlyMap<string, string> {
     const bytes = [6, 4, 2, 0].map((at) => Number.parseInt(gateway.slice(at, at + 2), 16));
     return [[name, bytes.join('.')]];
   });
-  // The first is the one with the least metric.
+  // The first route of an interface has the lowest metric.
   return new Map(routes.toReversed());
 }
 
@@ -144,7 +157,7 @@ function defaultRoutes6(table: string): ReadonlyMap<string, string> {
     const isDefault = destination !== undefined && /^0+$/.test(destination) && length === '00';
     if (!isDefault || gateway === undefined || name === undefined || /^0+$/.test(gateway)) return [];
     const groups = gateway.match(/.{4}/g) ?? [];
-    // A URL's host is written in the short form.
+    // The host of a URL has the short form (RFC 5952).
     return [[name, new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)]];
   });
   return new Map(routes.toReversed());

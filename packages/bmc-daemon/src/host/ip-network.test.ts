@@ -29,7 +29,7 @@ describe('addresses and networks', () => {
     expect([overlap(parse(a), parse(b)), overlap(parse(b), parse(a))]).toEqual([does, does]);
   });
 
-  it('knows the addresses that no host has', () => {
+  it('rejects network and broadcast addresses for a host', () => {
     const judge = (address: string, prefix: number) => isHostAddress({ address, prefix });
     expect(['192.0.2.0', '192.0.2.1', '192.0.2.127', '192.0.2.128'].map((address) => judge(address, 25))).toEqual([
       false,

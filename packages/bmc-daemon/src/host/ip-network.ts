@@ -1,26 +1,29 @@
-/** IP addresses and networks as values: one spelling for each, and what lies in what. */
+/** IP addresses and networks as values: canonical spelling, overlap, and IPv4 addresses inside of IPv6 addresses. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** `192.0.2.0/24`: the address may be any of the network's. */
+/** A network: `192.0.2.0/24`. The address may be any address of the network. */
 export interface IpNetwork {
   readonly address: string;
-  /** Bits of the network: 0 to 32, or to 128. */
+  /** Prefix length in bits: 0 to 32, or 0 to 128. */
   readonly prefix: number;
 }
 
-/** The one spelling of an address (RFC 5952); undefined for what is none. A zone (`%eth0`) makes it none. */
+/** Returns the canonical spelling of an address (RFC 5952); undefined for another text, or with a zone (`%eth0`). */
 export function canonicalIp(text: string): string | undefined {
   const family = isIP(text);
   if (family === 0 || text.includes('%')) return undefined;
   return family === 4 ? text : new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
-/** Of a socket that takes both families: `::ffff:192.0.2.1` is the IPv4 address of its peer. Others stay as they are. */
+/**
+ * Returns `192.0.2.1` for `::ffff:192.0.2.1`, which a socket of both families reports. Returns other
+ * addresses unchanged.
+ */
 export function unmappedIp(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** The eight groups of an IPv6 address, as they are written; those that `::` stands for are `0`. */
+/** Returns the eight groups of an IPv6 address as written, with `0` for each group that `::` replaces. */
 export function ipv6Groups(address: string): readonly string[] {
   const [head = '', tail] = address.split('::');
   const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
@@ -29,32 +32,32 @@ export function ipv6Groups(address: string): readonly string[] {
   return [...before, ...Array<string>(zeros).fill('0'), ...after];
 }
 
-/** One notation of IPv6 that carries IPv4 addresses. */
+/** An IPv6 network whose addresses contain IPv4 addresses. */
 interface Embedding {
   readonly network: IpNetwork;
-  /** First bit of each IPv4 address. */
+  /** First bits of the IPv4 addresses. */
   readonly at: readonly number[];
 }
 
-/** Bits 64 to 71 stand between the parts of an address that RFC 6052 embeds after a short prefix. */
+/** After a short prefix, bits 64 to 71 separate the two parts of an IPv4 address (RFC 6052 §2.2). */
 const embeddings: readonly Embedding[] = [
   // IPv4-mapped and IPv4-compatible (RFC 4291 §2.5.5), IPv4-translated (SIIT, RFC 2765 §2.1).
   { network: { address: '::ffff:0:0', prefix: 96 }, at: [96] },
   { network: { address: '::', prefix: 96 }, at: [96] },
   { network: { address: '::ffff:0:0:0', prefix: 96 }, at: [96] },
-  // NAT64: the well-known prefix (RFC 6052), and the local one (RFC 8215), which a site divides as it likes.
+  // NAT64: the well-known prefix (RFC 6052), and the local one (RFC 8215), which a site may divide.
   { network: { address: '64:ff9b::', prefix: 96 }, at: [96] },
   { network: { address: '64:ff9b:1::', prefix: 48 }, at: [48, 56, 64, 96] },
-  // 6to4 (RFC 3056). Teredo (RFC 4380): the server; the client is inverted, see below.
+  // 6to4 (RFC 3056). Teredo (RFC 4380): the address of the server. That of the client is inverted, see below.
   { network: { address: '2002::', prefix: 16 }, at: [16] },
   { network: { address: '2001::', prefix: 32 }, at: [32] },
 ];
 const teredo: IpNetwork = { address: '2001::', prefix: 32 };
 
 /**
- * Returns every IPv4 address that some router or host may translate this IPv6 address into. A translator with a prefix of its own
- * cannot be recognized.
- * @param address with or without a zone. An IPv4 address has none embedded.
+ * Returns every IPv4 address to which a router or host may translate this IPv6 address. It cannot recognize
+ * a translator with a prefix of its own.
+ * @param address with or without a zone. For an IPv4 address the result is empty.
  */
 export function embeddedIpv4(address: string): readonly string[] {
   const [plain = ''] = address.split('%');
@@ -72,7 +75,7 @@ export function embeddedIpv4(address: string): readonly string[] {
 
 const IPV4_MASK = 0xffff_ffffn;
 
-/** @param bit of the IPv6 address; up to bit 64 the octet at bit 64 is left out. */
+/** Returns the IPv4 address at a bit. If it spans the octet at bit 64, it omits this octet. */
 function ipv4At(value: bigint, bit: number): string {
   if (bit <= 32 || bit === 96) return ipv4Of(value >> BigInt(96 - bit));
   const withoutOctet = ((value >> 64n) << 56n) | (value & 0xff_ffff_ffff_ffffn);
@@ -83,12 +86,12 @@ function ipv4Of(value: bigint): string {
   return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
 }
 
-/** Bits of an address of that family. */
+/** Returns the length of an address in bits. */
 export function addressBits(address: string): 32 | 128 {
   return isIPv4(address) ? 32 : 128;
 }
 
-/** Whether the two have an address in common. */
+/** Returns whether two networks have an address in common. */
 export function overlap(a: IpNetwork, b: IpNetwork): boolean {
   if (isIPv4(a.address) !== isIPv4(b.address)) return false;
   const bits = addressBits(a.address);
@@ -96,22 +99,22 @@ export function overlap(a: IpNetwork, b: IpNetwork): boolean {
   return numberOf(a.address) >> shift === numberOf(b.address) >> shift;
 }
 
-/** Whether an address can be a host's: not the network's own one, nor its broadcast address. */
+/** Returns whether a host can have the address: it is neither the network's own address nor its broadcast address. */
 export function isHostAddress({ address, prefix }: IpNetwork): boolean {
   const bits = addressBits(address);
-  // RFC 3021, RFC 6164: a network of two has neither.
+  // A network of two addresses has neither (RFC 3021, RFC 6164).
   if (prefix >= bits - 1) return true;
   const mask = (1n << BigInt(bits - prefix)) - 1n;
   const host = numberOf(address) & mask;
-  // IPv6 has no broadcast; the first address is every router's (RFC 4291 §2.6.1).
+  // IPv6 has no broadcast; the first address is that of every router (RFC 4291 §2.6.1).
   return host !== 0n && (bits === 128 || host !== mask);
 }
 
-/** Of `255.255.255.0` 24; undefined for what is no mask. */
+/** Returns the prefix length of a mask: 24 for `255.255.255.0`; undefined for another text. */
 export function prefixOfMask(mask: string): number | undefined {
   if (!isIPv4(mask)) return undefined;
   const inverse = 0xffffffffn ^ numberOf(mask);
-  // What is left out has to be ones without a gap.
+  // The inverse of a mask is a row of ones without a gap.
   if ((inverse & (inverse + 1n)) !== 0n) return undefined;
   return 32 - inverse.toString(2).replace(/^0$/, '').length;
 }

@@ -39,7 +39,7 @@ function answer(query: Buffer): Buffer {
   return Buffer.concat([head, question, record, data]);
 }
 
-describe('looking up names', () => {
+describe('name lookups', () => {
   let server: Socket;
   let asked: number;
   let address: string;
@@ -65,7 +65,7 @@ describe('looking up names', () => {
       ),
     );
 
-  it('asks the servers that are given, for both families or one', async () => {
+  it('queries the given servers, for both families or one', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
     await expect(found(lookup, 'both.test')).resolves.toEqual(['192.0.2.80', '2001:db8::80']);
@@ -74,7 +74,7 @@ describe('looking up names', () => {
     expect(asked).toBe(5);
   });
 
-  it('tells a name that there is not from a server that can not say', async () => {
+  it('reports an unknown name and a failing server with different codes', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
     await expect(found(lookup, 'four.test', 6)).resolves.toBe('ENOTFOUND');
@@ -82,7 +82,7 @@ describe('looking up names', () => {
     await expect(found(lookup, 'broken.test')).resolves.toBe('EAI_AGAIN');
   });
 
-  it('asks nobody for an address or for localhost, and asks as the host does without servers', async () => {
+  it('sends no query for an address or localhost, and uses the host resolver without servers', async () => {
     const { lookup, use } = createNameServers();
     use([address]);
     await expect(found(lookup, '192.0.2.7')).resolves.toEqual(['192.0.2.7']);

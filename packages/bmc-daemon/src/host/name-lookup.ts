@@ -12,6 +12,7 @@ export type NameLookup = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
+/** A resolver whose name servers can change. */
 export interface NameServers {
   readonly lookup: NameLookup;
   /**
@@ -22,7 +23,7 @@ export interface NameServers {
   readonly use: (servers: readonly string[]) => void;
 }
 
-/** The timeout for one answer of one server; there are two tries. */
+/** The time limit for one answer of one server. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 

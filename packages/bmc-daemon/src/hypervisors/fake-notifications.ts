@@ -1,6 +1,8 @@
 /**
- * Notifies a fake deploy agent of changes of the fake systems that ask for it, as sushy-tools does: PUT, the system as JSON. A power
- * action causes two notifications, one with the pending state and one with the final state: agents act on `pending_power`.
+ * Sends changes of fake systems to a fake deploy agent, as sushy-tools does: PUT, with the system as JSON.
+ * A power action causes two notifications, with the pending state and with the final state, because
+ * agents act on `pending_power`.
+ * @see https://docs.openstack.org/sushy-tools/latest/user/dynamic-emulator.html
  */
 import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
@@ -15,23 +17,27 @@ import { notificationOf, type PendingPower, type SystemNotification } from './fa
 /** Destination of notifications. */
 export interface NotificationTarget {
   readonly url: string;
-  /** PEM; without it the agent's certificate is verified only where `cert` and `key` are given, as in sushy-tools. */
+  /**
+   * Authorities as PEM. Without them, the certificate of the agent is verified only if `cert` and `key`
+   * are set, as in sushy-tools.
+   */
   readonly ca?: string;
+  /** Client certificate and key as PEM. */
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** The machines that the notifications are about. */
+/** The machines to report. */
 export interface NotifiedMachines {
   onChange(listener: (change: MachineChange) => void): () => void;
   getSystem(uuid: string): Promise<SystemSnapshot>;
   bootedFrom(uuid: string): BootChoice | undefined;
 }
 
-/** An agent that takes longer for one notification is as good as absent. */
+/** Time limit for one notification, after its connection is open. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 16;
-/** More than this wait for a silent agent: the oldest states are worthless then, and new ones are dropped. */
+/** The largest number of queued notifications. New ones are dropped, with a warning. */
 const LONGEST_QUEUE = 20_000;
 
 const pendingPower: Readonly<Partial<Record<MachineChangeKind, PendingPower['power_state']>>> = {
@@ -41,8 +47,9 @@ const pendingPower: Readonly<Partial<Record<MachineChangeKind, PendingPower['pow
 };
 
 /**
- * Sends from now on. Failures are logged: an agent that is not there is no reason for a machine to fail.
- * @returns what ends it.
+ * Starts the notifications for systems with `external_notifier`. Logs failures, because an absent agent
+ * must not affect a machine.
+ * @returns a function that ends them.
  */
 export function startNotifications(
   systems: readonly FakeSystem[],
@@ -55,7 +62,7 @@ export function startNotifications(
   );
   if (notified.size === 0) return () => undefined;
   const put = createPut(target);
-  /** End of the last notification of each machine: they arrive in order. */
+  /** The last notification of each machine. The next one waits for it, so that they arrive in order. */
   const last = new Map<string, Promise<void>>();
   let waiting = 0;
   let dropped = false;
@@ -87,9 +94,9 @@ export function startNotifications(
     const system = notified.get(uuid);
     if (system === undefined) return;
     const bootedFrom = machines.bootedFrom(uuid);
-    // Read now, in the event: what follows must not overtake it.
+    // Read the machine during the event, before the next change.
     const machine = machines.getSystem(uuid);
-    // A machine that is gone is not reported; one that is read for a dropped notification neither.
+    // A removed machine is not reported. A dropped notification does not use the promise.
     machine.catch(() => undefined);
     const now = pendingPower[kind];
     if (now !== undefined) {
@@ -109,7 +116,7 @@ export function startNotifications(
   };
 }
 
-/** PUTs to one URL over few connections, each bounded in time. */
+/** Sends PUT requests to one URL, over a limited number of connections and with a time limit. */
 function createPut({ url, ca, cert, key }: NotificationTarget): { send(body: string): Promise<void>; close(): void } {
   const secure = url.startsWith('https:');
   const options: AgentOptions = { keepAlive: true, maxSockets: CONNECTIONS };
@@ -129,7 +136,7 @@ function createPut({ url, ca, cert, key }: NotificationTarget): { send(body: str
       const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
       const request = (secure ? httpsRequest : httpRequest)(url, { method: 'PUT', agent, headers, signal });
       let timer: NodeJS.Timeout | undefined;
-      // Counted from here: a request may wait for a connection.
+      // The time limit starts here, because a request may wait for a connection.
       request.on('socket', () => {
         timer = setTimeout(() => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
       });

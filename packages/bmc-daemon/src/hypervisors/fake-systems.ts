@@ -1,4 +1,4 @@
-/** The machines of EMULATOR_FAKE_SYSTEMS, and what a fake deploy agent hears of them: both in sushy-tools' words. */
+/** Translates between EMULATOR_FAKE_SYSTEMS, with the names of sushy-tools, and the machines of the fake driver. */
 import type { FakeSystem } from '../config/rows/fake-systems.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
@@ -7,7 +7,7 @@ import { plainMachine } from '../drivers/fake/sample-machines.js';
 
 const devices = { Pxe: 'network', Hdd: 'hd', Cd: 'cdrom' } as const;
 
-/** The machines, as their first clients find them. */
+/** Returns the initial machines. */
 export function machinesOf(systems: readonly FakeSystem[]): readonly SystemSnapshot[] {
   return systems.map((system) => {
     const { uuid, name, nics = [], power_state: power, boot_mode: mode, boot_device: device } = system;
@@ -44,14 +44,17 @@ function withSecureBoot(machine: SystemSnapshot, enabled: boolean): SystemSnapsh
   };
 }
 
-/** Power state that an action is about to set. */
+/** The power state that a running action will set. */
 export interface PendingPower {
   readonly power_state: 'On' | 'Off' | 'ForceRestart';
   /** Unix time in seconds. */
   readonly apply_time: number;
 }
 
-/** A system as sushy-tools' fake driver stores it. `boot_image`: by drive, URL, write protection, whether it holds an image. */
+/**
+ * A system as the fake driver of sushy-tools stores it. `boot_image` has for each drive: the URL, whether
+ * it is write-protected, whether an image is inserted.
+ */
 export interface SystemNotification extends Omit<FakeSystem, 'boot_device'> {
   readonly boot_device: string;
   readonly boot_image: Readonly<Record<string, readonly [string | null, boolean, boolean]>>;
@@ -68,8 +71,9 @@ const deviceNames: Readonly<Record<string, string>> = {
 const driveNames = { cdrom: 'Cd', floppy: 'Floppy', usb: 'UsbStick' } as const;
 
 /**
- * @param configured the system as the file gives it.
- * @param bootedFrom what the present run has started from; undefined: it has not started since.
+ * Returns the body of a notification.
+ * @param configured the system in EMULATOR_FAKE_SYSTEMS.
+ * @param bootedFrom the boot device of the current run; undefined if the machine has not started yet.
  */
 export function notificationOf(
   configured: FakeSystem,
@@ -82,7 +86,7 @@ export function notificationOf(
   return {
     ...configured,
     power_state: state === 'shutoff' ? 'Off' : 'On',
-    // A one-time override is used up by the time that the agent hears of the start.
+    // A one-time override has already ended when the agent receives the notification of the start.
     boot_device: deviceNames[(state === 'shutoff' ? undefined : bootedFrom) ?? override] ?? 'Hdd',
     boot_mode: boot.firmware === 'efi' ? 'UEFI' : 'Legacy',
     secure_boot: firmware.secureBoot?.enabled ?? false,
