@@ -192,7 +192,6 @@ const unsplit = {
     'packages/model-proxy/src/pass-through/carrier.ts',
     'packages/model-proxy/src/pass-through/raw-call.ts',
     'packages/model-proxy/src/pass-through/web-socket.ts',
-    'packages/model-proxy/src/providers/request-body.ts',
     'packages/model-proxy/src/upstream/connection/connection.ts',
     'packages/model-proxy/src/upstream/round-trip.ts',
     'packages/model-proxy/src/sse/event-rewriter.ts',

@@ -110,6 +110,7 @@ const prepare = (provider: string) => {
     deployment: target,
     upstreamModel: 'gpt-oss-120b',
     alwaysIncludeStreamUsage: false,
+    translated: null,
   };
   return (chunks: readonly Buffer[]) => prepareRequestBody(scan(chunks), options).length;
 };

@@ -257,6 +257,11 @@ export function unsupportedParameters(names: readonly string[], provider: string
   );
 }
 
+/** The provider's API has no such endpoint. @param path below `/v1/`: `embeddings`. */
+export function unsupportedEndpoint(path: string, provider: string): ProxyError {
+  return requestFault(`/${path}: the provider '${provider}' does not have this endpoint.`, { param: 'model' });
+}
+
 /** There is no such path. */
 export function noSuchPath(method: string, path: string): ProxyError {
   return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });

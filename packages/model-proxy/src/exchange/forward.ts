@@ -15,6 +15,7 @@ import {
   stalledRequest,
   toProxyError,
 } from '../errors.js';
+import { translationOf } from '../providers/translation.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { ModelNameInResponse } from '../settings.js';
 import type { TracedCall, TracedRequest } from '../trace.js';
@@ -32,6 +33,7 @@ import type { RequestBody } from './request/request-body.js';
 import { boundsOf, requestBounds, shownTimeout } from './request-bounds.js';
 import { announcedBody, mediaType } from './request/request-head.js';
 import { watchUploads, type Upload } from './stalled-uploads.js';
+import { translatedAnswer } from './answer/translated-answer.js';
 import { UntypedAnswer } from './answer/untyped-answer.js';
 import { upstreamRequest } from './request/upstream-request.js';
 
@@ -160,10 +162,13 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
 
   const { bounds } = exchange;
   const { streams } = body;
-  const outgoing = upstreamRequest({ serving, selection, endpoint, body, id, head: request.headers, bounds, streams });
+  const { deployment, upstreamModel } = selection;
+  const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
+  const head = request.headers;
+  const outgoing = upstreamRequest({ serving, selection, endpoint, body, id, head, bounds, streams, translated });
   exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
-  const rename = renaming(settings.modelNameInResponse, selection.deployment.provider.name, requested);
-  const context = { exchange, endpoint, rename };
+  const rename = renaming(settings.modelNameInResponse, deployment.provider.name, requested);
+  const context = { exchange, endpoint, rename, translated };
   const handler = new UpstreamAnswer(context, trace === null ? null : trace.sending(id, shown(outgoing)), body);
   exchange.sentAt = performance.now();
   const call = upstream.send(outgoing, handler);
@@ -190,19 +195,18 @@ function renaming(setting: ModelNameInResponse, provider: string, requested: str
   }
 }
 
+/** The part of the context that is known before the answer. */
+type RequestContext = Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename' | 'translated'>;
+
 /** Handles the upstream's answer to one exchange. */
 class UpstreamAnswer implements UpstreamHandler {
   call: SentCall | undefined;
-  readonly #context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>;
+  readonly #context: RequestContext;
   readonly #traced: TracedCall | null;
   readonly #body: RequestBody;
   #answer: Answer | undefined;
 
-  constructor(
-    context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>,
-    traced: TracedCall | null,
-    body: RequestBody,
-  ) {
+  constructor(context: RequestContext, traced: TracedCall | null, body: RequestBody) {
     this.#context = context;
     this.#traced = traced;
     this.#body = body;
@@ -213,8 +217,8 @@ class UpstreamAnswer implements UpstreamHandler {
     if (call === undefined) return;
     try {
       this.#traced?.head(status, headers);
-      const { exchange, endpoint, rename } = this.#context;
-      this.#answer = answerOf({ exchange, endpoint, rename, call, status, headers });
+      const { exchange, endpoint, rename, translated } = this.#context;
+      this.#answer = answerOf({ exchange, endpoint, rename, translated, call, status, headers });
     } catch (error) {
       this.#fault(error);
     }
@@ -271,6 +275,7 @@ function answerOf(context: AnswerContext): Answer {
   const { status, headers } = context;
   if (status < 200 || status >= 300) return new ErrorAnswer(context);
   const type = mediaType(headerOf(headers, 'content-type') ?? '');
+  if (context.translated !== null) return translatedAnswer(context, context.translated, type);
   if (type === '' || (context.endpoint.answersJson && type.startsWith('text/') && type !== EVENTS))
     return new UntypedAnswer(context);
   if (type === EVENTS) return new EventAnswer(context);

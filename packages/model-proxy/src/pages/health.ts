@@ -13,6 +13,7 @@ import { toProxyError } from '../errors.js';
 import { ChunkList } from '../json/chunk-list.js';
 import type { Deployment } from '../providers/deployment.js';
 import { errorOfStatus } from '../upstream/classify.js';
+import { translationOf } from '../providers/translation.js';
 import type { Selection } from '../routing/router.js';
 
 /** The result for one deployment. */
@@ -94,7 +95,19 @@ async function sendCheck(serving: Serving, deployment: Deployment): Promise<stri
   const seconds = given > 0 ? given : defaults.healthCheckTimeoutSeconds;
   const timeouts = { ...deployment.timeouts, totalMs: seconds * 1000 };
   const id = randomUUID();
-  const asked = upstreamRequest({ serving, selection, endpoint, body, id, head: {}, bounds: null, streams: false });
+  const streams = false;
+  const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
+  const asked = upstreamRequest({
+    serving,
+    selection,
+    endpoint,
+    body,
+    id,
+    head: {},
+    bounds: null,
+    streams,
+    translated,
+  });
   const request = { ...asked, timeouts };
   return new Promise((resolve) => {
     let status = 0;

@@ -1,5 +1,6 @@
 /** Prepares the changes that a deployment makes to all request bodies. */
 import type { Deployment } from './deployment.js';
+import type { TranslatedCall } from './translation.js';
 import { parseDropPath, type DropPath } from './drop-paths.js';
 
 /** Options of `prepareRequestBody`. */
@@ -10,6 +11,8 @@ export interface RequestBodyOptions {
   readonly upstreamModel: string;
   /** Adds `stream_options.include_usage` to streamed requests. */
   readonly alwaysIncludeStreamUsage: boolean;
+  /** The translation to a dialect; null: OpenAI's API. */
+  readonly translated: TranslatedCall | null;
 }
 
 /** The changes of a deployment, with values as JSON. Made once for each deployment. */

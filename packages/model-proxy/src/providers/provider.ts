@@ -1,12 +1,15 @@
 /**
- * The interface of providers. A provider is a dialect: it knows the address, the headers and the
- * parameters of a kind of upstream. It has no state and does no I/O.
+ * The interface of providers. A provider knows the address, the headers, the parameters and the
+ * dialect of a kind of upstream. It has no state and does no I/O.
  *
- * Terms: a *provider* is a dialect, a *deployment* is a configured target, a *model group* has all
- * deployments with the same `model_name`, and an *upstream* is the HTTP server.
+ * Terms: a *provider* is a kind of upstream, a *dialect* is how its API differs from OpenAI's, a
+ * *deployment* is a configured target, a *model group* has all deployments with the same
+ * `model_name`, and an *upstream* is the HTTP server.
  */
+import type { Dialect } from './dialect.js';
+import type { RequestMembers } from './request-members.js';
 
-/** A dialect. */
+/** A provider. Without {@link dialect} it has OpenAI's API, with the changes of this literal. */
 export interface Provider {
   /** The prefix of `model`: `openai`, `hosted_vllm`. */
   readonly name: string;
@@ -29,6 +32,8 @@ export interface Provider {
   supportedParameters(endpoint: string, upstreamModel: string): ReadonlySet<string>;
   /** Returns the headers with the key, and other headers of the dialect; names in lower case. */
   headers(apiKey: string | null): Readonly<Record<string, string>>;
+  /** The API, if it is not OpenAI's. */
+  readonly dialect?: Dialect;
   /** OpenAI parameters that have another name in the dialect: `seed` → `random_seed`. */
   readonly renamedParameters?: ReadonlyMap<string, string>;
   /** Other changes of the dialect. */
@@ -38,29 +43,6 @@ export interface Provider {
    * these names inside of other members.
    */
   readonly translated?: { readonly members: readonly string[]; readonly innerKeys: readonly string[] };
-}
-
-/** The top-level members of a request. Each value is read only on demand. */
-export interface RequestMembers {
-  /**
-   * Returns the value of a member as JSON; undefined: the member is missing, null, or does not go
-   * upstream. A view if the value is in a single chunk.
-   */
-  bytes(name: string): Buffer | undefined;
-  /**
-   * Returns whether a value may contain members with these names. False is certain. The call is
-   * cheap.
-   * @param keys ASCII.
-   */
-  mayHold(name: string, keys: readonly string[]): boolean;
-  /**
-   * Returns whether a value contains a text, not inside of long strings. Does not join the value's
-   * chunks.
-   * @param texts ASCII.
-   * @param accepts decides about a match by up to 32 bytes from its first byte on; absent: accepts
-   *   all.
-   */
-  contains(name: string, texts: readonly Buffer[], accepts?: (following: string) => boolean): boolean;
 }
 
 /**

@@ -25,6 +25,7 @@ function optionsFor(provider: string, additionalDropParams: readonly string[]): 
     deployment,
     upstreamModel: 'served',
     alwaysIncludeStreamUsage: false,
+    translated: null,
   };
 }
 

@@ -37,6 +37,7 @@ function prepare(text: string, given: Given = {}): Buffer[] {
     deployment: deployment(to, more),
     upstreamModel: upstream,
     alwaysIncludeStreamUsage: usage,
+    translated: null,
   };
   return prepareRequestBody(scanner.finish(), options);
 }

@@ -4,6 +4,7 @@
  */
 import { ProxyError } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
+import type { UpstreamError } from '../providers/dialect.js';
 import { inModelGroup } from './model-group.js';
 import { secretMask, type SecretMask } from './own-secrets.js';
 
@@ -43,9 +44,34 @@ export function errorOfStatus(
   body: Buffer,
   selection: ErrorSelection,
 ): ProxyError {
-  const { deployment, modelGroup } = selection;
+  const { deployment } = selection;
+  const text = body.toString('utf8', 0, MAX_BODY_BYTES);
+  const parsed = parse(text);
+  const translated = deployment.provider.dialect?.error(status, parsed);
+  if (translated !== undefined) return errorOfUpstream(translated.status ?? status, headers, translated, selection);
+  return makeError(status, headers, readBody(text, parsed, secretMask(deployment)), selection);
+}
+
+/** Makes the error for an error that a dialect has translated. @param status 400 to 599. */
+export function errorOfUpstream(
+  status: number,
+  headers: readonly string[],
+  { message, type, param, code }: UpstreamError,
+  selection: ErrorSelection,
+): ProxyError {
+  const mask = secretMask(selection.deployment);
+  const word = (value: string | null | undefined) => wordOf(value, mask);
+  const error = { message: messageOf(message, mask), type: word(type), param: word(param), code: word(code) };
+  return makeError(status, headers, error, selection);
+}
+
+function makeError(
+  status: number,
+  headers: readonly string[],
+  error: MaskedError,
+  { deployment, modelGroup }: ErrorSelection,
+): ProxyError {
   const mask = secretMask(deployment);
-  const error = readBody(body.subarray(0, MAX_BODY_BYTES), mask);
   const message = error.message === '' ? defaultMessage(status, headers, mask) : error.message;
   const { head, status: answered } = classOf(status, error, message);
   return new ProxyError({
@@ -92,8 +118,20 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
   });
 }
 
+/** Makes the error for a successful answer that the provider's dialect cannot translate. */
+export function untranslatableFault(cause: unknown, { deployment, modelGroup }: ErrorSelection): ProxyError {
+  const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
+  const why = 'the answer of the upstream does not have the form of its API';
+  return new ProxyError({
+    status: 502,
+    message: inModelGroup(`${head}${why}`, modelGroup),
+    kind: 'malformedAnswer',
+    cause,
+  });
+}
+
 /** The parts of an upstream's error, masked and cut. */
-interface UpstreamError {
+interface MaskedError {
   readonly message: string;
   readonly type: string | null;
   readonly param: string | null;
@@ -106,7 +144,7 @@ interface ErrorClass {
   readonly status: number;
 }
 
-function classOf(status: number, error: UpstreamError, message: string): ErrorClass {
+function classOf(status: number, error: MaskedError, message: string): ErrorClass {
   if (status === 400 && isContextWindow(error, message)) {
     return {
       status,
@@ -147,13 +185,11 @@ function classOf(status: number, error: UpstreamError, message: string): ErrorCl
 const contextWindowWords =
   /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|`inputs` tokens \+ `max_new_tokens`/i;
 
-function isContextWindow(error: UpstreamError, message: string): boolean {
+function isContextWindow(error: MaskedError, message: string): boolean {
   return error.code === 'context_length_exceeded' || contextWindowWords.test(message);
 }
 
-function readBody(body: Buffer, mask: SecretMask): UpstreamError {
-  const text = body.toString();
-  const parsed = parse(text);
+function readBody(text: string, parsed: unknown, mask: SecretMask): MaskedError {
   if (parsed === undefined) return { message: plainText(text, mask), type: null, param: null, code: null };
   // OpenAI: {"error": {…}}; vLLM's older: {"object": "error", "message": …}; Ollama: {"error":
   // "…"}; FastAPI: {"detail": …}.
@@ -161,14 +197,16 @@ function readBody(body: Buffer, mask: SecretMask): UpstreamError {
   if (!isRecord(error)) return { message: messageOf(error, mask), type: null, param: null, code: null };
   const { message, detail, msg, type, param, code } = error;
   const nothing = message === undefined && detail === undefined && msg === undefined;
-  const word = (value: unknown) =>
-    typeof value === 'string' && value !== 'None' ? cut(mask(value), MAX_WORD_LENGTH) : null;
   return {
     message: messageOf(nothing ? error : (message ?? detail ?? msg), mask),
-    type: type === '' ? null : word(type),
-    param: word(param),
-    code: typeof code === 'number' ? String(code) : word(code),
+    type: type === '' ? null : wordOf(type, mask),
+    param: wordOf(param, mask),
+    code: typeof code === 'number' ? String(code) : wordOf(code, mask),
   };
+}
+
+function wordOf(value: unknown, mask: SecretMask): string | null {
+  return typeof value === 'string' && value !== 'None' ? cut(mask(value), MAX_WORD_LENGTH) : null;
 }
 
 /** Returns the title of an HTML page, or its text without tags. */

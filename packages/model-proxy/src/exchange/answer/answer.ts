@@ -3,6 +3,7 @@
  * head of an answer decides its kind.
  */
 import type { ProxyError } from '../../errors.js';
+import type { TranslatedCall } from '../../providers/translation.js';
 import { secretMask } from '../../upstream/own-secrets.js';
 import type { UpstreamCall } from '../../upstream/upstream.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';
@@ -29,6 +30,8 @@ export interface AnswerContext {
   readonly headers: readonly string[];
   /** Returns the model name that the client sees; null: the name does not change. */
   readonly rename: ((reported: string) => string) | null;
+  /** The translation of a provider with a dialect; null: the upstream has OpenAI's API. */
+  readonly translated: TranslatedCall | null;
 }
 
 /**

@@ -5,6 +5,7 @@ import { JsonError, type JsonObject } from '../../json/object.js';
 import { JsonObjectScanner } from '../../json/scanner.js';
 import { isInOtherCase, memberNamed, textOf } from '../../json/text.js';
 import { prepareRequestBody } from '../../providers/request-body.js';
+import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
 import type { ProxySettings } from '../../settings.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';
@@ -84,8 +85,10 @@ class JsonBody implements RequestBody {
     { deployment, upstreamModel }: Selection,
     endpoint: Endpoint,
     { alwaysIncludeStreamUsage }: ProxySettings,
+    translated: TranslatedCall | null,
   ): readonly Buffer[] {
-    return prepareRequestBody(this.#object, { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage });
+    const options = { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage, translated };
+    return prepareRequestBody(this.#object, options);
   }
 
   release(): void {

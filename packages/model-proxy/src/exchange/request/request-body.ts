@@ -1,4 +1,5 @@
 /** The interface of request bodies: JSON and forms. */
+import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
 import type { ProxySettings } from '../../settings.js';
 import type { BodyStream } from '../../upstream/body-stream.js';
@@ -33,10 +34,16 @@ export interface RequestBody {
   /**
    * Returns the body for the upstream, with the upstream's model name. An incomplete body is a
    * stream, to which {@link RequestBody.push} adds the rest.
+   * @param translated the translation to a dialect; null: the upstream has OpenAI's API.
    * @returns views of the received chunks, or a stream.
    * @throws {ProxyError} 400: the deployment does not support a parameter.
    */
-  forUpstream(selection: Selection, endpoint: Endpoint, settings: ProxySettings): readonly Buffer[] | BodyStream;
+  forUpstream(
+    selection: Selection,
+    endpoint: Endpoint,
+    settings: ProxySettings,
+    translated: TranslatedCall | null,
+  ): readonly Buffer[] | BodyStream;
   /**
    * Frees the body's memory for reuse. Called only if the upstream's socket does not need the
    * memory any more.

@@ -1,5 +1,6 @@
 /** Makes the request to the upstream from the client's request and the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { TranslatedCall } from '../../providers/translation.js';
 import type { Selection } from '../../routing/router.js';
 import { BodyStream } from '../../upstream/body-stream.js';
 import type { UpstreamRequest } from '../../upstream/upstream.js';
@@ -24,6 +25,8 @@ export interface UpstreamRequestOptions {
   readonly bounds: RequestBounds | null;
   /** Whether the client asks for events, as far as the body has arrived. */
   readonly streams: boolean;
+  /** The translation to a dialect; null: the upstream has OpenAI's API. */
+  readonly translated: TranslatedCall | null;
 }
 
 /**
@@ -31,13 +34,13 @@ export interface UpstreamRequestOptions {
  * @throws {ProxyError} 400: the deployment does not support a parameter.
  */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
-  const { serving, selection, endpoint, body, id, head, bounds, streams } = options;
+  const { serving, selection, endpoint, body, id, head, bounds, streams, translated } = options;
   const { settings, version } = serving;
   const { deployment } = selection;
   const request = {
     deployment,
     method: 'POST',
-    url: urlOf(deployment.apiBase, endpoint),
+    url: translated === null ? urlOf(deployment.apiBase, endpoint) : translatedUrl(deployment.apiBase, translated),
     headers: upstreamHeaders({
       deployment,
       version,
@@ -45,15 +48,24 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
       contentType: endpoint.requestBody === 'json' ? 'application/json' : (head['content-type'] ?? ''),
       clientHeaders: settings.forwardClientHeaders ? head : null,
     }),
-    body: body.forUpstream(selection, endpoint, settings),
+    body: body.forUpstream(selection, endpoint, settings, translated),
     timeouts: boundsOf(bounds, deployment, streams),
   };
-  if (!(request.body instanceof BodyStream)) return request;
-  return { ...request, timeoutsOfWhole: () => boundsOf(bounds, deployment, body.streams) };
+  if (request.body instanceof BodyStream)
+    return { ...request, timeoutsOfWhole: () => boundsOf(bounds, deployment, body.streams) };
+  const { dialect } = deployment.provider;
+  if (dialect?.sign === undefined) return request;
+  const { method, url, headers, body: bytes } = request;
+  const signature = dialect.sign({ apiKey: deployment.apiKey, method, url, body: bytes });
+  return { ...request, body: bytes, headers: [...headers, ...Object.entries(signature).flat()] };
+}
+
+function translatedUrl(apiBase: string, { endpoint, call }: TranslatedCall): string {
+  return urlOf(apiBase, { path: endpoint.path(call), besideVersion: false });
 }
 
 /** As in LiteLLM, an `api_base` that ends with the endpoint's path is the complete URL. */
-function urlOf(apiBase: string, { path, besideVersion }: Endpoint): string {
+function urlOf(apiBase: string, { path, besideVersion }: Pick<Endpoint, 'path' | 'besideVersion'>): string {
   if (besideVersion && apiBase.endsWith('/v1')) return `${apiBase.slice(0, -'/v1'.length)}/${path}`;
   return apiBase.endsWith(`/${path}`) ? apiBase : `${apiBase}/${path}`;
 }

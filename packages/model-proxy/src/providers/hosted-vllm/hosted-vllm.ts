@@ -6,7 +6,8 @@ import { findValue } from '../../json/navigate.js';
 import { vllmMessages } from './messages.js';
 import { vllmTools } from './tools.js';
 import { openaiDialect } from '../openai/openai.js';
-import type { Provider, RequestMembers, Translation } from '../provider.js';
+import type { Provider, Translation } from '../provider.js';
+import type { RequestMembers } from '../request-members.js';
 
 /**
  * Search texts of up to six bytes, which begin with a rare byte. Node finds these fast

@@ -1,0 +1,153 @@
+/**
+ * Answers of upstreams whose provider has a dialect. They are translated to OpenAI's form, and then
+ * handled as other answers. Answers without a dialect never come here.
+ */
+import { ChunkList } from '../../json/chunk-list.js';
+import { responseTooLarge, type ProxyError } from '../../errors.js';
+import type { DialectEvents, DialectStream, UpstreamError } from '../../providers/dialect.js';
+import type { TranslatedCall } from '../../providers/translation.js';
+import { errorOfUpstream, interruptionFault, notJsonFault, untranslatableFault } from '../../upstream/classify.js';
+import type { Answer, AnswerContext } from './answer.js';
+import { EventAnswer } from './event-answer.js';
+import { JsonAnswer } from './json-answer.js';
+import { refuse } from './refusal.js';
+
+/** Makes the answer for a status of 2xx. @param type media type of the upstream's answer. */
+export function translatedAnswer(context: AnswerContext, translated: TranslatedCall, type: string): Answer {
+  const { endpoint, call } = translated;
+  return endpoint.events?.mediaType === type
+    ? new TranslatedEvents(context, endpoint.events.open(call))
+    : new TranslatedJson(context, translated);
+}
+
+/** An answer in JSON, translated after its end. */
+class TranslatedJson implements Answer {
+  readonly #context: AnswerContext;
+  readonly #translated: TranslatedCall;
+  readonly #received = new ChunkList();
+  #length = 0;
+
+  constructor(context: AnswerContext, translated: TranslatedCall) {
+    this.#context = context;
+    this.#translated = translated;
+  }
+
+  /** @throws {ProxyError} 502: the answer is larger than the limit. */
+  data(chunk: Buffer): void {
+    const { maxResponseBytes } = this.#context.exchange.serving.settings;
+    this.#received.push(chunk);
+    this.#length += chunk.length;
+    if (this.#length > maxResponseBytes) throw responseTooLarge(maxResponseBytes, this.#length);
+  }
+
+  end(): void {
+    const { exchange, status } = this.#context;
+    const { selection } = exchange;
+    if (selection === null) return;
+    const body = Buffer.concat(this.#received.chunks, this.#length);
+    const parsed = parse(body);
+    if (parsed === undefined) {
+      this.fail(notJsonFault(status, body, selection));
+      return;
+    }
+    let answer;
+    try {
+      answer = this.#translated.endpoint.answer(parsed, this.#translated.call);
+    } catch (error) {
+      this.fail(untranslatableFault(error, selection));
+      return;
+    }
+    if ('error' in answer) {
+      this.fail(errorOf(this.#context, answer.error));
+      return;
+    }
+    const openai = new JsonAnswer(withoutBodyHeaders(this.#context));
+    openai.data(Buffer.from(JSON.stringify(answer.value)));
+    openai.end();
+  }
+
+  fail(error: ProxyError): void {
+    refuse(this.#context.exchange, error, this.#context.headers);
+  }
+}
+
+/** A stream, translated piece by piece. */
+class TranslatedEvents implements Answer {
+  readonly #context: AnswerContext;
+  readonly #stream: DialectStream;
+  readonly #openai: EventAnswer;
+  #isDone = false;
+  #hasFailed = false;
+
+  constructor(context: AnswerContext, stream: DialectStream) {
+    this.#context = context;
+    this.#stream = stream;
+    this.#openai = new EventAnswer(withoutBodyHeaders(context));
+  }
+
+  data(chunk: Buffer): void {
+    this.#translate(() => this.#stream.push(chunk));
+  }
+
+  end(): void {
+    this.#translate(() => this.#stream.finish());
+    if (this.#hasFailed) return;
+    const { selection } = this.#context.exchange;
+    if (!this.#isDone && selection !== null) this.fail(interruptionFault('answer', selection));
+    else this.#openai.end();
+  }
+
+  fail(error: ProxyError): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#openai.fail(error);
+  }
+
+  #translate(read: () => DialectEvents): void {
+    const { exchange, call } = this.#context;
+    if (this.#isDone || this.#hasFailed || exchange.selection === null) return;
+    let result;
+    try {
+      result = read();
+    } catch (error) {
+      call.abort();
+      this.fail(untranslatableFault(error, exchange.selection));
+      return;
+    }
+    let text = '';
+    for (const event of result.events) text += `data: ${JSON.stringify(event)}\n\n`;
+    if (result.isDone) text += 'data: [DONE]\n\n';
+    if (text !== '') this.#openai.data(Buffer.from(text));
+    this.#isDone = result.isDone;
+    // EventAnswer may have refused the request.
+    if (result.error === undefined || exchange.error !== null) return;
+    call.abort();
+    this.fail(errorOf(this.#context, result.error));
+  }
+}
+
+function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamError): ProxyError {
+  const { selection } = exchange;
+  // An answer without a selection never comes here.
+  if (selection === null) throw new Error('no selection');
+  return errorOfUpstream(error.status ?? (status >= 400 ? status : 500), headers, error, selection);
+}
+
+/** Removes the headers that describe the upstream's form of the body. */
+function withoutBodyHeaders(context: AnswerContext): AnswerContext {
+  const headers: string[] = [];
+  for (let at = 0; at + 1 < context.headers.length; at += 2) {
+    const [name = '', value = ''] = [context.headers[at], context.headers[at + 1]];
+    if (name !== 'content-type' && name !== 'content-length') headers.push(name, value);
+  }
+  return { ...context, headers };
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    // The caller reports an answer that is not JSON.
+    return undefined;
+  }
+}

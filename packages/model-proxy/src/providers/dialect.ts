@@ -1,0 +1,115 @@
+/**
+ * The interface of dialects: APIs whose requests, answers, events and errors differ from OpenAI's.
+ * A provider without a dialect speaks OpenAI's API, and its bytes pass through unchanged.
+ *
+ * A dialect has no state and does no I/O. It sees one request or one answer at a time.
+ */
+import type { RequestMembers } from './request-members.js';
+
+/** The request that a dialect translates. */
+export interface DialectCall {
+  /** Path of OpenAI's API below `/v1/`: `chat/completions`. */
+  readonly endpoint: string;
+  /** The upstream's name for the model. */
+  readonly model: string;
+  /** Whether the client asks for events. */
+  readonly streams: boolean;
+}
+
+/** An error of an upstream, in the upstream's words. The proxy masks secrets and cuts long texts. */
+export interface UpstreamError {
+  /** 400 to 599; absent: the status of the answer. Required for errors with status 200. */
+  readonly status?: number;
+  readonly message: string;
+  readonly type?: string | null;
+  /** The faulty parameter of the request. */
+  readonly param?: string | null;
+  /** Such as `context_length_exceeded`. */
+  readonly code?: string | null;
+}
+
+/** A translated answer. */
+export type DialectAnswer =
+  /** OpenAI's object. The proxy renames the model in it and reads its `usage`. */
+  { readonly value: object } | { readonly error: UpstreamError };
+
+/** The result of a piece of a stream. */
+export interface DialectEvents {
+  /** OpenAI's events, in order; without `[DONE]`. */
+  readonly events: readonly object[];
+  /** The answer is complete. The proxy sends `[DONE]`, and ignores what follows. */
+  readonly isDone: boolean;
+  /** The upstream reports an error. It ends the stream after `events`. */
+  readonly error?: UpstreamError;
+}
+
+/** Translates one stream. Needs no closing. */
+export interface DialectStream {
+  /**
+   * Reads the next bytes, which may begin and end anywhere (sse/event-reader.ts finds events).
+   * @throws {Error} the bytes are not what the dialect expects. The client gets a 502.
+   */
+  push(chunk: Buffer): DialectEvents;
+  /**
+   * Reads the end of the stream. A stream that is not done now is incomplete, and the client gets
+   * an error.
+   */
+  finish(): DialectEvents;
+}
+
+/** One endpoint of OpenAI's API in a dialect. Its requests are JSON. */
+export interface DialectEndpoint {
+  /** Returns the path below `api_base`, without a slash at its beginning; may have a query. */
+  path(call: DialectCall): string;
+  /**
+   * Translates a request.
+   * @param members OpenAI's members, with the changes of the configuration. `model` is the
+   *   upstream's name.
+   * @returns all members of the upstream's request as JSON, in order. The proxy adds `extra_body`.
+   * @throws {ProxyError} 400: the dialect cannot express the request.
+   */
+  request(members: RequestMembers, call: DialectCall): ReadonlyMap<string, Buffer>;
+  /**
+   * Translates an answer with a status of 2xx.
+   * @param value the parsed body. Check its shape: an upstream may send anything.
+   * @throws {Error} the answer is not what the dialect expects. The client gets a 502.
+   */
+  answer(value: unknown, call: DialectCall): DialectAnswer;
+  /** Absent: the endpoint has no streams. */
+  readonly events?: {
+    /** Media type of the upstream's streams: `text/event-stream`. */
+    readonly mediaType: string;
+    /** Starts the translation of one stream. */
+    open(call: DialectCall): DialectStream;
+  };
+}
+
+/** The upstream's request, which {@link Dialect.sign} signs. */
+export interface SignedRequest {
+  /** The deployment's key; null: it has none. */
+  readonly apiKey: string | null;
+  readonly method: string;
+  /** Absolute URL. */
+  readonly url: string;
+  readonly body: readonly Buffer[];
+}
+
+/** An API that is not OpenAI's. */
+export interface Dialect {
+  /**
+   * Endpoints by OpenAI's path. `unchanged`: the upstream serves OpenAI's form of this endpoint,
+   * too. The proxy rejects other endpoints with 400.
+   */
+  readonly endpoints: ReadonlyMap<string, DialectEndpoint | 'unchanged'>;
+  /**
+   * Translates the body of an answer outside of 2xx.
+   * @param body the parsed JSON; undefined: the body is not JSON.
+   * @returns undefined: the body has another shape, such as OpenAI's or a page of a load balancer.
+   */
+  error(status: number, body: unknown): UpstreamError | undefined;
+  /**
+   * Returns headers that depend on the request, such as a signature; names in lower case. Absent:
+   * the headers of the provider are enough.
+   */
+  sign?(request: SignedRequest): Readonly<Record<string, string>>;
+}

@@ -1,0 +1,21 @@
+/** Parses the values of parameters for the proxy. */
+import { invalidParameter } from '../errors.js';
+
+/** Reads a boolean. Accepts the text `"true"`, which some clients send, as LiteLLM does. */
+export function asBoolean(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string') return undefined;
+  const word = value.toLowerCase();
+  return word === 'true' ? true : word === 'false' ? false : undefined;
+}
+
+/**
+ * Reads a list of names.
+ * @returns empty if there is no value.
+ * @throws {ProxyError} 400: another value.
+ */
+export function asNames(value: unknown, name: string): string[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  throw invalidParameter(name, 'has to be a list of names');
+}

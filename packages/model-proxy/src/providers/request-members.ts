@@ -1,0 +1,26 @@
+/** The view of a request that providers get. */
+
+/** The top-level members of a request. Each value is read only on demand. */
+export interface RequestMembers {
+  /** Names of the members that go upstream, in order. A name may occur twice. */
+  readonly names: readonly string[];
+  /**
+   * Returns the value of a member as JSON; undefined: the member is missing, null, or does not go
+   * upstream. A view if the value is in a single chunk.
+   */
+  bytes(name: string): Buffer | undefined;
+  /**
+   * Returns whether a value may contain members with these names. False is certain. The call is
+   * cheap.
+   * @param keys ASCII.
+   */
+  mayHold(name: string, keys: readonly string[]): boolean;
+  /**
+   * Returns whether a value contains a text, not inside of long strings. Does not join the value's
+   * chunks.
+   * @param texts ASCII.
+   * @param accepts decides about a match by up to 32 bytes from its first byte on; absent: accepts
+   *   all.
+   */
+  contains(name: string, texts: readonly Buffer[], accepts?: (following: string) => boolean): boolean;
+}

@@ -1,0 +1,68 @@
+/** Reads the events of a stream as values. For dialects, which translate each event. */
+import { ChunkList } from '../json/chunk-list.js';
+import { dataRanges, EventEnds } from './event-lines.js';
+
+/** An event with data. */
+export interface ServerSentEvent {
+  /** The value of the `event` field; empty: the event has none. */
+  readonly name: string;
+  /** The `data` lines, joined by line feeds. */
+  readonly data: string;
+}
+
+/** A larger event is a fault of the upstream, because the reader stores events. */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+
+/** Reads one stream. Needs no closing. */
+export class EventReader {
+  readonly #ends = new EventEnds();
+  #pending = new ChunkList();
+  #pendingBytes = 0;
+
+  /**
+   * Reads a chunk.
+   * @returns the complete events with data; without comments.
+   * @throws {Error} an event is too large.
+   */
+  push(chunk: Buffer): ServerSentEvent[] {
+    const events: ServerSentEvent[] = [];
+    let start = 0;
+    let from = this.#ends.begin(chunk);
+    for (;;) {
+      const end = this.#ends.next(chunk, from);
+      if (end === -1) break;
+      this.#store(chunk.subarray(start, end));
+      this.#take(events);
+      start = from = end;
+    }
+    this.#store(chunk.subarray(start));
+    return events;
+  }
+
+  /** Ends the stream. @returns the last event if it lacks only its empty line. */
+  finish(): ServerSentEvent[] {
+    const events: ServerSentEvent[] = [];
+    this.#take(events);
+    return events;
+  }
+
+  #store(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+    if (this.#pendingBytes > MAX_EVENT_BYTES) throw new Error(`an event has more than ${MAX_EVENT_BYTES} bytes`);
+  }
+
+  #take(events: ServerSentEvent[]): void {
+    const event = Buffer.concat(this.#pending.chunks, this.#pendingBytes);
+    this.#pending = new ChunkList();
+    this.#pendingBytes = 0;
+    const ranges = dataRanges(event);
+    if (ranges.length === 0) return;
+    const data = ranges.map(({ start, end }) => event.toString('utf8', start, end)).join('\n');
+    const head = event.toString('utf8', 0, ranges[0]?.start);
+    const rest = event.toString('utf8', ranges.at(-1)?.end);
+    const name = /(?:^|[\r\n])event: ?([^\r\n]*)/.exec(`${head}\n${rest}`)?.[1] ?? '';
+    events.push({ name, data });
+  }
+}

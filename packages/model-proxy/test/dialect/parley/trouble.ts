@@ -1,0 +1,16 @@
+/** Reads errors. */
+import type { UpstreamError } from '../../../src/providers/dialect.js';
+
+/** Reads `{"trouble": {"kind": …, "words": …, "about": …}}`. */
+export function errorIn(value: unknown): UpstreamError | undefined {
+  if (typeof value !== 'object' || value === null || !('trouble' in value)) return undefined;
+  const words = textIn(value.trouble, 'words');
+  if (words === null) return undefined;
+  return { message: words, code: textIn(value.trouble, 'kind'), param: textIn(value.trouble, 'about'), type: 'parley' };
+}
+
+/** Returns a text of an object; null: there is none. */
+export function textIn(value: unknown, name: string): string | null {
+  const text: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : null;
+  return typeof text === 'string' ? text : null;
+}
