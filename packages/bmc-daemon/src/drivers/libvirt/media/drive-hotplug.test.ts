@@ -3,9 +3,10 @@ import { libvirtError } from '../../../../test/support/libvirt-error.js';
 import { whileGuestClosesTray } from './drive-hotplug.js';
 
 const rejected = (message: string) => libvirtError('INTERNAL_ERROR', message);
-const closed = rejected(
-  "internal error: unable to execute QEMU command 'blockdev-insert-medium': Tray of the device is not open",
-);
+const failed = (command: string, why: string) =>
+  rejected(`internal error: unable to execute QEMU command '${command}': ${why}`);
+const closed = failed('blockdev-insert-medium', 'Tray of the device is not open');
+const closedBefore = failed('blockdev-remove-medium', "Tray of device 'sata0-0-0' is not open");
 
 /** Rejects with these errors, one per call, and then succeeds. */
 function failing(errors: Error[]): { readonly change: () => Promise<string>; readonly calls: () => number } {
@@ -22,7 +23,7 @@ function failing(errors: Error[]): { readonly change: () => Promise<string>; rea
 
 describe('a change of an image', () => {
   it('is repeated if the guest closes the tray', async () => {
-    const { change, calls } = failing([closed, closed]);
+    const { change, calls } = failing([closedBefore, closed]);
     expect([await whileGuestClosesTray(change), calls()]).toEqual(['changed', 3]);
   });
 

@@ -23,6 +23,8 @@ const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 /** A guest that always closes its tray gets no image. */
 const TRAY_ATTEMPTS = 5;
+/** QEMU's errors of `blockdev-insert-medium` and `blockdev-remove-medium`. */
+const TRAY_CLOSED = /Tray of (the device|device '.*') is not open/;
 
 /** FORCE opens a tray that the guest has locked, as pulling a plug would. */
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
@@ -106,16 +108,15 @@ export async function changeDrive(
 
 /**
  * Repeats a change of an image if the guest has closed the tray in the meantime. libvirt first
- * opens the tray and then changes the image. Linux closes a tray when a program opens the drive, and
- * QEMU then rejects the image.
+ * opens the tray, and then removes the old image and inserts the new one. Linux closes a tray when
+ * a program opens the drive, and QEMU then rejects either step.
  */
 export async function whileGuestClosesTray<Result>(change: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await change();
     } catch (error) {
-      const isClosed = isLibvirtError(error) && error.message.includes('Tray of the device is not open');
-      if (!isClosed || attempts === TRAY_ATTEMPTS) throw error;
+      if (!isLibvirtError(error) || !TRAY_CLOSED.test(error.message) || attempts === TRAY_ATTEMPTS) throw error;
     }
   }
 }
