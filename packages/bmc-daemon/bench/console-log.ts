@@ -1,6 +1,7 @@
 /**
- * What console logs cost: two hundred machines that chat, and two hundred that flood their ports, for ten seconds each.
- * `npm run bench:console -w @rackless/bmc-daemon`; the ports are in memory, the files in a folder of $TMPDIR.
+ * Measures the cost of console logs: two hundred machines that print a little, and two hundred that
+ * flood their ports, for ten seconds each. `npm run bench:console -w @rackless/bmc-daemon`. The
+ * ports are in memory, the files in a folder of $TMPDIR.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,10 @@ const log = {
   },
 };
 
-/** @param chunk what each machine prints every `everyMs`. */
+/**
+ * Runs a load.
+ * @param chunk the output of each machine every `everyMs`.
+ */
 async function measure(title: string, chunk: Buffer, everyMs: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'rackless-bench-'));
   const uuids = Array.from({ length: MACHINES }, (_, index) => `machine-${index}`);
@@ -28,7 +32,7 @@ async function measure(title: string, chunk: Buffer, everyMs: number): Promise<v
       listSystems: () => Promise.resolve(uuids.map((uuid) => ({ uuid, name: uuid }))),
       onChange: () => () => undefined,
       console: {
-        open: () => Promise.reject(new Error('nobody asks')),
+        open: () => Promise.reject(new Error('not used')),
         sendBreak: () => Promise.resolve(),
         instance: () => Promise.resolve('1'),
       },
@@ -62,12 +66,12 @@ async function measure(title: string, chunk: Buffer, everyMs: number): Promise<v
   const readMs = performance.now() - readBegan;
   await logs.close();
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => path.join(folder, name));
-  const kept = files.reduce((sum, file) => sum + statSync(file).size, 0);
+  const stored = files.reduce((sum, file) => sum + statSync(file).size, 0);
   rmSync(folder, { recursive: true });
   const mib = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
   console.log(
     `${title}: ${mib(printed / elapsed)} MiB/s printed, ${(((user + system) / 1e6 / elapsed) * 100).toFixed(1)} % of a CPU, ` +
-      `${mib(peak)} MiB resident at most, ${mib(kept)} MiB on the disk, ${records.length} entries read in ${readMs.toFixed(1)} ms`,
+      `${mib(peak)} MiB resident at most, ${mib(stored)} MiB on the disk, ${records.length} entries read in ${readMs.toFixed(1)} ms`,
   );
 }
 

@@ -23,7 +23,7 @@ const { values: flags } = parseArgs({
   },
 });
 
-/** `memory`: what a storm leaves, of what the one before it left. */
+/** `memory`: memory after a storm, relative to the storm before. */
 const goals = { p99Ms: 1000, memory: 1.15 };
 const storm = '/redfish/v1?$expand=*($levels=6)';
 
@@ -36,7 +36,7 @@ async function openStorm({ url }: MeasuredDaemon): Promise<readonly Socket[]> {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: Number(flags.connections) }, () => connect(Number(port), hostname));
   for (const socket of sockets) {
-    // The daemon may close it: it is not read.
+    // The daemon may close this connection.
     socket.on('error', () => undefined);
     if (socket.connecting) await once(socket, 'connect');
     socket.pause();
@@ -45,7 +45,10 @@ async function openStorm({ url }: MeasuredDaemon): Promise<readonly Socket[]> {
   return sockets;
 }
 
-/** Reads one system for some seconds. @returns the times of all reads, in milliseconds, ascending. */
+/**
+ * Reads one system for some seconds.
+ * @returns the durations of all reads in milliseconds, ascending.
+ */
 async function readSystems({ url }: MeasuredDaemon): Promise<readonly number[]> {
   const times: number[] = [];
   for (const end = performance.now() + Number(flags.seconds) * 1000; performance.now() < end;) {
@@ -57,7 +60,7 @@ async function readSystems({ url }: MeasuredDaemon): Promise<readonly number[]> 
   return times.toSorted((a, b) => a - b);
 }
 
-/** An expansion of all systems, repeated as Retry-After asks, as a client would. */
+/** Expands all systems, and obeys Retry-After. */
 async function expandPolitely({ url }: MeasuredDaemon): Promise<string> {
   const started = performance.now();
   for (let asked = 1; ; asked += 1) {
@@ -69,7 +72,10 @@ async function expandPolitely({ url }: MeasuredDaemon): Promise<string> {
   }
 }
 
-/** One storm. @returns what it leaves in memory, and the p99 of the reads beside it. */
+/**
+ * Runs a storm.
+ * @returns the memory after it, and the p99 of the concurrent reads.
+ */
 async function measureStorm(daemon: MeasuredDaemon) {
   await rest(daemon);
   const before = await residentMiB(daemon);
@@ -78,7 +84,7 @@ async function measureStorm(daemon: MeasuredDaemon) {
   const sockets = await openStorm(daemon);
   const polite = expandPolitely(daemon);
   const times = await readSystems(daemon);
-  console.log(`beside ${sockets.length} unread expansions of ${flags.machines} machines, all systems: ${await polite}`);
+  console.log(`during ${sockets.length} unread expansions of ${flags.machines} machines, all systems: ${await polite}`);
   for (const socket of sockets) socket.destroy();
   clearInterval(watch);
   await rest(daemon);
@@ -102,7 +108,7 @@ try {
   const daemon = await startDaemon(folder, libvirtd.uri);
   try {
     const alone = at(await readSystems(daemon), 0.99);
-    // The first one warms: what it leaves is the level that the second one must come back to.
+    // The first storm warms up. Its memory is the level for the second storm.
     const first = await measureStorm(daemon);
     const second = await measureStorm(daemon);
     const p99Ms = Math.max(first.p99Ms, second.p99Ms);

@@ -1,4 +1,4 @@
-/** A bare HTTP server of one file, in a process of its own. Prints its port. */
+/** A bare HTTP server of one file, as a process. Prints its port. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

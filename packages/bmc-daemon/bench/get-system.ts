@@ -1,7 +1,7 @@
 /**
- * What the service costs: GET of a system and of the collection, open, with Basic authentication and with a session's
- * token, against a bare `node:http` server that sends the same bytes. They take turns within one run, so that a busy machine
- * slows them alike; the medians are compared.
+ * Measures GET of a system and of the collection, without authentication, with Basic and with a
+ * session's token, against a bare `node:http` server that sends the same bytes. They take turns
+ * within one run, so that a busy host slows them alike. The medians are compared.
  *
  *     npm run bench -w @rackless/bmc-daemon [-- --libvirt-uri URI] [--seconds N] [--rounds N]
  *
@@ -26,7 +26,10 @@ const { values: flags } = parseArgs({
   },
 });
 const connections = 64;
-/** Of the bare server's requests per second; and of those, what authentication may leave. */
+/**
+ * Minimum ratios: of the bare server's requests per second, and with authentication of those
+ * without.
+ */
 const goals = { open: 0.27, authenticated: 0.7 };
 
 const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import.meta.url));
@@ -40,7 +43,10 @@ interface Server {
 
 interface Round {
   readonly perSecond: number;
-  /** CPU time of the server per request, in microseconds: less noisy than the rate where others use the machine. */
+  /**
+   * CPU time of the server per request in microseconds. It has less noise than the rate on a shared
+   * host.
+   */
   readonly cpuUs: number;
 }
 
@@ -65,7 +71,7 @@ async function startDaemon(folder: string, options: { readonly authenticated: bo
 }
 
 async function startBare(answer: Answer): Promise<Server> {
-  // What node:http adds by itself is left to it, in the daemon and here.
+  // node:http adds these headers by itself, in both servers.
   const headers = answer.headers.filter(
     (_, index, all) => !/^(date|connection|keep-alive)$/i.test(all[index - (index % 2)] ?? ''),
   );
@@ -76,7 +82,10 @@ async function startBare(answer: Answer): Promise<Server> {
   return { process: child, url: `http://127.0.0.1:${chunk.toString().trim()}` };
 }
 
-/** Logs in. @returns the headers of every further request. */
+/**
+ * Logs in.
+ * @returns the headers for further requests.
+ */
 async function logIn({ url }: Server): Promise<Readonly<Record<string, string>>> {
   const { headers } = await fetch(`${url}/redfish/v1/SessionService/Sessions`, {
     method: 'POST',
@@ -115,14 +124,17 @@ function fetchOnce(url: string, headers: Readonly<Record<string, string>> = {}):
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {
-    // Not listening yet is what is being waited out.
+    // An error means that the server does not listen yet.
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`waiting for the ${what}: not there after 20 s`);
 }
 
-/** CPU time that a process has used, in microseconds. @see proc_pid_stat(5) */
+/**
+ * Returns the used CPU time of a process in microseconds.
+ * @see proc_pid_stat(5)
+ */
 async function cpuTimeUs(pid: number | undefined): Promise<number> {
   const stat = await readFile(`/proc/${pid ?? 'none'}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -177,7 +189,7 @@ async function compare(what: string, path: string, open: Server, authenticated: 
       `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(6)} requests/s  ${cpu.toFixed(0).padStart(4)} us CPU each`,
     );
   }
-  // Of the two that ran one after the other, so that what slows the machine for a while slows both.
+  // Compares the neighbors in a round, so that a slow phase of the host affects both.
   const [ofBare = [], ofOpen = [], ofBasic = [], ofSession = []] = rounds;
   const ratio = medianRatio(ofOpen, ofBare);
   const basic = medianRatio(ofBasic, ofOpen);

@@ -1,11 +1,11 @@
 /**
- * Measures the cost of the worst requests: CPU time of the daemon for each, against a bare `node:http` server that reads and
- * parses the same bytes in the same run. Bodies are as large as the service takes them, 1 MiB, and once more just below each limit of their
- * structure, where the most work is done.
+ * Measures the worst requests: CPU time of the daemon for each, against a bare `node:http` server
+ * that reads and parses the same bytes in the same run. Bodies have the maximum size of 1 MiB, or
+ * are just below a structural limit, where they cost most.
  *
  *     npm run bench:hostile -w @rackless/bmc-daemon [-- --requests N] [--only TEXT]
  *
- * Needs `npm run build` first. Exits 1 where a request costs more than 50 ms.
+ * Needs `npm run build` first. Exits 1 if a request costs more than 50 ms.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ const { values: flags } = parseArgs({
   options: { requests: { type: 'string', default: '20' }, only: { type: 'string', default: '' } },
 });
 const requests = Number(flags.requests);
-/** Milliseconds of CPU time for a request. */
+/** The goal in milliseconds of CPU time per request. */
 const goal = 50;
 
 const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import.meta.url));
@@ -92,7 +92,10 @@ function send(port: number, { method, path, body = '', headers = {} }: Shape): P
   });
 }
 
-/** CPU time that a process has used, in milliseconds. @see proc_pid_stat(5) */
+/**
+ * Returns the used CPU time of a process in milliseconds.
+ * @see proc_pid_stat(5)
+ */
 async function cpuTimeMs({ process: { pid } }: Server): Promise<number> {
   const stat = await readFile(`/proc/${pid ?? 'none'}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -105,7 +108,7 @@ interface Cost extends Answer {
 }
 
 async function costOf(server: Server, shape: Shape): Promise<Cost> {
-  // The first ones are compiled.
+  // Compiles the code with the first requests.
   for (let warm = 0; warm < 3; warm += 1) await send(server.port, shape);
   const before = await cpuTimeMs(server);
   let answer: Answer = { status: 0, bytes: 0 };
@@ -113,7 +116,7 @@ async function costOf(server: Server, shape: Shape): Promise<Cost> {
   return { ...answer, cpuMs: ((await cpuTimeMs(server)) - before) / requests };
 }
 
-/** The first member of a collection. */
+/** Returns the first member of a collection. */
 async function memberOf(port: number, collection: string): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${port}${collection}`);
   const { Members } = (await answer.json()) as { readonly Members: readonly { readonly '@odata.id': string }[] }; // As the schema has it.

@@ -1,4 +1,7 @@
-/** The requests of hostile-bodies.ts: each kind of work that a client can ask for, as much of it as 1 MiB or 15 KiB can hold. */
+/**
+ * The requests of hostile-bodies.ts: each kind of expensive request, as large as 1 MiB or 15 KiB
+ * permit.
+ */
 
 export interface Shape {
   readonly name: string;
@@ -9,9 +12,9 @@ export interface Shape {
 }
 
 const mebibyte = 1024 * 1024;
-/** Just below the 16 KiB that node:http takes for the head. */
+/** Just below node:http's limit of 16 KiB for the head. */
 const headBytes = 15_000;
-/** Just below the limit of the members of one object or array. */
+/** Just below the limit for members of an object or array. */
 const most = 999;
 
 const times = (count: number, text: (index: number) => string): string =>
@@ -19,7 +22,11 @@ const times = (count: number, text: (index: number) => string): string =>
 const names = (count: number): string => `{${times(count, (index) => `"n${index}":1`)}}`;
 const filled = (text: string, size: number): string => text.repeat(Math.floor(size / text.length));
 
-/** @param system URI of a machine. @param port URI of a manager's interface. */
+/**
+ * Returns the requests with bodies.
+ * @param system URI of a machine.
+ * @param port URI of a manager's interface.
+ */
 export function bodies(system: string, port: string): readonly Shape[] {
   const patch = (name: string, body: string, path = system): Shape => ({ name, method: 'PATCH', path, body });
   const post = (name: string, path: string, body: string): Shape => ({
@@ -110,7 +117,10 @@ export function bodies(system: string, port: string): readonly Shape[] {
   ];
 }
 
-/** @param system URI of a machine. */
+/**
+ * Returns the requests without bodies.
+ * @param system URI of a machine.
+ */
 export function headersAndPaths(system: string): readonly Shape[] {
   const get = (name: string, path: string, headers: Readonly<Record<string, string>> = {}): Shape => ({
     name,

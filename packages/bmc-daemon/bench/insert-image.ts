@@ -1,11 +1,13 @@
 /**
- * What an image costs: 300 MiB into 10 machines at once, against one plain download (curl) of the same URL to the same disk.
- * The two take turns within one run, so that a busy machine slows them alike; the medians are compared. The attachments alone
- * are measured by giving the machines an image that is there already.
+ * Measures the cost of an image: 300 MiB into 10 machines at once, against one download of the same
+ * URL to the same disk with curl. The two take turns within one run, so that a busy host slows them
+ * alike. The medians are compared. A second insert of a present image measures the attachments
+ * alone.
  *
  *     npm run bench:image -w @rackless/bmc-daemon [-- --mib N] [--machines N] [--rounds N]
  *
- * Needs libvirtd and curl, and `npm run build` first; starts a private libvirtd and touches no other. Exits 1 over the goal.
+ * Needs libvirtd and curl, and `npm run build` first. Starts a private libvirtd. Exits 1 above the
+ * goal.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -24,7 +26,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '5' },
   },
 });
-/** Of the time of one plain download, beside the attachments. */
+/** The maximum ratio to one download, without the attachments. */
 const goal = 1.3;
 
 const run = promisify(execFile);
@@ -46,7 +48,7 @@ interface Measured {
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
-    // Not there yet is what is being waited out.
+    // An error means that it does not exist yet.
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -139,7 +141,7 @@ async function measure(
       const plainMs = await timed(() => run('curl', ['--silent', '--fail', '--output', plain, image]));
       await rm(plain);
       const insertMs = await timed(() => insert(daemon.url, image, uuids));
-      // All but one let go, so that the image stays.
+      // Ejects all but one, so that the image stays.
       await eject(daemon.url, uuids.slice(1));
       const attachMs = await timed(() => insert(daemon.url, image, uuids.slice(1)));
       await eject(daemon.url, uuids);
@@ -182,7 +184,7 @@ try {
   started.push(server.process);
   const ratios = [
     report('written into the directory of a pool', await measure(libvirtd, 'bench', server.url, folder)),
-    // Where only the private libvirtd sees the directory.
+    // Only the private libvirtd sees the directory.
     report('streamed through libvirtd', await measure(libvirtd, null, server.url, folder)),
   ];
   process.exitCode = (ratios[0] ?? NaN) <= goal ? 0 : 1;

@@ -1,11 +1,13 @@
 /**
- * Measures log-ins beside guessers: 80 guessers at one address and 1,000 at others try passwords without a pause; meanwhile ten
- * users log in for the first time. Prints how many get in, how long they take, and what the guessers get done. Their rate is
- * compared with what bcrypt does in this process, before the daemon starts.
+ * Measures logins during password guessing: 80 attackers at one address and 1,000 at others guess
+ * without a pause, while ten users log in for the first time. Prints how many log in, their times,
+ * and the attackers' rate. It compares the rate with bcrypt in this process, measured before the
+ * daemon starts.
  *
- *     npm run bench:logins -w @rackless/bmc-daemon [-- --scenario NAME] [--cost N] [--guessers N] [--others N]
+ *     npm run bench:logins -w @rackless/bmc-daemon [-- --scenario NAME] [--cost N] [--guessers N]
+ * [--others N]
  *
- * Needs `npm run build` first. Exits 1 if a user does not get in within 10 s.
+ * Needs `npm run build` first. Exits 1 if a login takes more than 10 s.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,9 +35,9 @@ const NAT = '127.0.0.1';
 
 interface Scenario {
   readonly about: string;
-  /** The name that a guesser tries next. */
+  /** Returns the next name that an attacker tries. */
   readonly name: (guesser: number, attempt: number) => string;
-  /** Address that the user logs in from. */
+  /** Returns the address of a user. */
   readonly from: (user: number) => string;
 }
 
@@ -67,7 +69,10 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 
 const agents = new Map<string, Agent>();
 
-/** One request from an address. @returns its status and Retry-After. */
+/**
+ * Sends a request from an address.
+ * @returns its status and Retry-After.
+ */
 function ask(port: number, from: string, options: { readonly body?: object; readonly authorization?: string }) {
   const agent = agents.get(from) ?? new Agent({ keepAlive: true });
   agents.set(from, agent);
@@ -102,7 +107,7 @@ function ask(port: number, from: string, options: { readonly body?: object; read
 }
 
 interface Guessers {
-  /** Answers by address and status. */
+  /** Numbers of answers by address and status. */
   readonly answers: ReadonlyMap<string, ReadonlyMap<number, number>>;
   stop(): Promise<void>;
 }
@@ -119,7 +124,8 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
         const { status } = await ask(port, from, { authorization: `Basic ${credentials}` });
         own.set(status, (own.get(status) ?? 0) + 1);
       } catch {
-        // A connection that fails is a guess that was not answered; a loop without a pause would load the host, not the daemon.
+        // A failed connection is a guess without an answer. A loop without a pause would load the
+        // host, not the daemon.
         await delay(100);
       }
     }
@@ -139,7 +145,10 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
   };
 }
 
-/** Logs in as clients do that read Retry-After. @returns milliseconds, and how often the answer was 503; or why it failed. */
+/**
+ * Logs in and obeys Retry-After.
+ * @returns milliseconds and the number of 503 answers, or the reason of the failure.
+ */
 async function logIn(port: number, user: string, from: string) {
   const began = performance.now();
   for (let repeats = 0; ; repeats += 1) {
@@ -176,7 +185,7 @@ async function startDaemon(folder: string): Promise<{ readonly child: ChildProce
   return { child, port };
 }
 
-/** CPU seconds and resident MiB of a process. */
+/** Returns CPU seconds and resident MiB of a process. */
 async function usage({ pid }: ChildProcess) {
   const fields = (await readFile(`/proc/${pid ?? 0}/stat`, 'utf8')).split(' ');
   const status = await readFile(`/proc/${pid ?? 0}/status`, 'utf8');
@@ -186,7 +195,10 @@ async function usage({ pid }: ChildProcess) {
   };
 }
 
-/** Passwords per second that bcrypt verifies here, in as many threads as the daemon uses. */
+/**
+ * Returns the passwords per second that bcrypt verifies here, with as many threads as the daemon
+ * uses.
+ */
 async function bareRate(): Promise<number> {
   const stored = await hash('x', Number(flags.cost));
   const began = performance.now();

@@ -1,10 +1,13 @@
 /**
- * Measures the cost of large hosts: a machine in `$expand` and `$filter`, and a manager, beside plain GETs of one system; the start
- * with many machines; and whether the service answers while other processes take the processors. All ratios are of CPU time.
+ * Measures large hosts: a machine in `$expand` and `$filter`, and a manager, against plain GETs of
+ * one system; the start with many machines; and whether the service answers while other processes
+ * use the CPUs. All ratios are of CPU time.
  *
- *     npm run bench:machines -w @rackless/bmc-daemon [-- --machines N] [--start-machines N] [--rounds N] [--busy-loops N]
+ *     npm run bench:machines -w @rackless/bmc-daemon [-- --machines N] [--start-machines N] [--rounds
+ * N] [--busy-loops N]
  *
- * Needs libvirtd, and `npm run build` first; starts a private libvirtd with its test driver. Exits 1 over a goal.
+ * Needs libvirtd, and `npm run build` first. Starts a private libvirtd with its test driver. Exits
+ * 1 above a goal.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -34,9 +37,12 @@ const { values: flags } = parseArgs({
 const machineCount = Number(flags.machines);
 const rounds = Number(flags.rounds);
 
-/** `first` and `later` in plain GETs of a system, `manager` in systems of the same kind of query, `startMs` in CPU time. */
+/**
+ * `first` and `later` in plain GETs of a system, `manager` in systems of an equal query, `startMs`
+ * in CPU time.
+ */
 const goals = { first: 2, later: 0.7, manager: 1.2, startMs: 3000 };
-/** Plain GETs that are under way at a time: as many as an expansion reads. */
+/** Concurrent plain GETs: as many as an expansion reads. */
 const atOnce = 8;
 
 const expandedSystems = '/redfish/v1/Systems?$expand=.';
@@ -44,7 +50,7 @@ const expandedManagers = '/redfish/v1/Managers?$expand=.';
 const filteredSystems = "/redfish/v1/Systems?$filter=PowerState eq 'Off'";
 const filteredManagers = "/redfish/v1/Managers?$filter=PowerState eq 'On'";
 
-/** CPU time of one GET, in milliseconds, divided by the machines that it lists. */
+/** Returns the CPU time of a GET in milliseconds, divided by the number of machines in it. */
 async function perMachine(daemon: MeasuredDaemon, path: string): Promise<number> {
   const { ms, value } = await costOf(daemon, () => fetchOnce(`${daemon.url}${encodeURI(path)}`));
   if (value.status !== 200) throw new Error(`reading ${path}: ${value.status} ${value.body.slice(0, 500)}`);
@@ -53,7 +59,7 @@ async function perMachine(daemon: MeasuredDaemon, path: string): Promise<number>
   return ms / machineCount;
 }
 
-/** CPU time of a plain GET of each system, in milliseconds. */
+/** Returns the CPU time of a plain GET of each system in milliseconds. */
 async function perPlainGet(daemon: MeasuredDaemon): Promise<number> {
   const { ms } = await costOf(daemon, async () => {
     const waiting = Array.from({ length: machineCount }, (_, index) => systemUri(index + 1));
@@ -88,12 +94,12 @@ async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promis
     managerFilter: [],
   } as Record<'plain' | 'first' | 'firstFilter' | 'later' | 'filter' | 'manager' | 'managerFilter', number[]>;
   for (let round = 0; round < rounds; round += 1) {
-    // A definition that changed is read as one that was never seen.
+    // A changed definition costs as much as an unknown one.
     await machines.define(machineCount, `expanded in round ${round}`);
     await rest(daemon);
     samples.first.push(await perMachine(daemon, expandedSystems));
     samples.later.push(await perMachine(daemon, expandedSystems));
-    // Each GET has been answered before, so that only what every GET costs is measured.
+    // Repeats the GETs, to measure only their recurring cost.
     await perPlainGet(daemon);
     samples.plain.push(await perPlainGet(daemon));
     samples.manager.push(await perMachine(daemon, expandedManagers));
@@ -117,7 +123,7 @@ async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promis
   ].every(Boolean);
 }
 
-/** Repeats the largest requests while busy loops take the processors. */
+/** Repeats the largest requests while busy loops use the CPUs. */
 async function measureStarved(daemon: MeasuredDaemon, machines: Machines): Promise<boolean> {
   const loops = Array.from({ length: Number(flags['busy-loops']) }, () =>
     spawn(process.execPath, ['-e', 'for (;;) { /* takes a processor */ }'], { stdio: 'ignore' }),
@@ -137,18 +143,18 @@ async function measureStarved(daemon: MeasuredDaemon, machines: Machines): Promi
   }
   const slowest = (Math.max(...times) / 1000).toFixed(1);
   console.log(
-    `beside ${loops.length} busy loops: ${failed.length} of ${times.length} failed, the slowest took ${slowest} s`,
+    `with ${loops.length} busy loops: ${failed.length} of ${times.length} failed, the slowest took ${slowest} s`,
   );
   for (const failure of failed) console.log(`  MISSED ${failure}`);
   return failed.length === 0;
 }
 
-/** CPU time of a start until the daemon has nothing left to do. */
+/** Measures the CPU time of a start until the daemon is idle. */
 async function measureStart(folder: string, libvirtUri: string): Promise<boolean> {
   const daemon = await startDaemon(folder, libvirtUri);
   try {
     const used = await rest(daemon);
-    console.log(`a start with ${flags['start-machines']} machines, until the daemon rests`);
+    console.log(`a start with ${flags['start-machines']} machines, until the daemon is idle`);
     return report('CPU time', used, goals.startMs, ' ms');
   } finally {
     await daemon.stop();

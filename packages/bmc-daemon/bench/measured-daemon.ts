@@ -1,4 +1,4 @@
-/** A daemon in front of libvirt's test driver with many machines, and what it costs: for the benches of large hosts. */
+/** A daemon in front of libvirt's test driver with many machines, and measurements of its cost. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -14,17 +14,17 @@ const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import
 export interface MeasuredDaemon {
   readonly url: string;
   readonly pid: number;
-  /** Ends it, and waits for its end. */
+  /** Stops it, and waits for its end. */
   stop(): Promise<void>;
 }
 
-/** Answer to a request. */
+/** The answer to a request. */
 export interface Reply {
   readonly status: number;
   readonly body: string;
 }
 
-/** URI of the machine of that number. */
+/** Returns the URI of the machine with this number. */
 export function systemUri(index: number): string {
   return `/redfish/v1/Systems/${uuidOf(index)}`;
 }
@@ -53,7 +53,10 @@ function hexByte(value: number): string {
   return value.toString(16).padStart(2, '0');
 }
 
-/** The machines of a private libvirtd, which exist until `close`: the test driver forgets them with its last connection. */
+/**
+ * The machines of a private libvirtd, until `close`: the test driver loses them with its last
+ * connection.
+ */
 export class Machines {
   readonly #hypervisor: Hypervisor;
 
@@ -61,7 +64,7 @@ export class Machines {
     this.#hypervisor = hypervisor;
   }
 
-  /** Connects, and removes the machine that the test driver brings along. */
+  /** Connects, and removes the test driver's own machine. */
   static async open(libvirtUri: string): Promise<Machines> {
     const hypervisor = Hypervisor.connect(libvirtUri, { callTimeoutMs: 60_000 });
     for (const domain of await hypervisor.listAllDomains()) {
@@ -84,9 +87,9 @@ export class Machines {
 }
 
 /**
- * Starts a daemon and waits until it is connected to libvirt.
- * @param folder for its configuration and its state.
- * @param lines further lines of its configuration.
+ * Starts a daemon, and waits until it is connected to libvirt.
+ * @param folder for its configuration and state.
+ * @param lines more lines of its configuration.
  */
 export async function startDaemon(folder: string, libvirtUri: string, lines = ''): Promise<MeasuredDaemon> {
   const port = await freePort();
@@ -115,17 +118,17 @@ async function stop(child: ChildProcess): Promise<void> {
 export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
-    // Not listening yet is what is being waited out.
+    // An error means that the daemon does not listen yet.
     if (await condition().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`waiting for the ${what}: not there after 120 s`);
 }
 
-/** GETs on connections that stay open. */
+/** Connections that stay open. */
 const agent = new Agent({ keepAlive: true });
 
-/** One GET. */
+/** Sends a GET. */
 export function fetchOnce(url: string): Promise<Reply> {
   return new Promise((resolve, reject) => {
     get(url, { agent }, (response) => {
@@ -137,7 +140,10 @@ export function fetchOnce(url: string): Promise<Reply> {
   });
 }
 
-/** CPU time of a process with all its threads, in milliseconds. @see proc_pid_schedstat in the kernel's documentation */
+/**
+ * Returns the CPU time of all threads of a process in milliseconds.
+ * @see proc_pid_schedstat in the kernel's documentation
+ */
 export async function cpuMs(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`);
   const times = threads.map(async (thread) => {
@@ -147,7 +153,10 @@ export async function cpuMs(pid: number): Promise<number> {
   return (await Promise.all(times)).reduce((sum, ms) => sum + ms, 0);
 }
 
-/** Waits until a process uses less than 1 % of a processor, for half a minute at most. @returns its CPU time since its start, in milliseconds. */
+/**
+ * Waits until a process uses less than 1 % of a CPU, for at most half a minute.
+ * @returns its CPU time since its start in milliseconds.
+ */
 export async function rest({ pid }: MeasuredDaemon): Promise<number> {
   let used = await cpuMs(pid);
   let before = -Infinity;
@@ -159,14 +168,14 @@ export async function rest({ pid }: MeasuredDaemon): Promise<number> {
   return used;
 }
 
-/** CPU time of the process while `work` runs, in milliseconds, and what `work` gives. */
+/** Returns the CPU time of the process during `work` in milliseconds, and the result of `work`. */
 export async function costOf<Value>({ pid }: MeasuredDaemon, work: () => Promise<Value>) {
   const before = await cpuMs(pid);
   const value = await work();
   return { ms: (await cpuMs(pid)) - before, value };
 }
 
-/** The middle value. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }

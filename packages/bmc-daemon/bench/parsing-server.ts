@@ -1,4 +1,7 @@
-/** The yardstick of bodies: `node:http` that reads a body, parses it and answers with nothing. Prints its port. */
+/**
+ * The yardstick for bodies: `node:http` that reads and parses a body, and answers without one.
+ * Prints its port.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -10,7 +13,7 @@ const server = createServer((request, response) => {
       JSON.parse(Buffer.concat(pieces).toString());
       response.writeHead(204);
     } catch {
-      // The daemon, too, has to find out that it is no JSON.
+      // The daemon also parses the body before it rejects it.
       response.writeHead(400);
     }
     response.end();

@@ -1,6 +1,6 @@
-/** Requests and answers of the sizes that are measured. */
+/** The measured requests and answers. */
 
-/** What clients call the model that every target serves. */
+/** The public name of the model that every target serves. */
 export const PUBLIC_MODEL = 'bench';
 
 const words = 'The quick brown fox says "why not?" and jumps over the lazy dog.\nThen it sleeps for an hour or two. ';
@@ -34,7 +34,7 @@ export const request10MB = JSON.stringify({
 /** A question whose answer streams. */
 export const requestStreamed = chat([text(850)], { stream: true });
 
-/** As vLLM answers, null fields and all. */
+/** An answer like vLLM's, with null fields. */
 export const answer1KB = JSON.stringify({
   id: 'chatcmpl-0123456789abcdef0123456789abcdef',
   object: 'chat.completion',

@@ -1,4 +1,7 @@
-/** An upstream that reads a whole body, however large, and then answers. `node body-upstream.js PORT ANSWER_FILE` */
+/**
+ * An upstream that reads a whole body of any size, and then answers. `node body-upstream.js PORT
+ * ANSWER_FILE`
+ */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 

@@ -1,4 +1,7 @@
-/** The least that a proxy on Node can do: `node:http` on both sides, nothing looked at. `node http-pipe.js PORT UPSTREAM_PORT` */
+/**
+ * The minimum for a proxy on Node: `node:http` on both sides, without parsing. `node http-pipe.js
+ * PORT UPSTREAM_PORT`
+ */
 import { Agent, createServer, request as ask } from 'node:http';
 
 const [port, upstreamPort] = process.argv.slice(2).map(Number);

@@ -1,6 +1,7 @@
 /**
- * What reading bodies costs, in microseconds a body: the scanner, the body for the upstream and the answer's other name, each against `JSON.parse`
- * and `JSON.stringify` of the same text. All take turns within a round, so that a busy machine slows them alike; the best of all rounds counts.
+ * Measures parsing in microseconds per body: the scanner, the body for the upstream, and the
+ * renamed model in the answer, each against `JSON.parse` and `JSON.stringify` of the same text. All
+ * take turns within a round, so that a busy host slows them alike. The best round counts.
  *
  *     npm run bench:json -w @rackless/model-proxy [-- --rounds N]
  */
@@ -14,7 +15,7 @@ import { makeDeployment } from '../test/support/deployment.js';
 
 const { values: flags } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } });
 const rounds = Number(flags.rounds);
-/** As a socket delivers them. */
+/** The size of a chunk from a socket. */
 const CHUNK_BYTES = 65_536;
 
 function deployment(provider: string): Deployment {
@@ -87,14 +88,14 @@ function scan(chunks: readonly Buffer[]) {
   return scanner.finish();
 }
 
-/** Parses, changes the model, spells again: what the others do instead. */
+/** Parses, changes the model, and serializes, as other proxies do. */
 function reparse(chunks: readonly Buffer[]): number {
   const value = JSON.parse(Buffer.concat(chunks).toString()) as { model: string };
   value.model = 'gpt-oss-120b';
   return Buffer.from(JSON.stringify(value)).length;
 }
 
-/** Kept, so that no work is left out as useless. */
+/** Uses the results, so that V8 does not remove the work. */
 let sink = 0;
 
 interface Case {
@@ -139,7 +140,7 @@ const cases: readonly Case[] = [
   { name: 'answer of 9 MB, model last', body: vectors('last'), ours: { rename: rename(false) } },
 ];
 
-/** Microseconds a call, over as many calls as take a while. */
+/** Returns microseconds per call, over enough calls for a stable value. */
 function measure(work: (chunks: readonly Buffer[]) => number, chunks: readonly Buffer[], calls: number): number {
   const start = process.hrtime.bigint();
   for (let call = 0; call < calls; call++) sink += work(chunks);

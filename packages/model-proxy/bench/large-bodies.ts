@@ -1,4 +1,4 @@
-/** Large requests: what each costs the proxy, against one that looks at nothing. */
+/** Measures large requests: their cost in the proxy, against a proxy that parses nothing. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,9 @@ const sizes = [
   { name: '10 MB', body: request10MB, connections: 4 },
 ];
 
-/** An upstream that takes bodies of any size, on the core of the load. The caller ends it. */
+/**
+ * Starts an upstream that accepts bodies of any size, on the core of the load. The caller stops it.
+ */
 export async function startBodyUpstream(folder: string): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const [port = 0] = await freePorts(1);
   const answerFile = join(folder, 'answer.json');

@@ -1,4 +1,4 @@
-/** Load by wrk, which takes so little of its core that the target's is the limit. */
+/** Creates load with wrk, which uses so little CPU that the target is the limit. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { promisify } from 'node:util';
 import { cpuTimeUs, LOAD_CORE } from './processes.js';
 import { CLIENT_KEY, type Target } from './targets.js';
 
-/** What a target did under load. */
+/** The result of a load. */
 export interface Loaded {
   readonly requests: number;
   readonly perSecond: number;
-  /** Of a request, from its first byte to the answer's last, in microseconds. */
+  /** Time of a request, from its first byte to the last byte of the answer, in microseconds. */
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Of the target, for each request, in microseconds; NaN where no target was given. */
+  /** CPU time of the target per request in microseconds; NaN without a `pid`. */
   readonly cpuUs: number;
 }
 
@@ -23,11 +23,11 @@ export interface LoadOptions {
   readonly body: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Whose CPU time is of interest. */
+  /** The process whose CPU time is measured. */
   readonly pid?: number;
 }
 
-/** What wrk's Lua prints. */
+/** The output of wrk's Lua script. */
 interface Summary {
   readonly requests: number;
   readonly microseconds: number;
@@ -36,7 +36,10 @@ interface Summary {
   readonly errors: number;
 }
 
-/** Sends one POST again and again over so many connections. @throws {Error} where an answer was not 200. */
+/**
+ * Repeats a POST over a number of connections.
+ * @throws {Error} an answer was not 200.
+ */
 export async function load(folder: string, options: LoadOptions): Promise<Loaded> {
   const { url, body, connections, seconds, pid } = options;
   const bodyFile = join(folder, 'request.json');
@@ -60,7 +63,7 @@ export async function load(folder: string, options: LoadOptions): Promise<Loaded
   };
 }
 
-/** The same for a target. */
+/** Loads a target. */
 export function loadTarget(folder: string, { url, pid }: Target, options: Omit<LoadOptions, 'url' | 'pid'>) {
   return load(folder, { ...options, url, pid });
 }

@@ -1,12 +1,12 @@
 /**
- * What model-proxy costs, against nginx, a naive proxy and a `node:http` pipe. The target in turn has one core, the load and the
- * upstream the other; targets take turns, and the median of the rounds' ratios counts. CPU a request is what a busy machine
- * changes least.
+ * Measures model-proxy against nginx, a naive proxy and a `node:http` pipe. The current target has
+ * one core; the load and the upstream share the other. Targets take turns, and the median of the
+ * rounds' ratios counts. CPU per request is the most stable value on a busy host.
  *
  *     npm run bench -w @rackless/model-proxy [-- PART… --rounds N --seconds N --soak-requests N]
  *
- * Needs two cores, nginx, wrk, taskset and openssl, and `npm run build` first. Without parts: all but the soak. Prints Markdown;
- * exits 1 where a figure misses what it must reach.
+ * Needs two cores, nginx, wrk, taskset and openssl, and `npm run build` first. Default: all parts
+ * except the soak. Prints Markdown. Exits 1 if a figure misses its minimum.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';

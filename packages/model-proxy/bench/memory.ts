@@ -1,4 +1,7 @@
-/** Memory: of a process that has just answered its first request, and at most while four pictures of 10 MB are on their way at a time. */
+/**
+ * Measures memory: after the first answer, and the maximum during four concurrent pictures of 10
+ * MB.
+ */
 import { PUBLIC_MODEL, request10MB, request1KB } from './bodies.js';
 import { startBodyUpstream } from './large-bodies.js';
 import { loadTarget } from './load.js';
@@ -15,7 +18,7 @@ export async function benchMemory({ folder, rounds, seconds, print }: Bench): Pr
   const peaks: number[] = [];
   try {
     for (let round = 0; round < rounds; round += 1) {
-      // A process that has been busy before keeps what it had then.
+      // A process keeps memory from earlier load, so this starts a new one.
       const apiBase = `http://127.0.0.1:${upstream.port}/v1`;
       const proxy = await startModelProxy(folder, { [PUBLIC_MODEL]: { apiBase } });
       try {
@@ -23,7 +26,7 @@ export async function benchMemory({ folder, rounds, seconds, print }: Bench): Pr
         const headers = { authorization: 'Bearer sk-bench-client', 'content-type': 'application/json' };
         const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: request1KB });
         await answer.text();
-        // Its log is loaded a quarter of a second after its start.
+        // The log library loads a quarter of a second after the start.
         await new Promise((resolve) => setTimeout(resolve, 1000));
         idle.push((await memoryMb(proxy.pid)).now);
         await loadTarget(folder, proxy, { body: request10MB, connections: CONNECTIONS, seconds });

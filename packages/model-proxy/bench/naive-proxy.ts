@@ -1,6 +1,6 @@
 /**
- * What one writes first: express, its JSON parser, http-proxy-middleware, and the body spelled again. `node naive-proxy.js PORT
- * UPSTREAM_PORT`
+ * A simple proxy: express, its JSON parser, http-proxy-middleware, and JSON.stringify. `node
+ * naive-proxy.js PORT UPSTREAM_PORT`
  */
 import { Agent } from 'node:http';
 import express, { type ErrorRequestHandler } from 'express';
@@ -10,7 +10,7 @@ const [port = 0, upstreamPort] = process.argv.slice(2).map(Number);
 const app = express();
 app.use(express.json({ limit: '100mb' }));
 app.use((request, _response, next) => {
-  // The one thing that has to be done.
+  // The only necessary change.
   (request.body as { model?: string }).model = 'bench-model';
   next();
 });
@@ -21,7 +21,7 @@ app.use(
     on: { proxyReq: fixRequestBody },
   }),
 );
-// Clients that go away at the end of a turn are not to be told of.
+// Ignores clients that disconnect at the end of a turn.
 const onError: ErrorRequestHandler = (_error, _request, response, next) => {
   if (response.headersSent) next();
   else response.status(500).end();

@@ -1,4 +1,7 @@
-/** nginx in a folder of its own: the fastest proxy of the comparison, and an upstream that no proxy in Node tires. */
+/**
+ * Runs nginx in a folder: the fastest proxy of the comparison, and an upstream that no proxy on
+ * Node can saturate.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,12 +9,15 @@ import { childrenOf, freePorts, listening, pidOf, startPinned, stop } from './pr
 
 export interface Nginx {
   readonly ports: readonly number[];
-  /** Of its one worker. */
+  /** Process id of its only worker. */
   readonly workerPid: number;
   stop(): Promise<void>;
 }
 
-/** @param servers of the configuration, given the ports that they may listen at. */
+/**
+ * Starts nginx.
+ * @param servers returns the configuration for the given ports.
+ */
 export async function startNginx(
   core: number,
   folder: string,
@@ -31,7 +37,7 @@ export async function startNginx(
   return { ports, workerPid: await workerOf(child), stop: () => stop(child) };
 }
 
-/** It listens before it has a worker. */
+/** Waits for its worker, which starts after nginx listens. */
 async function workerOf(child: ChildProcess): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const [worker] = await childrenOf(pidOf(child));
@@ -41,7 +47,7 @@ async function workerOf(child: ChildProcess): Promise<number> {
   throw new Error('starting nginx: it has no worker after 2 s');
 }
 
-/** No log and no limit: what it can do. */
+/** Without log and limits, for maximum speed. */
 function settings(folder: string, servers: string): string {
   const isRoot = process.getuid?.() === 0;
   const scratch = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'].map(
@@ -59,6 +65,9 @@ function settings(folder: string, servers: string): string {
     }`;
 }
 
-/** Answers every request with the same JSON, which must not contain a `$`: nginx can not spell it. */
+/**
+ * Answers every request with the same JSON, which must not contain `$`, because nginx cannot escape
+ * it.
+ */
 export const answering = (answer: string): string =>
   `location / { default_type application/json; return 200 '${answer.replaceAll(/[\\']/g, '\\$&')}'; }`;

@@ -1,24 +1,24 @@
-/** Processes on a core of their own, and what they use of the machine. */
+/** Runs processes on separate cores, and measures their CPU time and memory. */
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, connect, type AddressInfo } from 'node:net';
 
-/** The load, the upstreams and what measures. */
+/** The core of the load, the upstreams and the measurement. */
 export const LOAD_CORE = 0;
-/** What is measured, alone. */
+/** The core of the target alone. */
 export const TARGET_CORE = 1;
 
 /**
- * Starts a command on one core. The caller ends it by {@link stop}.
+ * Starts a command on one core. The caller ends it with {@link stop}.
  * @param stdio as for `spawn`.
  */
 export function startPinned(core: number, command: readonly string[], stdio: StdioOptions): ChildProcess {
-  // taskset becomes the command: the process id is the command's own.
+  // taskset replaces itself by the command, so the process id is the command's.
   return spawn('taskset', ['-c', String(core), ...command], { stdio });
 }
 
-/** Ends a process; SIGKILL after five seconds. */
+/** Ends a process, with SIGKILL after five seconds. */
 export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
@@ -28,19 +28,28 @@ export async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(hard);
 }
 
-/** The process id. @throws {Error} the command could not be started. */
+/**
+ * Returns the process id.
+ * @throws {Error} the command could not be started.
+ */
 export function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error(`starting ${child.spawnfile}: there is no process`);
   return child.pid;
 }
 
-/** The processes that one has started. @see proc(5) */
+/**
+ * Returns the child processes of a process.
+ * @see proc(5)
+ */
 export async function childrenOf(pid: number): Promise<readonly number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return text.trim().split(' ').filter(Boolean).map(Number);
 }
 
-/** CPU time that all threads of a process have used, in microseconds. @see proc_pid_stat(5) */
+/**
+ * Returns the used CPU time of all threads of a process in microseconds.
+ * @see proc_pid_stat(5)
+ */
 export async function cpuTimeUs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -48,14 +57,17 @@ export async function cpuTimeUs(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
-/** Resident memory in MB (10^6 bytes), now and at most since the start. @see proc_pid_status(5) */
+/**
+ * Returns resident memory in MB (10^6 bytes), now and the maximum since the start.
+ * @see proc_pid_status(5)
+ */
 export async function memoryMb(pid: number): Promise<{ readonly now: number; readonly peak: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const field = (name: string) => (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6;
   return { now: field('VmRSS'), peak: field('VmHWM') };
 }
 
-/** Of several, none twice. */
+/** Returns different free ports. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
@@ -69,7 +81,10 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-/** Waits until somebody listens at a port, for at most 20 s. @returns the time that it took, in milliseconds. */
+/**
+ * Waits until a process listens at a port, for at most 20 s.
+ * @returns the waiting time in milliseconds.
+ */
 export async function listening(port: number): Promise<number> {
   const start = performance.now();
   while (performance.now() - start < 20_000) {

@@ -1,12 +1,12 @@
-/** How figures are compared and shown. */
+/** Compares and formats figures. */
 
-/** A figure and what is asked of it. */
+/** A figure and its requirement. */
 export interface Figure {
   readonly what: string;
   readonly value: number;
   readonly unit: '' | 'ms' | 'MB' | '%';
   readonly must: number;
-  /** null: there is nothing better than what must be. */
+  /** The desired value; null: none beyond the minimum. */
   readonly aim: number | null;
   readonly better: 'higher' | 'lower';
 }
@@ -14,24 +14,27 @@ export interface Figure {
 export const isReached = ({ value, must, better }: Figure): boolean =>
   better === 'higher' ? value >= must : value <= must;
 
-/** The middle one; of an even number, the higher of the two. */
+/** Returns the median; for an even number of values, the higher of the middle two. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
-/** Ratios within each round, so that what slows the machine for a while slows both; the middle one counts. */
+/**
+ * Returns the median of the ratios within each round, so that a slow phase of the host affects
+ * both.
+ */
 export function medianRatio(values: readonly number[], others: readonly number[]): number {
   return median(values.map((value, round) => value / (others[round] ?? NaN)));
 }
 
-/** Three figures that count. */
+/** Formats three significant digits. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Math.abs(value) >= 100) return value.toFixed(0);
   return value.toPrecision(3);
 }
 
-/** A table as Markdown. */
+/** Formats a table as Markdown. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]) =>
@@ -40,7 +43,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), rule, ...rows.map(line)].join('\n');
 }
 
-/** The table of all figures against what is asked. */
+/** Formats the table of all figures and their requirements. */
 export function figuresTable(figures: readonly Figure[]): string {
   const shown = (value: number | null, unit: string) => (value === null ? '' : `${short(value)}${unit && ` ${unit}`}`);
   return table(

@@ -1,4 +1,7 @@
-/** Small requests: how many in a second on one core, and what a single one takes longer than without a proxy. */
+/**
+ * Measures small requests: requests per second on one core, and the added latency of a single
+ * request.
+ */
 import { join } from 'node:path';
 import { answer1KB, request1KB } from './bodies.js';
 import { load, type Loaded } from './load.js';
@@ -10,7 +13,7 @@ import { startTarget, targetNames, type Target } from './targets.js';
 type Results = ReadonlyMap<string, readonly Loaded[]>;
 
 const CONNECTIONS = 64;
-/** Of nginx's requests: below it, the upstream would be what is measured. */
+/** The minimum ratio to nginx's requests. Below it, the upstream would be the limit. */
 const VOID_BELOW = 2;
 
 export async function benchRequests(bench: Bench): Promise<readonly Figure[]> {
@@ -32,9 +35,12 @@ export async function benchRequests(bench: Bench): Promise<readonly Figure[]> {
   }
 }
 
-/** The upstream where the targets are otherwise: a core of its own, as they have one. @returns requests/s, round by round. */
+/**
+ * Measures the upstream on the core of the targets.
+ * @returns requests per second, by round.
+ */
 async function measureAlone({ folder, rounds, seconds }: Bench): Promise<readonly number[]> {
-  // The other one, which serves the targets, has its files in the folder itself.
+  // The upstream of the targets uses the folder itself.
   const upstream = await startUpstream(join(folder, 'alone'), answer1KB, TARGET_CORE);
   try {
     const alone: number[] = [];
@@ -94,7 +100,7 @@ function manyFigures(results: Results): readonly Figure[] {
   ];
 }
 
-/** What a proxy adds, in microseconds, round by round. */
+/** Returns the added latency of a proxy in microseconds, by round. */
 function added(results: Results, name: string): readonly number[] {
   const direct = results.get('direct') ?? [];
   return (results.get(name) ?? []).map(({ p50Us }, round) => p50Us - (direct[round]?.p50Us ?? NaN));

@@ -1,4 +1,4 @@
-/** What every part of the bench is given, and the turns that targets take. */
+/** The context of all parts, and the turns of the targets. */
 import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { load, loadTarget, type Loaded, type LoadOptions } from './load.js';
@@ -7,18 +7,21 @@ import { answering, startNginx, type Nginx } from './nginx.js';
 import type { Target } from './targets.js';
 
 export interface Bench {
-  /** For its files; ended with the bench. */
+  /** For its files; removed with the bench. */
   readonly folder: string;
-  /** How often each target has its turn. */
+  /** Number of turns of each target. */
   readonly rounds: number;
-  /** Of one turn. */
+  /** Duration of a turn. */
   readonly seconds: number;
-  /** How many requests a soak sends, and a tenth as many streams. */
+  /** Number of requests in a soak; the number of streams is a tenth. */
   readonly soakRequests: number;
   readonly print: (text: string) => void;
 }
 
-/** An upstream on the core of the load. @param core where else. */
+/**
+ * Starts an upstream.
+ * @param core default: the core of the load.
+ */
 export async function startUpstream(folder: string, answer: string, core = LOAD_CORE): Promise<Nginx> {
   const own = join(folder, 'upstream');
   await mkdir(own, { recursive: true });
@@ -26,7 +29,8 @@ export async function startUpstream(folder: string, answer: string, core = LOAD_
 }
 
 /**
- * Loads all targets in turn. @returns their rounds by name; the upstream without a proxy as `direct`, on the core where it serves them.
+ * Loads all targets in turn.
+ * @returns their rounds by name. `direct` is the upstream without a proxy, on its usual core.
  */
 export async function takeTurns(
   { folder, rounds, seconds }: Bench,
@@ -47,11 +51,11 @@ export async function takeTurns(
   return results;
 }
 
-/** After so many requests everything that V8 compiles has been compiled; of large ones, that costs most of itself long before. */
+/** After this number of requests V8 has compiled everything. Large bodies need fewer. */
 const WARM_REQUESTS = 20_000;
 const WARM_MS = 10_000;
 
-/** Lets a target do what it does once. */
+/** Warms up a target. */
 export async function warmUp(
   folder: string,
   target: Target,

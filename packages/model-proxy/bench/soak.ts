@@ -1,4 +1,4 @@
-/** Many requests and streams through one process: it must hold no more after them than after the first ones. */
+/** Sends many requests and streams through one process, whose memory must not grow. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ import { startModelProxy, type ModelProxy } from './targets.js';
 
 const CONNECTIONS = 64;
 const EVENTS = 20;
-/** Of all requests and streams: then everything is loaded, compiled and pooled. */
+/** Share of all requests and streams after which everything is loaded, compiled and pooled. */
 const WARM_UP = 0.1;
 const STREAM_MODEL = `${PUBLIC_MODEL}-streamed`;
 
@@ -31,11 +31,11 @@ export async function benchSoak({ folder, soakRequests, print }: Bench): Promise
       [PUBLIC_MODEL]: { apiBase: `http://127.0.0.1:${upstream.ports[0]}/v1` },
       [STREAM_MODEL]: { apiBase: `http://127.0.0.1:${rig.port}/v1` },
     },
-    // Hundreds of megabytes of lines are nobody's to read.
+    // No program reads these hundreds of megabytes of log lines.
     { nodeFlags: ['--expose-gc', '--import', probe], log: '/dev/null', stderr: 'pipe' },
   );
   const sent = { requests: 0, streams: 0, lost: 0 };
-  /** Until so many have been sent in all. */
+  /** Sends requests up to this total. */
   const send = async (requests: number): Promise<void> => {
     while (sent.requests < requests) {
       const { requests: more } = await loadTarget(folder, proxy, {
@@ -78,9 +78,9 @@ export async function benchSoak({ folder, soakRequests, print }: Bench): Promise
   }
 }
 
-/** Asks the probe that was loaded into it. */
+/** Requests a measurement from the probe in the process. */
 async function heldBy({ process: child }: ModelProxy): Promise<Held> {
-  // Half a second for connections to end: what they hold is no leak.
+  // Connections end within half a second; their memory is no leak.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const line = nextLine(child);
   child.kill('SIGUSR2');

@@ -1,15 +1,15 @@
-/** From the start of the command to the first connection that it takes. */
+/** Measures the time from the start of the command to the first accepted connection. */
 import { freePorts, listening, startPinned, stop, TARGET_CORE } from './processes.js';
 import { median, short, table, type Figure } from './report.js';
 import type { Bench } from './rounds.js';
 import { PUBLIC_MODEL } from './bodies.js';
 import { bin, flagsOf, writeConfiguration } from './targets.js';
 
-/** Starts are short, and vary. */
+/** Starts are short and vary. */
 const STARTS_A_ROUND = 5;
 
 export async function benchStart({ folder, rounds, print }: Bench): Promise<readonly Figure[]> {
-  // Upstreams are not asked at the start: there is none.
+  // The proxy sends no request at its start, so there is no upstream.
   const configuration = await writeConfiguration(folder, { [PUBLIC_MODEL]: { apiBase: 'http://127.0.0.1:1/v1' } });
   const model: number[] = [];
   const node: number[] = [];

@@ -1,43 +1,44 @@
 /**
- * Both ends of many streams in one process, so that one clock says how long each event was on its way: an upstream that writes the
- * time into its events, and clients that read it. Plain sockets: what is to be measured is between them.
- * Told what to do by messages of its parent: {@link StreamOrder}, answered by a {@link StreamResult}; its first message is its port.
+ * Both ends of many streams in one process, so that one clock measures the latency of each event:
+ * an upstream that writes the time into its events, and clients that read it. Uses plain sockets,
+ * because only the proxy between them is measured. The parent sends a {@link StreamOrder} and gets
+ * a {@link StreamResult}; the first message to the parent is the port.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** What is to be done. */
+/** A load. */
 export interface StreamOrder {
-  /** Of the target. */
+  /** Port of the target. */
   readonly port: number;
-  /** Of each stream's request: JSON. */
+  /** JSON of each stream's request. */
   readonly body: string;
   readonly key: string;
-  /** In all. */
+  /** Total number. */
   readonly streams: number;
-  /** At a time; each connection is used again for the next stream. */
+  /** Concurrent connections. Each is reused for the next stream. */
   readonly connections: number;
   readonly chunks: number;
-  /** Between two events of a stream; 0: as fast as they are taken. */
+  /** Time between two events of a stream. 0: as fast as the client reads. */
   readonly intervalMs: number;
 }
 
-/** How it went; times in microseconds. */
+/** A result; times in microseconds. */
 export interface StreamResult {
-  /** Events that never came, and streams that broke off. */
+  /** Missing events, and streams that broke off. */
   readonly lost: number;
   readonly events: number;
   /** Streams whose first event had the model's public name. */
   readonly renamed: number;
-  /** From the request to its first event. */
+  /** Time from the request to its first event. */
   readonly firstP50: number;
-  /** From the upstream's write to the client's read. */
+  /** Time from the upstream's write to the client's read. */
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;
 }
 
 const MARK = '"@';
-/** Microseconds, as many digits as a week has. */
+/** Microseconds with the digits of a week. */
 const DIGITS = 12;
 const nowUs = () => Math.round(performance.now() * 1000);
 
@@ -53,12 +54,12 @@ function event(finish: string | null): string {
 
 let order: StreamOrder | undefined;
 
-/** Reads requests one after the other and streams an answer to each. */
+/** Reads requests in order, and answers each with a stream. */
 function serve(socket: Socket): void {
   let received = Buffer.alloc(0);
   let timer: NodeJS.Timeout | undefined;
   socket.setNoDelay(true);
-  // The proxy under test goes away at its end.
+  // The proxy under test closes its connections at its end.
   socket.on('error', () => undefined).on('close', () => clearInterval(timer));
   socket.on('data', (chunk) => {
     received = Buffer.concat([received, chunk]);
@@ -87,7 +88,7 @@ function serve(socket: Socket): void {
   });
 }
 
-/** One client: asks, reads to the end, asks again while there is something to ask. */
+/** A client that sends requests one after the other, and reads each answer to its end. */
 class Client {
   readonly #socket: Socket;
   readonly #order: StreamOrder;
@@ -137,7 +138,7 @@ class Client {
       this.#run.delays.push(now - Number(bytes.toString('latin1', at + MARK.length, end)));
       from = end;
     }
-    // What may be the beginning of a mark or of the end.
+    // May contain the beginning of a mark or of the end.
     this.#rest = bytes.subarray(Math.max(from, bytes.length - MARK.length - DIGITS));
     if (!bytes.subarray(-5).equals(endOfBody)) return;
     this.#rest = Buffer.alloc(0);
@@ -173,7 +174,7 @@ async function run(toDo: StreamOrder): Promise<StreamResult> {
   const state: Run = { left: streams, clients: connections, lost: 0, renamed: 0, firsts: [], delays: [], onEnd };
   for (let index = 0; index < connections; index += 1) {
     new Client(toDo, state);
-    // People do not ask at the same moment, and their streams are not in step.
+    // Staggers the streams, as real clients would be.
     if (toDo.intervalMs > 0) await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await ended;

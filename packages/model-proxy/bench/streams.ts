@@ -1,4 +1,4 @@
-/** 500 streams at a time, an event each 50 ms: how long events are on their way, and what they cost. */
+/** Measures 500 concurrent streams with an event every 50 ms: their latency and their cost. */
 import { once } from 'node:events';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -9,13 +9,13 @@ import type { Bench } from './rounds.js';
 import { CLIENT_KEY, startTarget, type Target } from './targets.js';
 import type { StreamOrder, StreamResult } from './stream-rig.js';
 
-/** Upstream and clients of streams, in a process of their own. The caller stops it. */
+/** The upstream and the clients of streams, in a separate process. The caller stops it. */
 export class StreamRig {
   readonly #process: ChildProcess;
 
   private constructor(
     child: ChildProcess,
-    /** Of the upstream. */
+    /** Port of the upstream. */
     readonly port: number,
   ) {
     this.#process = child;
@@ -28,7 +28,10 @@ export class StreamRig {
     return new StreamRig(child, port);
   }
 
-  /** @param url of a target. */
+  /**
+   * Runs a load.
+   * @param url of a target.
+   */
   async run(url: string, order: Omit<StreamOrder, 'port' | 'key'>): Promise<StreamResult> {
     const answered = once(this.#process, 'message');
     const complete: StreamOrder = { ...order, port: Number(new URL(url).port), key: CLIENT_KEY };

@@ -1,4 +1,7 @@
-/** What is measured, and against what: four proxies that lead to the same upstream, each a process on the same core. */
+/**
+ * Starts the targets: four proxies in front of the same upstream, each as a process on the same
+ * core.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -8,14 +11,14 @@ import { PUBLIC_MODEL } from './bodies.js';
 import { startNginx } from './nginx.js';
 import { freePorts, listening, pidOf, startPinned, stop, TARGET_CORE } from './processes.js';
 
-/** The key that clients show; model-proxy checks it. */
+/** The key of clients, which model-proxy checks. */
 export const CLIENT_KEY = 'sk-bench-client';
 
 export interface Target {
   readonly name: string;
   /** `http://127.0.0.1:4000` */
   readonly url: string;
-  /** Of the process that does the work. */
+  /** Process id of the working process. */
   readonly pid: number;
   stop(): Promise<void>;
 }
@@ -23,7 +26,10 @@ export interface Target {
 export const targetNames = ['nginx', 'naive', 'http-pipe', 'model-proxy'] as const;
 export type TargetName = (typeof targetNames)[number];
 
-/** Starts one of them in front of a plain upstream. @param folder for its files. */
+/**
+ * Starts a target in front of a plain upstream.
+ * @param folder for its files.
+ */
 export function startTarget(name: TargetName, folder: string, upstreamPort: number): Promise<Target> {
   switch (name) {
     case 'nginx':
@@ -61,23 +67,23 @@ async function startScript(name: string, script: string, upstreamPort: number): 
   return asTarget(name, port, child);
 }
 
-/** One model of a configuration. */
+/** A model of a configuration. */
 export interface Model {
   readonly apiBase: string;
-  /** Of the upstream's authority; absent: plain HTTP. */
+  /** Path of the authority of the upstream; absent: plain HTTP. */
   readonly caFile?: string;
 }
 
 export interface ModelProxyOptions {
-  /** Of Node, before the command. */
+  /** Options of Node, before the command. */
   readonly nodeFlags?: readonly string[];
-  /** Where the log goes. Default: a file in the folder. */
+  /** File for the log. Default: a file in the folder. */
   readonly log?: string;
-  /** Where errors go and what {@link ModelProxyOptions.nodeFlags} make it say. Default: to the terminal. */
+  /** Standard error, which {@link ModelProxyOptions.nodeFlags} may use. Default: the terminal. */
   readonly stderr?: 'pipe' | 'inherit';
 }
 
-/** The command itself with everything that it does: keys checked, requests counted and logged, models renamed. */
+/** The built command with all functions: checks keys, counts and logs requests, renames models. */
 export interface ModelProxy extends Target {
   readonly process: ChildProcess;
 }
@@ -98,17 +104,20 @@ export async function startModelProxy(
   return { ...asTarget('model-proxy', port, child), process: child };
 }
 
-/** Of the built command. */
+/** Path of the built command. */
 export const bin = fileURLToPath(new URL('../../../bin/model-proxy.js', import.meta.url));
 
-/** @returns the flags that start it at a port of this machine. */
+/** Returns the flags for a port of this host. */
 export const flagsOf = (configuration: string, port: number): readonly string[] => [
   ...['--config', configuration],
   ...['--host', '127.0.0.1'],
   ...['--port', String(port)],
 ];
 
-/** @returns the path of the file. */
+/**
+ * Writes a configuration.
+ * @returns the path of the file.
+ */
 export async function writeConfiguration(folder: string, models: Readonly<Record<string, Model>>): Promise<string> {
   const path = join(folder, 'config.yaml');
   const entries = Object.entries(models).map(([name, { apiBase, caFile }]) => ({

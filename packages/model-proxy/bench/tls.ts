@@ -1,4 +1,7 @@
-/** TLS to the upstream with an authority of one's own, against plain HTTP to the same server, by one process. */
+/**
+ * Measures TLS to the upstream with a private authority, against plain HTTP to the same server, in
+ * one process.
+ */
 import { join } from 'node:path';
 import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
 import { createAuthority } from '../sample-upstream/certificates.js';
@@ -10,7 +13,10 @@ import { warmUp, type Bench } from './rounds.js';
 import { startModelProxy } from './targets.js';
 
 const CONNECTIONS = 64;
-/** Shares of a turn between which no connection is to be made: before, wrk's own begin, and at its end they break off. */
+/**
+ * Shares of a turn between which no new connection may open: before it, wrk's connections open, and
+ * after it they close.
+ */
 const BEGUN = 0.3;
 const ENDED = 0.9;
 const models = { plain: PUBLIC_MODEL, tls: `${PUBLIC_MODEL}-tls` };
@@ -19,7 +25,7 @@ export async function benchTls({ folder, rounds, seconds, print }: Bench): Promi
   const authority = await createAuthority(folder);
   const { certFile, keyFile } = await authority.issue('upstream', { hosts: ['localhost', '127.0.0.1'] });
   const location = answering(answer1KB);
-  // The third port counts connections: each of the second one's is a handshake.
+  // The third port counts connections. Each connection of the second port is a handshake.
   const upstream = await startNginx(LOAD_CORE, join(folder, 'upstream'), 3, ([plain, tls, status]) => {
     return `
       server { listen 127.0.0.1:${plain}; ${location} }
@@ -47,7 +53,7 @@ export async function benchTls({ folder, rounds, seconds, print }: Bench): Promi
           connectionsAt(status, seconds * ENDED),
         ]);
         results[kind].push(await loading);
-        // The second question was a connection, too.
+        // The second request for the status was a connection, too.
         if (kind === 'tls') handshakes += ended - begun - 1;
       }
     }
@@ -82,7 +88,10 @@ async function connectionsAt(statusPort: number, seconds: number): Promise<numbe
   return connectionsOf(statusPort);
 }
 
-/** How many connections nginx has accepted. @see https://nginx.org/en/docs/http/ngx_http_stub_status_module.html */
+/**
+ * Returns the number of connections that nginx accepted.
+ * @see https://nginx.org/en/docs/http/ngx_http_stub_status_module.html
+ */
 async function connectionsOf(statusPort: number): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${statusPort}/`, { headers: { connection: 'close' } });
   return Number(/\n\s*(\d+)/.exec(await answer.text())?.[1]);

@@ -1,8 +1,9 @@
 /**
- * How often a client takes an answer that the upstream sent without a request for the answer to its next request: our client for
- * models against Node's agent and undici (Node's `fetch`), in turns. The upstream sends it 0 to 20 ms after a real answer; the next
- * request follows after 0 to 20 ms, and its answer takes 3 ms. HTTP/1.1 cannot tell the two apart once the request is on its way, so
- * no client reaches 0. Exits 1 where ours is worse than the better of the others by more than chance explains.
+ * Counts how often a client treats an unsolicited answer as the answer to its next request: our
+ * client, Node's agent and undici (Node's `fetch`), in turns. The upstream sends the unsolicited
+ * answer 0 to 20 ms after a real one; the next request follows after 0 to 20 ms, and its answer
+ * takes 3 ms. HTTP/1.1 cannot distinguish them after the request is sent, so no client reaches 0.
+ * Exits 1 if our client is worse than the better of the others beyond chance.
  *
  *     npm run bench:unsolicited -w @rackless/model-proxy [-- --requests N]
  */
@@ -19,7 +20,7 @@ const { values: flags } = parseArgs({ options: { requests: { type: 'string', def
 const requests = Number(flags.requests);
 const LATEST_MS = 20;
 const ANSWER_MS = 3;
-/** Standard deviations. */
+/** In standard deviations. */
 const CHANCE = 3;
 
 const answerOf = (text: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
@@ -42,7 +43,7 @@ await once(server, 'listening');
 const { port } = server.address() as AddressInfo; // it listens at TCP
 const base = `http://127.0.0.1:${port}/v1`;
 
-/** Sends one request. Resolves with the text of its answer. */
+/** Sends a request. Resolves with the text of its answer. */
 type Ask = (id: string) => Promise<string>;
 
 const deployment = makeDeployment({ apiBase: base, upstreamModel: 'm' });
@@ -88,7 +89,7 @@ const worker = async (name: Name) => {
     await delay(Math.random() * LATEST_MS);
   }
 };
-// At the same time, so that a busy machine delays all of them alike.
+// In parallel, so that a busy host delays all of them alike.
 await Promise.all(names.map(worker));
 
 const percent = (value: number) => `${((100 * value) / requests).toFixed(2)} %`;
