@@ -9,7 +9,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
 
 /** The service whose UUID is asked for. */
-export interface ServiceUuidOptions {
+interface ServiceUuidOptions {
   /** Distinguishes the services of one host: `qemu:///system 8000`. */
   readonly service: string;
   readonly stateDir: string;

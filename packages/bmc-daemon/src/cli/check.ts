@@ -5,6 +5,7 @@ import { renderEffectiveSettings } from '../config/effective.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 
+/** Flags of `bmc-daemon check`. */
 export interface CheckOptions {
   /** An unknown setting is a fault. Without it, it is a warning, as at the start of the daemon. */
   readonly strict: boolean;

@@ -9,7 +9,8 @@ export class PasswordPromptError extends Error {
   override readonly name = 'PasswordPromptError';
 }
 
-export interface PromptStreams {
+/** Standard input and a stream for prompts. */
+interface PromptStreams {
   readonly input: NodeJS.ReadStream;
   /** Stream for prompts. It is not standard output, which a script may read. */
   readonly output: NodeJS.WritableStream;

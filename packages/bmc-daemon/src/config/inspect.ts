@@ -17,7 +17,7 @@ import { settingsTable, type SettingKey, type Settings } from './settings.js';
 /**
  * One line for each fault and warning, which begins with its place, as in {@link LoadedSettings}.
  */
-export interface Inspection {
+interface Inspection {
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }

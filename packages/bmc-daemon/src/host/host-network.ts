@@ -50,7 +50,8 @@ export interface HostNetwork {
  */
 export const managerLabel = ':bmc';
 
-export interface HostNetworkOptions {
+/** The interfaces to show. The functions replace the kernel in tests. */
+interface HostNetworkOptions {
   /** URLs on which the service listens. Other interfaces are omitted. */
   readonly addresses: readonly string[];
   /** Default: the interfaces that Node reports. */

@@ -24,7 +24,7 @@ export function unmappedIp(address: string): string {
 }
 
 /** Returns the eight groups of an IPv6 address as written, with `0` for each group that `::` replaces. */
-export function ipv6Groups(address: string): readonly string[] {
+function ipv6Groups(address: string): readonly string[] {
   const [head = '', tail] = address.split('::');
   const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
   const [before, after] = [groups(head), groups(tail ?? '')];

@@ -5,7 +5,7 @@ import { ImageError } from './image-error.js';
 import { reading, seconds, silence, transportError } from './image-exchange.js';
 
 /** Limits of a body. */
-export interface BodyLimits {
+interface BodyLimits {
   readonly maxBytes: number;
   /**
    * The longest silence of the server within the body. In each such period the server must send
@@ -15,7 +15,7 @@ export interface BodyLimits {
 }
 
 /** A slower server never completes an image of useful size. dnf uses the same limit. */
-export const MIN_BYTES_PER_SECOND = 1000;
+const MIN_BYTES_PER_SECOND = 1000;
 
 /**
  * Returns the body as a stream. It fails with an {@link ImageError}: too large, interrupted,

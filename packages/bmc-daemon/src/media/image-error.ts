@@ -1,5 +1,5 @@
 /** Kinds of image errors, with the names of driver errors. */
-export type ImageErrorKind =
+type ImageErrorKind =
   | 'mediaForbidden'
   | 'mediaUnreachable'
   | 'mediaNotFound'

@@ -8,7 +8,7 @@ import { ImageError } from './image-error.js';
 import type { ImageHosts } from './image-hosts.js';
 
 /** Options of one request. */
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly hosts: ImageHosts;
   readonly connectTimeoutMs: number;

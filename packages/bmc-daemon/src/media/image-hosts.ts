@@ -9,6 +9,7 @@ import { embeddedIpv4, overlap } from '../host/ip-network.js';
 import type { NameLookup } from '../host/name-lookup.js';
 import { ImageError } from './image-error.js';
 
+/** EMULATOR_VMEDIA_ALLOWED_HOSTS and EMULATOR_VIRTUAL_MEDIA_IP_FAMILY. */
 export interface HostRules {
   /**
    * Names (`images.example.org`, or `*.example.org` for all names below it), addresses and networks
@@ -21,6 +22,7 @@ export interface HostRules {
   readonly lookup?: NameLookup;
 }
 
+/** The check of hosts for one configuration. */
 export interface ImageHosts {
   /**
    * Checks a host that is an address. A name is checked in its lookup.

@@ -98,7 +98,7 @@ export async function inspectImage(
 }
 
 /** The location of an image after all redirects. */
-export interface ImageLocation {
+interface ImageLocation {
   readonly url: URL;
   /** IP address of its server. */
   readonly address: string;

@@ -10,7 +10,8 @@ export interface MachineRow {
   readonly system: SystemSnapshot | null;
 }
 
-export interface MachinesPage {
+/** The contents of the page. */
+interface MachinesPage {
   /** `libvirt qemu:///system`. */
   readonly hypervisor: string;
   readonly version: string;

@@ -21,7 +21,8 @@ import { renderMachines, renderUnavailable, type MachineRow } from './machines.j
 /** The driver methods that the pages use. */
 export type PagesDriver = Pick<HypervisorDriver, 'name' | 'ping' | 'listSystems' | 'getSystem'>;
 
-export interface PagesOptions {
+/** The services that the pages need. */
+interface PagesOptions {
   readonly driver: PagesDriver;
   /** Returns the machines that a request may see. */
   readonly driverFor: (request: IncomingMessage) => PagesDriver;

@@ -14,7 +14,7 @@ import type { EndpointOptions, Operation } from './operation.js';
 import { actionOperation, writeOperations } from './write.js';
 
 /** A resource as an object, the input of queries. */
-export interface Shown {
+interface Shown {
   readonly body: JsonObject;
   /** Called if the answer carries the resource's own ETag. */
   readonly etag: () => string;
@@ -46,7 +46,7 @@ export interface Endpoint {
 }
 
 /** A path template and its endpoint. */
-export interface Served {
+interface Served {
   readonly template: string;
   readonly target: Endpoint;
 }

@@ -36,7 +36,7 @@ export interface Outcome {
 }
 
 /** Options of the pipeline. */
-export interface PipelineOptions<Services> extends AnnotateOptions {
+interface PipelineOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];

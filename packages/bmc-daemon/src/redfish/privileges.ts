@@ -13,6 +13,7 @@ export const privilegeNames = [
   'ConfigureComponents',
   'ConfigureSelf',
 ] as const;
+/** A privilege of a Redfish role (DSP0266, privilege model). */
 export type Privilege = (typeof privilegeNames)[number];
 
 /**

@@ -45,9 +45,11 @@ interface CacheEntry {
   body?: JsonObject;
 }
 
-export interface RendererOptions extends AnnotateOptions {
+/** Options for one resource. */
+interface RendererOptions extends AnnotateOptions {
   /** Value of the Allow header. */
   readonly allow: string;
+  /** Returns whether the service serves a path. */
   readonly isServed: (path: string) => boolean;
 }
 

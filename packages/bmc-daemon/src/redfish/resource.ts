@@ -16,7 +16,7 @@ export type { Json, JsonObject } from './json.js';
 export type Awaitable<T> = T | Promise<T>;
 
 /** The parameters of a URI template, as a type. */
-export type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infer Rest}`
+type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infer Rest}`
   ? Readonly<Record<Name, string>> & UriParams<Rest>
   : unknown;
 
@@ -68,7 +68,7 @@ export interface GetStatus {
 }
 
 /** A file that belongs to a resource. */
-export interface Attachment {
+interface Attachment {
   readonly bytes: Buffer;
   /** `text/plain; charset=utf-8`. */
   readonly contentType: string;
@@ -77,7 +77,7 @@ export interface Attachment {
 }
 
 /** Values that rendering may use in addition to the entity. */
-export interface RenderContext<Services, Params> {
+interface RenderContext<Services, Params> {
   /** The canonical URI: `@odata.id`. */
   readonly self: string;
   /** The parameters in `self`. */
@@ -238,7 +238,7 @@ export interface ResourceDefinition<
 }
 
 /** The key of an action in the Actions block: `#ComputerSystem.Reset`. */
-export type ActionName = `#${string}.${string}`;
+type ActionName = `#${string}.${string}`;
 
 /** Path parameters by name, if the type system does not know the template. */
 export type Params = Readonly<Record<string, string>>;

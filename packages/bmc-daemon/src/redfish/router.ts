@@ -2,7 +2,7 @@
 import type { Params } from './resource.js';
 
 /** A template and its target. */
-export interface Route<Target> {
+interface Route<Target> {
   /** `/redfish/v1/Systems/{systemId}`. */
   readonly template: string;
   readonly target: Target;
@@ -15,7 +15,7 @@ export interface Match<Target> extends Route<Target> {
 }
 
 /** Finds the route of a path. */
-export interface Router<Target> {
+interface Router<Target> {
   /**
    * Returns the route of a path; undefined if there is none.
    * @param path without its query; with or without a trailing slash, percent-encoded or not.

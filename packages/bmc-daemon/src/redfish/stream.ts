@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream';
 import type { Awaitable, Requester } from './resource.js';
 
 /** The request that opens a stream. */
-export interface StreamRequest<Services> {
+interface StreamRequest<Services> {
   readonly services: Services;
   readonly requester: Requester;
   /** The client's address and port: `192.0.2.1:40112`. */

@@ -32,7 +32,7 @@ interface TreeOptions<Services> extends AnnotateOptions {
 export type MatchedPath = Match<Endpoint>;
 
 /** The served paths. */
-export interface Tree {
+interface Tree {
   /** Returns the endpoint of a path, preferably one with this method; undefined if no resource has the path. */
   match(path: string, method: string): MatchedPath | undefined;
   /**

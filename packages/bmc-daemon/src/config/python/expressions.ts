@@ -1,6 +1,6 @@
 /**
  * Reads values of a configuration file: literals, names of earlier assignments, and the functions
- * of `python-paths.ts`.
+ * of `paths.ts`.
  */
 import { CodeFault, Cursor, isOperator, LiteralFault, name } from './cursor.js';
 import {

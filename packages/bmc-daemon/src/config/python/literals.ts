@@ -1,7 +1,7 @@
 /**
  * Reads a file of Python-style assignments, `NAME = value`, the form of sushy-emulator's
  * configuration, and runs no code. It supports strings, numbers, None, booleans, lists, tuples,
- * sets, mappings, names of earlier assignments, imports, and the functions of `python-paths.ts`.
+ * sets, mappings, names of earlier assignments, imports, and the functions of `paths.ts`.
  * All other Python is a fault with its line.
  */
 import { CodeFault, isOperator, LiteralFault, name } from './cursor.js';
@@ -10,21 +10,24 @@ import type { Token } from './tokens.js';
 import { KEYWORDS, ONLY_LITERALS } from './words.js';
 import type { PythonValue } from './values.js';
 
+/** A line `NAME = value`. */
 export interface Assignment {
   readonly name: string;
+  /** Line of the name, from 1. */
   readonly line: number;
   readonly value: PythonValue;
 }
 
 /** One fault of a file. `message` is lower case and follows `file:line: `. */
-export interface SourceFault {
+interface SourceFault {
   readonly line: number;
   readonly message: string;
   /** The assignment whose value requires code. */
   readonly needsValue?: string;
 }
 
-export interface ParsedAssignments {
+/** The contents of a file. */
+interface ParsedAssignments {
   /** In the order of the file. A name may occur twice. */
   readonly assignments: readonly Assignment[];
   /** All faults. Reading continues after each. */

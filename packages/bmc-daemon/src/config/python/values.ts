@@ -10,6 +10,7 @@ export type PythonValue =
   | { readonly kind: 'list' | 'tuple' | 'set'; readonly line: number; readonly items: readonly PythonValue[] }
   | { readonly kind: 'dict'; readonly line: number; readonly entries: readonly DictEntry[] };
 
+/** A key of a mapping with its value. */
 export interface DictEntry {
   readonly key: PythonValue;
   readonly value: PythonValue;

@@ -11,8 +11,10 @@
  */
 export const baseRegistry = 'Base.1.22';
 
+/** DMTF's severities of a message (MessageRegistry, MessageSeverity). */
 export type Severity = 'OK' | 'Warning' | 'Critical';
 type ArgumentType = 'string' | 'number';
+/** The argument values of a message, from DMTF's ParamTypes. */
 export type Arguments<Types extends readonly ArgumentType[]> = {
   readonly [K in keyof Types]: Types[K] extends 'number' ? number : string;
 };

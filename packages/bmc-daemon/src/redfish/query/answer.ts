@@ -17,6 +17,7 @@ import { chunkedAnswer } from './chunked-answer.js';
 import { selectFrom } from './select.js';
 import { serialize } from './serialize.js';
 
+/** Access of a query to other resources, with the privileges of its client. */
 export interface QueryReading {
   /** Reads a resource as an object, for `$filter` and `$expand`. */
   readonly read: ReadLink;

@@ -3,7 +3,8 @@ import type { Writable } from 'node:stream';
 import { streamAnswer, type Answer, type Headers } from '../answer.js';
 import type { Serialized } from './serialize.js';
 
-export interface SendingOptions {
+/** Limits for one answer. */
+interface SendingOptions {
   /**
    * How long a client may take for one piece before the service closes its connection, in
    * milliseconds.

@@ -112,7 +112,7 @@ function wholeMembers({ Members: members }: JsonObject): number {
 }
 
 /** A resource that contains other resources. */
-export interface Expanded {
+interface Expanded {
   readonly body: JsonObject;
   /** The objects and arrays that contain other resources, at any depth. */
   readonly composite: ReadonlySet<Json>;

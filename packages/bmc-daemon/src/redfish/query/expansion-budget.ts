@@ -28,7 +28,7 @@ export interface ExpansionLimits {
 }
 
 /** The default limits. */
-export const expansionLimits: ExpansionLimits = {
+const expansionLimits: ExpansionLimits = {
   atOnce: 2,
   waitingPerClient: 128,
   waiting: 512,

@@ -9,6 +9,7 @@ export const maximumLevels = 6;
 /** `.`: links outside `Links`; `~`: links inside `Links`; `*`: both. */
 export type ExpandScope = '.' | '~' | '*';
 
+/** The value of `$expand` (DSP0266, `$expand` query parameter). */
 export interface Expand {
   readonly scope: ExpandScope;
   /** 1 to {@link maximumLevels}. */

@@ -11,7 +11,7 @@ import type { TaskMethod } from './task-record.js';
 import { taskMonitorUri, taskUri, type TaskStore } from './task-store.js';
 
 /** The controls that a running operation receives. */
-export interface OperationControl {
+interface OperationControl {
   /** Reports progress, 0 to 100. */
   readonly progress: (percent: number) => void;
   /** Aborted when a client cancels the task. */
@@ -19,7 +19,7 @@ export interface OperationControl {
 }
 
 /** The result of an operation: messages, or the response that the client asked for. */
-export type OperationResult = readonly Message[] | { readonly response: JsonObject };
+type OperationResult = readonly Message[] | { readonly response: JsonObject };
 
 /** An operation and its description. */
 export interface LongOperation {

@@ -4,7 +4,7 @@ import type { RedfishError } from '../messages/errors.js';
 import type { Message } from '../messages/messages.js';
 
 /** The values of DMTF's TaskState that the service uses. A task starts as Running. */
-export type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | 'Cancelled';
+type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | 'Cancelled';
 
 /** The HTTP method of the task's request. */
 export type TaskMethod = 'POST' | 'PATCH' | 'DELETE';

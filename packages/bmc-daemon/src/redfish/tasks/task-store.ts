@@ -13,7 +13,7 @@ import {
 } from './task-record.js';
 
 /** The values of a new task. */
-export interface NewTask {
+interface NewTask {
   readonly name: string;
   readonly targetUri: string;
   /** Default: POST. */
@@ -63,7 +63,7 @@ export const taskUri = (id: string): string => `/redfish/v1/TaskService/Tasks/${
 export const taskMonitorUri = (id: string): string => `/redfish/v1/TaskService/TaskMonitors/${id}`;
 
 /** Options of a task store. */
-export interface TaskStoreOptions {
+interface TaskStoreOptions {
   /** The largest number of tasks. */
   readonly limit: number;
   readonly now: () => Date;

@@ -16,7 +16,7 @@ import { trustOf } from '../virtual-media/configured-drive.js';
 import type { ResourceSettings, Services } from '../services.js';
 
 /** A change of `Boot` for the driver, and messages to the client about ignored properties. */
-export interface WantedBoot {
+interface WantedBoot {
   readonly change: Pick<SystemChange, 'boot' | 'bootOrder' | 'cd'>;
   readonly messages: readonly Message[];
 }

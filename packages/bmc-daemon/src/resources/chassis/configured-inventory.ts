@@ -16,7 +16,7 @@ export interface ConfiguredChassis {
 }
 
 /** A storage controller of a configured storage. */
-export interface ConfiguredController {
+interface ConfiguredController {
   readonly MemberId: string;
   readonly Name?: string | undefined;
   readonly SpeedGbps?: number | undefined;

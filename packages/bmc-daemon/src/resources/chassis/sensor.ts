@@ -10,7 +10,7 @@ import { loadChassis, type ChassisEntity } from './chassis-place.js';
 import { relatedItems } from './power.js';
 
 /** A kind of sensor, which every chassis shows. */
-export interface SensorKind {
+interface SensorKind {
   readonly id: string;
   readonly name: string;
   readonly type: 'Temperature' | 'Power';

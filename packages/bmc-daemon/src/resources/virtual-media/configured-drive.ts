@@ -9,7 +9,7 @@ import type { ImageTrust } from './insert-media.js';
 /** Values of DMTF's MediaTypes. */
 export const mediaTypes = ['CD', 'DVD', 'Floppy', 'USBStick'] as const;
 /** A media type of DMTF. */
-export type MediaType = (typeof mediaTypes)[number];
+type MediaType = (typeof mediaTypes)[number];
 
 /** A configured drive, with the members of sushy-tools. Its key in the mapping is its id. */
 export interface ConfiguredVirtualMedia {

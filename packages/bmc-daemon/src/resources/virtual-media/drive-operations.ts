@@ -10,7 +10,7 @@ import { trustOf, type MediaDriveEntity } from './configured-drive.js';
 import { imageRequest, type ImageBody } from './insert-media.js';
 
 /** The request behind an operation, for its task and its errors. */
-export interface Origin {
+interface Origin {
   readonly requester: Requester;
   readonly context: Pick<LongOperation['context'], 'action' | 'path'>;
 }

@@ -9,7 +9,7 @@ import { parseUrl } from '../parse-url.js';
 export const insertMediaAction = 'VirtualMedia.InsertMedia';
 
 /** Transfer methods: `Upload` stores the image on the host; with `Stream` QEMU reads it from its server. */
-export const transferMethods = ['Upload', 'Stream'] as const;
+const transferMethods = ['Upload', 'Stream'] as const;
 /** DMTF's TransferProtocolType values that the service supports. */
 export const transferProtocols = ['HTTP', 'HTTPS'] as const;
 
@@ -27,7 +27,7 @@ const actionFaults: ImageFaults = {
 };
 
 /** Returns the error in the URL of an image, if any. */
-export function imageFault(image: string, { badFormat }: ImageFaults): Message | undefined {
+function imageFault(image: string, { badFormat }: ImageFaults): Message | undefined {
   if (parseUrl(image) === undefined) return badFormat(maskUrl(image), 'Image');
   const protocol = protocolOf(image);
   if (transferProtocols.some((known) => known === protocol)) return undefined;

@@ -29,7 +29,7 @@ export const driveBody = (shown: Readonly<Record<string, unknown>>) =>
     });
 
 /** A body that {@link driveBody} validated. */
-export type DriveBody = z.infer<ReturnType<typeof driveBody>>;
+type DriveBody = z.infer<ReturnType<typeof driveBody>>;
 
 function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): readonly Message[] {
   const { Image: image, Inserted: inserted, TransferProtocolType: claimed } = body;
@@ -55,7 +55,7 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
 }
 
 /** The effect of a PATCH on the image in a drive; null for none. */
-export type DriveChange = { readonly kind: 'insert'; readonly body: ImageBody } | { readonly kind: 'eject' } | null;
+type DriveChange = { readonly kind: 'insert'; readonly body: ImageBody } | { readonly kind: 'eject' } | null;
 
 /** Returns the image change of a PATCH. It also ejects an empty drive, because an insert can be running. */
 export function driveChange(body: DriveBody): DriveChange {
