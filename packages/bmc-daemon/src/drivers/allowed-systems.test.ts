@@ -35,8 +35,8 @@ describe('a restricted driver', () => {
         some.power(id, 'destroy'),
         some.change(id, { boot: { target: 'cdrom' } }),
         some.change(id, { indicator: 'off' }),
-        some.insertMedia(id, 'cdrom', image),
-        some.ejectMedia(id, 'cdrom'),
+        some.media?.insert(id, 'cdrom', image),
+        some.media?.eject(id, 'cdrom'),
       ];
       for (const attempt of attempts)
         await expect(attempt).rejects.toEqual(new DriverError('notFound', `looking up machine ${id}: there is none`));

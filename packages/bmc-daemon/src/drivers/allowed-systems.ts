@@ -3,6 +3,36 @@ import { DriverError } from './driver-error.js';
 import type { HypervisorDriver } from './driver.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
 
+/** Returns the UUID of an allowed machine. @throws {DriverError} notFound */
+type Resolve = (id: string) => Promise<string>;
+
+/** Names of the methods of one machine: their first parameter is its id. */
+type MachineMethod<Group> = {
+  [Name in keyof Group]-?: Group[Name] extends (id: string, ...rest: never[]) => Promise<unknown>
+    ? Parameters<Group[Name]> extends [string, ...unknown[]]
+      ? Name
+      : never
+    : never;
+}[keyof Group];
+
+/** All other members. The compiler reports a new member that is missing here. */
+type OtherMembers<Group> = {
+  readonly [Name in Exclude<keyof Group, MachineMethod<Group>>]-?: Group[Name] | undefined;
+};
+
+/** Replaces the id of a machine in every method of one machine, and all other members by `others`. */
+function byMachine<Group extends object>(group: Group, resolve: Resolve, others: OtherMembers<Group>): Group {
+  return new Proxy(group, {
+    get(target, name): unknown {
+      if (Object.hasOwn(others, name)) return Reflect.get(others, name);
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return undefined;
+      return async (id: string, ...rest: unknown[]): Promise<unknown> =>
+        Reflect.apply(member, target, [await resolve(id), ...rest]) as unknown;
+    },
+  });
+}
+
 /**
  * Wraps a driver. Its close also closes the wrapped driver.
  * @param allowed UUIDs (any case) and names.
@@ -20,19 +50,16 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (list !== all) [all, shown] = [list, list.filter(isAllowed)];
     return shown;
   };
-  /**
-   * Returns the UUID of an allowed machine, so that a later call by name cannot affect another
-   * machine.
-   */
-  const resolve = async (id: string): Promise<string> => {
+  // A UUID, so that a later call by name cannot affect another machine.
+  const resolve: Resolve = async (id) => {
     const list = await listSystems();
     const lower = id.toLowerCase();
     const found = list.find(({ uuid }) => uuid === lower) ?? list.find(({ name }) => name === id);
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { console: consoles, guestNetwork, statistics, volumes } = driver;
-  return {
+  const { media, console: consoles, guestNetwork, statistics, volumes } = driver;
+  return byMachine(driver, resolve, {
     name: driver.name,
     start: () => driver.start(),
     close: () => driver.close(),
@@ -42,45 +69,18 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
         if (isAllowed(change)) listener(change);
       }),
     listSystems,
-    getSystem: async (id) => driver.getSystem(await resolve(id)),
-    power: async (id, ...rest) => driver.power(await resolve(id), ...rest),
+    powerActions: driver.powerActions,
     changeable: driver.changeable,
-    change: async (id, ...rest) => driver.change(await resolve(id), ...rest),
-    ...(consoles === undefined
-      ? {}
-      : {
-          console: {
-            open: async (id, ...rest) => consoles.open(await resolve(id), ...rest),
-            sendBreak: async (id) => consoles.sendBreak(await resolve(id)),
-            instance: async (id) => consoles.instance(await resolve(id)),
-          },
-        }),
-    ...(guestNetwork === undefined
-      ? {}
-      : { guestNetwork: { facts: async (id) => guestNetwork.facts(await resolve(id)) } }),
-    ...(statistics === undefined
-      ? {}
-      : {
-          statistics: {
-            all: async () => {
-              const [list, all] = await Promise.all([listSystems(), statistics.all()]);
-              const own = new Set(list.map(({ uuid }) => uuid));
-              return all.filter(({ uuid }) => own.has(uuid));
-            },
-          },
-        }),
-    ...(volumes === undefined
-      ? {}
-      : {
-          volumes: {
-            createVolume: async (id, ...rest) => volumes.createVolume(await resolve(id), ...rest),
-            removeVolume: async (id, ...rest) => volumes.removeVolume(await resolve(id), ...rest),
-            setDriveIndicator: async (id, ...rest) => volumes.setDriveIndicator(await resolve(id), ...rest),
-            provideVolume: (...words) => volumes.provideVolume(...words),
-          },
-        }),
-    insertMedia: async (id, ...rest) => driver.insertMedia(await resolve(id), ...rest),
-    ejectMedia: async (id, ...rest) => driver.ejectMedia(await resolve(id), ...rest),
-    setMedia: async (id, ...rest) => driver.setMedia(await resolve(id), ...rest),
-  };
+    media: media && byMachine(media, resolve, {}),
+    console: consoles && byMachine(consoles, resolve, {}),
+    guestNetwork: guestNetwork && byMachine(guestNetwork, resolve, {}),
+    volumes: volumes && byMachine(volumes, resolve, { provideVolume: (...rest) => volumes.provideVolume(...rest) }),
+    statistics: statistics && {
+      all: async () => {
+        const [list, every] = await Promise.all([listSystems(), statistics.all()]);
+        const own = new Set(list.map(({ uuid }) => uuid));
+        return every.filter(({ uuid }) => own.has(uuid));
+      },
+    },
+  });
 }

@@ -3,25 +3,43 @@
  * the real machines on every call. They store all data of a machine (boot override, indicator,
  * media source) with the machine.
  */
-import type { ImageRequest } from '../media/image.js';
 import type { ConsoleControl } from './console-control.js';
+import { DriverError } from './driver-error.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
+import type { MediaControl } from './media-control.js';
 import type { InsertOptions, OperationOptions } from './operation-options.js';
-import type { PowerAction } from './power.js';
-import type { MediaChange, MediaDevice } from './snapshot/media-snapshot.js';
-import type { SystemRef, SystemSnapshot } from './snapshot/system-snapshot.js';
+import { everyAction, type PowerAction } from './power.js';
+import type { CompleteSnapshot, SystemRef, SystemSnapshot } from './snapshot/system-snapshot.js';
 import type { StatisticsControl } from './statistics-control.js';
 import type { SystemChange, SystemChangePart } from './system-change.js';
 import type { VolumeControl } from './volume-control.js';
 
 /**
- * A hypervisor, or several hosts behind one driver. An id is a UUID or a name. A UUID has
- * precedence over an equal name. Every method rejects with a {@link DriverError}.
+ * The least that a driver has: it lists, reads and powers machines. An id is a UUID or a name. A
+ * UUID has precedence over an equal name. Every method rejects with a {@link DriverError}.
  */
-export interface HypervisorDriver {
+export interface MinimalDriver {
   /** Name for logs and the status page: `libvirt qemu:///system`, `fake`. */
   readonly name: string;
+  /** Returns all machines in no particular order. */
+  listSystems(): Promise<readonly SystemRef[]>;
+  /** Reads one machine. Two reads without a change may return the same object. */
+  getSystem(id: string): Promise<SystemSnapshot>;
+  /**
+   * Runs a power action. Resolves when libvirt has done it. For `shutdown` and `reboot`, it
+   * resolves after the request to the guest, and the fallback of `reboot` continues in the
+   * background. `create` of a running machine and `destroy` of a stopped machine do nothing.
+   * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail if
+   * it fails: a guest never boots an empty drive.
+   * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the
+   *   machine would be lost; unsupported; insertFailed.
+   */
+  power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
+}
+
+/** A hypervisor, or several hosts behind one driver, as resources use it. */
+export interface HypervisorDriver extends MinimalDriver {
   /** Connects in the background. Does not throw if the host is down. */
   start(): Promise<void>;
   /** Closes connections and aborts downloads. Removes partial downloads. */
@@ -36,34 +54,8 @@ export interface HypervisorDriver {
    */
   onChange(listener: MachineChangeListener): () => void;
 
-  /** Serial consoles; absent if the hypervisor has none. */
-  readonly console?: ConsoleControl;
-
-  /** Addresses and names of running guests. */
-  readonly guestNetwork?: GuestNetwork;
-
-  /** Volumes; absent if the hypervisor has no storage pools. */
-  readonly volumes?: VolumeControl;
-
-  /** CPU time, memory, disk and network statistics; absent if the hypervisor has none. */
-  readonly statistics?: StatisticsControl;
-
-  /** Returns all machines in no particular order. */
-  listSystems(): Promise<readonly SystemRef[]>;
-  /** Reads one machine. Two reads without a change may return the same object. */
-  getSystem(id: string): Promise<SystemSnapshot>;
-
-  /**
-   * Runs a power action. Resolves when libvirt has done it. For `shutdown` and `reboot`, it
-   * resolves after the request to the guest, and the fallback of `reboot` continues in the
-   * background. `create` of a running machine and `destroy` of a stopped machine do nothing.
-   * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail if
-   * it fails: a guest never boots an empty drive.
-   * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the
-   *   machine would be lost; unsupported; insertFailed.
-   */
-  power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
-
+  /** Power actions that this hypervisor supports. Resources show only these. */
+  readonly powerActions: ReadonlySet<PowerAction>;
   /** Parts of a change that this hypervisor supports. Resources show only these. */
   readonly changeable: ReadonlySet<SystemChangePart>;
   /**
@@ -73,17 +65,41 @@ export interface HypervisorDriver {
    */
   change(id: string, change: SystemChange, options?: InsertOptions): Promise<void>;
 
-  /**
-   * Downloads the image and inserts it into the drive. All machines share one download. If the
-   * guest may write to the image, its machine has a private copy, which the eject removes. The same
-   * URL again resolves at once.
-   */
-  insertMedia(id: string, device: MediaDevice, image: ImageRequest, options?: InsertOptions): Promise<void>;
-  /**
-   * Empties the drive. Cancels earlier inserts into this drive: their downloads stop, and they fail
-   * with `insertFailed`. Resolves for an empty drive.
-   */
-  ejectMedia(id: string, device: MediaDevice, options?: OperationOptions): Promise<void>;
-  /** Stores the download settings of a drive with the machine. */
-  setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void>;
+  /** Virtual media; absent if the hypervisor has none. */
+  readonly media?: MediaControl;
+  /** Serial consoles; absent if the hypervisor has none. */
+  readonly console?: ConsoleControl;
+  /** Addresses and names of running guests. */
+  readonly guestNetwork?: GuestNetwork;
+  /** Volumes; absent if the hypervisor has no storage pools. */
+  readonly volumes?: VolumeControl;
+  /** CPU time, memory, disk and network statistics; absent if the hypervisor has none. */
+  readonly statistics?: StatisticsControl;
+}
+
+/** A driver with everything. Only libvirt's test driver has no statistics. */
+export interface CompleteDriver extends HypervisorDriver {
+  getSystem(id: string): Promise<CompleteSnapshot>;
+  readonly media: MediaControl;
+  readonly console: ConsoleControl;
+  readonly guestNetwork: GuestNetwork;
+  readonly volumes: VolumeControl;
+}
+
+/**
+ * Completes a driver. By default it changes nothing, supports all power actions, reports no
+ * changes, and `ping` lists the machines.
+ */
+export function defineDriver(driver: MinimalDriver & Partial<HypervisorDriver>): HypervisorDriver {
+  return {
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    ping: async () => void (await driver.listSystems()),
+    onChange: () => () => undefined,
+    powerActions: everyAction,
+    changeable: new Set(),
+    change: (id) =>
+      Promise.reject(new DriverError('unsupported', `changing machine ${id}: ${driver.name} supports no changes`)),
+    ...driver,
+  };
 }

@@ -5,24 +5,30 @@
 import { DriverError } from './driver-error.js';
 import type { DomainState } from './snapshot/system-snapshot.js';
 
+const actions = [
+  'create',
+  'destroy',
+  'shutdown',
+  'reboot',
+  'reset',
+  'injectNmi',
+  'cycle',
+  'pressButton',
+  'suspend',
+  'resume',
+  'pmSuspend',
+] as const;
+
 /**
  * Power actions, with libvirt's names. `reboot` is graceful and falls back to a hard restart.
  * `reset` is hard. `cycle` is off and on. `pressButton` acts as the power button: the guest
  * decides, and a machine that is off starts. `suspend` and `resume` pause and continue its CPUs.
  * With `pmSuspend` the guest writes its memory to disk and powers off (ACPI S4).
  */
-export type PowerAction =
-  | 'create'
-  | 'destroy'
-  | 'shutdown'
-  | 'reboot'
-  | 'reset'
-  | 'injectNmi'
-  | 'cycle'
-  | 'pressButton'
-  | 'suspend'
-  | 'resume'
-  | 'pmSuspend';
+export type PowerAction = (typeof actions)[number];
+
+/** All power actions. */
+export const everyAction: ReadonlySet<PowerAction> = new Set(actions);
 
 /** One hypervisor call, with libvirt's name. */
 export type PowerStep =

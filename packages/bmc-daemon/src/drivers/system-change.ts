@@ -5,7 +5,7 @@ import { DriverError } from './driver-error.js';
 import type { BootChange } from './snapshot/boot-snapshot.js';
 import type { IndicatorState } from './snapshot/hardware-snapshot.js';
 import type { MediaSnapshot } from './snapshot/media-snapshot.js';
-import type { SystemSnapshot } from './snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from './snapshot/system-snapshot.js';
 import type { DeviceKey, MachineSettings, SettingsChange } from './snapshot/firmware-snapshot.js';
 import { checkSettings } from './rules/firmware-settings.js';
 
@@ -84,7 +84,7 @@ const ofDefinition = {
  * @throws {DriverError} unsupported, transient or conflict.
  */
 export function checkPersistence(
-  { name, persistent }: Pick<SystemSnapshot, 'name' | 'persistent'>,
+  { name, persistent }: Pick<CompleteSnapshot, 'name' | 'persistent'>,
   change: SystemChange,
 ): void {
   if (persistent) return;
@@ -105,7 +105,7 @@ export function checkPersistence(
  * Rejects settings that the machine does not support.
  * @throws {DriverError} unsupported; its field is the setting's name.
  */
-export function checkFirmware(machine: SystemSnapshot, { settings, secureBoot }: SystemChange): void {
+export function checkFirmware(machine: CompleteSnapshot, { settings, secureBoot }: SystemChange): void {
   if (settings !== undefined) checkSettings(machine, settings);
   if (secureBoot === undefined || secureBoot === 'off') return;
   // An immediate change replaces pending settings.

@@ -10,7 +10,7 @@ import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from 
 import type { Log } from '@rackless/daemon/log.js';
 import type { FakeSystem } from '../config/rows/fake-systems.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
-import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineChange, MachineChangeKind } from '../drivers/machine-change.js';
 import { notificationOf, type PendingPower, type SystemNotification } from './fake-systems.js';
 
@@ -30,7 +30,7 @@ export interface NotificationTarget {
 /** The machines to report. */
 export interface NotifiedMachines {
   onChange(listener: (change: MachineChange) => void): () => void;
-  getSystem(uuid: string): Promise<SystemSnapshot>;
+  getSystem(uuid: string): Promise<CompleteSnapshot>;
   bootedFrom(uuid: string): BootChoice | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Translates between EMULATOR_FAKE_SYSTEMS, with the names of sushy-tools, and the machines of the fake driver. */
 import type { FakeSystem } from '../config/rows/fake-systems.js';
-import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
 import { afterBootChange } from '../drivers/fake/fake-firmware.js';
 import { plainMachine } from '../drivers/fake/sample-machines.js';
@@ -8,7 +8,7 @@ import { plainMachine } from '../drivers/fake/sample-machines.js';
 const devices = { Pxe: 'network', Hdd: 'hd', Cd: 'cdrom' } as const;
 
 /** Returns the initial machines. */
-export function machinesOf(systems: readonly FakeSystem[]): readonly SystemSnapshot[] {
+export function machinesOf(systems: readonly FakeSystem[]): readonly CompleteSnapshot[] {
   return systems.map((system) => {
     const { uuid, name, nics = [], power_state: power, boot_mode: mode, boot_device: device } = system;
     const plain = plainMachine({
@@ -22,7 +22,7 @@ export function machinesOf(systems: readonly FakeSystem[]): readonly SystemSnaps
         linkUp: true,
       })),
     });
-    const running: SystemSnapshot = { ...plain, state: power === 'On' ? 'running' : 'shutoff' };
+    const running: CompleteSnapshot = { ...plain, state: power === 'On' ? 'running' : 'shutoff' };
     const change = {
       ...(mode === undefined ? {} : { firmware: mode === 'UEFI' ? ('efi' as const) : ('bios' as const) }),
       ...(device === undefined ? {} : { target: devices[device], enabled: 'continuous' as const }),
@@ -31,7 +31,7 @@ export function machinesOf(systems: readonly FakeSystem[]): readonly SystemSnaps
   });
 }
 
-function withSecureBoot(machine: SystemSnapshot, enabled: boolean): SystemSnapshot {
+function withSecureBoot(machine: CompleteSnapshot, enabled: boolean): CompleteSnapshot {
   const { firmware, state } = machine;
   if (firmware.secureBoot === null) return machine;
   return {
@@ -77,7 +77,7 @@ const driveNames = { cdrom: 'Cd', floppy: 'Floppy', usb: 'UsbStick' } as const;
  */
 export function notificationOf(
   configured: FakeSystem,
-  machine: SystemSnapshot,
+  machine: CompleteSnapshot,
   bootedFrom: BootChoice | undefined,
   pending: PendingPower | null,
 ): SystemNotification {

@@ -96,9 +96,9 @@ function row({ uuid, name, system }: MachineRow): Html {
   return html`<tr>
     ${first}
     <td>${power(system)}</td>
-    <td class="number">${memory(system.memoryKiB)}</td>
-    <td class="number">${system.processors.count}</td>
-    <td>${boot(system.boot)}</td>
+    <td class="number">${system.memoryKiB === undefined ? '' : memory(system.memoryKiB)}</td>
+    <td class="number">${system.processors?.count ?? ''}</td>
+    <td>${system.boot === undefined ? '' : boot(system.boot)}</td>
     <td class="media">${media(system)}</td>
     <td class="links">${links}</td>
   </tr>`;
@@ -135,7 +135,7 @@ function boot({ enabled, target, firmware }: BootSnapshot): Html {
 }
 
 function media(system: SystemSnapshot): Html {
-  const names = system.media.filter(({ inserted }) => inserted).map(({ imageName }) => imageName ?? 'an image');
+  const names = (system.media ?? []).filter(({ inserted }) => inserted).map(({ imageName }) => imageName ?? 'an image');
   return names.length === 0 ? html`<span class="quiet">empty</span>` : html`${names.join(', ')}`;
 }
 

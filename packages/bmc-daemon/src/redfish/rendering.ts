@@ -139,13 +139,13 @@ function bodyRenderer<Services>(
     allowable: allowableValues(action.body),
   }));
   // The advertised actions and the served actions come from the same literal.
-  const actionsBlock = (entity: object, self: string): JsonObject =>
+  const actionsBlock = (entity: object, self: string, services: Services): JsonObject =>
     Object.fromEntries(
       actions
-        .filter(({ action }) => action.available?.(entity) ?? true)
+        .filter(({ action }) => action.available?.(entity, services) ?? true)
         .map(({ name, action, allowable }) => [
           name,
-          { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity) },
+          { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity, services) },
         ]),
     );
   return (entity, params, self, services) => {
@@ -155,9 +155,9 @@ function bodyRenderer<Services>(
         : { '@odata.id': self, '@odata.type': odataType, '@odata.context': context }),
       ...resource.render(entity, { self, params, services, isServed }),
       ...resource.volatile?.(services),
-      ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
+      ...(actions.length > 0 ? { Actions: actionsBlock(entity, self, services) } : {}),
     };
-    return annotate(withWriteableProperties(rendered, writeable(entity)), entityName, { strict, currentUri });
+    return annotate(withWriteableProperties(rendered, writeable(entity, services)), entityName, { strict, currentUri });
   };
 }
 
@@ -165,19 +165,21 @@ function bodyRenderer<Services>(
  * Returns a function that lists what a PATCH of an entity accepts. It reads the schema once for
  * each shape.
  */
-function writeableReader<Services>(patch: Resource<Services>['patch']): (entity: object) => Writeable | undefined {
+function writeableReader<Services>(
+  patch: Resource<Services>['patch'],
+): (entity: object, services: Services) => Writeable | undefined {
   if (typeof patch?.body !== 'function') {
     const always = writeableOf(patch?.body);
     return () => always;
   }
   const { body } = patch;
   const byShape = new Map<string, Writeable | undefined>();
-  return (entity) => {
-    const shape = patch.shape?.(entity);
-    if (shape === undefined) return writeableOf(body(entity));
+  return (entity, services) => {
+    const shape = patch.shape?.(entity, services);
+    if (shape === undefined) return writeableOf(body(entity, services));
     const known = byShape.get(shape);
     if (known !== undefined) return known;
-    const found = writeableOf(body(entity));
+    const found = writeableOf(body(entity, services));
     byShape.set(shape, found);
     return found;
   };

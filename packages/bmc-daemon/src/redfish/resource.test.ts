@@ -65,7 +65,7 @@ describe('defineResource', () => {
     expect(await reset?.run(entity, reset.body.parse({ ResetType: 'On' }), request)).toEqual({
       task: { monitor: '/m', task: '/t' },
     });
-    expect(reset?.available?.(entity)).toBe(true);
+    expect(reset?.available?.(entity, request.services)).toBe(true);
     expect(written).toEqual(['a rack 1', 'a On']);
   });
 

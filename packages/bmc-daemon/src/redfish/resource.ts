@@ -92,16 +92,16 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
    * A `z.strictObject`: an unknown property is a fault (PropertyNotWritable if GET shows it,
    * otherwise PropertyUnknown). `@odata.*` members are removed before. Use a function if the entity
-   * decides which values are valid: the service then reports such a fault together with all others,
-   * which `apply` cannot do.
+   * or the driver decides which values are valid: the service then reports such a fault together
+   * with all others, which `apply` cannot do.
    */
-  readonly body: ZodType<Body> | ((entity: Entity) => ZodType<Body>);
+  readonly body: ZodType<Body> | ((entity: Entity, services: Services) => ZodType<Body>);
   /**
    * Returns a name for the set of properties that `body` accepts, if `body` is a function. Entities
    * with the same name must accept the same properties at every depth.
    * `@Redfish.WriteableProperties` is computed once for each name, so there should be few.
    */
-  shape?(entity: Entity): string;
+  shape?(entity: Entity, services: Services): string;
   /**
    * Properties whose new values appear in logs and events (`Boot.BootSourceOverrideTarget`); other
    * properties appear by name only. List no property that may hold a secret, such as a URL.
@@ -135,12 +135,12 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
    * Returns annotations next to `target`. They replace those derived from `body`:
    * `ResetType@Redfish.AllowableValues` for each parameter, with an enum's values, otherwise empty.
    */
-  parameters?(entity: Entity): JsonObject;
+  parameters?(entity: Entity, services: Services): JsonObject;
   /**
-   * Whether this entity supports the action. If false, the body omits the action and its URI is a
+   * Whether this entity and the driver support the action. If false, the body omits the action and its URI is a
    * 404.
    */
-  available?(entity: Entity): boolean;
+  available?(entity: Entity, services: Services): boolean;
   /**
    * For an action: returns a summary for logs and events, `ForceOff`, without secrets. null: the
    * action changes nothing, so it causes no event. Default: an empty summary.

@@ -53,7 +53,7 @@ function patchOperation<Services>(
     checkPatchable(body, exchange);
     const shown = () => renderer.body(entity, params, view);
     return translating(exchange, { body, properties: patch.properties }, async () => {
-      const schema = typeof patch.body === 'function' ? patch.body(entity) : patch.body;
+      const schema = typeof patch.body === 'function' ? patch.body(entity, view.services) : patch.body;
       const result = await patch.apply(
         entity,
         validate(schema, body, { kind: 'resource', shown, readOnly: patch.readOnly }),
@@ -105,7 +105,7 @@ function postOperation<Services>(
     // of the object that it read last. DSP0266 uses If-Match to protect an update (PATCH, PUT) only.
     const { ifNoneMatch } = exchange.preconditions;
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
-    if (post.available?.(entity) === false) throw refuse('ResourceMissingAtURI', exchange.path);
+    if (post.available?.(entity, view.services) === false) throw refuse('ResourceMissingAtURI', exchange.path);
     const body = requiredBody(post, received);
     const context = { body, ...(owner.kind === 'action' ? { action: owner.action } : {}) };
     return translating(exchange, context, async () => {

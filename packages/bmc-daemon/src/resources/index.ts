@@ -4,7 +4,7 @@ import type { Resource } from '../redfish/resource.js';
 import type { StreamDefinition } from '../redfish/stream.js';
 import { accountService } from '../auth/resources/account-service.js';
 import { biosRegistry } from './boot/attribute-registry.js';
-import { biosResources } from './boot/bios.js';
+import { biosResources, biosSettingsResources } from './boot/bios.js';
 import { bootOptionResources } from './boot/boot-option.js';
 import { secureBoot } from './boot/secure-boot.js';
 import { certificateServiceResources } from '../certificates/resources/certificate-service.js';
@@ -92,22 +92,38 @@ const served: readonly Resource<Services>[] = [
   ...registryResources([...messageRegistries, biosRegistry]),
 ];
 
+/** Adds the JSON schemas of resources. */
+const withSchemas = (some: readonly Resource<Services>[]): readonly Resource<Services>[] => [
+  ...some,
+  ...jsonSchemaResources(some),
+];
+
 /** All resources, including the JSON schemas of the other resources. */
-export const resources: readonly Resource<Services>[] = [...served, ...jsonSchemaResources(served)];
+export const resources: readonly Resource<Services>[] = withSchemas(served);
 
-const telemetryEntities = new Set(
-  [
-    ...telemetryServiceResources,
-    ...metricDefinitionResources,
-    ...metricReportDefinitionResources,
-    ...metricReportResources,
-    ...summaryMetricsResources,
-  ].map(({ entity }) => entity),
-);
+const telemetryResources: readonly Resource<Services>[] = [
+  ...telemetryServiceResources,
+  ...metricDefinitionResources,
+  ...metricReportDefinitionResources,
+  ...metricReportResources,
+  ...summaryMetricsResources,
+];
 
-/** Returns the resources for a driver. Without statistics there is no telemetry. */
-export function resourcesOf({ statistics }: Pick<HypervisorDriver, 'statistics'>): readonly Resource<Services>[] {
-  return statistics === undefined ? resources.filter(({ entity }) => !telemetryEntities.has(entity)) : resources;
+/**
+ * Returns the resources for a driver: without statistics no telemetry, without virtual media no
+ * drives and none of their certificates, without changes of settings no settings of the next start.
+ */
+export function resourcesOf({
+  statistics,
+  media,
+  changeable,
+}: Pick<HypervisorDriver, 'statistics' | 'media' | 'changeable'>): readonly Resource<Services>[] {
+  const missing = new Set([
+    ...(statistics === undefined ? telemetryResources : []),
+    ...(media === undefined ? [...virtualMediaResources, ...certificateResources] : []),
+    ...(changeable.has('settings') ? [] : biosSettingsResources),
+  ]);
+  return missing.size === 0 ? resources : withSchemas(served.filter((resource) => !missing.has(resource)));
 }
 
 /** The URIs that answer with a stream. */

@@ -65,7 +65,7 @@ function targetsOf(path: string, resource: Resource<Services>, params: Readonly<
             method: 'PATCH',
             path,
             resource: path,
-            schema: async () => (typeof patch.body === 'function' ? patch.body(await load()) : patch.body),
+            schema: async () => (typeof patch.body === 'function' ? patch.body(await load(), services) : patch.body),
           },
         ]),
     ...(post === undefined ? [] : [{ method: 'POST', path, resource: path, schema: () => Promise.resolve(post.body) }]),

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { TestHost } from '../libvirt-driver/host.js';
 import { keysOf, newFolder, openLab, openListener, openStream, until, type Body, type Lab } from './event-lab.js';
 
@@ -33,7 +33,7 @@ async function logOf(at: Lab, log: string): Promise<readonly string[]> {
 
 describe("events of libvirt's test driver", () => {
   let host: TestHost;
-  let driver: HypervisorDriver;
+  let driver: CompleteDriver;
 
   beforeAll(async () => {
     host = await TestHost.start('test');
@@ -155,7 +155,7 @@ describe("events of libvirt's test driver", () => {
 
 describe('events of QEMU', () => {
   let host: TestHost;
-  let driver: HypervisorDriver;
+  let driver: CompleteDriver;
 
   beforeAll(async () => {
     host = await TestHost.start('qemu');

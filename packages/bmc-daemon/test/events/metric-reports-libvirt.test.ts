@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { TestHost, type Guest } from '../libvirt-driver/host.js';
 import { newFolder, openLab, openStream, until, type Body, type Lab } from './event-lab.js';
 
@@ -19,7 +19,7 @@ function writingDisk(): Buffer {
 describe('the metric report of a guest that writes to its disk', () => {
   const folder = newFolder();
   let host: TestHost;
-  let driver: HypervisorDriver;
+  let driver: CompleteDriver;
   let lab: Lab;
   let guest: Guest;
   let idle: Guest;

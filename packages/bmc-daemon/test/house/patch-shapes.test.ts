@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { writeableOf } from '../../src/redfish/body/writeable.js';
 import { resources } from '../../src/resources/index.js';
+import { testServices } from '../support/services.js';
 
 const dependent = resources.filter(({ patch }) => typeof patch?.body === 'function');
 
@@ -19,19 +20,25 @@ describe('a resource whose PATCH depends on the entity', () => {
     expect(dependent.filter(({ patch }) => patch?.shape === undefined).map(({ uri }) => uri)).toEqual([]);
   });
 
+  const services = testServices(driver);
+
   it('names another shape where a machine accepts other properties', async () => {
     const system = dependent.find(({ entity }) => entity === 'ComputerSystem');
     const machines = await Promise.all((await driver.listSystems()).map(({ uuid }) => driver.getSystem(uuid)));
-    const variants = machines.flatMap((machine) => [machine, { ...machine, autostart: undefined }]);
+    const variants = machines.flatMap((machine) => [
+      machine,
+      { ...machine, autostart: undefined },
+      { ...machine, boot: undefined },
+    ]);
     const byShape = new Map<string, unknown>();
     for (const machine of variants) {
       const patch = system?.patch;
-      const shape = patch?.shape?.(machine);
+      const shape = patch?.shape?.(machine, services);
       if (typeof patch?.body !== 'function' || shape === undefined) throw new Error('a system takes no PATCH');
-      const writeable = writeableOf(patch.body(machine));
+      const writeable = writeableOf(patch.body(machine, services));
       expect(writeable).toEqual(byShape.get(shape) ?? writeable);
       byShape.set(shape, writeable);
     }
-    expect(byShape.size).toBe(2);
+    expect(byShape.size).toBe(3);
   });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { reaches, TestHost, until } from './host.js';
 
 let host: TestHost;
-let driver: HypervisorDriver;
+let driver: CompleteDriver;
 
 beforeAll(async () => {
   host = await TestHost.start();

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { PowerAction } from '../../src/drivers/power.js';
 import type { SystemChange } from '../../src/drivers/system-change.js';
 import { CallRelay } from '../kill/call-relay.js';
@@ -15,7 +15,7 @@ const page = join(import.meta.dirname, '../../../../docs/internals/libvirt-calls
 
 let host: TestHost;
 let relay: CallRelay;
-let driver: HypervisorDriver;
+let driver: CompleteDriver;
 let image: URL;
 beforeAll(async () => {
   host = await TestHost.start();
@@ -25,7 +25,7 @@ beforeAll(async () => {
   // The first image creates the pool.
   const guest = await host.guest();
   await insert(guest);
-  await driver.ejectMedia(guest.uuid, 'cdrom');
+  await driver.media.eject(guest.uuid, 'cdrom');
 });
 afterAll(async () => {
   await driver.close();
@@ -42,7 +42,7 @@ interface Operation {
 }
 
 const insert = ({ uuid }: Guest): Promise<void> =>
-  driver.insertMedia(uuid, 'cdrom', { url: image, writeProtected: true, verifyCertificate: false });
+  driver.media.insert(uuid, 'cdrom', { url: image, writeProtected: true, verifyCertificate: false });
 const change =
   (parts: SystemChange) =>
   ({ uuid }: Guest): Promise<void> =>
@@ -76,8 +76,8 @@ const operations: readonly Operation[] = [
   { title: 'SimpleUpdate', run: change({ firmwareVersion: '1.0.1' }) },
   { title: 'InsertMedia', run: insert },
   { title: 'InsertMedia', running, run: insert },
-  { title: 'EjectMedia', before: insert, run: ({ uuid }) => driver.ejectMedia(uuid, 'cdrom') },
-  { title: 'EjectMedia', running, before: insert, run: ({ uuid }) => driver.ejectMedia(uuid, 'cdrom') },
+  { title: 'EjectMedia', before: insert, run: ({ uuid }) => driver.media.eject(uuid, 'cdrom') },
+  { title: 'EjectMedia', running, before: insert, run: ({ uuid }) => driver.media.eject(uuid, 'cdrom') },
   { title: 'On', run: power('create') },
   { title: 'On with a one-time boot', before: change({ boot: once }), run: power('create') },
   { title: 'On with settings that wait', before: change({ settings: { memoryMiB: 16 } }), run: power('create') },

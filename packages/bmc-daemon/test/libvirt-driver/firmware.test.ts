@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
 import type { FirmwareType } from '../../src/drivers/snapshot/boot-snapshot.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { guestImage } from '../harness/guest-image.js';
 import { reaches, TestHost, type Guest } from './host.js';
 
@@ -17,7 +17,7 @@ afterAll(() => host.stop());
 const booted = (platform: string): string => `RACKLESS-DISK label=DISK platform=${platform}`;
 
 /** Sets the mode, starts the guest, and returns its line about the firmware. */
-async function bootAs(driver: HypervisorDriver, guest: Guest, firmware: FirmwareType): Promise<string | undefined> {
+async function bootAs(driver: CompleteDriver, guest: Guest, firmware: FirmwareType): Promise<string | undefined> {
   await driver.change(guest.uuid, { boot: { firmware } });
   expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
   const before = guest.serial.story.length;

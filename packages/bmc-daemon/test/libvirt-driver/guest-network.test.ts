@@ -8,7 +8,7 @@ import { domainProcedures } from '../../../libvirt/src/protocol/domain.js';
 import { interfaceProcedures } from '../../../libvirt/src/protocol/interface.js';
 import { networkProcedures } from '../../../libvirt/src/protocol/network.js';
 import type { InterfaceSnapshot } from '../../src/drivers/snapshot/hardware-snapshot.js';
-import type { SystemSnapshot } from '../../src/drivers/snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../../src/drivers/snapshot/system-snapshot.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { GuestNetworkReader } from '../../src/drivers/libvirt/read/guest-network.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
@@ -26,7 +26,7 @@ const nic = (mac: string, type: string, source: string): InterfaceSnapshot => ({
   model: 'virtio',
   linkUp: true,
 });
-const running: SystemSnapshot = {
+const running: CompleteSnapshot = {
   ...sample,
   state: 'running',
   interfaces: [nic(lab, 'network', 'lab'), nic(direct, 'direct', 'eth7')],
@@ -74,7 +74,7 @@ function hasAgent(state: string): void {
   fake.on(domainProcedures.getXmlDesc, () => `<domain><devices>${channel(state)}</devices></domain>`);
 }
 
-async function facts(system: SystemSnapshot = running) {
+async function facts(system: CompleteSnapshot = running) {
   const domain = await host.hypervisor.domainLookupByName(sample?.name ?? '');
   const machine = { uuid, name: domain.name, domain, persistent: true };
   return Object.fromEntries(await reader.read(machine, system));

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { Hypervisor } from '@rackless/libvirt';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
 import type { DomainState } from '../../src/drivers/snapshot/system-snapshot.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
 import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
@@ -54,7 +54,7 @@ export class TestHost {
   readonly messages: string[] = [];
   readonly #serials: SerialLine[] = [];
   readonly #servers: Server[] = [];
-  readonly #drivers: HypervisorDriver[] = [];
+  readonly #drivers: CompleteDriver[] = [];
   readonly #hypervisors: Hypervisor[] = [];
 
   private constructor(readonly libvirtd: PrivateLibvirtd) {}
@@ -75,7 +75,7 @@ export class TestHost {
   }
 
   /** Starts a driver, which is closed with the host. */
-  async driver(options: Partial<LibvirtDriverOptions> = {}): Promise<HypervisorDriver> {
+  async driver(options: Partial<LibvirtDriverOptions> = {}): Promise<CompleteDriver> {
     const note = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
       this.messages.push(fields === undefined ? message : `${message} ${String(fields['error'])}`);
     };
@@ -231,6 +231,6 @@ export async function until(what: string, probe: () => Promise<unknown>, timeout
   }
 }
 
-export async function reaches(driver: HypervisorDriver, { uuid }: Guest, state: DomainState): Promise<void> {
+export async function reaches(driver: CompleteDriver, { uuid }: Guest, state: DomainState): Promise<void> {
   await until(`${uuid} to be ${state}`, async () => (await driver.getSystem(uuid)).state === state);
 }

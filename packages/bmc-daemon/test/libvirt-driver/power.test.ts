@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainXmlFlags } from '@rackless/libvirt';
 import { DriverError } from '../../src/drivers/driver-error.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
 import { imageLimits } from '../support/image-limits.js';
 
 let host: TestHost;
-let driver: HypervisorDriver;
+let driver: CompleteDriver;
 
 beforeAll(async () => {
   host = await TestHost.start();

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { BootControl } from '../../src/drivers/libvirt/boot/boot-control.js';
 import { readDefinition } from '../../src/drivers/libvirt/machine/definition.js';
 import { withStartingMark } from '../../src/drivers/libvirt/machine/process-record.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-const override = async (driver: HypervisorDriver, { uuid }: Guest) => {
+const override = async (driver: CompleteDriver, { uuid }: Guest) => {
   const { enabled, target } = (await driver.getSystem(uuid)).boot;
   return { enabled, target };
 };

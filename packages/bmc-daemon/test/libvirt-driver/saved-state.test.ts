@@ -1,11 +1,11 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { ImageRequest } from '../../src/media/image.js';
 import { guestFinds, emptyIdeDrive, TestHost, until, type Guest } from './host.js';
 
 let host: TestHost;
-let driver: HypervisorDriver;
+let driver: CompleteDriver;
 
 beforeAll(async () => {
   host = await TestHost.start();
@@ -60,8 +60,8 @@ describe('a machine with a saved state', () => {
     await guest.serial.reaches(2);
     await saved(guest);
     const [cd, stick] = [await host.serveImage('cd'), await host.serveImage('stick')];
-    await driver.insertMedia(guest.uuid, 'cdrom', image(cd.url));
-    await driver.insertMedia(guest.uuid, 'usb', image(stick.url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(cd.url));
+    await driver.media.insert(guest.uuid, 'usb', image(stick.url));
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     expect(await inserted(guest)).toEqual(['cdrom', 'usb']);
     await driver.power(guest.uuid, 'create');
@@ -71,7 +71,7 @@ describe('a machine with a saved state', () => {
     await until('the next boot', () => Promise.resolve(guest.serial.story.at(-1)?.startsWith('boot') === true));
     expect(guest.serial.story.filter((line) => line.startsWith('boot'))).toEqual(['boot disk', 'boot cd']);
     await driver.power(guest.uuid, 'destroy');
-    for (const device of ['cdrom', 'usb'] as const) await driver.ejectMedia(guest.uuid, device);
+    for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
   });
 
   it('continues with an image that was ejected while it was off, and then loses it', async () => {
@@ -79,11 +79,11 @@ describe('a machine with a saved state', () => {
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     const [cd, stick] = [await host.serveImage('old'), await host.serveImage('stick')];
-    await driver.insertMedia(guest.uuid, 'cdrom', image(cd.url));
-    await driver.insertMedia(guest.uuid, 'usb', image(stick.url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(cd.url));
+    await driver.media.insert(guest.uuid, 'usb', image(stick.url));
     await guestFinds(guest, 'medium old');
     await saved(guest);
-    for (const device of ['cdrom', 'usb'] as const) await driver.ejectMedia(guest.uuid, device);
+    for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
     expect(await inserted(guest)).toEqual([]);
     // QEMU opens the saved image before the service can eject it.
     expect(await readdir(host.file('pool'))).toHaveLength(2);
@@ -104,14 +104,14 @@ describe('a machine with a saved state', () => {
       provisioning: 'thin',
       storage: null,
     } as const;
-    const target = (await driver.volumes?.createVolume(guest.uuid, volume)) ?? '';
+    const target = await driver.volumes.createVolume(guest.uuid, volume);
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await saved(guest);
-    await expect(driver.volumes?.removeVolume(guest.uuid, target)).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(driver.volumes.removeVolume(guest.uuid, target)).rejects.toMatchObject({ kind: 'conflict' });
     await driver.power(guest.uuid, 'create');
     await driver.power(guest.uuid, 'destroy');
-    await driver.volumes?.removeVolume(guest.uuid, target);
+    await driver.volumes.removeVolume(guest.uuid, target);
     expect(await readdir(host.file('pool'))).toEqual([]);
   });
 });

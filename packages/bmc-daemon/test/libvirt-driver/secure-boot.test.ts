@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { variableNames } from '../../src/drivers/libvirt/firmware/variable-store.js';
 import { withVariable } from '../harness/variable-store.js';
 import { reaches, TestHost, type Guest, type GuestOptions } from './host.js';
@@ -47,7 +47,7 @@ async function refusal(change: Promise<void>): Promise<readonly unknown[]> {
   return [error.kind, error.field, error.message];
 }
 
-const state = async (driver: HypervisorDriver, { uuid }: Guest) => (await driver.getSystem(uuid)).firmware.secureBoot;
+const state = async (driver: CompleteDriver, { uuid }: Guest) => (await driver.getSystem(uuid)).firmware.secureBoot;
 
 /** Returns `<os>` and `<smm>` of the definition on one line. */
 async function definedOs(guest: Guest): Promise<string> {
@@ -62,7 +62,7 @@ async function machineTypeOf(guest: Guest): Promise<string> {
   return /<type [^>]*machine='([^']*)'/.exec(await host.inactiveXml(guest))?.[1] ?? '';
 }
 
-const onAndOff = async (driver: HypervisorDriver, guest: Guest): Promise<readonly unknown[]> => {
+const onAndOff = async (driver: CompleteDriver, guest: Guest): Promise<readonly unknown[]> => {
   const seen: unknown[] = [];
   for (const enabled of [true, false]) {
     await driver.change(guest.uuid, { secureBoot: enabled ? 'on' : 'off' });

@@ -5,12 +5,12 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { ColdStart } from '../../src/drivers/libvirt/power/cold-start.js';
 import { TestHost } from './host.js';
 
 let host: TestHost;
-let driver: HypervisorDriver;
+let driver: CompleteDriver;
 
 const uuid = '00000000-0000-4000-8000-0000000000aa';
 const xml = `<domain type='test'>
@@ -118,10 +118,10 @@ describe('a host without a monitor', () => {
 
   it('reports that it cannot store an image', async () => {
     await host.virsh('change-media', 'dummy', 'hdc', '--eject', '--config').catch(() => undefined);
-    await driver.ejectMedia(uuid, 'cdrom');
+    await driver.media.eject(uuid, 'cdrom');
     const url = await host.serve((_request, response) => response.end('iso'));
-    const error: unknown = await driver
-      .insertMedia(uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true })
+    const error: unknown = await driver.media
+      .insert(uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true })
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(DriverError);
     expect((error as DriverError).kind).toBe('unsupported');

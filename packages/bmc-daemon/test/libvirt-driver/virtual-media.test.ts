@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { MediaSnapshot } from '../../src/drivers/snapshot/media-snapshot.js';
 import type { ImageRequest } from '../../src/media/image.js';
 import { emptyCdDrive, guestFinds, emptyIdeDrive, TestHost, until, type Guest } from './host.js';
@@ -76,7 +76,7 @@ describe.each([
   ['written into the directory of a pool', 'shared'],
   ["streamed into the daemon's own pool", null],
 ])('images %s', (_how, storagePool) => {
-  let driver: HypervisorDriver;
+  let driver: CompleteDriver;
   beforeAll(async () => {
     driver = await host.driver({ storagePool });
   });
@@ -92,7 +92,7 @@ describe.each([
   it('boot a machine that was off, and are gone with the last eject', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(await media(guest)).toEqual(holding(url));
     expect(await volumes()).toEqual([expect.stringMatching(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/)]);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
@@ -100,35 +100,35 @@ describe.each([
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot iso']);
     await driver.power(guest.uuid, 'destroy');
     expect(await media(guest)).toEqual(holding(url));
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     expect(await volumes()).toEqual([]);
     // Ejects an empty drive once more.
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
   });
 
   it('boot a machine from a floppy drive that was added for them', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
-    await driver.insertMedia(guest.uuid, 'floppy', image(url));
+    await driver.media.insert(guest.uuid, 'floppy', image(url));
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'fd' } });
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot floppy']);
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(3)).at(-1)).toBe('boot disk');
     await driver.power(guest.uuid, 'destroy');
-    await driver.ejectMedia(guest.uuid, 'floppy');
+    await driver.media.eject(guest.uuid, 'floppy');
     expect(await volumes()).toEqual([]);
   });
 
   it('are copied for a guest that may write; an eject removes the copy', async () => {
     const [reader, writer] = [await host.guest(), await host.guest()];
     const { url } = await host.serveImage('own');
-    await driver.insertMedia(reader.uuid, 'usb', image(url));
+    await driver.media.insert(reader.uuid, 'usb', image(url));
     await driver.power(writer.uuid, 'create');
-    await driver.insertMedia(writer.uuid, 'usb', image(url, { writeProtected: false }));
+    await driver.media.insert(writer.uuid, 'usb', image(url, { writeProtected: false }));
     // A running machine without a floppy drive gets a USB stick until the next start.
-    await driver.insertMedia(writer.uuid, 'floppy', image(url, { writeProtected: false }));
+    await driver.media.insert(writer.uuid, 'floppy', image(url, { writeProtected: false }));
     const drives = async ({ uuid }: Guest): Promise<readonly unknown[]> =>
       (await driver.getSystem(uuid)).media.map(({ device, inserted, writeProtected }) => [
         device,
@@ -146,16 +146,16 @@ describe.each([
     const plugged = async (): Promise<number> =>
       (await host.virsh('domblklist', writer.name)).match(/ sd[b-z] /g)?.length ?? 0;
     expect([await plugged(), (await volumes()).length]).toEqual([2, 3]);
-    expect(await failure(driver.insertMedia(writer.uuid, 'usb', image(url)))).toBe('mediaInUse');
-    await driver.ejectMedia(writer.uuid, 'usb');
-    await driver.ejectMedia(writer.uuid, 'floppy');
+    expect(await failure(driver.media.insert(writer.uuid, 'usb', image(url)))).toBe('mediaInUse');
+    await driver.media.eject(writer.uuid, 'usb');
+    await driver.media.eject(writer.uuid, 'floppy');
     expect([await plugged(), (await volumes()).length]).toEqual([0, 1]);
     expect(await drives(writer)).toEqual([
       ['cdrom', false, true],
       ['floppy', false, true],
       ['usb', false, true],
     ]);
-    await driver.ejectMedia(reader.uuid, 'usb');
+    await driver.media.eject(reader.uuid, 'usb');
     expect(await volumes()).toEqual([]);
     expect(await host.definitionOf(reader)).not.toContain(`bus='usb'`);
     await driver.power(writer.uuid, 'destroy');
@@ -167,10 +167,10 @@ describe.each([
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await guestFinds(guest, 'no medium');
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(await media(guest)).toEqual(holding(url));
     await guestFinds(guest, 'medium live');
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     await guestFinds(guest, 'no medium');
     expect(guest.serial.story.filter((line) => line === 'boot disk')).toHaveLength(1);
@@ -182,15 +182,15 @@ describe.each([
   it('are downloaded once for all machines, and stay as long as one machine uses them', async () => {
     const [first, second, third] = await Promise.all([host.guest(), host.guest(), host.guest()]);
     const { url, requests } = await host.serveImage('shared');
-    await Promise.all([first, second].map(({ uuid }) => driver.insertMedia(uuid, 'cdrom', image(url))));
+    await Promise.all([first, second].map(({ uuid }) => driver.media.insert(uuid, 'cdrom', image(url))));
     expect(requests).toEqual(['GET']);
-    await driver.insertMedia(third.uuid, 'cdrom', image(url));
+    await driver.media.insert(third.uuid, 'cdrom', image(url));
     expect(requests).toEqual(['GET', 'HEAD']);
     expect(await volumes()).toHaveLength(1);
-    await driver.ejectMedia(first.uuid, 'cdrom');
-    await driver.ejectMedia(second.uuid, 'cdrom');
+    await driver.media.eject(first.uuid, 'cdrom');
+    await driver.media.eject(second.uuid, 'cdrom');
     expect(await volumes()).toHaveLength(1);
-    await driver.ejectMedia(third.uuid, 'cdrom');
+    await driver.media.eject(third.uuid, 'cdrom');
     expect(await volumes()).toEqual([]);
   });
 
@@ -202,11 +202,11 @@ describe.each([
       response.writeHead(200, { 'content-length': iso.length, etag: `"v${version}"` });
       response.end(request.method === 'HEAD' ? undefined : iso);
     });
-    await driver.insertMedia(first.uuid, 'cdrom', image(url));
+    await driver.media.insert(first.uuid, 'cdrom', image(url));
     version = 2;
-    await driver.insertMedia(second.uuid, 'cdrom', image(url));
+    await driver.media.insert(second.uuid, 'cdrom', image(url));
     expect(await volumes()).toHaveLength(2);
-    for (const { uuid } of [first, second]) await driver.ejectMedia(uuid, 'cdrom');
+    for (const { uuid } of [first, second]) await driver.media.eject(uuid, 'cdrom');
     expect(await volumes()).toEqual([]);
   });
 
@@ -214,7 +214,7 @@ describe.each([
     const guest = await host.guest();
     const { url, asked, finish } = await slowServer('late');
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
-    const insert = driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    const insert = driver.media.insert(guest.uuid, 'cdrom', image(url));
     await asked;
     const powerOn = driver.power(guest.uuid, 'create');
     // Other changes of the machine do not wait.
@@ -224,13 +224,13 @@ describe.each([
     await Promise.all([insert, powerOn]);
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot late']);
     await driver.power(guest.uuid, 'destroy');
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
   });
 
   it('make a waiting power-on and restart fail if their download fails', async () => {
     const guest = await host.guest();
     const { url, asked, drop } = await slowServer('torn');
-    const insert = failure(driver.insertMedia(guest.uuid, 'cdrom', image(url)));
+    const insert = failure(driver.media.insert(guest.uuid, 'cdrom', image(url)));
     await asked;
     const waiting = (['create', 'reset'] as const).map((action) => failure(driver.power(guest.uuid, action)));
     drop();
@@ -251,9 +251,9 @@ describe.each([
     });
     const missing = await host.serve((_request, response) => response.writeHead(404).end());
     const closed = await host.serve((_request, response) => response.writeHead(403).end());
-    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(broken)))).toBe('mediaUnreachable');
-    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(missing)))).toBe('mediaNotFound');
-    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(closed)))).toBe('mediaAuth');
+    expect(await failure(driver.media.insert(guest.uuid, 'cdrom', image(broken)))).toBe('mediaUnreachable');
+    expect(await failure(driver.media.insert(guest.uuid, 'cdrom', image(missing)))).toBe('mediaNotFound');
+    expect(await failure(driver.media.insert(guest.uuid, 'cdrom', image(closed)))).toBe('mediaAuth');
     expect(await media(guest)).toEqual(empty);
     expect(await volumes()).toEqual([]);
   });
@@ -262,7 +262,7 @@ describe.each([
     const guest = await host.guest();
     const { url, asked } = await slowServer('never');
     const controller = new AbortController();
-    const insert = driver.insertMedia(guest.uuid, 'cdrom', image(url), { signal: controller.signal });
+    const insert = driver.media.insert(guest.uuid, 'cdrom', image(url), { signal: controller.signal });
     const outcome = insert.catch((error: unknown) => error);
     await asked;
     const reason = new Error('the client disconnected');
@@ -278,7 +278,7 @@ describe.each([
       response.write('x');
     });
     const roomy = await host.driver({ storagePool, images: { ...imageLimits, maxBytes: Number.MAX_SAFE_INTEGER } });
-    expect(await failure(roomy.insertMedia(guest.uuid, 'cdrom', image(url)))).toBe('storageFull');
+    expect(await failure(roomy.media.insert(guest.uuid, 'cdrom', image(url)))).toBe('storageFull');
     await roomy.close();
     expect(await volumes()).toEqual([]);
   });
@@ -286,7 +286,7 @@ describe.each([
   it('are removed at the start if an earlier daemon left them unused', async () => {
     const { url, requests } = await host.serveImage('kept');
     const guest = await host.guest();
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     const [kept = ''] = await volumes();
     const pool = storagePool ?? 'rackless-images';
     const left = [
@@ -299,10 +299,10 @@ describe.each([
     expect(await volumes()).toEqual(['mine.iso', kept]);
     // An image in use is complete, and is not downloaded again.
     const second = await host.guest();
-    await next.insertMedia(second.uuid, 'cdrom', image(url));
+    await next.media.insert(second.uuid, 'cdrom', image(url));
     expect(requests).toEqual(['GET', 'HEAD']);
-    await next.ejectMedia(second.uuid, 'cdrom');
-    await next.ejectMedia(guest.uuid, 'cdrom');
+    await next.media.eject(second.uuid, 'cdrom');
+    await next.media.eject(guest.uuid, 'cdrom');
     await next.close();
     expect(await volumes()).toEqual(['mine.iso']);
     await host.virsh('vol-delete', '--pool', pool, 'mine.iso');
@@ -311,7 +311,7 @@ describe.each([
   it('are removed with their machine', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('orphan');
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(await volumes()).toHaveLength(1);
     await host.virsh('undefine', guest.name);
     await until('the image to be removed', async () => (await volumes()).length === 0);
@@ -323,7 +323,7 @@ describe.each([
     await host.virsh('create', host.file(`${guest.name}.xml`));
     const { url } = await host.serveImage('transient');
     await until('the machine to be listed', async () => !(await driver.getSystem(guest.uuid)).persistent);
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(await volumes()).toHaveLength(1);
     await host.virsh('destroy', guest.name);
     await until('the image to be gone', async () => (await volumes()).length === 0);
@@ -338,18 +338,18 @@ describe.each([
     });
     const secretive = new URL(url);
     secretive.search = '?token=1';
-    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(secretive)))).toBe('mediaAuth');
-    await driver.insertMedia(guest.uuid, 'cdrom', image(secretive, { userName: 'user', password: 'hunter2' }));
+    expect(await failure(driver.media.insert(guest.uuid, 'cdrom', image(secretive)))).toBe('mediaAuth');
+    await driver.media.insert(guest.uuid, 'cdrom', image(secretive, { userName: 'user', password: 'hunter2' }));
     const xml = await host.inactiveXml(guest);
     expect(xml).toContain('?token=1');
     expect(xml).not.toContain('hunter2');
     expect(host.messages.join('\n')).not.toMatch(/hunter2|token/);
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
   });
 });
 
 describe('drives', () => {
-  let driver: HypervisorDriver;
+  let driver: CompleteDriver;
   beforeAll(async () => {
     driver = await host.driver({ storagePool: 'shared' });
   });
@@ -360,12 +360,12 @@ describe('drives', () => {
     const guest = await host.guest();
     const { url, requests } = await host.serveImage('a');
     const other = await host.serveImage('b');
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(requests).toEqual(['GET']);
-    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(other.url)))).toBe('mediaInUse');
+    expect(await failure(driver.media.insert(guest.uuid, 'cdrom', image(other.url)))).toBe('mediaInUse');
     expect(other.requests).toEqual([]);
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
   });
 
   it('with an image of the user are full, and an eject does not delete the file', async () => {
@@ -377,8 +377,8 @@ describe('drives', () => {
       image: host.file('mine.iso'),
       imageName: 'mine.iso',
     });
-    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(url)))).toBe('mediaInUse');
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await failure(driver.media.insert(guest.uuid, 'cdrom', image(url)))).toBe('mediaInUse');
+    await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     expect(await readdir(host.file('.'))).toContain('mine.iso');
   });
@@ -387,11 +387,11 @@ describe('drives', () => {
     const guest = await host.guest({ cdrom: '' });
     const { url } = await host.serveImage('added');
     await driver.change(guest.uuid, { boot: { enabled: 'continuous', target: 'cdrom' } });
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot added']);
     await driver.power(guest.uuid, 'destroy');
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
     expect(await host.inactiveXml(guest)).toContain(`device='cdrom'`);
   });
 
@@ -401,18 +401,18 @@ describe('drives', () => {
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(await media(guest)).toEqual(holding(url));
     guest.serial.send('r');
     expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot plugged']);
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     expect(await readdir(host.file('pool'))).toEqual([]);
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(await media(guest)).toEqual(holding(url));
     await driver.power(guest.uuid, 'destroy');
     expect(await media(guest)).toEqual(holding(url));
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
   });
 
   it('of a machine without hot-plug get the image at its next start', async () => {
@@ -420,14 +420,14 @@ describe('drives', () => {
     const { url } = await host.serveImage('next');
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect(host.messages.join('\n')).toContain(`machine ${guest.name} accepts no drive while it runs`);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     // The running process has no such drive, so the restart starts a new one.
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot next']);
     await driver.power(guest.uuid, 'destroy');
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
   });
 
   it('keep all other settings of the user', async () => {
@@ -435,8 +435,8 @@ describe('drives', () => {
     const guest = await host.guest({ cdrom });
     const definition = await host.inactiveXml(guest);
     const { url } = await host.serveImage('kept');
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
+    await driver.media.eject(guest.uuid, 'cdrom');
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
@@ -446,11 +446,11 @@ describe('drives', () => {
     const iso = bootableIso({ label: 'x' });
     const url = await host.serve((_request, response) => response.end(iso));
     url.pathname = '/%2e%2e%2f%2e%2e%2fetc%2fcron.d%2fx.iso';
-    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.media.insert(guest.uuid, 'cdrom', image(url));
     expect((await readdir(host.file('pool'))).sort()).toEqual([
       'keep',
       expect.stringMatching(/^rackless-[0-9a-f-]+\.iso$/),
     ]);
-    await driver.ejectMedia(guest.uuid, 'cdrom');
+    await driver.media.eject(guest.uuid, 'cdrom');
   });
 });

@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
 import type { DiskSnapshot } from '../../src/drivers/snapshot/hardware-snapshot.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { readDefinition, saveRecord } from '../../src/drivers/libvirt/machine/definition.js';
 import { LibvirtVolumes } from '../../src/drivers/libvirt/volumes/volume-control.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
@@ -18,7 +18,7 @@ const mib = 1024 ** 2;
 const [first, second] = ['00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2'];
 
 let host: TestHost;
-let driver: HypervisorDriver;
+let driver: CompleteDriver;
 
 beforeAll(async () => {
   host = await TestHost.start('test');
@@ -42,7 +42,6 @@ afterAll(() => host.stop());
 const wanted: NewVolume = { bus: 'virtio', name: 'data', capacityBytes: 8 * mib, provisioning: 'thin', storage: null };
 
 function control(): VolumeControl {
-  if (driver.volumes === undefined) throw new Error('a driver with volumes expected');
   return driver.volumes;
 }
 const diskOf = async (uuid: string, name: string): Promise<DiskSnapshot | undefined> =>
@@ -141,7 +140,7 @@ describe('a volume on a libvirt host', () => {
     const signal = AbortSignal.abort(reason);
     await expect(control().createVolume(first, wanted, { signal })).rejects.toBe(reason);
     const lost = await host.driver({ storagePool: 'absent' });
-    expect(await failure(lost.volumes?.createVolume(first, wanted) ?? Promise.resolve())).toEqual([
+    expect(await failure(lost.volumes.createVolume(first, wanted))).toEqual([
       'unsupported',
       'opening storage pool absent: the host has no such pool',
     ]);
@@ -176,7 +175,7 @@ describe('a volume on a libvirt host', () => {
     const recorded = async () => readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached;
     await until('the records to be settled', async () => (await recorded()) === null);
     expect(await names()).toEqual([present]);
-    await next.volumes?.removeVolume('one', attached);
+    await next.volumes.removeVolume('one', attached);
     await next.close();
   });
 
@@ -250,7 +249,7 @@ describe('a volume of a running guest', () => {
     const guests = await qemu.driver();
     const { uuid } = await qemu.guest({ cdrom: '' });
     await guests.power(uuid, 'create');
-    const target = await guests.volumes?.createVolume(uuid, {
+    const target = await guests.volumes.createVolume(uuid, {
       ...wanted,
       bus: 'sata',
       provisioning: 'fixed',
@@ -266,7 +265,7 @@ describe('a volume of a running guest', () => {
     await guests.power(uuid, 'create');
     expect(await disks()).toMatchObject([{ target: 'vda' }, { target, pending: false }]);
     await guests.power(uuid, 'destroy');
-    await guests.volumes?.removeVolume(uuid, target ?? '');
+    await guests.volumes.removeVolume(uuid, target);
     expect(await disks()).toMatchObject([{ target: 'vda' }]);
   });
 
@@ -275,7 +274,7 @@ describe('a volume of a running guest', () => {
     await qemu.virsh('start', name);
     const guests = await qemu.driver();
     // A guest without an operating system releases disks on this bus.
-    const create = async () => (await guests.volumes?.createVolume(uuid, { ...wanted, bus: 'usb' })) ?? '';
+    const create = async () => await guests.volumes.createVolume(uuid, { ...wanted, bus: 'usb' });
     const [plugged, defined] = [await create(), await create()];
     await qemu.virsh('detach-disk', name, defined, '--live');
     const parts = qemu.parts();

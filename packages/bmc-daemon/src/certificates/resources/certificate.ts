@@ -7,6 +7,7 @@ import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from '../../resources/services.js';
+import { mediaOf } from '../../resources/details.js';
 import { loadMediaDrive } from '../../resources/virtual-media/virtual-media.js';
 
 /** The machine's definition stores the certificates, so their number and size are limited. */
@@ -56,7 +57,7 @@ const collection = defineResource({
       // Encoding the certificates again drops comments between them.
       const pem = pemOf(certificatesOf(CertificateString));
       let number = '';
-      await services.driver.setMedia(system.uuid, drive.device, (present) => {
+      await mediaOf(services).set(system.uuid, drive.device, (present) => {
         const { certificates } = present;
         if (certificates.length >= MOST_CERTIFICATES) throw refuse('CreateLimitReachedForResource');
         number = String(1 + Math.max(0, ...certificates.map((known) => Number(known.id))));
@@ -84,7 +85,7 @@ const member = defineResource({
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ certificate: { id }, view }) => ({ Id: id, Name: `Certificate ${id}`, ...renderCertificate(view) }),
   async delete({ system, drive, certificate }, { services }) {
-    await services.driver.setMedia(system.uuid, drive.device, (present) => ({
+    await mediaOf(services).set(system.uuid, drive.device, (present) => ({
       ...present,
       certificates: present.certificates.filter(({ id }) => id !== certificate.id),
     }));
@@ -115,7 +116,7 @@ export async function replaceDriveCertificate(
     const fault = message('ActionParameterValueFormatError', '******', 'CertificateString', action);
     throw new RedfishError(400, [about(withDetail(fault, certificatesAlone), '#/CertificateString')]);
   }
-  await services.driver.setMedia(system.uuid, drive.device, (present) => ({
+  await mediaOf(services).set(system.uuid, drive.device, (present) => ({
     ...present,
     certificates: present.certificates.map((known) => (known.id === certificateId ? { ...known, pem } : known)),
   }));

@@ -1,6 +1,6 @@
 /** Applies changes to machines in memory, with the rules of the libvirt driver. */
 import { changesOverride } from '../rules/boot-override.js';
-import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { mergeSettings, resetChange } from '../rules/firmware-settings.js';
 import type { SettingsChange } from '../snapshot/firmware-snapshot.js';
 import { checkFirmware, checkPersistence, type SystemChange } from '../system-change.js';
@@ -17,7 +17,7 @@ export class FakeChanges {
    * Returns the machine after a change, except the image in a drive.
    * @throws {DriverError} for an impossible part, before any change.
    */
-  after(machine: SystemSnapshot, change: SystemChange): SystemSnapshot {
+  after(machine: CompleteSnapshot, change: SystemChange): CompleteSnapshot {
     checkPersistence(machine, change);
     checkFirmware(machine, change);
     const { uuid } = machine;
@@ -41,14 +41,14 @@ export class FakeChanges {
   }
 
   /** Records a change. @param machine its state before the change. */
-  note({ uuid, firmware }: SystemSnapshot, { boot, settings }: SystemChange): void {
+  note({ uuid, firmware }: CompleteSnapshot, { boot, settings }: SystemChange): void {
     if (boot !== undefined && changesOverride(boot)) this.#overridden.add(uuid);
     if (settings === undefined) return;
     const original = this.#originals.get(uuid) ?? {};
     this.#originals.set(uuid, mergeSettings(resetChange(firmware.settings, settings), original));
   }
 
-  #withSettings(machine: SystemSnapshot, { settings, resetSettings }: SystemChange): SystemSnapshot {
+  #withSettings(machine: CompleteSnapshot, { settings, resetSettings }: SystemChange): CompleteSnapshot {
     const { firmware, uuid } = machine;
     if (settings === undefined && resetSettings === undefined) return machine;
     const original = this.#originals.get(uuid) ?? {};

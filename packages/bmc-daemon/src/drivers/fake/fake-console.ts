@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Duplex } from 'node:stream';
 import type { ConsoleControl } from '../console-control.js';
 import { DriverError } from '../driver-error.js';
-import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineChange } from '../machine-change.js';
 
 /** The client of a port, or the lock of the port. */
@@ -16,7 +16,7 @@ interface Port {
 }
 
 export class FakeConsoles implements ConsoleControl {
-  readonly #find: (id: string) => SystemSnapshot;
+  readonly #find: (id: string) => CompleteSnapshot;
   readonly #ports = new Map<string, Port>();
   /** Output by machine since its start without a client. */
   readonly #unheard = new Map<string, string>();
@@ -24,7 +24,7 @@ export class FakeConsoles implements ConsoleControl {
   readonly #instances = new Map<string, string>();
 
   /** @param find throws for an unknown machine. */
-  constructor(find: (id: string) => SystemSnapshot) {
+  constructor(find: (id: string) => CompleteSnapshot) {
     this.#find = find;
   }
 
@@ -93,7 +93,7 @@ export class FakeConsoles implements ConsoleControl {
     else queueMicrotask(() => port.stream?.push(text));
   }
 
-  #running(id: string): SystemSnapshot {
+  #running(id: string): CompleteSnapshot {
     const machine = this.#find(id);
     const doing = `connecting to the console of machine ${machine.name}`;
     if (machine.hasConsole !== true) throw new DriverError('unsupported', `${doing}: it has no serial port`);

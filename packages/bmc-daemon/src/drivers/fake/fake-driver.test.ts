@@ -117,11 +117,11 @@ describe('fake driver', () => {
     const { driver, begun, finish } = slowDriver();
     const order: string[] = [];
     const note = (name: string) => () => void order.push(name);
-    const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')).then(note('insert'));
+    const insert = driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')).then(note('insert'));
     await begun;
     const powerOn = driver.power(off, 'create').then(note('on'));
     const restart = driver.power(off, 'reset').then(note('restart'));
-    const eject = driver.ejectMedia(off, 'usb').then(note('eject'));
+    const eject = driver.media.eject(off, 'usb').then(note('eject'));
     await driver.power(running, 'reset');
     expect(order).toEqual([]);
     expect((await driver.getSystem(off)).state).toBe('shutoff');
@@ -132,10 +132,10 @@ describe('fake driver', () => {
 
   it('cancels a running insert with its download on eject, and the power-on that waits for it', async () => {
     const { driver, begun } = slowDriver();
-    const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    const insert = driver.media.insert(off, 'cdrom', image('http://images.test/a.iso'));
     await begun;
     const outcomes = Promise.allSettled([insert, driver.power(off, 'create')]);
-    const eject = driver.ejectMedia(off, 'cdrom');
+    const eject = driver.media.eject(off, 'cdrom');
     // Requested after the eject, so it expects an empty drive.
     const powerOn = driver.power(off, 'reset');
     const why = 'inserting an image into machine node-1: an eject of the drive cancelled it';
@@ -151,14 +151,14 @@ describe('fake driver', () => {
 
   it('cancels waiting inserts at once, and boots no empty drive after them', async () => {
     const { driver, begun, finish } = slowDriver();
-    const first = driver.insertMedia(off, 'usb', image('http://images.test/a.iso'));
+    const first = driver.media.insert(off, 'usb', image('http://images.test/a.iso'));
     await begun;
-    const second = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/b.iso')));
+    const second = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/b.iso')));
     const controller = new AbortController();
-    const third = driver.insertMedia(off, 'floppy', image('http://images.test/c.img'), { signal: controller.signal });
+    const third = driver.media.insert(off, 'floppy', image('http://images.test/c.img'), { signal: controller.signal });
     const powerOn = kindOf(driver.power(off, 'create'));
     controller.abort(new Error('gone'));
-    const eject = driver.ejectMedia(off, 'cdrom');
+    const eject = driver.media.eject(off, 'cdrom');
     await expect(third).rejects.toThrow('gone');
     await expect(second).resolves.toBe('insertFailed');
     finish();
@@ -171,18 +171,18 @@ describe('fake driver', () => {
 
   it('cancels a running insert on close, and accepts no other', async () => {
     const { driver, begun } = slowDriver();
-    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
     await driver.close();
     await expect(insert).resolves.toBe('unavailable');
-    await expect(kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')))).resolves.toBe(
+    await expect(kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')))).resolves.toBe(
       'unavailable',
     );
   });
 
   it('fails a power-on and a restart that wait for a failed insert, with its reason', async () => {
     const { driver, begun, finish } = slowDriver();
-    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
     const waiting = Promise.allSettled((['create', 'reset', 'reboot'] as const).map((type) => driver.power(off, type)));
     finish(new DriverError('mediaNotFound', 'fetching http://images.test/a.iso: there is none'));
@@ -200,7 +200,7 @@ describe('fake driver', () => {
 
   it('hides the internal reason of a failed insert from clients', async () => {
     const { driver, begun, finish } = slowDriver();
-    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
     const powerOn = driver.power(off, 'create');
     finish(new DriverError('internal', 'opening /secret'));
@@ -210,9 +210,9 @@ describe('fake driver', () => {
 
   it('continues after a failed insert if an eject is in between, or the drive is full', async () => {
     const { driver, begun, finish } = slowDriver();
-    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
-    const eject = driver.ejectMedia(off, 'usb');
+    const eject = driver.media.eject(off, 'usb');
     const powerOn = driver.power(off, 'create');
     finish(new DriverError('mediaTooLarge', 'too large'));
     await expect(insert).resolves.toBe('mediaTooLarge');
@@ -220,9 +220,9 @@ describe('fake driver', () => {
     await driver.power(off, 'destroy');
 
     const other = slowDriver();
-    const first = other.driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    const first = other.driver.media.insert(off, 'cdrom', image('http://images.test/a.iso'));
     await other.begun;
-    const second = kindOf(other.driver.insertMedia(off, 'cdrom', image('http://images.test/b.iso')));
+    const second = kindOf(other.driver.media.insert(off, 'cdrom', image('http://images.test/b.iso')));
     const on = other.driver.power(off, 'create');
     other.finish();
     await first;
@@ -233,7 +233,7 @@ describe('fake driver', () => {
 
   it('switches off at once during a pending insert, and cancels the waiting power-on', async () => {
     const { driver, begun, finish } = slowDriver();
-    const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    const insert = driver.media.insert(off, 'cdrom', image('http://images.test/a.iso'));
     await begun;
     const powerOn = kindOf(driver.power(off, 'create'));
     await driver.power(off, 'destroy');
@@ -245,7 +245,7 @@ describe('fake driver', () => {
 
   it('leaves the drive empty if the image is not available, and accepts another one', async () => {
     const { driver, begun, finish } = slowDriver();
-    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
     finish(new DriverError('mediaTooLarge', 'too large'));
     await expect(insert).resolves.toBe('mediaTooLarge');
@@ -258,7 +258,7 @@ describe('fake driver', () => {
     const leave = driver.onChange(({ kind, name }) => reported.push(`${name} ${kind}`));
     await driver.power(off, 'create');
     await driver.power(off, 'reset');
-    await driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    await driver.media.insert(off, 'cdrom', image('http://images.test/a.iso'));
     await driver.change(off, { indicator: 'blinking' });
     await driver.change(off, { indicator: 'blinking' });
     const machine = await driver.getSystem(off);
@@ -289,7 +289,7 @@ describe('fake driver', () => {
 
   it('cancels a pending insert on close', async () => {
     const { driver, begun } = slowDriver();
-    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    const insert = kindOf(driver.media.insert(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
     await driver.close();
     await expect(insert).resolves.toBe('unavailable');
@@ -324,7 +324,7 @@ describe('fake driver with an image server', () => {
 
   it('inserts an available image under its requested name', async () => {
     const driver = new FakeDriver();
-    await driver.insertMedia(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
+    await driver.media.insert(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
     expect((await driver.getSystem(off)).media).toEqual([
       {
         ...emptyDrive('cdrom'),
@@ -336,11 +336,11 @@ describe('fake driver with an image server', () => {
       },
       ...emptyDrives.slice(1),
     ]);
-    await driver.insertMedia(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
+    await driver.media.insert(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
     expect(seen).toHaveLength(1);
-    await expect(kindOf(driver.insertMedia(off, 'cdrom', image(`${base}/other.iso`)))).resolves.toBe('mediaInUse');
-    await driver.ejectMedia(off, 'cdrom');
-    await driver.ejectMedia(off, 'cdrom');
+    await expect(kindOf(driver.media.insert(off, 'cdrom', image(`${base}/other.iso`)))).resolves.toBe('mediaInUse');
+    await driver.media.eject(off, 'cdrom');
+    await driver.media.eject(off, 'cdrom');
     expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
@@ -351,23 +351,23 @@ describe('fake driver with an image server', () => {
     ['/loop.iso', 'mediaUnreachable'],
   ])('rejects %s with %s', async (path, kind) => {
     const driver = new FakeDriver();
-    await expect(kindOf(driver.insertMedia(off, 'cdrom', image(`${base}${path}`)))).resolves.toBe(kind);
+    await expect(kindOf(driver.media.insert(off, 'cdrom', image(`${base}${path}`)))).resolves.toBe(kind);
     expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
   it('rejects an image whose server does not listen or has no TLS', async () => {
     const driver = new FakeDriver();
-    await expect(kindOf(driver.insertMedia(off, 'cdrom', image(base.replace('http', 'https'))))).resolves.toBe(
+    await expect(kindOf(driver.media.insert(off, 'cdrom', image(base.replace('http', 'https'))))).resolves.toBe(
       'mediaTls',
     );
-    await expect(kindOf(driver.insertMedia(off, 'cdrom', image('http://127.0.0.1:1/a.iso')))).resolves.toBe(
+    await expect(kindOf(driver.media.insert(off, 'cdrom', image('http://127.0.0.1:1/a.iso')))).resolves.toBe(
       'mediaUnreachable',
     );
   });
 
   it('follows a redirect and gives the credentials to the server', async () => {
     const driver = new FakeDriver();
-    await driver.insertMedia(off, 'cdrom', image(`${base}/moved.iso`, { userName: 'u', password: 'p' }));
+    await driver.media.insert(off, 'cdrom', image(`${base}/moved.iso`, { userName: 'u', password: 'p' }));
     const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;
     expect(seen).toEqual([`GET /moved.iso ${authorization}`, `GET /disc%20one.iso ${authorization}`]);
   });

@@ -8,12 +8,13 @@ import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-override.js';
 import { DriverError } from '../driver-error.js';
 import type { BootSnapshot } from '../snapshot/boot-snapshot.js';
-import type { HypervisorDriver } from '../driver.js';
+import type { CompleteDriver } from '../driver.js';
 import type { InsertOptions, OperationOptions } from '../operation-options.js';
 import type { MediaSnapshot, MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
-import { type PowerAction, planPower, type PowerStep } from '../power.js';
-import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import { everyAction, type PowerAction, planPower, type PowerStep } from '../power.js';
+import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
+import type { MediaControl } from '../media-control.js';
 import type { GuestNetwork } from '../guest-network.js';
 import { cdStep, everyPart, type SystemChange } from '../system-change.js';
 import { PowerMediaQueue } from '../queue/power-media-queue.js';
@@ -29,7 +30,7 @@ import { emptyDrive, sampleMachines } from './sample-machines.js';
 
 export interface FakeDriverOptions {
   /** Default: {@link sampleMachines}. */
-  readonly machines?: readonly SystemSnapshot[];
+  readonly machines?: readonly CompleteSnapshot[];
   /** Fetches an image. Default: {@link probeImage}, which reads only the headers. */
   readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   /** Clock of the counters, in milliseconds. Default: the system clock. */
@@ -38,17 +39,23 @@ export interface FakeDriverOptions {
   readonly onClose?: () => void;
 }
 
-/** A {@link HypervisorDriver} with machines in memory. Snapshots are replaced, never changed. */
-export class FakeDriver implements HypervisorDriver {
+/** A {@link CompleteDriver} with machines in memory. Snapshots are replaced, never changed. */
+export class FakeDriver implements CompleteDriver {
   readonly name = 'fake';
-  readonly #machines: Map<string, SystemSnapshot>;
+  readonly #machines: Map<string, CompleteSnapshot>;
   /** The same object until the machines change, so that callers can cache results. */
   #list: readonly SystemRef[] | undefined;
+  readonly powerActions = everyAction;
   readonly changeable = everyPart;
   readonly #changes = new FakeChanges();
   readonly #bootedFrom = new Map<string, BootChoice>();
   /** Secure Boot of the present run by machine, for runs with UEFI. */
   readonly #secureRuns = new Map<string, boolean>();
+  readonly media: MediaControl = {
+    insert: (...rest) => this.#insertMedia(...rest),
+    eject: (...rest) => this.#ejectMedia(...rest),
+    set: (...rest) => this.#setMedia(...rest),
+  };
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
   readonly console = new FakeConsoles((id) => this.#find(id));
   readonly volumes = new FakeVolumes({
@@ -97,7 +104,7 @@ export class FakeDriver implements HypervisorDriver {
     return this.#list;
   }
 
-  async getSystem(id: string): Promise<SystemSnapshot> {
+  async getSystem(id: string): Promise<CompleteSnapshot> {
     // As with libvirt, no reply comes within the same turn of the event loop.
     await setImmediate();
     return this.#find(id);
@@ -143,7 +150,7 @@ export class FakeDriver implements HypervisorDriver {
     await this.#queue.insert(machine, 'cdrom', insert, options);
   }
 
-  async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
+  async #insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
     const machine = this.#find(id);
     const { uuid } = machine;
     const insert = async (signal: AbortSignal): Promise<void> => {
@@ -159,7 +166,7 @@ export class FakeDriver implements HypervisorDriver {
     await this.#queue.insert(machine, device, insert, options);
   }
 
-  async ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
+  async #ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
     const machine = this.#find(id);
     const { uuid } = machine;
     const eject = async (): Promise<void> => {
@@ -169,7 +176,7 @@ export class FakeDriver implements HypervisorDriver {
     await this.#queue.eject(machine, device, eject, options);
   }
 
-  async setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {
+  async #setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {
     await setImmediate();
     const { uuid } = this.#find(id);
     const drive = this.#drive(uuid, device);
@@ -182,7 +189,7 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   /** Adds or replaces a machine, as virsh can behind the daemon's back. */
-  define(machine: SystemSnapshot): void {
+  define(machine: CompleteSnapshot): void {
     const present = this.#machines.get(machine.uuid);
     this.#machines.set(machine.uuid, machine);
     this.#noteRun(machine);
@@ -221,7 +228,7 @@ export class FakeDriver implements HypervisorDriver {
     this.#update(uuid, { ...changed, media });
   }
 
-  #find(id: string): SystemSnapshot {
+  #find(id: string): CompleteSnapshot {
     const found =
       this.#machines.get(id.toLowerCase()) ?? [...this.#machines.values()].find((machine) => machine.name === id);
     if (found === undefined)
@@ -229,7 +236,7 @@ export class FakeDriver implements HypervisorDriver {
     return found;
   }
 
-  #update(uuid: string, change: Partial<SystemSnapshot>): void {
+  #update(uuid: string, change: Partial<CompleteSnapshot>): void {
     const present = this.#find(uuid);
     const machine = withPresentRun({ ...present, ...change }, this.#secureRuns.get(uuid));
     this.#machines.set(uuid, machine);
@@ -237,18 +244,18 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   /** Records Secure Boot of a new run. */
-  #noteRun({ uuid, firmware }: SystemSnapshot): void {
+  #noteRun({ uuid, firmware }: CompleteSnapshot): void {
     const current = firmware.secureBoot?.current ?? null;
     if (current === null) this.#secureRuns.delete(uuid);
     else this.#secureRuns.set(uuid, current);
   }
 
-  #tellDifference(before: SystemSnapshot, after: SystemSnapshot): void {
+  #tellDifference(before: CompleteSnapshot, after: CompleteSnapshot): void {
     const kind = changeOfState(before.state, after.state);
     if (kind !== undefined) this.#tell(after, kind);
     if (before.media !== after.media) this.#tell(after, 'media');
     // The firmware of the present run is part of the state.
-    const rest = (machine: SystemSnapshot) =>
+    const rest = (machine: CompleteSnapshot) =>
       JSON.stringify({ ...machine, ...afterFirmwareStop(machine), state: null, media: null });
     if (rest(before) !== rest(after)) this.#tell(after, 'changed');
   }
@@ -293,7 +300,7 @@ export class FakeDriver implements HypervisorDriver {
     }
   }
 
-  #stop(machine: SystemSnapshot): void {
+  #stop(machine: CompleteSnapshot): void {
     this.#update(machine.uuid, { state: 'shutoff', ...afterFailure(machine), ...afterFirmwareStop(machine) });
   }
 

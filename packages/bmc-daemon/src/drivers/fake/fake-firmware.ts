@@ -5,18 +5,18 @@
 import { mergeBootOverride, untouchedOverride } from '../rules/boot-override.js';
 import { DriverError } from '../driver-error.js';
 import type { BootChange, BootSnapshot } from '../snapshot/boot-snapshot.js';
-import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { DeviceKey, FirmwareSnapshot, SettingsChange } from '../snapshot/firmware-snapshot.js';
 import { without } from '../rules/firmware-settings.js';
 import type { SecureBootMode } from '../system-change.js';
 
-type Change = Partial<SystemSnapshot>;
+type Change = Partial<CompleteSnapshot>;
 
 /**
  * Returns the machine after a change of its boot settings.
  * @throws {DriverError} invalid, for a device that it does not have.
  */
-export function afterBootChange(machine: SystemSnapshot, change: BootChange): Change {
+export function afterBootChange(machine: CompleteSnapshot, change: BootChange): Change {
   const { boot } = machine;
   const { target, firmware } = change;
   const present: readonly string[] = [...boot.available, 'none', 'http', 'path', 'next'];
@@ -44,7 +44,7 @@ export function withoutOverride(boot: BootSnapshot): BootSnapshot {
 }
 
 /** Returns the machine after a start, with its pending settings applied. */
-export function afterFirmwareStart(machine: SystemSnapshot): Change {
+export function afterFirmwareStart(machine: CompleteSnapshot): Change {
   const waited = afterSettings(machine, machine.firmware.pending);
   const firmware = { ...machine.firmware, ...waited.firmware, pending: {}, failure: null };
   const { secureBoot } = firmware;
@@ -55,7 +55,9 @@ export function afterFirmwareStart(machine: SystemSnapshot): Change {
 }
 
 /** Returns the machine after a stop. */
-export function afterFirmwareStop({ firmware }: Pick<SystemSnapshot, 'firmware'>): Pick<SystemSnapshot, 'firmware'> {
+export function afterFirmwareStop({
+  firmware,
+}: Pick<CompleteSnapshot, 'firmware'>): Pick<CompleteSnapshot, 'firmware'> {
   return { firmware: { ...firmware, secureBoot: firmware.secureBoot && { ...firmware.secureBoot, current: null } } };
 }
 
@@ -64,7 +66,7 @@ export function afterFirmwareStop({ firmware }: Pick<SystemSnapshot, 'firmware'>
  * unchanged.
  * @param running Secure Boot at the start of the run; undefined: without UEFI.
  */
-export function withPresentRun(machine: SystemSnapshot, running: boolean | undefined): SystemSnapshot {
+export function withPresentRun(machine: CompleteSnapshot, running: boolean | undefined): CompleteSnapshot {
   const { firmware, state } = machine;
   const { secureBoot } = firmware;
   if (running === undefined || state === 'shutoff' || secureBoot?.current !== null) return machine;
@@ -76,7 +78,7 @@ export function withPresentRun(machine: SystemSnapshot, running: boolean | undef
  * @throws {DriverError} invalid, for a device that it does not have.
  */
 export function afterOrderChange(
-  { boot, firmware }: Pick<SystemSnapshot, 'boot' | 'firmware'>,
+  { boot, firmware }: Pick<CompleteSnapshot, 'boot' | 'firmware'>,
   keys: readonly DeviceKey[],
   { hasOverride }: { readonly hasOverride: boolean },
 ): Change {
@@ -94,7 +96,7 @@ export function afterOrderChange(
 }
 
 /** Returns the machine after a change of Secure Boot. */
-export function afterSecureBootChange({ firmware }: SystemSnapshot, mode: SecureBootMode): Change {
+export function afterSecureBootChange({ firmware }: CompleteSnapshot, mode: SecureBootMode): Change {
   const enabled = mode === 'on';
   const secureBoot = { enabled, enrolled: enabled, current: firmware.secureBoot?.current ?? null };
   return {
@@ -109,7 +111,7 @@ export function afterSecureBootChange({ firmware }: SystemSnapshot, mode: Secure
 
 /** Returns the machine after a change of settings. */
 function afterSettings(
-  machine: SystemSnapshot,
+  machine: CompleteSnapshot,
   change: SettingsChange,
 ): Change & { readonly firmware: FirmwareSnapshot } {
   const { boot, firmware } = machine;

@@ -1,6 +1,6 @@
 /** Simulated counters: they grow as those of a machine with some load. */
 import { setImmediate } from 'node:timers/promises';
-import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { MachineChange } from '../machine-change.js';
 import type { MachineStatistics, StatisticsControl } from '../statistics-control.js';
 
@@ -14,13 +14,13 @@ interface Run {
 }
 
 export interface FakeStatisticsOptions {
-  readonly machines: () => Iterable<SystemSnapshot>;
+  readonly machines: () => Iterable<CompleteSnapshot>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 export class FakeStatistics implements StatisticsControl {
-  readonly #machines: () => Iterable<SystemSnapshot>;
+  readonly #machines: () => Iterable<CompleteSnapshot>;
   readonly #now: () => number;
   readonly #runs = new Map<string, Run>();
   /** Start of the runs of machines that were on from the beginning. */
@@ -68,7 +68,7 @@ function ranMs(run: Run | undefined, now: number): number {
 }
 
 /** Returns the counters of a machine after this many seconds. */
-function statisticsOf(machine: SystemSnapshot, run: string, seconds: number, now: Date): MachineStatistics {
+function statisticsOf(machine: CompleteSnapshot, run: string, seconds: number, now: Date): MachineStatistics {
   const { uuid, processors, memoryKiB, disks, interfaces } = machine;
   // Each machine has a different load, which is the same after a restart.
   const seed = Number.parseInt(uuid.slice(-6), 16) % 97;

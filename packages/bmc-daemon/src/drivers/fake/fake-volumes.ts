@@ -3,13 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import { DriverError } from '../driver-error.js';
 import type { DiskSnapshot, IndicatorState } from '../snapshot/hardware-snapshot.js';
 import type { OperationOptions } from '../operation-options.js';
-import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { NewVolume, PoolVolume, VolumeControl } from '../volume-control.js';
 
 export interface FakeVolumesOptions {
   /** @throws {DriverError} notFound. */
-  readonly find: (id: string) => SystemSnapshot;
-  readonly update: (uuid: string, change: Pick<SystemSnapshot, 'disks'>) => void;
+  readonly find: (id: string) => CompleteSnapshot;
+  readonly update: (uuid: string, change: Pick<CompleteSnapshot, 'disks'>) => void;
 }
 
 /** Folder of the sample machines' disks. */

@@ -1,9 +1,9 @@
 /** Sample addresses of guests in memory, as from the DHCP server of libvirt's default network. */
-import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { NetworkFacts } from '../guest-network.js';
 
 /** Returns the facts of a running machine's connected interfaces. */
-export function sampleFacts({ name, state, interfaces }: SystemSnapshot): NetworkFacts {
+export function sampleFacts({ name, state, interfaces }: CompleteSnapshot): NetworkFacts {
   if (state === 'shutoff') return new Map();
   return new Map(
     interfaces

@@ -3,7 +3,7 @@ import { untouchedOverride } from '../rules/boot-override.js';
 import type { BootOptionSnapshot } from '../snapshot/firmware-snapshot.js';
 import type { DiskSnapshot, InterfaceSnapshot } from '../snapshot/hardware-snapshot.js';
 import { type MediaSnapshot, MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../snapshot/media-snapshot.js';
-import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 
 const gibiBytes = 1024 ** 3;
 const gibiKiB = 1024 ** 2;
@@ -83,12 +83,12 @@ export interface MachineIdentity {
   readonly interfaces: readonly InterfaceSnapshot[];
 }
 
-function machine(number: number, name: string): SystemSnapshot {
+function machine(number: number, name: string): CompleteSnapshot {
   return plainMachine({ uuid: sampleUuid(number), name, interfaces: [network(number, 0)] });
 }
 
 /** Returns a small UEFI machine that is off, the base of the others. */
-export function plainMachine({ uuid, name, interfaces }: MachineIdentity): SystemSnapshot {
+export function plainMachine({ uuid, name, interfaces }: MachineIdentity): CompleteSnapshot {
   return {
     uuid,
     name,
@@ -146,7 +146,7 @@ export function plainMachine({ uuid, name, interfaces }: MachineIdentity): Syste
  * Returns a larger running machine: vendor name in its SMBIOS, two sockets, two disks on two buses,
  * two networks.
  */
-function server(number: number, name: string): SystemSnapshot {
+function server(number: number, name: string): CompleteSnapshot {
   const small = machine(number, name);
   return {
     ...small,
@@ -185,7 +185,7 @@ function server(number: number, name: string): SystemSnapshot {
 }
 
 /** Returns an old machine that is off: BIOS, 512 MiB, an IDE disk. */
-function legacy(number: number, name: string): SystemSnapshot {
+function legacy(number: number, name: string): CompleteSnapshot {
   const bios = machine(number, name);
   const master = 'PciRoot(0x0)/Pci(0x1,0x1)/Ata(Primary,Master,0x0)';
   return {
@@ -219,7 +219,7 @@ function legacy(number: number, name: string): SystemSnapshot {
  * machine that is off, and then copies of the first.
  * @param count 0 or more.
  */
-export function sampleMachines(count = 3): readonly SystemSnapshot[] {
+export function sampleMachines(count = 3): readonly CompleteSnapshot[] {
   const special = [machine(1, 'node-1'), server(2, 'node-2'), legacy(3, 'node-3')];
   return Array.from({ length: count }, (_, index) => special[index] ?? machine(index + 1, `node-${index + 1}`));
 }

@@ -1,16 +1,15 @@
-/** Implements {@link HypervisorDriver} for the machines of one libvirt host. */
+/** Implements {@link CompleteDriver} for the machines of one libvirt host. */
 import { userInfo } from 'node:os';
 import { DomainEventType, Hypervisor } from '@rackless/libvirt';
-import type { ImageRequest } from '../../media/image.js';
 import { DriverError } from '../driver-error.js';
-import type { HypervisorDriver } from '../driver.js';
+import type { CompleteDriver } from '../driver.js';
 import type { InsertOptions, OperationOptions } from '../operation-options.js';
-import type { PowerAction } from '../power.js';
-import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import { everyAction, type PowerAction } from '../power.js';
+import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { ConsoleControl } from '../console-control.js';
+import type { MediaControl } from '../media-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
-import type { MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
 import { OperationQueue } from '../queue/operation-queue.js';
 import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
@@ -32,7 +31,7 @@ import { ImageStore } from './media/image-store.js';
 import { ImageStreams } from './media/image-stream.js';
 import { Inventory, type Machine } from './machine/inventory.js';
 import type { LibvirtDriverOptions } from './libvirt-driver-options.js';
-import { MediaControl } from './media/media-control.js';
+import { LibvirtMedia } from './media/media-control.js';
 import { Variables } from './firmware/nvram.js';
 import { PendingSettings } from './firmware/pending-settings.js';
 import { PowerControl } from './power/power-control.js';
@@ -50,21 +49,23 @@ export type { LibvirtDriverOptions } from './libvirt-driver-options.js';
  * Creates a driver. It connects when started; the caller closes it.
  * @throws {LibvirtError} INVALID_URI.
  */
-export function createLibvirtDriver(options: LibvirtDriverOptions): HypervisorDriver {
+export function createLibvirtDriver(options: LibvirtDriverOptions): CompleteDriver {
   return new LibvirtDriver(options);
 }
 
-class LibvirtDriver implements HypervisorDriver {
+class LibvirtDriver implements CompleteDriver {
   readonly name: string;
   readonly console: ConsoleControl;
+  readonly powerActions = everyAction;
   readonly changeable = everyPart;
+  readonly media: MediaControl;
   readonly #firmwareFiles: FirmwareChooser;
   readonly #host: Host;
   readonly #reader: SystemReader;
   readonly #boot: BootControl;
   readonly #coldStart: ColdStart;
   readonly #power: PowerControl;
-  readonly #media: MediaControl;
+  readonly #media: LibvirtMedia;
   readonly volumes: VolumeControl;
   readonly #disks: LibvirtVolumes;
   readonly statistics?: StatisticsControl;
@@ -137,7 +138,8 @@ class LibvirtDriver implements HypervisorDriver {
       coldStart: this.#coldStart,
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
-    this.#media = new MediaControl({ host, queue, boot: this.#boot, store: this.#store, streams: this.#streams });
+    this.#media = new LibvirtMedia({ host, queue, boot: this.#boot, store: this.#store, streams: this.#streams });
+    this.media = this.#mediaControl();
     this.#systemChanges = new SystemChanges({
       host,
       queue,
@@ -240,7 +242,7 @@ class LibvirtDriver implements HypervisorDriver {
     return machines;
   }
 
-  async getSystem(id: string): Promise<SystemSnapshot> {
+  async getSystem(id: string): Promise<CompleteSnapshot> {
     const snapshot = await this.#reader.read(await this.#find(id));
     // A start by this driver pauses the guest for a moment, which is not a real pause.
     const isHeld = snapshot.state === 'paused' && this.#coldStart.isStarting(snapshot.uuid);
@@ -258,27 +260,24 @@ class LibvirtDriver implements HypervisorDriver {
     });
   }
 
-  async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
-    await this.#changing(id, async (machine) => {
-      await this.#media.insert(machine, device, image, options);
-      this.#changes.publishOwn(machine, 'media');
-    });
-  }
-
-  async ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
-    await this.#changing(id, async (machine) => {
-      await this.#media.eject(machine, device, options);
-      this.#changes.publishOwn(machine, 'media');
-    });
-  }
-
-  async setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {
-    await this.#changing(id, (machine) => this.#media.set(machine, device, change));
-  }
-
   async #networkFacts(id: string): Promise<NetworkFacts> {
     const machine = await this.#find(id);
     return await this.#guestNetwork.read(machine, await this.#reader.read(machine));
+  }
+
+  #mediaControl(): MediaControl {
+    const media = this.#media;
+    const reported = (id: string, change: (machine: Machine) => Promise<void>): Promise<void> =>
+      this.#changing(id, async (machine) => {
+        await change(machine);
+        this.#changes.publishOwn(machine, 'media');
+      });
+    return {
+      insert: (id, device, image, options = {}) =>
+        reported(id, (machine) => media.insert(machine, device, image, options)),
+      eject: (id, device, options = {}) => reported(id, (machine) => media.eject(machine, device, options)),
+      set: (id, device, change) => this.#changing(id, (machine) => media.set(machine, device, change)),
+    };
   }
 
   #volumeControl(): VolumeControl {

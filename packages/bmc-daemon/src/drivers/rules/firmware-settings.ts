@@ -2,7 +2,7 @@
  * Settings that wait for a machine's next start, as values. All drivers share these rules. Pure.
  */
 import { DriverError } from '../driver-error.js';
-import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { KeptValue, MachineSettings, SettingsChange } from '../snapshot/firmware-snapshot.js';
 
 /** Merges two changes. The later one has precedence. */
@@ -28,7 +28,7 @@ export function without<T extends object, Name extends keyof T>(object: T, ...na
  * @throws {DriverError} unsupported, with the reason; its field is the setting's name.
  */
 export function checkSettings(
-  machine: Pick<SystemSnapshot, 'name' | 'machineType' | 'architecture' | 'boot' | 'firmware'>,
+  machine: Pick<CompleteSnapshot, 'name' | 'machineType' | 'architecture' | 'boot' | 'firmware'>,
   change: SettingsChange,
 ): void {
   const { name, machineType, architecture, firmware } = machine;

@@ -25,30 +25,9 @@ export interface SystemRef {
   readonly name: string;
 }
 
-/** The data of one machine for resources, from one read. */
-export interface SystemSnapshot extends SystemRef {
+/** The least that a driver reads of a machine, and what only some machines have. */
+interface SystemState extends SystemRef {
   readonly state: DomainState;
-  readonly persistent: boolean;
-  readonly title: string | null;
-  readonly description: string | null;
-  /** libvirt's architecture: `x86_64`, `aarch64`. */
-  readonly architecture: string;
-  /** `pc-q35-7.2`. */
-  readonly machineType: string;
-  readonly sysinfo: SysinfoSnapshot;
-  readonly processors: ProcessorTopology;
-  /** `<memory>`: all memory of the machine, with its modules. */
-  readonly memoryKiB: number;
-  readonly memoryDevices: readonly MemoryDeviceSnapshot[];
-  /** Number of slots for modules, used and free; 0 if it supports none. */
-  readonly memorySlots: number;
-  readonly boot: BootSnapshot;
-  readonly firmware: FirmwareSnapshot;
-  readonly media: readonly MediaSnapshot[];
-  readonly disks: readonly DiskSnapshot[];
-  readonly interfaces: readonly InterfaceSnapshot[];
-  /** Null: no client has set it. */
-  readonly indicator: IndicatorState | null;
   /**
    * Failure that stopped or paused the machine: a crash of its guest or its process, or an error of
    * a disk.
@@ -72,6 +51,38 @@ export interface SystemSnapshot extends SystemRef {
   /** Simulated firmware update, installed or staged; absent: none. */
   readonly firmwareUpdate?: FirmwareUpdate;
 }
+
+/** Details of a machine, by subject. A driver may omit each of them. */
+export interface SystemDetails {
+  /** False: the machine has no definition and is lost with its process. */
+  readonly persistent: boolean;
+  readonly title: string | null;
+  readonly description: string | null;
+  /** libvirt's architecture: `x86_64`, `aarch64`. */
+  readonly architecture: string;
+  /** `pc-q35-7.2`. */
+  readonly machineType: string;
+  readonly sysinfo: SysinfoSnapshot;
+  readonly processors: ProcessorTopology;
+  /** `<memory>`: all memory of the machine, with its modules. */
+  readonly memoryKiB: number;
+  readonly memoryDevices: readonly MemoryDeviceSnapshot[];
+  /** Number of slots for modules, used and free; 0 if it supports none. */
+  readonly memorySlots: number;
+  readonly boot: BootSnapshot;
+  readonly firmware: FirmwareSnapshot;
+  readonly media: readonly MediaSnapshot[];
+  readonly disks: readonly DiskSnapshot[];
+  readonly interfaces: readonly InterfaceSnapshot[];
+  /** Null: no client has set it. */
+  readonly indicator: IndicatorState | null;
+}
+
+/** One machine for resources, from one read. Resources show the details that it has. */
+export interface SystemSnapshot extends SystemState, Partial<SystemDetails> {}
+
+/** A snapshot with all details. */
+export interface CompleteSnapshot extends SystemState, SystemDetails {}
 
 /** Simulated firmware updates: see resources/update-service.ts. */
 export interface FirmwareUpdate {

@@ -3,9 +3,12 @@
  * are those of sushy-tools and of the servers that it models, so settings files for both work.
  */
 import { z } from 'zod';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { KeptValue, SettingsChange } from '../../drivers/snapshot/firmware-snapshot.js';
 import type { JsonObject } from '../../redfish/resource.js';
+import type { SystemWith } from '../details.js';
+
+/** A machine with the details that attributes show. */
+type BiosMachine = SystemWith<'firmware'>;
 
 interface Described {
   readonly name: string;
@@ -17,14 +20,14 @@ interface Described {
 
 type Kind =
   | { readonly type: 'Enumeration'; readonly values: readonly string[] }
-  | { readonly type: 'Integer'; readonly lower: number; readonly upper: (system: SystemSnapshot) => number }
+  | { readonly type: 'Integer'; readonly lower: number; readonly upper: (system: BiosMachine) => number }
   | { readonly type: 'Boolean' }
   | { readonly type: 'String'; readonly maxLength: number }
   | { readonly type: 'Password'; readonly maxLength: number };
 
 /** Maps an attribute to a setting of the machine. `change` gets a value of the attribute's type. */
 interface Meaning {
-  readonly read: (system: SystemSnapshot) => KeptValue | null;
+  readonly read: (system: BiosMachine) => KeptValue | null;
   /** Absent: the service accepts the value and does not store it. */
   readonly change?: (value: KeptValue) => SettingsChange;
   /** Value after ResetBios, for attributes that have no setting behind them. */
@@ -104,7 +107,7 @@ export const biosAttributes: readonly BiosAttribute[] = [
     readOnly: true,
     type: 'String',
     maxLength: 64,
-    read: ({ sysinfo }) => sysinfo.serial,
+    read: ({ sysinfo }) => sysinfo?.serial ?? null,
   },
   storedOnly('Enabled', {
     name: 'ProcTurboMode',
@@ -142,7 +145,7 @@ export const resetValues: Readonly<Record<string, KeptValue>> = Object.fromEntri
 );
 
 /** Renders `Attributes`: as defined now, or as they will be after the next start. */
-export function renderAttributes(system: SystemSnapshot, when: 'now' | 'next'): JsonObject {
+export function renderAttributes(system: BiosMachine, when: 'now' | 'next'): JsonObject {
   const { settings, pending } = system.firmware;
   const next = { ...settings, ...pending, kept: { ...settings.kept, ...pending.kept } };
   const shown = when === 'now' ? system : { ...system, firmware: { ...system.firmware, settings: next } };
@@ -152,12 +155,12 @@ export function renderAttributes(system: SystemSnapshot, when: 'now' | 'next'): 
 /**
  * Returns the schema of `Attributes` in a PATCH for a machine. The schema lacks read-only attributes.
  */
-export function attributesBody(system: SystemSnapshot) {
+export function attributesBody(system: BiosMachine) {
   const writable = biosAttributes.filter(({ readOnly }) => readOnly !== true);
   return z.strictObject(Object.fromEntries(writable.map((attribute) => [attribute.name, valueOf(attribute, system)])));
 }
 
-function valueOf(attribute: BiosAttribute, system: SystemSnapshot): z.ZodType<KeptValue | undefined> {
+function valueOf(attribute: BiosAttribute, system: BiosMachine): z.ZodType<KeptValue | undefined> {
   switch (attribute.type) {
     case 'Enumeration':
       return z.enum(attribute.values).optional();

@@ -3,12 +3,13 @@
  * of sushy-tools, which older clients use.
  */
 import { z } from 'zod';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
+import { biosDetails, readSystem, type SystemWith } from '../details.js';
 import { reference } from '../reference.js';
 import { defineResource } from '../services.js';
 import { biosRegistryId } from './attribute-registry.js';
+import { firmwareName } from './boot-reference.js';
 import {
   attributeProperties,
   attributesBody,
@@ -25,18 +26,19 @@ const bios = defineResource({
   odataType: '#Bios.v1_2_3.Bios',
   uri: '/redfish/v1/Systems/{systemId}/Bios',
   aliases: ['/redfish/v1/Systems/{systemId}/BIOS'],
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => readSystem(params.systemId, 'Bios', services, ...biosDetails),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self, services }) => ({
     Id: 'Bios',
     Name: 'BIOS Configuration',
-    Description: system.boot.firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware',
+    Description: firmwareName(system.boot),
     AttributeRegistry: biosRegistryId,
     Attributes: renderAttributes(system, 'now'),
     ...(!services.driver.changeable.has('settings') ? {} : { '@Redfish.Settings': renderSettings(system, self) }),
   }),
   actions: {
     '#Bios.ResetBios': {
+      available: (_system, { driver }) => driver.changeable.has('resetSettings'),
       body: z.strictObject({}),
       bodyOptional: true,
       run: async ({ uuid }, _body, { services }) => {
@@ -51,7 +53,7 @@ const bios = defineResource({
  * Renders `@Redfish.Settings`. SupportedApplyTimes is an annotation because DMTF's interoperability
  * validator always fails on the array form.
  */
-function renderSettings({ firmware: { failure } }: SystemSnapshot, bios: string): JsonObject {
+function renderSettings({ firmware: { failure } }: SystemWith<'firmware'>, bios: string): JsonObject {
   const outcome = failure && {
     Time: failure.time,
     Messages: [renderMessage(withDetail(message('GeneralError'), `${failure.reason}.`))],
@@ -69,7 +71,7 @@ const biosSettings = defineResource({
   odataType: '#Bios.v1_2_3.Bios',
   uri: '/redfish/v1/Systems/{systemId}/Bios/Settings',
   aliases: ['/redfish/v1/Systems/{systemId}/BIOS/Settings'],
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => readSystem(params.systemId, 'Bios', services, ...biosDetails),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system) => ({
     Id: 'Settings',
@@ -97,5 +99,8 @@ const biosSettings = defineResource({
   },
 });
 
+/** The pending firmware settings, for a driver that changes settings. */
+export const biosSettingsResources = [biosSettings];
+
 /** The current and the pending firmware settings. */
-export const biosResources = [bios, biosSettings];
+export const biosResources = [bios, ...biosSettingsResources];

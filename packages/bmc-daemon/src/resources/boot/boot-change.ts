@@ -10,6 +10,7 @@ import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { ErrorContext } from '../../redfish/messages/driver-errors.js';
 import type { ResourceRequest, WriteResult } from '../../redfish/resource.js';
+import type { SystemWith } from '../details.js';
 import { bootChange, ignoredProperties, type BootBody } from './boot.js';
 import { imageRequest } from '../virtual-media/insert-media.js';
 import { trustOf } from '../virtual-media/configured-drive.js';
@@ -25,7 +26,7 @@ interface WantedBoot {
  * Returns the change for a body. The image of an HTTP boot is inserted into the machine's CD drive and
  * ejected when the URI is removed.
  */
-export function wantedBoot(system: SystemSnapshot, body: BootBody, { settings, log }: Services): WantedBoot {
+export function wantedBoot(system: SystemWith<'boot'>, body: BootBody, { settings, log }: Services): WantedBoot {
   const ignored = settings.ignoreBootDevice ? ignoredProperties(body) : [];
   const change = bootChange(body, system.boot);
   if (ignored.length > 0) {
@@ -86,7 +87,7 @@ export async function applyChange(
 }
 
 function wantedImage(
-  system: SystemSnapshot,
+  system: SystemWith<'boot'>,
   body: BootBody,
   { change, settings }: { readonly change: BootChange; readonly settings: ResourceSettings },
 ): CdChange | undefined {
@@ -104,7 +105,7 @@ function wantedImage(
 }
 
 function cdDrive({ media }: SystemSnapshot): MediaSnapshot | undefined {
-  return media.find(({ device }: { readonly device: string }) => device === 'cdrom');
+  return media?.find(({ device }: { readonly device: string }) => device === 'cdrom');
 }
 
 /** Returns whether the image in the drive comes from the URI of an HTTP boot. */

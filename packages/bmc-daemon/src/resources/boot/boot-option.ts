@@ -1,19 +1,22 @@
 /** Boot options: the devices that a machine can boot from. */
 import { z } from 'zod';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { BootOptionSnapshot } from '../../drivers/snapshot/firmware-snapshot.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { readSystem, type SystemWith } from '../details.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { notUpdated } from './boot-change.js';
 import { bootReference, bootSource } from './boot-reference.js';
 
+const body = z.strictObject({ BootOptionEnabled: z.boolean().optional() });
+const readOnlyBody = z.strictObject({});
+
 const bootOptionCollection = defineResource({
   entity: 'BootOptionCollection',
   odataType: '#BootOptionCollection.BootOptionCollection',
   uri: '/redfish/v1/Systems/{systemId}/BootOptions',
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => readSystem(params.systemId, 'BootOptions', services, 'boot'),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: ({ boot }, { self }) =>
     renderCollection(
@@ -26,8 +29,8 @@ const bootOption = defineResource({
   entity: 'BootOption',
   odataType: '#BootOption.v1_0_6.BootOption',
   uri: '/redfish/v1/Systems/{systemId}/BootOptions/{optionId}',
-  load: async ({ params, services }): Promise<{ system: SystemSnapshot; option: BootOptionSnapshot }> => {
-    const system = await services.driver.getSystem(params.systemId);
+  load: async ({ params, services }): Promise<{ system: SystemWith<'boot'>; option: BootOptionSnapshot }> => {
+    const system = await readSystem(params.systemId, 'BootOptions', services, 'boot');
     const option = system.boot.options.find((candidate) => bootReference(candidate) === params.optionId);
     if (option === undefined) throw refuse('ResourceNotFound', 'BootOption', params.optionId);
     return { system, option };
@@ -35,7 +38,7 @@ const bootOption = defineResource({
   canonicalParams: ({ system, option }) => ({ systemId: system.uuid, optionId: bootReference(option) }),
   render: ({ system, option }) => {
     const id = bootReference(option);
-    const nic = option.kind === 'network' && system.interfaces.some(({ mac }) => mac === option.name);
+    const nic = option.kind === 'network' && (system.interfaces ?? []).some(({ mac }) => mac === option.name);
     const related = nic ? [reference(`/redfish/v1/Systems/${system.uuid}/EthernetInterfaces/${option.name}`)] : [];
     return {
       Id: id,
@@ -50,7 +53,9 @@ const bootOption = defineResource({
     };
   },
   patch: {
-    body: z.strictObject({ BootOptionEnabled: z.boolean().optional() }),
+    body: (_entity, { driver }): z.ZodType<z.infer<typeof body>> =>
+      driver.changeable.has('bootOrder') ? body : readOnlyBody,
+    shape: () => 'any',
     properties: { bootOrder: 'BootOptionEnabled' },
     apply: async ({ system, option }, { BootOptionEnabled: wanted }, { services }) => {
       const { order } = system.boot;

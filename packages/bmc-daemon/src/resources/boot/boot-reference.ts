@@ -2,7 +2,7 @@
  * Names of boot options: kind and device, for example `Hdd.vda`. A name does not change when other
  * devices are added or removed.
  */
-import type { BootDevice } from '../../drivers/snapshot/boot-snapshot.js';
+import type { BootDevice, BootSnapshot } from '../../drivers/snapshot/boot-snapshot.js';
 import type { BootOptionSnapshot, DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
 
 /** DMTF's BootSource for each kind of device. */
@@ -22,6 +22,11 @@ export const bootSource = {
 export function bootReference({ key, kind }: BootOptionSnapshot): string {
   const device = key.slice(key.indexOf(':') + 1);
   return `${kind === null ? 'Device' : bootSource[kind]}.${device.replaceAll(':', '').replaceAll(/[^\w-]/g, '-')}`;
+}
+
+/** Returns the name of a machine's firmware for users. */
+export function firmwareName({ firmware }: Pick<BootSnapshot, 'firmware'>): string {
+  return firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware';
 }
 
 /** Returns the device of a boot option. Ignores the case of its name. */

@@ -8,12 +8,14 @@ import type {
   BootTarget,
   FirmwareType,
 } from '../../drivers/snapshot/boot-snapshot.js';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
+import { everyPart, type SystemChangePart } from '../../drivers/system-change.js';
 import { storedUrl } from '../../media/image.js';
 import type { PropertyNames } from '../../redfish/messages/driver-errors.js';
+import { withoutProperties } from '../../redfish/body/without-properties.js';
 import { message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
+import type { SystemWith } from '../details.js';
 import { reference } from '../reference.js';
 import { LONGEST_URL } from '../virtual-media/insert-media.js';
 import { bootReference, bootSource, optionOf } from './boot-reference.js';
@@ -53,55 +55,63 @@ export const bootProperties: PropertyNames = {
 };
 
 /** The fields of a machine that `Boot` shows. */
-type Bootable = Pick<SystemSnapshot, 'boot' | 'architecture'>;
+type Bootable = Pick<SystemWith<'boot'>, 'boot' | 'architecture'>;
 
-/** Returns the boot modes of an architecture. Only x86 has a legacy BIOS. */
-function allowableModes(architecture: string): readonly (keyof typeof modeIn)[] {
-  return /^(x86_64|i686)$/.test(architecture) ? ['UEFI', 'Legacy'] : ['UEFI'];
+/** Returns the boot modes of an architecture; undefined: unknown. Only x86 has a legacy BIOS. */
+function allowableModes(architecture: string | undefined): readonly (keyof typeof modeIn)[] {
+  return architecture === undefined || /^(x86_64|i686)$/.test(architecture) ? ['UEFI', 'Legacy'] : ['UEFI'];
 }
+
+/** Returns the schema of the properties of `Boot`, each for itself. */
+const bootShape = ({ boot, architecture }: Bootable) =>
+  z.strictObject({
+    BootSourceOverrideTarget: z
+      .string()
+      .transform((text, context) => {
+        const target = targetNamed(text);
+        if (target === 'none' || isUefiTarget(target)) return target;
+        if (target !== undefined && boot.available.includes(target)) return target;
+        context.addIssue({ code: 'invalid_value', values: [...allowableTargets(boot), 'None'], input: text });
+        return z.NEVER;
+      })
+      .optional(),
+    BootSourceOverrideEnabled: z.enum(['Once', 'Continuous', 'Disabled']).optional(),
+    BootSourceOverrideMode: z.enum(allowableModes(architecture)).optional(),
+    UefiTargetBootSourceOverride: z
+      .string()
+      .transform((path, context) => named(pathOptions(boot), path, context))
+      .optional(),
+    BootNext: z
+      .string()
+      .transform((name, context) => named(namedOptions(boot), name, context))
+      .nullish(),
+    HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(LONGEST_URL)]).nullish(),
+    BootOrder: z
+      .array(z.string().transform((name, context) => named(namedOptions(boot), name, context)))
+      .min(1)
+      .refine((keys) => new Set(keys).size === keys.length, { error: 'a boot option is named twice' })
+      .optional(),
+  });
 
 /**
  * Returns the schema of `Boot` in a PATCH for a machine. If the machine lacks the device of a target or
  * of a boot option, the error lists the valid values.
+ * @param changeable parts that the driver can change.
  */
-export const bootBody = ({ boot, architecture }: Bootable) =>
-  z
-    .strictObject({
-      BootSourceOverrideTarget: z
-        .string()
-        .transform((text, context) => {
-          const target = targetNamed(text);
-          if (target === 'none' || isUefiTarget(target)) return target;
-          if (target !== undefined && boot.available.includes(target)) return target;
-          context.addIssue({ code: 'invalid_value', values: [...allowableTargets(boot), 'None'], input: text });
-          return z.NEVER;
-        })
-        .optional(),
-      BootSourceOverrideEnabled: z.enum(['Once', 'Continuous', 'Disabled']).optional(),
-      BootSourceOverrideMode: z.enum(allowableModes(architecture)).optional(),
-      UefiTargetBootSourceOverride: z
-        .string()
-        .transform((path, context) => named(pathOptions(boot), path, context))
-        .optional(),
-      BootNext: z
-        .string()
-        .transform((name, context) => named(namedOptions(boot), name, context))
-        .nullish(),
-      HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(LONGEST_URL)]).nullish(),
-      BootOrder: z
-        .array(z.string().transform((name, context) => named(namedOptions(boot), name, context)))
-        .min(1)
-        .refine((keys) => new Set(keys).size === keys.length, { error: 'a boot option is named twice' })
-        .optional(),
-    })
-    .superRefine((body, context) => {
-      for (const { path, fault } of conflicts(body, boot)) {
-        context.addIssue({ code: 'custom', path: [path], params: { message: fault } });
-      }
-    });
+export function bootBody(system: Bootable, changeable: ReadonlySet<SystemChangePart> = everyPart): z.ZodType<BootBody> {
+  const omitted = [
+    ...(changeable.has('bootOrder') ? [] : (['BootOrder'] as const)),
+    ...(changeable.has('cd') ? [] : (['HttpBootUri'] as const)),
+  ];
+  return withoutProperties(bootShape(system), omitted).superRefine((body, context) => {
+    for (const { path, fault } of conflicts(body, system.boot)) {
+      context.addIssue({ code: 'custom', path: [path], params: { message: fault } });
+    }
+  });
+}
 
 /** A valid body with its values in the driver's terms. */
-export type BootBody = z.output<ReturnType<typeof bootBody>>;
+export type BootBody = z.output<ReturnType<typeof bootShape>>;
 
 /** Returns contradictions within a body, and between the body and the machine. */
 function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof BootBody; fault: Message }[] {

@@ -4,6 +4,7 @@ import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SecureBootSnapshot } from '../../drivers/snapshot/firmware-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
+import { readSystem } from '../details.js';
 import { defineResource } from '../services.js';
 
 /**
@@ -16,6 +17,9 @@ const resetKeysTypes = [
   'DeleteAllKeys',
 ] as const satisfies readonly (keyof typeof resetKeys)[];
 
+const body = z.strictObject({ SecureBootEnable: z.boolean().optional() });
+const readOnlyBody = z.strictObject({});
+
 interface Loaded {
   readonly system: SystemSnapshot;
   readonly state: SecureBootSnapshot;
@@ -27,7 +31,7 @@ export const secureBoot = defineResource({
   odataType: '#SecureBoot.v1_1_2.SecureBoot',
   uri: '/redfish/v1/Systems/{systemId}/SecureBoot',
   load: async ({ params, services }): Promise<Loaded> => {
-    const system = await services.driver.getSystem(params.systemId);
+    const system = await readSystem(params.systemId, 'SecureBoot', services, 'firmware');
     const { secureBoot: state } = system.firmware;
     if (state === null) throw refuse('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/SecureBoot`);
     return { system, state };
@@ -43,7 +47,9 @@ export const secureBoot = defineResource({
     SecureBootMode: enrolled === null ? null : enrolled ? 'UserMode' : 'SetupMode',
   }),
   patch: {
-    body: z.strictObject({ SecureBootEnable: z.boolean().optional() }),
+    body: (_entity, { driver }): z.ZodType<z.infer<typeof body>> =>
+      driver.changeable.has('secureBoot') ? body : readOnlyBody,
+    shape: () => 'any',
     properties: { secureBoot: 'SecureBootEnable' },
     apply: async ({ system, state }, { SecureBootEnable: wanted }, { services }) => {
       if (wanted === undefined || wanted === state.enabled) return undefined;
@@ -53,6 +59,7 @@ export const secureBoot = defineResource({
   },
   actions: {
     '#SecureBoot.ResetKeys': {
+      available: (_entity, { driver }) => driver.changeable.has('secureBoot'),
       body: z.strictObject({ ResetKeysType: z.enum(resetKeysTypes) }),
       parameters: (): JsonObject => ({ 'ResetKeysType@Redfish.AllowableValues': resetKeysTypes }),
       run: async ({ system }, { ResetKeysType: type }, { services }) => {

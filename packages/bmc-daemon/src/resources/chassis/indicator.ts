@@ -45,6 +45,12 @@ export const indicatorBody = {
   LocationIndicatorActive: z.boolean().optional(),
 };
 
+/** Names of the indicator properties. */
+export const indicatorProperties = [
+  'IndicatorLED',
+  'LocationIndicatorActive',
+] as const satisfies readonly (keyof typeof indicatorBody)[];
+
 /**
  * Returns the state that a PATCH asks for. Returns undefined if the PATCH has no indicator, or if
  * LocationIndicatorActive already has the requested value.

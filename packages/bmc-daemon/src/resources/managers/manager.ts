@@ -4,6 +4,7 @@ import type { SysinfoSnapshot } from '../../drivers/snapshot/hardware-snapshot.j
 import type { JsonObject } from '../../redfish/resource.js';
 import { product, vendor, version } from '../../version.js';
 import { chassisReference } from '../chassis/chassis-place.js';
+import { showsMedia } from '../details.js';
 import { inOrder } from '../members.js';
 import { reference, renderCollection } from '../reference.js';
 import { renderManagerConsole } from '../serial-console.js';
@@ -49,7 +50,7 @@ const manager = defineResource({
     ...renderManagerConsole(system, services.consoleSsh),
     NetworkProtocol: reference(`${self}/NetworkProtocol`),
     EthernetInterfaces: reference(`${self}/EthernetInterfaces`),
-    VirtualMedia: reference(`${self}/VirtualMedia`),
+    ...(showsMedia(system, services) ? { VirtualMedia: reference(`${self}/VirtualMedia`) } : {}),
     LogServices: reference(`${self}/LogServices`),
     Links: {
       ManagerForServers: [reference(`/redfish/v1/Systems/${uuid}`)],
@@ -84,7 +85,7 @@ const manager = defineResource({
  * Renders manufacturer, model and firmware version of a manager: those of the machine's SMBIOS if set,
  * else those of this service. A lab that imitates a vendor's server expects the vendor's manager, too.
  */
-export function renderIdentity({ manufacturer, product: model, biosVersion }: SysinfoSnapshot) {
+export function renderIdentity({ manufacturer, product: model, biosVersion }: Partial<SysinfoSnapshot> = {}) {
   return {
     Manufacturer: manufacturer ?? vendor,
     Model: model ?? product,

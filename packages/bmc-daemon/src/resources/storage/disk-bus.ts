@@ -1,6 +1,6 @@
 /** Groups the disks of a machine by bus, for SimpleStorage and Storage. */
 import type { DiskSnapshot } from '../../drivers/snapshot/hardware-snapshot.js';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
+import type { SystemWith } from '../details.js';
 import { refuse } from '../../redfish/messages/errors.js';
 
 /** A bus of a machine and its disks. */
@@ -45,8 +45,8 @@ export function diskBuses(disks: readonly DiskSnapshot[]): readonly DiskBus[] {
 }
 
 /** Returns a bus of a machine. @throws {RedfishError} 404 if the machine has no disk on the bus. */
-export function findBus(system: SystemSnapshot, id: string): DiskBus {
-  const bus = diskBuses(system.disks).find((candidate) => candidate.id === id);
+export function findBus({ disks }: SystemWith<'disks'>, id: string): DiskBus {
+  const bus = diskBuses(disks).find((candidate) => candidate.id === id);
   if (bus === undefined) throw refuse('ResourceNotFound', 'SimpleStorage', id);
   return bus;
 }

@@ -1,6 +1,6 @@
 /** SimpleStorage: the disks of a machine by bus. Ironic's inspection reads it first. */
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { chassisReference } from '../chassis/chassis-place.js';
+import { readSystem, type SystemWith } from '../details.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { enabled, enabledWithParts, waiting } from '../status.js';
@@ -10,7 +10,7 @@ const simpleStorageCollection = defineResource({
   entity: 'SimpleStorageCollection',
   odataType: '#SimpleStorageCollection.SimpleStorageCollection',
   uri: '/redfish/v1/Systems/{systemId}/SimpleStorage',
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => readSystem(params.systemId, 'SimpleStorage', services, 'disks'),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: ({ disks }, { self }) =>
     renderCollection(
@@ -23,8 +23,8 @@ const simpleStorage = defineResource({
   entity: 'SimpleStorage',
   odataType: '#SimpleStorage.v1_3_2.SimpleStorage',
   uri: '/redfish/v1/Systems/{systemId}/SimpleStorage/{simpleStorageId}',
-  load: async ({ params, services }): Promise<{ system: SystemSnapshot; bus: DiskBus }> => {
-    const system = await services.driver.getSystem(params.systemId);
+  load: async ({ params, services }): Promise<{ system: SystemWith<'disks'>; bus: DiskBus }> => {
+    const system = await readSystem(params.systemId, 'SimpleStorage', services, 'disks');
     return { system, bus: findBus(system, params.simpleStorageId) };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),

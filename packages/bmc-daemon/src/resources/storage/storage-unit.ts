@@ -64,6 +64,11 @@ export interface StorageEntity {
   readonly storage: StorageUnit;
 }
 
+/** Returns whether a machine has storages: its disks are known, or EMULATOR_STORAGE has some for it. */
+export function hasStorage({ uuid, disks }: SystemSnapshot, { storage }: Pick<InventorySettings, 'storage'>): boolean {
+  return disks !== undefined || storage[uuid] !== undefined;
+}
+
 /** Returns the storages of a machine. If the driver can create volumes, a machine without disks has a default bus. */
 export function storageUnits(
   system: SystemSnapshot,
@@ -71,6 +76,7 @@ export function storageUnits(
 ): readonly StorageUnit[] {
   const configured = settings.storage[system.uuid];
   if (configured !== undefined) return configured.map((storage) => configuredUnit(system, storage, settings));
+  if (system.disks === undefined) return [];
   const buses = diskBuses(system.disks);
   if (buses.length === 0 && driver.volumes !== undefined) return [busUnit(defaultBus, [])];
   return buses.map(({ id, disks }) => busUnit(id, disks));
@@ -90,7 +96,7 @@ function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
 }
 
 function configuredUnit(
-  { uuid, disks }: SystemSnapshot,
+  { uuid, disks = [] }: SystemSnapshot,
   storage: ConfiguredStorage,
   { drives, volumes }: InventorySettings,
 ): StorageUnit {

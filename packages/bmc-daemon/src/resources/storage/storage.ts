@@ -6,6 +6,7 @@ import { reference, renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { enabled, enabledWithParts } from '../status.js';
 import {
+  hasStorage,
   loadStorage,
   storageUnits,
   type ControllerUnit,
@@ -19,6 +20,9 @@ const storageCollection = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Storage',
   load: async ({ params, services }): Promise<{ system: SystemSnapshot; units: readonly StorageUnit[] }> => {
     const system = await services.driver.getSystem(params.systemId);
+    if (!hasStorage(system, services.settings)) {
+      throw refuse('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/Storage`);
+    }
     return { system, units: storageUnits(system, services) };
   },
   canonicalParams: ({ system }) => ({ systemId: system.uuid }),

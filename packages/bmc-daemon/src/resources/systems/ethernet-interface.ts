@@ -5,6 +5,7 @@ import type { GuestAddress, InterfaceFacts } from '../../drivers/guest-network.j
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
+import { readSystem } from '../details.js';
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { enabled } from '../status.js';
@@ -13,7 +14,7 @@ const ethernetInterfaceCollection = defineResource({
   entity: 'EthernetInterfaceCollection',
   odataType: '#EthernetInterfaceCollection.EthernetInterfaceCollection',
   uri: '/redfish/v1/Systems/{systemId}/EthernetInterfaces',
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => readSystem(params.systemId, 'EthernetInterfaces', services, 'interfaces'),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: ({ interfaces }, { self }) =>
     renderCollection(
@@ -35,7 +36,7 @@ const ethernetInterface = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/EthernetInterfaces/{interfaceId}',
   load: async ({ params, services }): Promise<InterfaceEntity> => {
     const { driver } = services;
-    const system = await driver.getSystem(params.systemId);
+    const system = await readSystem(params.systemId, 'EthernetInterfaces', services, 'interfaces');
     const mac = params.interfaceId.toLowerCase();
     const nic = system.interfaces.find((candidate) => candidate.mac === mac);
     if (nic === undefined) throw refuse('ResourceNotFound', 'EthernetInterface', params.interfaceId);

@@ -1,8 +1,8 @@
 /** Memory modules, as QEMU's SMBIOS tables show them to the guest. */
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
+import { readSystem, type SystemWith } from '../details.js';
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { absent, enabled } from '../status.js';
@@ -25,9 +25,9 @@ interface Module {
  */
 export function memoryModules({
   memoryKiB,
-  memoryDevices,
-  memorySlots,
-}: Pick<SystemSnapshot, 'memoryKiB' | 'memoryDevices' | 'memorySlots'>): readonly Module[] {
+  memoryDevices = [],
+  memorySlots = 0,
+}: Pick<SystemWith<'memoryKiB'>, 'memoryKiB' | 'memoryDevices' | 'memorySlots'>): readonly Module[] {
   const pluggedKiB = memoryDevices.reduce((sum, { totalKiB }) => sum + totalKiB, 0);
   const builtInMiB = Math.floor(Math.max(0, memoryKiB - pluggedKiB) / 1024);
   const builtIn = Array.from({ length: Math.max(1, Math.ceil(builtInMiB / moduleMiB)) }, (_, index) => ({
@@ -56,7 +56,7 @@ const memoryCollection = defineResource({
   entity: 'MemoryCollection',
   odataType: '#MemoryCollection.MemoryCollection',
   uri: '/redfish/v1/Systems/{systemId}/Memory',
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => readSystem(params.systemId, 'Memory', services, 'memoryKiB'),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self }) =>
     renderCollection(
@@ -69,8 +69,8 @@ const memory = defineResource({
   entity: 'Memory',
   odataType: '#Memory.v1_23_0.Memory',
   uri: '/redfish/v1/Systems/{systemId}/Memory/{memoryId}',
-  load: async ({ params, services }): Promise<{ system: SystemSnapshot; module: Module }> => {
-    const system = await services.driver.getSystem(params.systemId);
+  load: async ({ params, services }): Promise<{ system: SystemWith<'memoryKiB'>; module: Module }> => {
+    const system = await readSystem(params.systemId, 'Memory', services, 'memoryKiB');
     const module = memoryModules(system).find(({ id }) => id === params.memoryId);
     if (module === undefined) throw refuse('ResourceNotFound', 'Memory', params.memoryId);
     return { system, module };

@@ -1,9 +1,9 @@
 /** Processors: one for each socket with an online vCPU. */
 import type { ProcessorTopology } from '../../drivers/snapshot/hardware-snapshot.js';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
+import { readSystem, type SystemWith } from '../details.js';
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { enabled } from '../status.js';
@@ -52,7 +52,7 @@ const processorCollection = defineResource({
   entity: 'ProcessorCollection',
   odataType: '#ProcessorCollection.ProcessorCollection',
   uri: '/redfish/v1/Systems/{systemId}/Processors',
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => readSystem(params.systemId, 'Processors', services, 'processors'),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: ({ processors }, { self }) =>
     renderCollection(
@@ -65,8 +65,8 @@ const processor = defineResource({
   entity: 'Processor',
   odataType: '#Processor.v1_22_0.Processor',
   uri: '/redfish/v1/Systems/{systemId}/Processors/{processorId}',
-  load: async ({ params, services }): Promise<{ system: SystemSnapshot; socket: Socket }> => {
-    const system = await services.driver.getSystem(params.systemId);
+  load: async ({ params, services }): Promise<{ system: SystemWith<'processors'>; socket: Socket }> => {
+    const system = await readSystem(params.systemId, 'Processors', services, 'processors');
     const socket = processorSockets(system.processors).find(({ id }) => id === params.processorId);
     if (socket === undefined) throw refuse('ResourceNotFound', 'Processor', params.processorId);
     return { system, socket };
@@ -77,7 +77,7 @@ const processor = defineResource({
     Name: `Processor ${socket.id}`,
     Socket: socket.id,
     ProcessorType: 'CPU',
-    ...renderArchitecture(system.architecture),
+    ...(system.architecture === undefined ? {} : renderArchitecture(system.architecture)),
     Model: system.processors.model,
     TotalCores: socket.cores,
     TotalEnabledCores: socket.cores,

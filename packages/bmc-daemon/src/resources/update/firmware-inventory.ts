@@ -3,9 +3,11 @@ import type { SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-sn
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { product, vendor, version } from '../../version.js';
+import { firmwareName } from '../boot/boot-reference.js';
+import { biosDetails, hasDetails } from '../details.js';
 import { inOrder } from '../members.js';
 import { reference, renderCollection } from '../reference.js';
-import { defineResource } from '../services.js';
+import { defineResource, type Services } from '../services.js';
 import { enabled } from '../status.js';
 
 const inventoryUri = '/redfish/v1/UpdateService/FirmwareInventory';
@@ -22,7 +24,7 @@ const firmwareId = (uuid: string): string => `BIOS-${uuid}`;
  * its SMBIOS configuration, else null.
  */
 export function firmwareVersion({ firmwareUpdate, sysinfo }: SystemSnapshot): string | null {
-  return firmwareUpdate?.installed ?? sysinfo.biosVersion;
+  return firmwareUpdate?.installed ?? sysinfo?.biosVersion ?? null;
 }
 
 const firmwareCollection = defineResource({
@@ -57,8 +59,8 @@ const firmware = defineResource({
   canonicalParams: (entity) => ({
     inventoryId: entity.kind === 'controller' ? controllerId : firmwareId(entity.system.uuid),
   }),
-  render: (entity) =>
-    entity.kind === 'controller' ? renderController(entity.machines) : renderFirmware(entity.system),
+  render: (entity, { services }) =>
+    entity.kind === 'controller' ? renderController(entity.machines) : renderFirmware(entity.system, services),
 });
 
 /** Renders this service. It is not updateable over Redfish, because it is a package of the host. */
@@ -77,21 +79,22 @@ function renderController(machines: readonly SystemRef[]): JsonObject {
   };
 }
 
-function renderFirmware(system: SystemSnapshot): JsonObject {
+function renderFirmware(system: SystemSnapshot, { driver }: Services): JsonObject {
   const { uuid, name, sysinfo, boot } = system;
+  const related = hasDetails(system, ...biosDetails) ? [reference(`/redfish/v1/Systems/${uuid}/Bios`)] : [];
   return {
     Id: firmwareId(uuid),
     Name: `Firmware of ${name}`,
-    Description: boot.firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware',
+    ...(boot === undefined ? {} : { Description: firmwareName(boot) }),
     // Null if the definition names no vendor. The service does not read the host's firmware packages.
-    Manufacturer: sysinfo.biosVendor,
+    Manufacturer: sysinfo?.biosVendor ?? null,
     SoftwareId: 'BIOS',
     Version: firmwareVersion(system),
-    Updateable: true,
+    Updateable: driver.changeable.has('firmwareVersion'),
     Staged: (system.firmwareUpdate?.staged ?? null) !== null,
     ResetRequiredOnUpdate: true,
-    RelatedItem: [reference(`/redfish/v1/Systems/${uuid}/Bios`)],
-    'RelatedItem@odata.count': 1,
+    RelatedItem: related,
+    'RelatedItem@odata.count': related.length,
     Status: enabled,
   };
 }

@@ -36,6 +36,7 @@ const updateService = defineResource({
   }),
   actions: {
     '#UpdateService.SimpleUpdate': {
+      available: (_machines, { driver }) => driver.changeable.has('firmwareVersion'),
       body: z.strictObject({
         ImageURI: z.string().min(1).max(2_000),
         TransferProtocol: z.enum(transferProtocols).optional(),

@@ -46,7 +46,7 @@ export function drivesOf(
 ): readonly MediaDriveEntity[] {
   return Object.entries(configured).flatMap(([id, drive]) => {
     const device = deviceOf(drive);
-    const present = system.media.find((candidate) => candidate.device === device);
+    const present = system.media?.find((candidate) => candidate.device === device);
     if (present === undefined) return [];
     return [{ system, id, name: drive.Name ?? `Virtual ${id}`, mediaTypes: drive.MediaTypes, drive: present }];
   });

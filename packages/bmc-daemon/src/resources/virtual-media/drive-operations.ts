@@ -5,6 +5,7 @@ import { RedfishError } from '../../redfish/messages/errors.js';
 import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { Requester, WriteResult } from '../../redfish/resource.js';
 import { runLongOperation, type LongOperation } from '../../redfish/tasks/long-operation.js';
+import { mediaOf } from '../details.js';
 import type { Services } from '../services.js';
 import { trustOf, type MediaDriveEntity } from './configured-drive.js';
 import { imageRequest, type ImageBody } from './insert-media.js';
@@ -30,7 +31,7 @@ export async function replaceImage(
   const protection = drive.device === 'cdrom' || drive.writeProtected === (body.WriteProtected ?? true);
   const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image)) && protection;
   return await insertImage(entity, body, services, origin, async () => {
-    if (drive.inserted && !isSame) await services.driver.ejectMedia(system.uuid, drive.device);
+    if (drive.inserted && !isSame) await mediaOf(services).eject(system.uuid, drive.device);
   });
 }
 
@@ -43,10 +44,11 @@ export async function replaceImage(
 export function insertImage(
   { system, id, drive }: MediaDriveEntity,
   body: ImageBody,
-  { driver, settings, operations }: Services,
+  services: Services,
   { requester, context }: Origin,
   prepare: () => Promise<void> = () => Promise.resolve(),
 ): Promise<WriteResult | undefined> {
+  const { driver, settings, operations } = services;
   const image = imageRequest(body, trustOf(drive, settings.vmediaVerifySsl));
   checkMethod(body, image, drive, context.action);
   return runLongOperation(
@@ -58,9 +60,9 @@ export function insertImage(
       context: { ...context, body: { Image: image.url.href, TransferMethod: body.TransferMethod } },
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
-        await driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });
+        await mediaOf(services).insert(system.uuid, drive.device, image, { onProgress, signal });
         // A CD is always write-protected. If that differs from the request, a 200 with a message tells the client.
-        const { media } = await driver.getSystem(system.uuid);
+        const { media = [] } = await driver.getSystem(system.uuid);
         const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
         const { WriteProtected: asked } = body;
         if (asked === undefined || protectedNow === undefined || asked === protectedNow) return undefined;
@@ -74,7 +76,7 @@ export function insertImage(
 /** Ejects the image, and cancels a running insert. Answers with a task if it takes long. @throws {DriverError} */
 export function ejectImage(
   { system, id, drive }: MediaDriveEntity,
-  { driver, operations }: Services,
+  services: Services,
   { requester, context }: Origin,
 ): Promise<WriteResult | undefined> {
   return runLongOperation(
@@ -83,11 +85,11 @@ export function ejectImage(
       requester,
       context,
       run: async () => {
-        await driver.ejectMedia(system.uuid, drive.device);
+        await mediaOf(services).eject(system.uuid, drive.device);
         return undefined;
       },
     },
-    operations,
+    services.operations,
   );
 }
 

@@ -105,7 +105,7 @@ describe('virtual media', () => {
     expect((await get(`/redfish/v1/Systems/${off.uuid}/VirtualMedia`))['Members']).toEqual(
       ['Cd', 'Floppy'].map((id) => link(under('Systems', id))),
     );
-    await driver.insertMedia(off.uuid, 'usb', {
+    await driver.media.insert(off.uuid, 'usb', {
       url: new URL(configDrive),
       writeProtected: true,
       verifyCertificate: false,

@@ -4,6 +4,7 @@ import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
+import { mediaOf, readSystem } from '../details.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
 import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
@@ -38,7 +39,7 @@ const collectionAt = (uri: CollectionUri) =>
     entity: 'VirtualMediaCollection',
     odataType: '#VirtualMediaCollection.VirtualMediaCollection',
     uri,
-    load: ({ params, services }) => services.driver.getSystem(params.systemId),
+    load: ({ params, services }) => readSystem(params.systemId, 'VirtualMedia', services, 'media'),
     canonicalParams: ({ uuid }) => ({ systemId: uuid }),
     render: (system, { self, services }) =>
       renderCollection(
@@ -65,7 +66,7 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
         const { system, drive } = entity;
         const { VerifyCertificate: verifyCertificate } = body;
         if (verifyCertificate !== undefined) {
-          await services.driver.setMedia(system.uuid, drive.device, (present) => ({ ...present, verifyCertificate }));
+          await mediaOf(services).set(system.uuid, drive.device, (present) => ({ ...present, verifyCertificate }));
         }
         const change = driveChange(body);
         if (change === null) return undefined;

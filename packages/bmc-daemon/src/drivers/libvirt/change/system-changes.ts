@@ -8,7 +8,7 @@
  */
 import { DriverError } from '../../driver-error.js';
 import type { InsertOptions } from '../../operation-options.js';
-import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { changesOverride } from '../../rules/boot-override.js';
 import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';
@@ -20,7 +20,7 @@ import type { Host } from '../machine/host.js';
 import type { ImageLease } from '../media/image-store.js';
 import type { Machine } from '../machine/inventory.js';
 import { driveState } from '../media/drive-state.js';
-import type { MediaControl } from '../media/media-control.js';
+import type { LibvirtMedia } from '../media/media-control.js';
 import { withEjection, withInsertion } from '../media/media-definition.js';
 import type { Variables } from '../firmware/nvram.js';
 import { updateGuestDrive } from '../media/saved-state-media.js';
@@ -38,7 +38,7 @@ export interface SystemChangesOptions {
   readonly queue: PowerMediaQueue;
   readonly reader: SystemReader;
   readonly boot: BootControl;
-  readonly media: Pick<MediaControl, 'acquire'>;
+  readonly media: Pick<LibvirtMedia, 'acquire'>;
   readonly firmware: FirmwareChooser;
   readonly variables: Pick<Variables, 'carryNow'>;
   /** Called after an image has left a drive. */
@@ -219,7 +219,7 @@ export class SystemChanges {
     { xml, instance }: Definition,
     { change, files }: Pick<Prepared, 'change' | 'files'>,
   ): string {
-    const system = (): SystemSnapshot =>
+    const system = (): CompleteSnapshot =>
       readSnapshot(xml, instance?.xml ?? null, {
         state: instance === null ? 'shutoff' : 'running',
         persistent: machine.persistent,

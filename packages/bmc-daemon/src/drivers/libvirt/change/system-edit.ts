@@ -1,5 +1,5 @@
 /** Edits of a definition for a client's change. Pure. */
-import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { mergeSettings, resetChange, without } from '../../rules/firmware-settings.js';
 import type { SystemChange } from '../../system-change.js';
 import type { Machine } from '../machine/inventory.js';
@@ -28,7 +28,7 @@ export function withSystemChange(
     change,
     files,
     system,
-  }: { readonly change: SystemChange; readonly files: ChangeFiles; readonly system: () => SystemSnapshot },
+  }: { readonly change: SystemChange; readonly files: ChangeFiles; readonly system: () => CompleteSnapshot },
 ): string {
   const { boot, bootOrder, secureBoot } = change;
   let result = xml;
@@ -53,7 +53,7 @@ function withoutPendingSecureBoot(xml: string): string {
 function recordAfter(
   record: MachineRecord,
   { indicator, assetTag, firmwareVersion, settings, resetSettings }: SystemChange,
-  system: () => SystemSnapshot,
+  system: () => CompleteSnapshot,
 ): MachineRecord {
   let result = record;
   if (indicator !== undefined) result = { ...result, indicator };
@@ -85,7 +85,7 @@ function ownerAfter(
 function settingsAfter(
   present: SettingsRecord,
   { settings, resetSettings }: { settings: SystemChange['settings']; resetSettings: SystemChange['resetSettings'] },
-  { firmware }: SystemSnapshot,
+  { firmware }: CompleteSnapshot,
 ): SettingsRecord | null {
   let result = present;
   if (resetSettings !== undefined) {

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { FirmwareType } from '../../snapshot/boot-snapshot.js';
-import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { attempt } from '../failure.js';
 import {
   firmwareKnowledge,
@@ -124,7 +124,7 @@ export class FirmwareChooser {
    * @param xml its definition.
    * @throws {DriverError} unsupported, with what is missing.
    */
-  async checkSecureBoot({ name, architecture, machineType }: SystemSnapshot, xml: string): Promise<void> {
+  async checkSecureBoot({ name, architecture, machineType }: CompleteSnapshot, xml: string): Promise<void> {
     const { hypervisor, templates, timeoutMs } = this.#options;
     const doing = `switching Secure Boot of machine ${name} on`;
     const refusal = (what: string): DriverError =>

@@ -24,8 +24,8 @@ import { mediaSettings, withMediaSettings } from '../xml/metadata/media-settings
 import { withIntent, withoutIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata, withRecord } from '../xml/metadata/metadata.js';
 
-/** Dependencies of {@link MediaControl}. */
-export interface MediaControlOptions {
+/** Dependencies of {@link LibvirtMedia}. */
+export interface LibvirtMediaOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly store: ImageStore;
@@ -39,11 +39,11 @@ export interface MediaControlOptions {
 const MAX_ATTEMPTS = 4;
 
 /** Images of the drives of one host's machines. */
-export class MediaControl {
-  readonly #options: MediaControlOptions;
+export class LibvirtMedia {
+  readonly #options: LibvirtMediaOptions;
   readonly #host: Host;
 
-  constructor(options: MediaControlOptions) {
+  constructor(options: LibvirtMediaOptions) {
     this.#options = options;
     this.#host = options.host;
   }
@@ -92,7 +92,7 @@ export class MediaControl {
     await queue.eject(machine, device, eject, options);
   }
 
-  /** @see HypervisorDriver.setMedia */
+  /** @see MediaControl.set */
   async set(machine: Machine, device: MediaDevice, change: MediaChange): Promise<void> {
     await this.#host.edits.run(machine.uuid, () =>
       editRecord(this.#host, machine, (record) => {

@@ -7,7 +7,7 @@ import {
   type NetworkDhcpLease,
 } from '@rackless/libvirt';
 import type { InterfaceSnapshot } from '../../snapshot/hardware-snapshot.js';
-import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import type { GuestAddress, InterfaceFacts, NetworkFacts } from '../../guest-network.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
@@ -61,7 +61,7 @@ export class GuestNetworkReader {
   }
 
   /** Returns the known facts. Never rejects. @param system the snapshot of the machine. */
-  async read(machine: Machine, system: SystemSnapshot): Promise<NetworkFacts> {
+  async read(machine: Machine, system: CompleteSnapshot): Promise<NetworkFacts> {
     if (system.state === 'shutoff' || system.state === 'crashed') return nothing;
     const { uuid, interfaces } = system;
     const [guest, ...host] = await Promise.all([

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
-import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { DomainState, CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
 import { attempt } from '../failure.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
@@ -37,7 +37,7 @@ interface Reading {
 interface Kept extends Reading {
   readonly disks: readonly Disk[];
   readonly capacities: Capacities;
-  readonly snapshot: SystemSnapshot;
+  readonly snapshot: CompleteSnapshot;
   /**
    * True if its CPU is that of the host, whose name is not known yet. The next reader asks again.
    */
@@ -51,7 +51,7 @@ interface Silence {
    * Returns the last reading with `unansweredSince`.
    * @throws {DriverError} unavailable, if there is none.
    */
-  readonly answer: () => SystemSnapshot;
+  readonly answer: () => CompleteSnapshot;
 }
 
 /**
@@ -59,7 +59,7 @@ interface Silence {
  * begun.
  */
 interface Read {
-  readonly result: Promise<SystemSnapshot>;
+  readonly result: Promise<CompleteSnapshot>;
   /**
    * False once libvirt has answered: the sizes of disks can take another second, while the XML
    * becomes old.
@@ -111,14 +111,14 @@ export class SystemReader {
    * The new reading continues, one per machine, and later readers get its result.
    * @throws {DriverError} notFound, unavailable.
    */
-  read(machine: Machine): Promise<SystemSnapshot> {
+  read(machine: Machine): Promise<CompleteSnapshot> {
     const running = this.#reading.get(machine.uuid);
     const reading = running?.isJoinable === true ? running.result : this.#begin(machine);
     const silence = this.#silent.get(machine.uuid);
     return silence === undefined ? reading : this.#readSilent(machine, reading, silence);
   }
 
-  #begin(machine: Machine): Promise<SystemSnapshot> {
+  #begin(machine: Machine): Promise<CompleteSnapshot> {
     const { uuid } = machine;
     const isNewest = (): boolean => this.#reading.get(uuid) === read;
     const onXml = (): void => {
@@ -132,7 +132,7 @@ export class SystemReader {
     return result;
   }
 
-  async #readSilent(machine: Machine, reading: Promise<SystemSnapshot>, silence: Silence): Promise<SystemSnapshot> {
+  async #readSilent(machine: Machine, reading: Promise<CompleteSnapshot>, silence: Silence): Promise<CompleteSnapshot> {
     // The reading may fail after its reader has left.
     reading.catch(() => undefined);
     const { state } = await this.#inventory.condition(machine);
@@ -149,7 +149,7 @@ export class SystemReader {
    * Returns the last reading of the machine; reads it if there is none.
    * @throws {DriverError} notFound, unavailable.
    */
-  async recent(machine: Machine): Promise<{ readonly system: SystemSnapshot; readonly inactiveXml: string }> {
+  async recent(machine: Machine): Promise<{ readonly system: CompleteSnapshot; readonly inactiveXml: string }> {
     const system = this.#kept.get(machine.uuid)?.snapshot ?? (await this.read(machine));
     return { system, inactiveXml: this.#kept.get(machine.uuid)?.inactiveXml ?? '' };
   }
@@ -181,7 +181,7 @@ export class SystemReader {
   async #read(
     machine: Machine,
     { isNewest, onXml }: { readonly isNewest: () => boolean; readonly onXml: () => void },
-  ): Promise<SystemSnapshot> {
+  ): Promise<CompleteSnapshot> {
     const condition = await this.#inventory.condition(machine);
     const last = this.#kept.get(machine.uuid);
     let reading: Reading;
@@ -210,7 +210,7 @@ export class SystemReader {
       knowledge: await this.#knowledge(),
       streams: reading.streams,
     };
-    const read = (hostCpuModel: string | null): SystemSnapshot =>
+    const read = (hostCpuModel: string | null): CompleteSnapshot =>
       readSnapshot(reading.inactiveXml, reading.liveXml, { ...extras, hostCpuModel });
     const plain = read(null);
     const hostCpuModel = hasHostCpu(plain) ? await this.#hostCpuModel() : null;

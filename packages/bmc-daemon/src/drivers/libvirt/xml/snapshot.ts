@@ -1,7 +1,7 @@
 /** Converts a machine's inactive and live XML to the snapshot that resources render. */
 import type { BootSnapshot } from '../../snapshot/boot-snapshot.js';
 import type { DiskSnapshot, ProcessorTopology } from '../../snapshot/hardware-snapshot.js';
-import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { DomainState, CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { type MediaSnapshot, MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { FirmwareSnapshot } from '../../snapshot/firmware-snapshot.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
@@ -32,7 +32,7 @@ import { noSettings } from './metadata/settings-record.js';
 export interface SnapshotExtras {
   readonly state: DomainState;
   /** Default: no failure. */
-  readonly failure?: SystemSnapshot['failure'];
+  readonly failure?: CompleteSnapshot['failure'];
   readonly persistent: boolean;
   /** Null or absent: libvirt does not report it. */
   readonly autostart?: boolean | null;
@@ -52,7 +52,7 @@ export interface SnapshotExtras {
  * @param inactiveXml the persistent definition; for a transient machine its live XML.
  * @param liveXml null if the machine is off.
  */
-export function readSnapshot(inactiveXml: string, liveXml: string | null, extras: SnapshotExtras): SystemSnapshot {
+export function readSnapshot(inactiveXml: string, liveXml: string | null, extras: SnapshotExtras): CompleteSnapshot {
   const document = parseXml(inactiveXml);
   const defined = readDomain(document);
   const present = liveXml === null ? defined : readDomain(liveXml);
@@ -96,7 +96,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
 }
 
 /** Returns the members that a client has set. */
-function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExtras): Partial<SystemSnapshot> {
+function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExtras): Partial<CompleteSnapshot> {
   return {
     ...(failure === undefined || failure === null ? {} : { failure }),
     ...(autostart === undefined || autostart === null ? {} : { autostart }),
@@ -175,7 +175,7 @@ function firmwareSnapshot(
 const HOST_MODES: ReadonlySet<string | null> = new Set(['host-passthrough', 'host-model']);
 
 /** Returns whether a machine has the CPU of the host, which its XML does not name. */
-export function hasHostCpu({ processors }: Pick<SystemSnapshot, 'processors'>): boolean {
+export function hasHostCpu({ processors }: Pick<CompleteSnapshot, 'processors'>): boolean {
   return HOST_MODES.has(processors.model);
 }
 

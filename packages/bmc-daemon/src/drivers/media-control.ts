@@ -1,0 +1,26 @@
+/**
+ * Virtual media: images in the drives of machines. A driver without them has no `media`, and
+ * resources then show no drives.
+ */
+import type { ImageRequest } from '../media/image.js';
+import type { InsertOptions, OperationOptions } from './operation-options.js';
+import type { MediaChange, MediaDevice } from './snapshot/media-snapshot.js';
+
+/**
+ * Virtual media. Ids are those of the driver. Every method rejects with a {@link DriverError}.
+ */
+export interface MediaControl {
+  /**
+   * Downloads the image and inserts it into the drive. All machines share one download. If the
+   * guest may write to the image, its machine has a private copy, which the eject removes. The same
+   * URL again resolves at once.
+   */
+  insert(id: string, device: MediaDevice, image: ImageRequest, options?: InsertOptions): Promise<void>;
+  /**
+   * Empties the drive. Cancels earlier inserts into this drive: their downloads stop, and they fail
+   * with `insertFailed`. Resolves for an empty drive.
+   */
+  eject(id: string, device: MediaDevice, options?: OperationOptions): Promise<void>;
+  /** Stores the download settings of a drive with the machine. */
+  set(id: string, device: MediaDevice, change: MediaChange): Promise<void>;
+}

@@ -1,0 +1,15 @@
+/** Schemas of bodies without properties that a driver does not support. */
+import { z } from 'zod';
+
+/**
+ * Returns a schema without some of its properties.
+ * @param schema has optional properties only, so the type of its values stays.
+ */
+export function withoutProperties<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape, z.core.$strict>,
+  names: readonly (keyof Shape & string)[],
+): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
+  if (names.length === 0) return schema;
+  const shape = Object.entries(schema.shape).filter(([name]) => !names.includes(name));
+  return z.strictObject(Object.fromEntries(shape) as Shape); // a part of it, whose absent members are optional
+}

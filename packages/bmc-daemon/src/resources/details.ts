@@ -1,0 +1,46 @@
+/** Machines with the details that a resource shows. Without them, the machine lacks the resource. */
+import type { MediaControl } from '../drivers/media-control.js';
+import type { SystemDetails, SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import { refuse } from '../redfish/messages/errors.js';
+import type { Services } from './services.js';
+
+/** A machine with some details. */
+export type SystemWith<Name extends keyof SystemDetails> = SystemSnapshot & Pick<SystemDetails, Name>;
+
+/** The details that Bios shows. */
+export const biosDetails = ['boot', 'firmware', 'architecture'] as const satisfies readonly (keyof SystemDetails)[];
+
+/** Returns whether a machine has these details. */
+export function hasDetails<Name extends keyof SystemDetails>(
+  system: SystemSnapshot,
+  ...names: readonly Name[]
+): system is SystemWith<Name> {
+  return names.every((name) => system[name] !== undefined);
+}
+
+/**
+ * Reads a machine with the details of a resource.
+ * @param resource path below the system, for the error: `Processors`.
+ * @throws {RedfishError} 404 if the machine lacks a detail. @throws {DriverError} of the driver.
+ */
+export async function readSystem<Name extends keyof SystemDetails>(
+  id: string,
+  resource: string,
+  { driver }: Pick<Services, 'driver'>,
+  ...names: readonly Name[]
+): Promise<SystemWith<Name>> {
+  const system = await driver.getSystem(id);
+  if (!hasDetails(system, ...names)) throw refuse('ResourceMissingAtURI', `/redfish/v1/Systems/${id}/${resource}`);
+  return system;
+}
+
+/** Returns whether a machine has virtual media drives. */
+export function showsMedia({ media }: Pick<SystemSnapshot, 'media'>, { driver }: Pick<Services, 'driver'>): boolean {
+  return media !== undefined && driver.media !== undefined;
+}
+
+/** Returns the virtual media of the driver. @throws {RedfishError} 404 if it has none. */
+export function mediaOf({ driver }: Pick<Services, 'driver'>): MediaControl {
+  if (driver.media === undefined) throw refuse('ResourceNotFound', 'VirtualMediaCollection', 'VirtualMedia');
+  return driver.media;
+}
