@@ -39,7 +39,7 @@ describe('configuration', () => {
   });
   afterEach(() => folder.remove());
 
-  it('RF-1 EMULATOR_LISTEN_IP: the daemon listens on this address only. The default is 0.0.0.0', async () => {
+  it('RF-1 EMULATOR_LISTEN_IP: the only address on which the daemon listens. Default: 0.0.0.0', async () => {
     expect(settingsTable.listenIp.default).toBe('0.0.0.0');
     const { url } = await folder.start("EMULATOR_LISTEN_IP = '127.0.0.2'");
     expect(new URL(url).hostname).toBe('127.0.0.2');
@@ -128,7 +128,7 @@ describe('configuration', () => {
     expect(faults).toEqual([expect.stringContaining('nowhere')]);
   });
 
-  it('RF-8 EMULATOR_IGNORE_BOOT_DEVICE: the default is False. Only then does a new boot target take effect', async () => {
+  it('RF-8 EMULATOR_IGNORE_BOOT_DEVICE: with False, the default, a new boot target takes effect. True ignores it', async () => {
     expect(settingsTable.ignoreBootDevice.default).toBe(false);
     for (const [value, expected] of [
       ['False', 'Cd'],
