@@ -183,11 +183,11 @@ describe('the console hub', () => {
     const { hasConsole, ...without } = await driver.getSystem('node-3');
     expect(hasConsole).toBe(true);
     driver.define(without);
-    const [portless, nobody, removed] = [new Ear(), new Ear(), new Ear()];
+    const [portless, missing, removed] = [new Ear(), new Ear(), new Ear()];
     hub.attach(without.uuid, portless);
     await portless.is('absent: it has no serial port for clients');
-    hub.attach('5ac4fa6e-0000-4000-8000-00000000ffff', nobody);
-    await nobody.is(gone);
+    hub.attach('5ac4fa6e-0000-4000-8000-00000000ffff', missing);
+    await missing.is(gone);
     hub.attach(await machine(driver, 'node-2'), removed);
     await removed.is(connected);
     driver.undefine('node-2');

@@ -50,7 +50,7 @@ function keptKey(name: string): string {
 
 function newKey(name: string, make: () => { readonly private: string }): string {
   let { private: privateKey } = make();
-  // One ed25519 key in 300 (ssh2 1.17.0, six of 2,000) comes out in a form that nobody can read.
+  // One ed25519 key in 300 (ssh2 1.17.0, six of 2,000) is unreadable, also for ssh2.
   while (ssh2.utils.parseKey(privateKey) instanceof Error) ({ private: privateKey } = make());
   try {
     mkdirSync(path.dirname(name), { recursive: true, mode: 0o700 });
