@@ -4,7 +4,8 @@ import type { BootOptionSnapshot } from '../../drivers/snapshot/firmware-snapsho
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { readSystem, type SystemWith } from '../details.js';
-import { reference, renderCollection } from '../reference.js';
+import { machineCollection } from '../machine-collection.js';
+import { reference } from '../reference.js';
 import { defineResource } from '../services.js';
 import { notUpdated } from './boot-change.js';
 import { bootReference, bootSource } from './boot-reference.js';
@@ -12,17 +13,12 @@ import { bootReference, bootSource } from './boot-reference.js';
 const body = z.strictObject({ BootOptionEnabled: z.boolean().optional() });
 const readOnlyBody = z.strictObject({});
 
-const bootOptionCollection = defineResource({
-  entity: 'BootOptionCollection',
-  odataType: '#BootOptionCollection.BootOptionCollection',
+const bootOptionCollection = machineCollection({
+  of: 'BootOption',
+  name: 'Boot Option Collection',
   uri: '/redfish/v1/Systems/{systemId}/BootOptions',
-  load: ({ params, services }) => readSystem(params.systemId, 'BootOptions', services, 'boot'),
-  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: ({ boot }, { self }) =>
-    renderCollection(
-      'Boot Option Collection',
-      boot.options.map((option) => `${self}/${bootReference(option)}`),
-    ),
+  details: ['boot'],
+  ids: ({ boot }) => boot.options.map(bootReference),
 });
 
 const bootOption = defineResource({

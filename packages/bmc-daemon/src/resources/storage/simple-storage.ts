@@ -1,22 +1,18 @@
 /** SimpleStorage: the disks of a machine by bus. Ironic's inspection reads it first. */
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem, type SystemWith } from '../details.js';
-import { reference, renderCollection } from '../reference.js';
+import { machineCollection } from '../machine-collection.js';
+import { reference } from '../reference.js';
 import { defineResource } from '../services.js';
 import { enabled, enabledWithParts, waiting } from '../status.js';
 import { busName, diskBuses, findBus, type DiskBus } from './disk-bus.js';
 
-const simpleStorageCollection = defineResource({
-  entity: 'SimpleStorageCollection',
-  odataType: '#SimpleStorageCollection.SimpleStorageCollection',
+const simpleStorageCollection = machineCollection({
+  of: 'SimpleStorage',
+  name: 'Simple Storage Collection',
   uri: '/redfish/v1/Systems/{systemId}/SimpleStorage',
-  load: ({ params, services }) => readSystem(params.systemId, 'SimpleStorage', services, 'disks'),
-  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: ({ disks }, { self }) =>
-    renderCollection(
-      'Simple Storage Collection',
-      diskBuses(disks).map(({ id }) => `${self}/${id}`),
-    ),
+  details: ['disks'],
+  ids: ({ disks }) => diskBuses(disks).map(({ id }) => id),
 });
 
 const simpleStorage = defineResource({

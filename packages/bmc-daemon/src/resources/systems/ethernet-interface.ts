@@ -6,21 +6,16 @@ import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem } from '../details.js';
-import { renderCollection } from '../reference.js';
+import { machineCollection } from '../machine-collection.js';
 import { defineResource } from '../services.js';
 import { enabled } from '../status.js';
 
-const ethernetInterfaceCollection = defineResource({
-  entity: 'EthernetInterfaceCollection',
-  odataType: '#EthernetInterfaceCollection.EthernetInterfaceCollection',
+const ethernetInterfaceCollection = machineCollection({
+  of: 'EthernetInterface',
+  name: 'Ethernet Interface Collection',
   uri: '/redfish/v1/Systems/{systemId}/EthernetInterfaces',
-  load: ({ params, services }) => readSystem(params.systemId, 'EthernetInterfaces', services, 'interfaces'),
-  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: ({ interfaces }, { self }) =>
-    renderCollection(
-      'Ethernet Interface Collection',
-      interfaces.map(({ mac }) => `${self}/${mac}`),
-    ),
+  details: ['interfaces'],
+  ids: ({ interfaces }) => interfaces.map(({ mac }) => mac),
 });
 
 interface InterfaceEntity {

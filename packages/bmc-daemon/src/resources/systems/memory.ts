@@ -3,7 +3,7 @@ import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem, type SystemWith } from '../details.js';
-import { renderCollection } from '../reference.js';
+import { machineCollection } from '../machine-collection.js';
 import { defineResource } from '../services.js';
 import { absent, enabled } from '../status.js';
 
@@ -52,17 +52,12 @@ export function totalMemoryGiB(memoryKiB: number): number {
   return gib >= 1 ? Math.floor(gib) : Math.round(gib * 1000) / 1000;
 }
 
-const memoryCollection = defineResource({
-  entity: 'MemoryCollection',
-  odataType: '#MemoryCollection.MemoryCollection',
+const memoryCollection = machineCollection({
+  of: 'Memory',
+  name: 'Memory Collection',
   uri: '/redfish/v1/Systems/{systemId}/Memory',
-  load: ({ params, services }) => readSystem(params.systemId, 'Memory', services, 'memoryKiB'),
-  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: (system, { self }) =>
-    renderCollection(
-      'Memory Collection',
-      memoryModules(system).map(({ id }) => `${self}/${id}`),
-    ),
+  details: ['memoryKiB'],
+  ids: (system) => memoryModules(system).map(({ id }) => id),
 });
 
 const memory = defineResource({

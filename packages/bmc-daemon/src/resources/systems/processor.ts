@@ -4,7 +4,7 @@ import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem, type SystemWith } from '../details.js';
-import { renderCollection } from '../reference.js';
+import { machineCollection } from '../machine-collection.js';
 import { defineResource } from '../services.js';
 import { enabled } from '../status.js';
 
@@ -48,17 +48,12 @@ function renderArchitecture(architecture: string): JsonObject {
   return { ProcessorArchitecture, InstructionSet };
 }
 
-const processorCollection = defineResource({
-  entity: 'ProcessorCollection',
-  odataType: '#ProcessorCollection.ProcessorCollection',
+const processorCollection = machineCollection({
+  of: 'Processor',
+  name: 'Processor Collection',
   uri: '/redfish/v1/Systems/{systemId}/Processors',
-  load: ({ params, services }) => readSystem(params.systemId, 'Processors', services, 'processors'),
-  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: ({ processors }, { self }) =>
-    renderCollection(
-      'Processor Collection',
-      processorSockets(processors).map(({ id }) => `${self}/${id}`),
-    ),
+  details: ['processors'],
+  ids: ({ processors }) => processorSockets(processors).map(({ id }) => id),
 });
 
 const processor = defineResource({

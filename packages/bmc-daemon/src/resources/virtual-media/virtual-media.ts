@@ -4,8 +4,9 @@ import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
-import { mediaOf, readSystem } from '../details.js';
-import { reference, renderCollection } from '../reference.js';
+import { mediaOf } from '../details.js';
+import { machineCollection } from '../machine-collection.js';
+import { reference } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
 import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
 import { ejectImage, insertImage, replaceImage } from './drive-operations.js';
@@ -35,17 +36,12 @@ export async function loadMediaDrive(
 type CollectionUri = '/redfish/v1/Managers/{systemId}/VirtualMedia' | '/redfish/v1/Systems/{systemId}/VirtualMedia';
 
 const collectionAt = (uri: CollectionUri) =>
-  defineResource({
-    entity: 'VirtualMediaCollection',
-    odataType: '#VirtualMediaCollection.VirtualMediaCollection',
+  machineCollection({
+    of: 'VirtualMedia',
+    name: 'Virtual Media Collection',
     uri,
-    load: ({ params, services }) => readSystem(params.systemId, 'VirtualMedia', services, 'media'),
-    canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-    render: (system, { self, services }) =>
-      renderCollection(
-        'Virtual Media Collection',
-        drivesOf(system, services.settings.vmediaDevices).map(({ id }) => `${self}/${id}`),
-      ),
+    details: ['media'],
+    ids: (system, { settings }) => drivesOf(system, settings.vmediaDevices).map(({ id }) => id),
   });
 
 const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
