@@ -209,9 +209,11 @@ describe('events of QEMU', () => {
 
   it('a forced power-off of a QEMU that hangs becomes a task, which ends with the machine off', async () => {
     const guest = await host.guest();
-    lab = await openLab(driver, folder.path, { waitMs: 300 });
+    // A read of the machine waits this long for a QEMU that hangs.
+    const quick = await host.driver({ diskSizeWaitMs: 1_000 });
+    lab = await openLab(quick, folder.path, { waitMs: 300 });
     const path = `/redfish/v1/Systems/${guest.uuid}`;
-    await driver.power(guest.uuid, 'create');
+    await quick.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     const pid = await host.libvirtd.guestPid(guest.name);
     process.kill(pid, 'SIGSTOP');

@@ -26,50 +26,65 @@ async function failure(promise: Promise<unknown>): Promise<string> {
 
 const stateOf = async ({ uuid }: Guest): Promise<string> => (await driver.getSystem(uuid)).state;
 
+/**
+ * Returns whether libvirt gives the XML of a machine while another call waits for its QEMU. libvirt
+ * 11.3 and later do not.
+ */
+async function givesXml({ uuid }: Guest): Promise<boolean> {
+  const { domain } = await host.parts().inventory.find(uuid);
+  return await domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs: 10_000 }).then(
+    () => true,
+    () => false,
+  );
+}
+
+// Each test has machines of its own, and mostly waits for a guest or a time limit. The longest are first.
 describe('power of a real guest', () => {
-  it('switches on and off, and a request for the current state does nothing', async () => {
-    const guest = await host.guest();
-    await driver.power(guest.uuid, 'destroy');
-    await driver.power(guest.uuid, 'create');
-    expect(await stateOf(guest)).toBe('running');
-    await driver.power(guest.name, 'create');
-    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
-    await driver.power(guest.uuid, 'destroy');
-    expect(await stateOf(guest)).toBe('shutoff');
-    expect(guest.serial.story).toEqual(['<power on>', 'boot disk']);
+  it.concurrent('can be restarted while its QEMU hangs, and delays no other machine', async () => {
+    const [hung, other] = await Promise.all([host.guest(), host.guest()]);
+    await Promise.all([hung, other].map(({ uuid }) => driver.power(uuid, 'create')));
+    await Promise.all([hung, other].map(({ serial }) => serial.reaches(2)));
+    const quick = await host.driver({ timeoutMs: 10_000, diskSizeWaitMs: 1_000 });
+    process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
+    expect((await quick.getSystem(hung.uuid)).state).toBe('running');
+    const interrupt = failure(quick.power(hung.uuid, 'injectNmi'));
+    await quick.power(other.uuid, 'reset');
+    expect((await other.serial.reaches(3)).at(-1)).toBe('boot disk');
+    expect(await interrupt).toBe('unavailable');
+    // A call that waits for QEMU now holds libvirt's lock of the machine.
+    const isKnown = await givesXml(hung);
+    const change = quick.change(hung.uuid, { indicator: 'blinking' });
+    if (isKnown) await change;
+    else expect(await failure(change)).toBe('unavailable');
+    const { state, indicator, unansweredSince } = await quick.getSystem(hung.uuid);
+    expect([state, indicator]).toEqual(['running', isKnown ? 'blinking' : null]);
+    // Readers now get the last reading at once, marked as such.
+    expect(unansweredSince).toEqual(isKnown ? undefined : expect.any(Date));
+    if (!isKnown) expect(await quick.getSystem(hung.uuid)).toBe(await quick.getSystem(hung.uuid));
+    // Reads of the hanging machine do not delay other machines.
+    for (let each = 0; each < 3; each += 1) await Promise.all([hung, other].map(({ uuid }) => quick.getSystem(uuid)));
+    await quick.power(hung.uuid, 'reset');
+    expect((await hung.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot disk']);
+    await until('a new reading', async () => (await quick.getSystem(hung.uuid)).unansweredSince === undefined);
+    await quick.close();
+    for (const { uuid } of [hung, other]) await driver.power(uuid, 'destroy');
   });
 
-  it('restarts hard, from Off too', async () => {
+  it.concurrent('can be switched off while its QEMU hangs', async () => {
     const guest = await host.guest();
-    await driver.power(guest.uuid, 'reset');
-    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
-    await driver.power(guest.uuid, 'reset');
-    expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot disk']);
-    await driver.power(guest.uuid, 'destroy');
-  });
-
-  it('shuts down by ACPI, and the guest sees the button', async () => {
-    const guest = await host.guest();
-    await driver.power(guest.uuid, 'create');
+    const quick = await host.driver({ diskSizeWaitMs: 1_000 });
+    await quick.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await driver.power(guest.uuid, 'shutdown');
-    await reaches(driver, guest, 'shutoff');
-    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+    process.kill(await host.libvirtd.guestPid(guest.name), 'SIGSTOP');
+    await quick.power(guest.uuid, 'destroy');
+    expect((await quick.getSystem(guest.uuid)).state).toBe('shutoff');
+    await quick.close();
   });
 
-  it('restarts gracefully in the same process if the guest obeys the power button', async () => {
-    const guest = await host.guest();
-    await driver.power(guest.uuid, 'create');
-    await guest.serial.reaches(2);
-    await driver.power(guest.uuid, 'reboot');
-    expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', 'power button', 'boot disk']);
-    await driver.power(guest.uuid, 'destroy');
-  });
-
-  it('forces the restart if the guest does not obey the power button in time', async () => {
+  it.concurrent('forces the restart if the guest does not obey the power button in time', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
     // Long enough for the guest to notice the button.
-    const impatient = await host.driver({ gracefulRestartWaitMs: 15_000 });
+    const impatient = await host.driver({ gracefulRestartWaitMs: 20_000 });
     await impatient.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await impatient.power(guest.uuid, 'reboot');
@@ -79,9 +94,9 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('cancels a graceful restart for the next request', async () => {
+  it.concurrent('cancels a graceful restart for the next request', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
-    const impatient = await host.driver({ gracefulRestartWaitMs: 15_000 });
+    const impatient = await host.driver({ gracefulRestartWaitMs: 20_000 });
     await impatient.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await impatient.power(guest.uuid, 'reboot');
@@ -99,7 +114,46 @@ describe('power of a real guest', () => {
     await impatient.close();
   });
 
-  it('pauses, resumes, and continues where it was', async () => {
+  it.concurrent('switches on and off, and a request for the current state does nothing', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'destroy');
+    await driver.power(guest.uuid, 'create');
+    expect(await stateOf(guest)).toBe('running');
+    await driver.power(guest.name, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+    expect(await stateOf(guest)).toBe('shutoff');
+    expect(guest.serial.story).toEqual(['<power on>', 'boot disk']);
+  });
+
+  it.concurrent('restarts hard, from Off too', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'reset');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
+    await driver.power(guest.uuid, 'reset');
+    expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it.concurrent('shuts down by ACPI, and the guest sees the button', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'shutdown');
+    await reaches(driver, guest, 'shutoff');
+    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+  });
+
+  it.concurrent('restarts gracefully in the same process if the guest obeys the power button', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'reboot');
+    expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', 'power button', 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it.concurrent('pauses, resumes, and continues where it was', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'pressButton');
     await guest.serial.reaches(2);
@@ -114,7 +168,7 @@ describe('power of a real guest', () => {
     expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
-  it('runs in a new process after a power cycle, also from paused', async () => {
+  it.concurrent('runs in a new process after a power cycle, also from paused', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'cycle');
     await guest.serial.reaches(2);
@@ -127,7 +181,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('shows that its process died, until the next start', async () => {
+  it.concurrent('shows that its process died, until the next start', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -140,17 +194,17 @@ describe('power of a real guest', () => {
     expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
   });
 
-  it.each([
+  it.concurrent.each([
     ['destroy', 'shutoff', ['<power on>', 'boot disk']],
     // libvirt preserves it for a memory dump, and power-on does not change it.
     ['preserve', 'crashed', []],
   ] as const)('shows that its guest has panicked, with <on_crash>%s', async (onCrash, state, afterPowerOn) => {
     const guest = await host.guest({ panics: true, devices: `<panic model='isa'/>` });
     await writeFile(
-      host.file('panics.xml'),
+      host.file(`${guest.name}.xml`),
       guest.xml.replace('<devices>', `<on_crash>${onCrash}</on_crash><devices>`),
     );
-    await host.virsh('define', host.file('panics.xml'));
+    await host.virsh('define', host.file(`${guest.name}.xml`));
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await driver.power(guest.uuid, 'pressButton');
@@ -166,7 +220,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('has a firmware update after its next restart, graceful or forced', async () => {
+  it.concurrent('has a firmware update after its next restart, graceful or forced', async () => {
     const guest = await host.guest();
     const update = async () => (await driver.getSystem(guest.uuid)).firmwareUpdate;
     await driver.change(guest.uuid, { firmwareVersion: '1.0.1' });
@@ -181,7 +235,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('sends an NMI to a running guest, and rejects actions that need a running guest', async () => {
+  it.concurrent('sends an NMI to a running guest, and rejects actions that need a running guest', async () => {
     const guest = await host.guest();
     for (const action of ['shutdown', 'reboot', 'injectNmi'] as const) {
       expect(await failure(driver.power(guest.uuid, action))).toBe('conflict');
@@ -193,7 +247,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('restarts with a definition that changed meanwhile', async () => {
+  it.concurrent('restarts with a definition that changed meanwhile', async () => {
     const cdrom = await host.drive('cd');
     const guest = await host.guest({ cdrom });
     await driver.power(guest.uuid, 'create');
@@ -208,7 +262,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('shows a transient machine, never ends it by itself, and notices its end', async () => {
+  it.concurrent('shows a transient machine, never ends it by itself, and notices its end', async () => {
     const model = await host.guest();
     await host.virsh('undefine', model.name);
     await host.virsh('create', host.file(`${model.name}.xml`));
@@ -283,53 +337,6 @@ describe('changes of a machine by other programs', () => {
         ...untouched,
       },
     ]);
-  });
-});
-
-/**
- * Returns whether libvirt gives the XML of a machine while another call waits for its QEMU. libvirt
- * 11.3 and later do not.
- */
-async function givesXml({ uuid }: Guest): Promise<boolean> {
-  const { domain } = await host.parts().inventory.find(uuid);
-  return await domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs: 10_000 }).then(
-    () => true,
-    () => false,
-  );
-}
-
-describe('a QEMU that hangs', () => {
-  it('slows neither reads nor other machines, and can be switched off and restarted', async () => {
-    const [hung, other] = await Promise.all([host.guest(), host.guest()]);
-    await Promise.all([hung, other].map(({ uuid }) => driver.power(uuid, 'create')));
-    await Promise.all([hung, other].map(({ serial }) => serial.reaches(2)));
-    const quick = await host.driver({ timeoutMs: 10_000, diskSizeWaitMs: 1_000 });
-    process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
-    expect((await quick.getSystem(hung.uuid)).state).toBe('running');
-    const interrupt = failure(quick.power(hung.uuid, 'injectNmi'));
-    await quick.power(other.uuid, 'reset');
-    expect((await other.serial.reaches(3)).at(-1)).toBe('boot disk');
-    expect(await interrupt).toBe('unavailable');
-    // A call that waits for QEMU now holds libvirt's lock of the machine.
-    const isKnown = await givesXml(hung);
-    const change = quick.change(hung.uuid, { indicator: 'blinking' });
-    if (isKnown) await change;
-    else expect(await failure(change)).toBe('unavailable');
-    const { state, indicator, unansweredSince } = await quick.getSystem(hung.uuid);
-    expect([state, indicator]).toEqual(['running', isKnown ? 'blinking' : null]);
-    // Readers now get the last reading at once, marked as such.
-    expect(unansweredSince).toEqual(isKnown ? undefined : expect.any(Date));
-    if (!isKnown) expect(await quick.getSystem(hung.uuid)).toBe(await quick.getSystem(hung.uuid));
-    // Reads of the hanging machine do not delay other machines.
-    for (let each = 0; each < 3; each += 1) await Promise.all([hung, other].map(({ uuid }) => quick.getSystem(uuid)));
-    await quick.power(hung.uuid, 'reset');
-    expect((await hung.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot disk']);
-    await until('a new reading', async () => (await quick.getSystem(hung.uuid)).unansweredSince === undefined);
-    process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
-    await quick.power(hung.uuid, 'destroy');
-    expect((await quick.getSystem(hung.uuid)).state).toBe('shutoff');
-    await quick.close();
-    await driver.power(other.uuid, 'destroy');
   });
 });
 
