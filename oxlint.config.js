@@ -162,7 +162,6 @@ const unsplit = {
     'packages/model-proxy/src/app.ts',
     'packages/model-proxy/src/config/documentation.ts',
     'packages/model-proxy/src/config/load.ts',
-    'packages/model-proxy/src/pass-through/carrier.ts',
   ],
   files: [
     'packages/bmc-daemon/src/auth/attempt-queue.ts',
@@ -189,8 +188,6 @@ const unsplit = {
     'packages/model-proxy/src/app.ts',
     'packages/model-proxy/src/config/yaml/yaml-document.ts',
     'packages/model-proxy/src/errors.ts',
-    'packages/model-proxy/src/pass-through/carrier.ts',
-    'packages/model-proxy/src/pass-through/raw-call.ts',
     'packages/model-proxy/src/pass-through/web-socket.ts',
     'packages/model-proxy/src/upstream/connection/connection.ts',
     'packages/model-proxy/src/upstream/round-trip.ts',

@@ -6,15 +6,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
-import {
-  missingModel,
-  missingParameter,
-  missingUser,
-  ProxyError,
-  requestTooLarge,
-  stalledRequest,
-  toProxyError,
-} from '../errors.js';
+import { missingModel, missingParameter, missingUser, ProxyError, requestTooLarge, toProxyError } from '../errors.js';
 import { translationOf } from '../providers/translation.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { ModelNameInResponse } from '../settings.js';
@@ -28,7 +20,7 @@ import type { Exchange } from './exchange.js';
 import { JsonAnswer } from './answer/json-answer.js';
 import type { Target } from '../endpoints/paths.js';
 import { RawAnswer } from './answer/raw-answer.js';
-import { breakOff, refuse } from './answer/refusal.js';
+import { abandon, breakOff, refuse } from './answer/refusal.js';
 import type { RequestBody } from './request/request-body.js';
 import { boundsOf, requestBounds, shownTimeout } from './request-bounds.js';
 import { announcedBody, mediaType } from './request/request-head.js';
@@ -128,16 +120,6 @@ function startWaiting(exchange: Exchange, body: RequestBody): void {
 
 /** All uploads of the process: they share a timer. */
 const uploads = watchUploads();
-
-/** Answers 408 to a client that stopped sending, and ends the request. */
-function abandon(exchange: Exchange): void {
-  const { response } = exchange;
-  // The connection has closed: only the entry in `uploads` was left.
-  if (response.destroyed) return;
-  const isBegun = response.headersSent;
-  breakOff(exchange, stalledRequest());
-  if (!isBegun) response.end();
-}
 
 /**
  * Selects the deployment and sends the request to it.

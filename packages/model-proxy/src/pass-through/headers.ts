@@ -62,6 +62,13 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
   };
 }
 
+/** Returns headers as a list: name, value, name, value. */
+export function flatHeaders(headers: OutgoingHttpHeaders): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [name, [value].flat().join(', ')],
+  );
+}
+
 /**
  * Returns the upstream's headers for the client: name, value, name, value; names in lower case.
  * @param rawHeaders as `IncomingMessage.rawHeaders`.

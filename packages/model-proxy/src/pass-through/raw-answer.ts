@@ -23,14 +23,15 @@ export interface RawAnswerHooks {
 
 /**
  * Returns the headers of the answer: the proxy's own, then the upstream's, up to the size limit.
+ * @param upstream name, value, name, value.
  * @returns name, value, name, value.
  */
-export function answerHead(exchange: Exchange, answer: IncomingMessage): string[] {
+export function answerHead(exchange: Exchange, upstream: readonly string[]): string[] {
   const headers = answerHeaders(exchange, null);
   const from = headers.length;
   const names = new Set(headers.filter((_text, index) => index % 2 === 0));
   const mask = secretMask(exchange.selection?.deployment ?? null);
-  headers.push(...rawAnswerHeaders(answer.rawHeaders, names, mask));
+  headers.push(...rawAnswerHeaders(upstream, names, mask));
   exchange.droppedHeaders += dropLongHeaders(headers, from);
   return headers;
 }
@@ -60,6 +61,20 @@ export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFau
 }
 
 /**
+ * Sends the head of an answer at once, because the client may need it before the first byte.
+ * @param upstream headers of the upstream: name, value, name, value.
+ */
+export function sendHead(exchange: Exchange, status: number, upstream: readonly string[]): void {
+  const { request, response } = exchange;
+  const headers = answerHead(exchange, upstream);
+  // RFC 9112 §9.6: the upstream may not want the rest of the request.
+  const closes = (exchange.holdsBodyBack || !request.complete) && !hasName(headers, 'connection');
+  if (closes) headers.push('connection', 'close');
+  writeHead(response, status, headers);
+  response.flushHeaders();
+}
+
+/**
  * Sends the head at once, and the body while it arrives. The upstream pauses while the client does
  * not read.
  * @param answer without a {@link statusFault}.
@@ -70,14 +85,9 @@ export function passAnswer(
   traced: TracedCall | null,
   hooks: RawAnswerHooks,
 ): void {
-  const { request, response } = exchange;
-  const headers = answerHead(exchange, answer);
-  traced?.head(answer.statusCode ?? 0, headers);
-  // RFC 9112 §9.6: the upstream may not want the rest of the request.
-  const closes = (exchange.holdsBodyBack || !request.complete) && !hasName(headers, 'connection');
-  if (closes) headers.push('connection', 'close');
-  writeHead(response, answer.statusCode ?? 0, headers);
-  response.flushHeaders();
+  const { response } = exchange;
+  traced?.head(answer.statusCode ?? 0, lowerCase(answer.rawHeaders));
+  sendHead(exchange, answer.statusCode ?? 0, answer.rawHeaders);
 
   let ended = false;
   answer.on('data', (chunk: Buffer) => {
@@ -103,6 +113,10 @@ export function passAnswer(
   answer.once('error', broken);
   // http-proxy would let the client wait without end.
   answer.once('close', () => broken());
+}
+
+function lowerCase(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
 }
 
 function hasName(headers: readonly string[], name: string): boolean {

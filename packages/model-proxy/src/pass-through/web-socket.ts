@@ -2,7 +2,7 @@
  * Forwards a WebSocket between a client and an upstream. Checks the handshake, then copies bytes in
  * both directions and finds only the ends of frames.
  */
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Exchange } from '../exchange/exchange.js';
@@ -14,12 +14,11 @@ import { AnswerFault } from '../upstream/connection/answer-fault.js';
 import { connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
 import { deadline, type Deadline } from '../upstream/time-bounds.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
-import { ConnectTimeoutError, type Agents } from './agents.js';
+import { ConnectTimeoutError } from './agents.js';
 import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
-import { asKnown } from './raw-call.js';
-import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
+import { asKnown, proxyOptions, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Options of {@link WebSocketCall}. */
 export interface WebSocketOptions {
@@ -29,8 +28,8 @@ export interface WebSocketOptions {
   /** Bytes that arrived after the client's head. */
   readonly head: Buffer;
   readonly createProxy: CreateProxyMiddleware;
-  readonly agents: Agents;
-  readonly plan: RawPlan;
+  readonly agent: Agent;
+  readonly plan: UpgradePlan;
   readonly timeouts: Timeouts;
   readonly traced: TracedCall | null;
 }
@@ -57,7 +56,7 @@ export class WebSocketCall implements UpstreamCall {
 
   constructor(options: WebSocketOptions) {
     this.#options = options;
-    const { exchange, timeouts, plan, agents, createProxy, socket, head } = options;
+    const { exchange, timeouts, plan, agent, createProxy, socket, head } = options;
     exchange.call = this;
     exchange.receivedAt = exchange.sentAt = this.#startedAt;
     const limitMs = timeouts.firstByteMs ?? timeouts.totalMs;
@@ -68,9 +67,9 @@ export class WebSocketCall implements UpstreamCall {
     if (head.length > 0) socket.unshift(head);
 
     // http-proxy reads the `upgrade` header of the client's request.
-    const raw = new RawRequest(plan, { upgrade: 'websocket' });
+    const raw = new UpgradeRequest(plan);
     const proxy = createProxy({
-      ...proxyOptions(plan, agents.fresh),
+      ...proxyOptions(plan, agent),
       plugins: [
         (server) => {
           server.on('proxyReqWs', (outgoing: ClientRequest) => this.#begin(outgoing));
@@ -206,7 +205,7 @@ export class WebSocketCall implements UpstreamCall {
     socket.removeListener('readable', this.#onReadable);
     socket.removeListener('end', this.#onEnd);
     exchange.firstByteAt = performance.now();
-    const headers = answerHead(exchange, answer);
+    const headers = answerHead(exchange, answer.rawHeaders);
     traced?.head(answer.statusCode ?? 0, headers);
     exchange.upgraded = true;
     socket.write(switchingHead(headers), 'latin1');

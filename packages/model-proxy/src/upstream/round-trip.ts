@@ -21,7 +21,7 @@ export interface RoundTripContext {
   readonly pool: ConnectionPool;
   readonly clock: BoundsClock;
   readonly peer: Peer;
-  readonly request: Pick<UpstreamRequest, 'timeouts' | 'timeoutsOfWhole'>;
+  readonly request: Pick<UpstreamRequest, 'timeouts' | 'timeoutsOfWhole' | 'isRaw'>;
   /** The request's body if it is still arriving, otherwise null. */
   readonly upload: BodyStream | null;
 }
@@ -148,7 +148,12 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   }
 
   onHead({ status, headers }: AnswerHead): boolean {
-    const coding = takeContentEncoding(headers);
+    const isRaw = this.#context.request.isRaw === true;
+    if (isRaw) {
+      this.#phase = 'receiving';
+      this.#markedAt = this.#context.clock.now;
+    }
+    const coding = isRaw ? null : takeContentEncoding(headers);
     if (coding !== null) {
       const decoder = decoderOf(coding, this.#decodedSink());
       if (decoder === 'unknown') {

@@ -24,6 +24,11 @@ export interface UpstreamRequest {
    */
   readonly body: readonly Buffer[] | BodyStream;
   readonly timeouts: Timeouts;
+  /**
+   * Whether the answer goes to the client as it is: the client does not decompress it, and its head
+   * counts as its first byte, so that {@link Timeouts.firstByteMs} ends with it.
+   */
+  readonly isRaw?: boolean;
   /** Timeouts after a body stream is complete, because a form may have `stream` at its end. */
   readonly timeoutsOfWhole?: () => Timeouts;
 }

@@ -299,6 +299,35 @@ describe('a client of raw requests', () => {
     expect(seen.body).toBeUndefined();
   });
 
+  it('gets its own answer after an upstream has sent a body in the answer to HEAD', async () => {
+    const server = closing(
+      await ScriptedServer.start(({ socket, text, index }) => {
+        if (text.startsWith('HEAD')) socket.write(answerOf('evil'));
+        else if (text.startsWith('GET')) socket.write(answerOf(`connection ${index}`));
+      }),
+    );
+    const { proxy, get: ask } = await proxyWith([], {}, server.apiBase);
+    const head = await call(`${proxy.url}/openai/v1/x`, { method: 'HEAD' });
+    expect([head.status, head.headers['content-length'], head.text]).toEqual([200, '4', '']);
+    expect((await ask()).text).toBe('connection 1');
+  });
+
+  it('reuses the connection of a HEAD request', async () => {
+    const server = closing(
+      await ScriptedServer.start((visit) => {
+        const isHead = visit.text.startsWith('HEAD');
+        visit.text = '';
+        visit.socket.write(
+          isHead ? 'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n' : answerOf(`connection ${visit.index}`),
+        );
+      }),
+    );
+    const { proxy, get: ask } = await proxyWith([], {}, server.apiBase);
+    const head = await call(`${proxy.url}/openai/v1/x`, { method: 'HEAD' });
+    expect([head.status, head.headers['content-length']]).toEqual([200, '1000']);
+    expect((await ask()).text).toBe('connection 0');
+  });
+
   it('gets the answer of an upstream that rejects an upload early', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = (request, response) => {

@@ -63,7 +63,7 @@ export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string)
 /**
  * Sends bytes to the client. While the client does not read, the upstream of this request pauses.
  */
-export function pass({ exchange, call }: AnswerContext, bytes: Buffer): void {
+export function pass({ exchange, call }: Pick<AnswerContext, 'exchange' | 'call'>, bytes: Buffer): void {
   const { response } = exchange;
   if (response.write(bytes) || response.listenerCount('drain') > 0) return;
   call.pause();

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { limitChunks } from '@rackless/daemon/http/unread-body.js';
-import { toProxyError, type ProxyError } from '../../errors.js';
+import { stalledRequest, toProxyError, type ProxyError } from '../../errors.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';
 
@@ -67,6 +67,16 @@ export function breakOff(exchange: Exchange, error: ProxyError): void {
   refuse(exchange, error);
   // The client must not take the part of the answer for all of it.
   if (isBegun) response.destroy();
+}
+
+/** Answers 408 to a client that stopped sending, and ends the request. */
+export function abandon(exchange: Exchange): void {
+  const { response } = exchange;
+  // The connection has closed: only the entry in `uploads` was left.
+  if (response.destroyed) return;
+  const isBegun = response.headersSent;
+  breakOff(exchange, stalledRequest());
+  if (!isBegun) response.end();
 }
 
 /** Ends an answer. If the client is still sending its request, waits for the end of the request. */

@@ -38,12 +38,11 @@ export function parseAnswerHead(text: string): AnswerHead {
   let end = lineEnd(text, 0);
   const minor = text.charCodeAt(7) - 0x30;
   const status = Number(text.slice(9, 12));
-  if (
-    !text.startsWith('HTTP/1.') ||
-    (minor !== 0 && minor !== 1) ||
-    !/^ [1-5]\d\d(?: |$)/.test(text.slice(8, Math.min(end, 13)))
-  )
+  const beginning = text.slice(8, Math.min(end, 13));
+  if (!text.startsWith('HTTP/1.') || (minor !== 0 && minor !== 1) || !/^ \d{3}(?: |$)/.test(beginning))
     throw noHttp('no status line');
+  // RFC 9110 §15: other numbers have no meaning, and Node's server throws for 099.
+  if (status < 100 || status > 599) throw noHttp(`status ${beginning.trim()}`);
 
   const headers: string[] = [];
   let length: string | null = null;

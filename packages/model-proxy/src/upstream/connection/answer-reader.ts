@@ -59,6 +59,7 @@ export class AnswerReader {
   #lineStart = 0;
   #lastByte = 0;
   #endsByConnection = false;
+  #toHead = false;
   #begun = false;
   /** Number and total size of this answer's interim heads. */
   #interimHeads = 0;
@@ -73,9 +74,10 @@ export class AnswerReader {
     return this.#state === NOTHING;
   }
 
-  /** Prepares for the answer to a new request. */
-  expect(): void {
+  /** Prepares for the answer to a new request. @param toHead the answer to HEAD, without a body. */
+  expect(toHead = false): void {
     this.#state = HEAD;
+    this.#toHead = toHead;
     this.#begun = false;
     this.#interimHeads = this.#interimBytes = 0;
     this.#endsByConnection = false;
@@ -147,7 +149,8 @@ export class AnswerReader {
   }
 
   #begin(head: AnswerHead, isFollowed: boolean): boolean {
-    const { status, framing } = head;
+    const { status } = head;
+    const framing = this.#toHead ? 0 : head.framing;
     // RFC 9110 §15.2 allows a client to ignore interim answers. A 101 is a fault: the proxy did not
     // ask for another protocol.
     if (status === 101) throw new AnswerFault('http', 'bad upgrade');

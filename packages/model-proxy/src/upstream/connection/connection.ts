@@ -89,10 +89,10 @@ export class Connection implements AnswerSink {
   }
 
   /** Writes a request. The previous answer must have ended. */
-  send({ head, body }: WireRequest, listener: AnswerListener): void {
+  send({ head, isHead, body }: WireRequest, listener: AnswerListener): void {
     this.#listener = listener;
     this.#isWritten = false;
-    this.#reader.expect();
+    this.#reader.expect(isHead);
     listener.onWriting();
     if (body instanceof BodyStream) this.#writeUpload(head, body);
     else this.#writeBody(head, body);

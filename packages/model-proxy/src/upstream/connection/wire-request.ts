@@ -6,6 +6,8 @@ import type { UpstreamRequest } from '../upstream.js';
 export interface WireRequest {
   /** The head as latin1, with the empty line. */
   readonly head: string;
+  /** Whether the answer has no body, whatever its head says (RFC 9110 §9.3.2). */
+  readonly isHead: boolean;
   /** Has the length that the head announces. A stream without a length is sent in chunks. */
   readonly body: readonly Buffer[] | BodyStream;
 }
@@ -42,6 +44,7 @@ export function wireRequest(
   { host, absolute }: { readonly host: string; readonly absolute: AbsoluteForm | null },
 ): WireRequest {
   const { method, headers, body } = request;
+  const isHead = method === 'HEAD';
   const target = withoutFragment(absolute === null ? path : `http://${absolute.host}${path}`);
   if (/[^\x21-\x7e\x80-\xff]/.test(target)) throw new UnsendableError('invalid request path');
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
@@ -52,20 +55,22 @@ export function wireRequest(
     if (name === 'accept-encoding') hasCoding = true;
   }
   // The proxy would have to decompress an answer to find the model's name in it.
-  if (!hasCoding) head += 'accept-encoding: identity\r\n';
+  if (!hasCoding && request.isRaw !== true) head += 'accept-encoding: identity\r\n';
   if (absolute !== null && absolute.authorization !== null)
     head += headerLine('proxy-authorization', absolute.authorization);
   if (body instanceof BodyStream) {
     const { byteLength } = body;
     head += byteLength === null ? 'transfer-encoding: chunked\r\n\r\n' : `content-length: ${byteLength}\r\n\r\n`;
-    return { head, body };
+    return { head, isHead, body };
   }
   let length = 0;
   for (const piece of body) length += piece.length;
   // RFC 9110 §8.6: a method that usually has a body announces length 0.
-  head += length > 0 || method !== 'GET' ? `content-length: ${length}\r\n\r\n` : '\r\n';
-  return { head, body: length <= ONE_WRITE_BYTES ? body : joinChunks(body) };
+  head += length > 0 || bodyMethods.has(method) ? `content-length: ${length}\r\n\r\n` : '\r\n';
+  return { head, isHead, body: length <= ONE_WRITE_BYTES ? body : joinChunks(body) };
 }
+
+const bodyMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Caches valid header names. */
 const validNames = new Set<string>();

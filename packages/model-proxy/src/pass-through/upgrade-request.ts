@@ -1,31 +1,27 @@
 /**
- * Makes the requests that http-proxy-middleware gets. They replace the client's request, so that
+ * Makes the handshakes that http-proxy-middleware gets. They replace the client's request, so that
  * nothing of it is forwarded by accident.
  */
 import type { Agent, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Options } from 'http-proxy-middleware';
+import { AnswerFault } from '../upstream/connection/answer-fault.js';
+import { codeOf } from '../upstream/peer.js';
 import type { Way } from '../upstream/send.js';
 
-/** The head of the request to the upstream. */
-export interface RawPlan {
+/** The handshake for the upstream. */
+export interface UpgradePlan {
   readonly way: Way;
-  readonly method: string;
   /** Absolute URL with its query. */
   readonly url: string;
   readonly headers: NonNullable<Options['headers']>;
 }
 
-/**
- * The body of a request, with the properties that http-proxy 1.18 reads. The method here is always
- * `GET`; the options have the real method. For DELETE and OPTIONS without a Content-Length,
- * http-proxy would announce `content-length: 0` but send the body, which the upstream would read as
- * another request.
- */
-export class RawRequest extends PassThrough {
+/** A request with the properties that http-proxy 1.18 reads. It has no body. */
+export class UpgradeRequest extends PassThrough {
   readonly method = 'GET';
   readonly httpVersion = '1.1';
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers = { upgrade: 'websocket' };
   readonly url: string;
   /**
    * Not the client's socket: http-proxy-middleware would add a listener to its server for each
@@ -33,9 +29,8 @@ export class RawRequest extends PassThrough {
    */
   readonly socket = { destroyed: false };
 
-  constructor(plan: RawPlan, headers: Readonly<Record<string, string>> = {}) {
+  constructor(plan: UpgradePlan) {
     super();
-    this.headers = headers;
     this.url = requestTarget(plan);
     // The users of both ends report errors.
     this.on('error', () => undefined);
@@ -50,24 +45,31 @@ export class RawRequest extends PassThrough {
   }
 }
 
-/** Returns the options of http-proxy-middleware for a request or a WebSocket. */
-export function proxyOptions({ way, method, headers }: RawPlan, agent: Agent) {
+/** Returns the options of http-proxy-middleware for a handshake. */
+export function proxyOptions({ way, headers }: UpgradePlan, agent: Agent) {
   const { hostname, port, tls } = way.peer;
   return {
     target: { protocol: tls === null ? 'http:' : 'https:', host: hostname, port },
     agent,
-    method,
     headers,
     // The URL already contains the target. Without this, Node's old URL parser would change some
     // URLs.
     toProxy: true,
-    selfHandleResponse: true,
     // Removes the library's listeners, whose answers are not JSON.
     ejectPlugins: true,
   } satisfies Options;
 }
 
-function requestTarget({ way, url }: RawPlan): string {
+function requestTarget({ way, url }: UpgradePlan): string {
   if (way.absolute !== null) return url;
   return url.slice(url.indexOf('/', url.indexOf('://') + '://'.length));
+}
+
+/**
+ * Converts faults of Node's parser to those of the proxy's parser. Returns other errors unchanged.
+ */
+export function asKnown(error: Error): Error {
+  const code = codeOf(error);
+  if (!code.startsWith('HPE_')) return error;
+  return new AnswerFault(code === 'HPE_HEADER_OVERFLOW' ? 'head' : 'http', error.message, error);
 }

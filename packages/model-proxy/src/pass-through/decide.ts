@@ -1,0 +1,160 @@
+/** Selects the deployment of a raw request, and reads as much of its body as that needs. */
+import type { Exchange } from '../exchange/exchange.js';
+import { mediaType } from '../exchange/request/request-head.js';
+import { missingModel, noSuchPath } from '../errors.js';
+import { noDeploymentFor } from '../routing/no-deployment.js';
+import type { Selection } from '../routing/router.js';
+import { hasBody, readFormHead, readWhole } from './body-reader.js';
+import { chooseFiles, chooseProvider, hasOneAccount, type Choosing, type FilesChoice } from './choose.js';
+import { FormHeadReader } from './form-head.js';
+import { jsonChoice, listed } from './json-choice.js';
+import { inspectForm } from './late-fields.js';
+import type { RawTarget } from './paths.js';
+import { valueIn, withValue, type QueryPair } from './query.js';
+import type { RawBody } from './raw-call.js';
+
+/** LiteLLM's names for the deployment of a file. They are for this proxy and are not forwarded. */
+const choiceNames: ReadonlySet<string> = new Set(['model', 'target_model_names', 'custom_llm_provider']);
+const choiceInQuery: ReadonlySet<string> = new Set([...choiceNames, 'provider']);
+/** A raw request before its body is read. */
+export interface RawTask {
+  readonly exchange: Exchange;
+  readonly target: RawTarget;
+  readonly path: string;
+  /** The query without keys. */
+  readonly query: readonly QueryPair[];
+  readonly choosing: Choosing;
+}
+
+/** The selected deployment, and the parts of the request to forward. */
+export interface Decision {
+  readonly selection: Selection;
+  readonly query: readonly QueryPair[];
+  readonly body: RawBody;
+  readonly streams: boolean;
+}
+
+/**
+ * Selects the deployment. Reads as much of the body as that needs. The client gets errors, also
+ * those that occur later.
+ */
+export function decide(task: RawTask, done: (decision: Decision) => void): void {
+  const { exchange, target } = task;
+  const type = exchange.request.headers['content-type'] ?? '';
+  const isJson = hasBody(exchange) && /^application\/(?:[\w.+-]+\+)?json$/.test(mediaType(type));
+  const { maxRequestBytes } = exchange.serving.settings;
+  if (target.kind === 'files') decideFiles(task, isJson, done);
+  else if (target.kind === 'provider' && target.family === 'vllm' && isJson) {
+    readWhole(exchange, maxRequestBytes, (chunks) => {
+      const json = jsonChoice(chunks);
+      const model = json.text('model');
+      const { selection, query } = byQuery(task, model);
+      const isCalledSo = model === undefined || model === selection.upstreamModel;
+      done(
+        buffered(selection, query, isCalledSo ? chunks : json.replaced('model', selection.upstreamModel), json.streams),
+      );
+    });
+  } else done(streamed(exchange, byQuery(task)));
+}
+
+/**
+ * Selects the deployment of a file by the path, the query, a header or the body, which LiteLLM's
+ * clients use.
+ */
+function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) => void): void {
+  const { exchange } = task;
+  const query = task.query.filter(({ name }) => !choiceInQuery.has(name));
+  const type = exchange.request.headers['content-type'] ?? '';
+  const form = hasBody(exchange) ? FormHeadReader.of(type, choiceNames) : undefined;
+  if (form !== undefined) {
+    readFormHead(exchange, form, ({ fields, rest, removed }) => {
+      const selection = selectForFiles(task, {
+        models: [...listed(fields.get('model') ?? ''), ...listed(fields.get('target_model_names') ?? '')],
+        provider: fields.get('custom_llm_provider') ?? null,
+      });
+      const isNamed = fields.size > 0 || inHead(task) !== undefined;
+      const inspect = isNamed || hasOneAccount(task.choosing) ? undefined : inspectForm(type, choiceNames);
+      inspect?.(rest);
+      const announced = lengthOf(exchange);
+      const length = announced === null ? null : announced - removed;
+      const body = { kind: 'streamed', head: rest, length, ...(inspect === undefined ? {} : { inspect }) } as const;
+      done({ selection, query, streams: false, body });
+    });
+  } else if (isJson) {
+    readWhole(exchange, exchange.serving.settings.maxRequestBytes, (chunks) => {
+      const json = jsonChoice(chunks);
+      const models = [...json.texts('model'), ...json.texts('target_model_names')];
+      const selection = selectForFiles(task, { models, provider: json.text('custom_llm_provider') ?? null });
+      done(buffered(selection, query, json.without(choiceNames), json.streams));
+    });
+  } else done(streamed(exchange, { selection: selectForFiles(task, { models: [], provider: null }), query }));
+}
+
+/** Selects the deployment of a file. The head has priority: some clients cannot change the body. */
+function selectForFiles(task: RawTask, inBody: FilesChoice): Selection {
+  return chooseFiles(inHead(task) ?? inBody, task.path, task.choosing);
+}
+
+/** Returns the names in path, query and headers; undefined: none. */
+function inHead({ exchange, target, query }: RawTask): FilesChoice | undefined {
+  const { headers } = exchange.request;
+  const inHeader = headers['custom-llm-provider'];
+  const inPath = target.kind === 'files' ? target.provider : null;
+  const inQuery = valueIn(query, 'custom_llm_provider', 'provider');
+  const models = listed(valueIn(query, 'model', 'target_model_names') ?? '');
+  const named = typeof inHeader === 'string' && inHeader !== '' ? inHeader : undefined;
+  const provider = inPath ?? named ?? inQuery ?? null;
+  return models.length > 0 || provider !== null ? { models, provider } : undefined;
+}
+
+/**
+ * Selects the deployment by model.
+ * @param model the body's, which has priority over the query's.
+ */
+function byQuery({ target, path, query, choosing }: RawTask, model?: string): Pick<Decision, 'selection' | 'query'> {
+  const family = target.kind === 'provider' ? target.family : 'openai';
+  const inQuery = valueIn(query, 'model');
+  const selection = chooseProvider(family, model ?? inQuery, path, choosing);
+  const renames = model === undefined && inQuery !== undefined && inQuery !== selection.upstreamModel;
+  return { selection, query: renames ? withValue(query, 'model', selection.upstreamModel) : query };
+}
+
+export function decideWebSocket(task: RawTask): Decision {
+  const { exchange, target, path, query, choosing } = task;
+  const { router } = exchange.serving;
+  if (target.kind === 'files') throw noSuchPath('WebSocket', path);
+  if (target.kind === 'provider') return streamed(exchange, byQuery(task));
+  const model = valueIn(query, 'model');
+  if (model === undefined) {
+    // OpenAI requires no model for a transcription or for a call that continues.
+    if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, router.modelNames);
+    return streamed(exchange, { selection: chooseFiles({ models: [], provider: null }, path, choosing), query });
+  }
+  const selection = router.select(model);
+  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);
+  return streamed(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
+}
+
+/** Makes the decision for a request whose body the proxy does not read. */
+function streamed(exchange: Exchange, { selection, query }: Pick<Decision, 'selection' | 'query'>): Decision {
+  const streams = exchange.request.headers.accept?.includes('text/event-stream') === true;
+  if (!hasBody(exchange)) return buffered(selection, query, [], streams);
+  const body = { kind: 'streamed', head: Buffer.alloc(0), length: lengthOf(exchange) } as const;
+  return { selection, query, streams, body };
+}
+
+/** Makes the decision for a body in memory. */
+function buffered(
+  selection: Selection,
+  query: readonly QueryPair[],
+  chunks: readonly Buffer[],
+  streams: boolean,
+): Decision {
+  return { selection, query, streams, body: { kind: 'buffered', chunks } };
+}
+
+/** Returns the length of the body that the client announced; null: it comes in chunks. */
+function lengthOf({ request }: Exchange): number | null {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  return coding !== undefined || length === undefined ? null : Number(length);
+}
