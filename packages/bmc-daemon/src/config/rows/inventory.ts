@@ -10,13 +10,13 @@ import type {
   ConfiguredVolume,
   IndicatorLed,
 } from '../../resources/chassis/configured-inventory.js';
-import { optionalText, type SettingDefinition } from './row.js';
+import { optionalText, pathSegment, type SettingDefinition } from './row.js';
 
 // Not `z.uuid`: the sample of sushy-tools is not valid by RFC 9562.
 const uuid = z.guid().toLowerCase();
-/** A segment of a path. */
-const id = z.string().regex(/^[^/?#]+$/);
 const bytes = z.int().min(0);
+/** The members that chassis, storages, drives and volumes share. */
+const named = { Id: pathSegment, Name: z.string().min(1).optional() };
 
 /** Requires a different Id for each member, because it is the last segment of a path. */
 function members<Member extends z.ZodType<{ readonly Id: string }>>(member: Member) {
@@ -51,7 +51,7 @@ const tuple = z
 const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
   name: 'EMULATOR_CHASSIS',
   type: z
-    .array(z.object({ Id: id, Name: z.string().min(1).optional(), UUID: uuid }))
+    .array(z.object({ ...named, UUID: uuid }))
     .refine((list) => new Set(list.map(({ UUID }) => UUID)).size === list.length),
   expected: "a list of chassis such as {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '…'}, each with a UUID of its own",
   expectedPart: "as in {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '2f0d6b52-53a4-4f05-9c0a-7c5f2f1b0a11'}",
@@ -76,14 +76,17 @@ const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStor
     uuid,
     members(
       z.object({
-        Id: id,
-        Name: z.string().min(1).optional(),
+        ...named,
         StorageControllers: z
           .array(
-            z.object({ MemberId: id, Name: z.string().min(1).optional(), SpeedGbps: z.number().min(0).optional() }),
+            z.object({
+              MemberId: pathSegment,
+              Name: z.string().min(1).optional(),
+              SpeedGbps: z.number().min(0).optional(),
+            }),
           )
           .optional(),
-        Drives: z.array(id).optional(),
+        Drives: z.array(pathSegment).optional(),
       }),
     ),
   ),
@@ -102,8 +105,7 @@ const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive
     tuple,
     members(
       z.object({
-        Id: id,
-        Name: z.string().min(1).optional(),
+        ...named,
         CapacityBytes: bytes.optional(),
         Protocol: z.enum(protocols).optional(),
       }),
@@ -124,12 +126,11 @@ const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolu
     tuple,
     members(
       z.object({
-        Id: id,
-        Name: z.string().min(1).optional(),
+        ...named,
         VolumeType: z.enum(volumeTypes).optional(),
         CapacityBytes: bytes,
         libvirtPoolName: z.string().min(1).optional(),
-        libvirtVolName: id.optional(),
+        libvirtVolName: pathSegment.optional(),
       }),
     ),
   ),

@@ -1,6 +1,9 @@
 /** The rows of the table of settings, and their types. */
 import { z } from 'zod';
 
+/** Type of an id that becomes the last segment of a path. */
+export const pathSegment = z.string().regex(/^[^/?#]+$/);
+
 /** One row of the table. */
 export interface SettingDefinition<T> {
   /** Name in the file and in the environment. */

@@ -6,15 +6,15 @@ import {
   type ConfiguredVirtualMediaDrives,
 } from '../../resources/virtual-media/configured-drive.js';
 import { isHostRule } from '../../media/image-hosts.js';
-import { boolean, number, optionalPath, type SettingDefinition } from './row.js';
-
-/** A segment of a path. */
-const id = z.string().regex(/^[^/?#]+$/);
+import { boolean, number, optionalPath, pathSegment, type SettingDefinition } from './row.js';
 
 const vmediaDevices: SettingDefinition<ConfiguredVirtualMediaDrives> = {
   name: 'EMULATOR_VMEDIA_DEVICES',
   type: z
-    .record(id, z.object({ Name: z.string().min(1).optional(), MediaTypes: z.array(z.enum(mediaTypes)).min(1) }))
+    .record(
+      pathSegment,
+      z.object({ Name: z.string().min(1).optional(), MediaTypes: z.array(z.enum(mediaTypes)).min(1) }),
+    )
     .refine((drives) => {
       const devices = Object.values(drives).map(deviceOf);
       return new Set(devices).size === devices.length;
