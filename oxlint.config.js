@@ -23,6 +23,7 @@ const floors = {
       'loopback.ts',
       'mask-url.ts',
       'nearest-name.ts',
+      'network-interfaces.ts',
       'text-file.ts',
       'version.ts',
     ],

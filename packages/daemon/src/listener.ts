@@ -15,11 +15,11 @@ import {
   type Server as NetServer,
   type Socket,
 } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from './http/declined-upgrade.js';
 import { serializeRequests } from './http/pipelined-requests.js';
 import { limitUnreadBodies } from './http/unread-body.js';
+import { listInterfaces, type NetworkInterfaces } from './network-interfaces.js';
 import type { TlsOptions } from './tls.js';
 
 /** Options of {@link openListener}. */
@@ -60,7 +60,7 @@ export interface ListenOptions {
   /** Changes of Node's default limits. */
   readonly server?: ServerTuning;
   /** Returns the network interfaces of this host. Default: `os.networkInterfaces`. */
-  readonly interfaces?: typeof networkInterfaces;
+  readonly interfaces?: () => NetworkInterfaces;
 }
 
 /**
@@ -165,7 +165,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   const scheme = tls === undefined ? 'http' : 'https';
   const extraServers = new Set<NetServer>();
   return {
-    addresses: reachableAddresses(ip, options.interfaces ?? networkInterfaces).map(
+    addresses: reachableAddresses(ip, listInterfaces(options.interfaces)).map(
       (host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`,
     ),
     async addAddress(address) {
@@ -285,17 +285,9 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
  * Returns addresses that clients can use. For a wildcard address, these are the addresses of the
  * interfaces.
  */
-function reachableAddresses(ip: string, interfaces: typeof networkInterfaces): readonly string[] {
+function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly string[] {
   if (!isWildcardAddress(ip)) return [ip];
-  let all: ReturnType<typeof networkInterfaces>;
-  try {
-    all = interfaces();
-  } catch {
-    // A sandbox may forbid netlink (systemd's RestrictAddressFamilies). The list is informative
-    // only.
-    all = {};
-  }
-  const found = Object.values(all)
+  const found = Object.values(interfaces)
     .flatMap((list) => list ?? [])
     // A link-local IPv6 address needs a zone, which URLs do not support.
     .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))

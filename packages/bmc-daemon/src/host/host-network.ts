@@ -3,7 +3,8 @@
  * @see proc(5), https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-net
  */
 import { readFileSync } from 'node:fs';
-import { hostname, networkInterfaces } from 'node:os';
+import { hostname } from 'node:os';
+import { listInterfaces, type NetworkInterfaces } from '@rackless/daemon/network-interfaces.js';
 
 /** An address of an interface. */
 export interface HostAddress {
@@ -55,29 +56,18 @@ interface HostNetworkOptions {
   /** URLs on which the service listens. Other interfaces are omitted. */
   readonly addresses: readonly string[];
   /** Default: the interfaces that Node reports. */
-  readonly interfaces?: typeof networkInterfaces;
+  readonly interfaces?: () => NetworkInterfaces;
   /** Reads a file of the kernel; null if it is not readable. Default: reads the real file. */
   readonly read?: (path: string) => string | null;
 }
 
 /** Reads the network, in less than a millisecond. Omits what a sandbox hides. */
-export function readHostNetwork({
-  addresses,
-  interfaces = networkInterfaces,
-  read = readKernelFile,
-}: HostNetworkOptions): HostNetwork {
+export function readHostNetwork({ addresses, interfaces, read = readKernelFile }: HostNetworkOptions): HostNetwork {
   const listened = new Set(addresses.map(hostOf));
   const full = hostname();
-  let all: ReturnType<typeof networkInterfaces>;
-  try {
-    all = interfaces();
-  } catch {
-    // Node uses netlink, which systemd's RestrictAddressFamilies may forbid.
-    all = {};
-  }
   const routes4 = defaultRoutes4(read('/proc/net/route') ?? '');
   const routes6 = defaultRoutes6(read('/proc/net/ipv6_route') ?? '');
-  const found = Object.entries(all).flatMap(([name, entries = []]): HostInterface[] => {
+  const found = Object.entries(listInterfaces(interfaces)).flatMap(([name, entries = []]): HostInterface[] => {
     const known = entries.some(({ address }) => listened.has(address));
     // The name becomes a segment of a path.
     if (!known || name.endsWith(managerLabel) || !/^[\w.:@-]+$/.test(name)) return [];
