@@ -30,15 +30,15 @@ import {
 import { devicePath } from '../../src/drivers/libvirt/xml/devices/device-path.js';
 import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
 import { withFirmware } from '../../src/drivers/libvirt/xml/os/firmware.js';
+import { emptyRecord } from '../../src/drivers/libvirt/xml/metadata/machine-record.js';
 import {
-  emptyRecord,
   METADATA_PREFIX,
   METADATA_URI,
   readMetadata,
   renderMetadata,
   withMetadata,
 } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
-import type { MachineRecord } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
+import type { MachineRecord } from '../../src/drivers/libvirt/xml/metadata/machine-record.js';
 
 const run = promisify(execFile);
 let libvirtd: PrivateLibvirtd;

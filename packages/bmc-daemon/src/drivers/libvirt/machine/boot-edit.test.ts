@@ -3,7 +3,8 @@ import { editOwnDefinition, withBootChange, withVariablesFor } from './boot-edit
 import { effectiveBootOrder, deviceKeys, withOwnOrder } from '../xml/os/boot-order.js';
 import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
-import { emptyRecord, readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import { emptyRecord } from '../xml/metadata/machine-record.js';
+import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
 import { withSecureBoot } from '../xml/os/secure-boot.js';
 import { noSettings } from '../xml/metadata/settings-record.js';
 

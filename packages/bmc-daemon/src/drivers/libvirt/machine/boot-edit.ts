@@ -22,7 +22,8 @@ import {
 import { withCdrom } from '../xml/devices/cdrom.js';
 import { readDomain, type Domain } from '../xml/domain.js';
 import { variablesOf, withFirmware, type FirmwareChoice } from '../xml/os/firmware.js';
-import { readMetadata, withMetadata, type BootRecord, type MachineRecord } from '../xml/metadata/metadata.js';
+import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import type { BootRecord, MachineRecord } from '../xml/metadata/machine-record.js';
 import { noSettings, settingsOrNull } from '../xml/metadata/settings-record.js';
 
 /** A boot mode and its files on this host. */

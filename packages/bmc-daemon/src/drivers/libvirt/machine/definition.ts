@@ -17,9 +17,10 @@ import {
   readMetadata,
   renderMetadata,
   withMetadata,
+  withPresentForm,
   withRecord,
-  type MachineRecord,
 } from '../xml/metadata/metadata.js';
+import type { MachineRecord } from '../xml/metadata/machine-record.js';
 
 /** The definition and the running instance of a machine, read at the same moment. */
 export interface Definition {
@@ -111,8 +112,8 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
 }
 
 /**
- * Writes a changed definition, and nothing if it did not change. For a transient machine it writes
- * the record to the running instance.
+ * Writes a changed definition, and nothing if it did not change. The record gets its present form.
+ * For a transient machine this writes the record to the running instance.
  */
 export async function saveDefinition(
   hypervisor: Hypervisor,
@@ -123,7 +124,7 @@ export async function saveDefinition(
   if (change.from === change.to) return;
   await attempt(`changing the definition of machine ${machine.name}`, async () => {
     if (machine.persistent) {
-      await hypervisor.domainDefineXml(change.to, 0, { timeoutMs });
+      await hypervisor.domainDefineXml(withPresentForm(change.to), 0, { timeoutMs });
       return;
     }
     await machine.domain.setMetadata(

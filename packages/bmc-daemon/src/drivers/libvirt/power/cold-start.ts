@@ -30,7 +30,8 @@ import { hasSavedState } from '../machine/saved-state.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from '../xml/os/boot-order.js';
 import { readDomain } from '../xml/domain.js';
 import { powerIntent, withIntent, withoutPowerIntent } from '../xml/metadata/intent-record.js';
-import { readMetadata, withMetadata, type MachineRecord } from '../xml/metadata/metadata.js';
+import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import type { MachineRecord } from '../xml/metadata/machine-record.js';
 
 interface StartOutcome {
   /** Whether this boot uses the once order. */

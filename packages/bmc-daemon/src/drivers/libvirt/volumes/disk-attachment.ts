@@ -9,7 +9,8 @@ import { diskLines, diskMarkup, withDisk, withoutDisk, type NewDisk } from '../x
 import { withDiskRecord, withoutDiskRecord, type DiskRecord } from '../xml/metadata/disk-record.js';
 import { freeDiskTarget } from '../xml/devices/disk-target.js';
 import { readDomain } from '../xml/domain.js';
-import { readMetadata, withMetadata, type MachineRecord } from '../xml/metadata/metadata.js';
+import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import type { MachineRecord } from '../xml/metadata/machine-record.js';
 import { withoutUnattached, withUnattached, type UnattachedRecord } from '../xml/metadata/unattached-record.js';
 
 /** Disks of the machines of one host. Callers have locked the machine in `edits`. */

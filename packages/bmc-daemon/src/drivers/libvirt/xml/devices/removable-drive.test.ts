@@ -6,7 +6,8 @@ import type { MediaSource } from './disk-source.js';
 import { readDomain } from '../domain.js';
 import { canHaveDrive, hotplugMarkup, stickTarget, withImage, withoutImage } from './removable-drive.js';
 import type { MediaRecord } from '../metadata/media-record.js';
-import { emptyRecord, withMetadata } from '../metadata/metadata.js';
+import { emptyRecord } from '../metadata/machine-record.js';
+import { withMetadata } from '../metadata/metadata.js';
 import { readSnapshot } from '../snapshot.js';
 
 const image: MediaSource = { type: 'file', path: '/pool/x.iso' };

@@ -1,7 +1,5 @@
-/** Records of single disks in a machine's metadata: one element, with JSON. */
-import { z } from 'zod';
+/** Records of single disks in a machine's metadata. */
 import type { IndicatorState } from '../../../snapshot/hardware-snapshot.js';
-import { attribute, type XmlElement } from '../parse.js';
 
 /** The record of one disk. */
 export interface DiskRecord {
@@ -15,32 +13,6 @@ export interface DiskRecord {
   readonly name: string | null;
   readonly capacityBytes: number | null;
   readonly storage: string | null;
-}
-
-const schema = z.array(
-  z.object({
-    target: z.string(),
-    source: z.string().nullable(),
-    indicator: z.enum(['lit', 'off', 'blinking']).nullable(),
-    name: z.string().nullable(),
-    capacityBytes: z.number().nullable(),
-    storage: z.string().nullable(),
-  }),
-);
-
-/** Reads the records; null if there are none, or the format is unknown. */
-export function readDiskRecords(element: XmlElement): readonly DiskRecord[] | null {
-  try {
-    return schema.parse(JSON.parse(attribute(element, 'kept') ?? '')) satisfies readonly DiskRecord[];
-  } catch {
-    // A mistake in edited metadata must not make a machine unreadable.
-    return null;
-  }
-}
-
-/** Returns the attributes of the element. */
-export function renderDiskRecords(records: readonly DiskRecord[]): Readonly<Record<string, string>> {
-  return { kept: JSON.stringify(records) };
 }
 
 /** Returns the record of a disk with this source, or undefined. */

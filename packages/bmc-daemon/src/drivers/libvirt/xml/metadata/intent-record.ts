@@ -3,8 +3,7 @@
  * its intent before its first step and removes it with its last step. A daemon that starts after a
  * crash finishes the operation.
  */
-import { MEDIA_DEVICES, type MediaDevice } from '../../../snapshot/media-snapshot.js';
-import { attribute, type XmlElement } from '../parse.js';
+import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 
 /** The machine must be started. */
 export interface StartIntent {
@@ -46,49 +45,6 @@ export type Intent = StartIntent | RestartIntent | DriveIntent | AutostartIntent
 
 /** Intents of a machine; null if there are none. */
 export type Intents = readonly Intent[] | null;
-
-/** Reads an intent; null for an unknown one. */
-export function readIntent(element: XmlElement): Intent | null {
-  switch (attribute(element, 'kind')) {
-    case 'start':
-      return { kind: 'start', fresh: attribute(element, 'fresh') === 'yes' };
-    case 'restart':
-      return restartOf(attribute(element, 'instance'), attribute(element, 'force') === 'yes');
-    case 'drive': {
-      const device = MEDIA_DEVICES.find((known) => known === attribute(element, 'device'));
-      return device === undefined ? null : { kind: 'drive', device };
-    }
-    case 'autostart':
-      return { kind: 'autostart', on: attribute(element, 'on') === 'yes' };
-    case 'order':
-      return { kind: 'order' };
-    default:
-      return null;
-  }
-}
-
-/** Reads the restart attribute of version 0.1; null if absent. */
-export function restartOf(instance: string | null, force = false): RestartIntent | null {
-  if (instance === null || !/^\d+$/.test(instance)) return null;
-  return { kind: 'restart', instance: Number(instance), force };
-}
-
-/** Returns the attributes of the element. */
-export function renderIntent(intent: Intent): Readonly<Record<string, string | number>> {
-  const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no');
-  switch (intent.kind) {
-    case 'start':
-      return { kind: intent.kind, fresh: yesOrNo(intent.fresh) };
-    case 'restart':
-      return { kind: intent.kind, instance: intent.instance, force: yesOrNo(intent.force) };
-    case 'drive':
-      return { kind: intent.kind, device: intent.device };
-    case 'autostart':
-      return { kind: intent.kind, on: yesOrNo(intent.on) };
-    case 'order':
-      return { kind: intent.kind };
-  }
-}
 
 /** Returns the intents with this intent, which replaces one of the same kind. */
 export function withIntent(intents: Intents, intent: Intent): Intents {

@@ -1,6 +1,5 @@
 /** Records of inserted images in a machine's metadata: one element for each device. */
-import { MEDIA_DEVICES, type MediaDevice } from '../../../snapshot/media-snapshot.js';
-import { attribute, type XmlElement } from '../parse.js';
+import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 
 /** An image that the daemon has inserted. */
 export interface MediaRecord {
@@ -16,40 +15,6 @@ export interface MediaRecord {
   readonly writeProtected: boolean;
   /** Whether the drive was `<readonly/>` before, so that an eject can restore it. */
   readonly driveReadonly: boolean;
-}
-
-/** Reads a record; null for an unknown format. Version 0.1 is supported. */
-export function readMediaRecord(element: XmlElement): MediaRecord | null {
-  const [drive, image] = [attribute(element, 'drive'), attribute(element, 'image')];
-  const [imageName, source] = [attribute(element, 'name'), attribute(element, 'source')];
-  // Version 0.1 had only CD drives.
-  const kind = attribute(element, 'device') ?? 'cdrom';
-  const device = MEDIA_DEVICES.find((known) => known === kind);
-  if (device === undefined || drive === null || image === null || imageName === null || source === null) return null;
-  const isSet = (name: string): boolean => attribute(element, name) !== 'no';
-  return {
-    device,
-    drive,
-    image,
-    imageName,
-    source,
-    writeProtected: isSet('writeProtected'),
-    driveReadonly: isSet('driveReadonly'),
-  };
-}
-
-/** Returns the attributes of the element. */
-export function renderMediaRecord(record: MediaRecord): Readonly<Record<string, string>> {
-  const { device, drive, image, imageName, source } = record;
-  return {
-    device,
-    drive,
-    image,
-    name: imageName,
-    source,
-    writeProtected: record.writeProtected ? 'yes' : 'no',
-    driveReadonly: record.driveReadonly ? 'yes' : 'no',
-  };
 }
 
 /** Returns the record of a device, or undefined. */

@@ -1,39 +1,9 @@
-/** Download settings of drives in a machine's metadata: one element, with JSON. */
-import { z } from 'zod';
-import {
-  MEDIA_DEVICES,
-  untouchedMedia,
-  type MediaDevice,
-  type MediaSettings,
-} from '../../../snapshot/media-snapshot.js';
-import { attribute, type XmlElement } from '../parse.js';
+/** Download settings of drives in a machine's metadata. */
+import { untouchedMedia, type MediaDevice, type MediaSettings } from '../../../snapshot/media-snapshot.js';
 
 /** The settings of one drive. */
 export interface MediaSettingsRecord extends MediaSettings {
   readonly device: MediaDevice;
-}
-
-const schema = z.array(
-  z.object({
-    device: z.enum(MEDIA_DEVICES),
-    verifyCertificate: z.boolean().nullable(),
-    certificates: z.array(z.object({ id: z.string(), pem: z.string() })),
-  }),
-);
-
-/** Reads the settings; null if there are none, or the format is unknown. */
-export function readMediaSettings(element: XmlElement): readonly MediaSettingsRecord[] | null {
-  try {
-    return schema.parse(JSON.parse(attribute(element, 'kept') ?? '')) satisfies readonly MediaSettingsRecord[];
-  } catch {
-    // A mistake in edited metadata must not make a machine unreadable.
-    return null;
-  }
-}
-
-/** Returns the attributes of the element. */
-export function renderMediaSettings(records: readonly MediaSettingsRecord[]): Readonly<Record<string, string>> {
-  return { kept: JSON.stringify(records) };
 }
 
 /** Returns the settings of a device. */

@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
+import { DriverError } from '../../../driver-error.js';
 import { MEDIA_DEVICES } from '../../../snapshot/media-snapshot.js';
 import { withBootOrder } from '../os/boot-order.js';
-import { emptyRecord, METADATA_URI, readMetadata, renderMetadata, withMetadata } from './metadata.js';
-import type { MachineRecord } from './metadata.js';
+import { emptyRecord } from './machine-record.js';
+import { METADATA_URI, readMetadata, renderMetadata, withMetadata } from './metadata.js';
+import type { MachineRecord } from './machine-record.js';
 
 const record: MachineRecord = {
   indicator: 'blinking',
@@ -40,6 +42,7 @@ const record: MachineRecord = {
     { kind: 'order' },
   ],
   resetNvram: true,
+  later: {},
   unknown: [],
 };
 
@@ -137,6 +140,7 @@ describe('the metadata record', () => {
         ),
       ),
       resetNvram: fc.boolean(),
+      later: fc.constantFrom({}, { newer: [1, { text: '<"&' }] }),
       unknown: fc.constantFrom([], ['<later x="1">\n  <in/> a\n</later>', `<o:x xmlns:o='urn:o' o:y='1'/>`]),
     });
     fc.assert(
@@ -150,15 +154,6 @@ describe('the metadata record', () => {
         expect(removed).toBe(xml);
       }),
     );
-  });
-
-  it('reads the CD drive of version 0.1, which had no device', () => {
-    const old = `<machine><media drive='sda' image='http://h/x.iso' name='x.iso' source='/x' writeProtected='yes'/></machine>`;
-    const [cd] = record.media ?? [];
-    expect(readMetadata(inDomain(old)).media).toEqual([
-      { ...cd, image: 'http://h/x.iso', imageName: 'x.iso', source: '/x' },
-    ]);
-    expect(readMetadata(inDomain(old.replace('<media ', `<media device='tape' `))).media).toBeNull();
   });
 
   it('is empty for a machine without changes, with any foreign metadata', () => {
@@ -178,7 +173,7 @@ describe('the metadata record', () => {
     expect(withMetadata(q35Xml, { ...emptyRecord, indicator: 'off' })).toBe(
       q35Xml.replace(
         '</description>',
-        `</description>\n  <metadata>\n    <rackless:machine xmlns:rackless='${METADATA_URI}' indicator='off'/>\n  </metadata>`,
+        `</description>\n  <metadata>\n    <rackless:machine xmlns:rackless='${METADATA_URI}' version='2'>{"indicator":"off"}</rackless:machine>\n  </metadata>`,
       ),
     );
   });
@@ -189,22 +184,55 @@ describe('the metadata record', () => {
     expect(readMetadata(xml)).toEqual(record);
   });
 
-  it('keeps children of a later version, with and without prefix', () => {
-    const own = `<rackless:machine xmlns:rackless="${METADATA_URI}"><rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine>`;
-    const xml = `<domain><metadata>${own}</metadata></domain>`;
+  it('keeps members and elements of a later service', () => {
+    const own = `<rackless:machine xmlns:rackless="${METADATA_URI}" version="2">\n {"newer":{"a":"<&"}}<rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine>`;
+    const xml = `<domain><metadata>${own.replace('<&', '&lt;&amp;')}</metadata></domain>`;
     const read = readMetadata(xml);
-    expect(read).toEqual({ ...emptyRecord, unknown: ['<bios><a>x\n y</a></bios>'] });
-    expect(withMetadata(xml, { ...read, indicator: 'off' })).toBe(
-      `<domain><metadata><rackless:machine xmlns:rackless='${METADATA_URI}' indicator='off'><rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine></metadata></domain>`,
+    expect(read).toEqual({ ...emptyRecord, later: { newer: { a: '<&' } }, unknown: ['<bios><a>x\n y</a></bios>'] });
+    const written = withMetadata(xml, { ...read, indicator: 'off' });
+    expect(written).toContain(`version='2'>{"indicator":"off","newer":{"a":"&lt;&amp;"}}<rackless:bios>`);
+    expect(readMetadata(written)).toEqual({ ...read, indicator: 'off' });
+  });
+
+  it('is not overwritten if a later service has written it in another form', () => {
+    const xml = `<domain><name>a</name><metadata><machine xmlns='${METADATA_URI}' version='3'>x</machine></metadata></domain>`;
+    expect(readMetadata(xml)).toEqual(emptyRecord);
+    expect(() => withMetadata(xml, { ...emptyRecord, indicator: 'off' })).toThrow(
+      new DriverError(
+        'conflict',
+        'changing machine a: its metadata has version 3, and this service knows versions up to 2',
+      ),
     );
   });
 
-  it.each([
-    `<machine indicator='purple'/>`,
-    `<machine><boot enabled='twice' target='cdrom'/></machine>`,
-    `<machine><boot enabled='once'/></machine>`,
-    `<machine><media drive='sda'/></machine>`,
-  ])('reads %s, an unknown format, as never set', (markup) => {
-    expect(readMetadata(inDomain(markup))).toEqual(emptyRecord);
+  it('keeps the valid members next to an invalid one', () => {
+    const text = JSON.stringify({
+      indicator: 'lit',
+      boot: { enabled: 'twice' },
+      disks: 7,
+      settings: { kept: 1, variables: 'v' },
+    });
+    expect(readMetadata(inDomain(`<machine version='2'>${text}</machine>`))).toEqual({
+      ...emptyRecord,
+      indicator: 'lit',
+      settings: { kept: {}, pending: {}, failure: null, original: {}, variables: 'v' },
+    });
+  });
+
+  it.each(['', 'x', '[]', '7', 'null', '{"boot":{"enabled":"once"}}', '{"media":[{"device":"cdrom","drive":"sda"}]}'])(
+    'reads %s, an unknown format, as never set',
+    (text) => {
+      expect(readMetadata(inDomain(`<machine version='2'>${text}</machine>`))).toEqual(emptyRecord);
+    },
+  );
+
+  it('can hold any text, also characters that XML has not', () => {
+    const assetTag = '\u0000\u0007\u001b\uFFFE\uFFFF\uD800 ]]> &lt; \u0085\r\n';
+    const written = withMetadata(q35Xml, { ...emptyRecord, owner: { assetTag } });
+    expect(readMetadata(written).owner).toEqual({ assetTag });
+    // The document itself has line feeds only.
+    expect(
+      Array.from(written).filter((character) => character !== '\n' && !/^[\x20-\uD7FF\uE000-\uFFFD]$/.test(character)),
+    ).toEqual([]);
   });
 });

@@ -1,0 +1,54 @@
+/** The record of the daemon about one machine, as values. */
+import type { BootOverride } from '../../../rules/boot-override.js';
+import type { IndicatorState } from '../../../snapshot/hardware-snapshot.js';
+import type { SavedBootOrder } from '../os/boot-order.js';
+import type { DiskRecord } from './disk-record.js';
+import type { Intents } from './intent-record.js';
+import type { MediaRecord } from './media-record.js';
+import type { MediaSettingsRecord } from './media-settings-record.js';
+import type { OwnerRecord } from './owner-record.js';
+import type { SettingsRecord } from './settings-record.js';
+import type { UnattachedRecord } from './unattached-record.js';
+
+/** An override, with the order that it has replaced. */
+export interface BootRecord extends BootOverride {
+  /** The order of the user, while the persistent definition has that of the override. */
+  readonly saved: SavedBootOrder | null;
+}
+
+/** The record. A member is null if no client has set it. */
+export interface MachineRecord {
+  readonly indicator: IndicatorState | null;
+  readonly boot: BootRecord | null;
+  /** Inserted images, one for each device. */
+  readonly media: readonly MediaRecord[] | null;
+  readonly mediaSettings: readonly MediaSettingsRecord[] | null;
+  readonly settings: SettingsRecord | null;
+  readonly disks: readonly DiskRecord[] | null;
+  readonly unattached: readonly UnattachedRecord[] | null;
+  readonly owner: OwnerRecord | null;
+  /** Operations that have begun and must be finished. */
+  readonly intents: Intents;
+  /** The firmware has changed: the next start must reset the variables. */
+  readonly resetNvram: boolean;
+  /** Unknown members of a later service; written back unchanged. */
+  readonly later: Readonly<Record<string, unknown>>;
+  /** Unknown child elements, as markup without prefix; written back unchanged. */
+  readonly unknown: readonly string[];
+}
+
+/** The record of a machine that no client has changed. */
+export const emptyRecord: MachineRecord = {
+  indicator: null,
+  boot: null,
+  media: null,
+  mediaSettings: null,
+  settings: null,
+  disks: null,
+  unattached: null,
+  owner: null,
+  intents: null,
+  resetNvram: false,
+  later: {},
+  unknown: [],
+};

@@ -1,0 +1,74 @@
+/** Reads definitions that version 0.1 has written with a real libvirtd. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { emptyRecord } from './machine-record.js';
+import { METADATA_URI, readMetadata, withMetadata, withPresentForm } from './metadata.js';
+
+const folder = join(import.meta.dirname, '../../../../../test/fixtures/metadata-0.1');
+const names = readdirSync(folder).flatMap((file) => (file.endsWith('.xml') ? [file.replace('.xml', '')] : []));
+const definition = (name: string): string => readFileSync(join(folder, `${name}.xml`), 'utf8');
+/** The records as version 0.1 read them, without members that are not set. */
+const records = JSON.parse(readFileSync(join(folder, 'records.json'), 'utf8')) as Readonly<Record<string, object>>; // by the name of the definition
+const inDomain = (markup: string): string =>
+  `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
+
+describe('the metadata of version 0.1', () => {
+  it.each(names)('is read: %s', (name) => {
+    expect(readMetadata(definition(name))).toEqual({ ...emptyRecord, ...records[name] });
+  });
+
+  it.each(names)('is written in the present form: %s', (name) => {
+    const old = definition(name);
+    const written = withPresentForm(old);
+    expect(readMetadata(written)).toEqual(readMetadata(old));
+    expect(written).toMatch(/<rackless:machine [^>]*version='2'>\{[^<]*\}<\/rackless:machine>/);
+    // Nothing else changes, and the second time nothing at all.
+    expect(withMetadata(written, emptyRecord)).toBe(withMetadata(old, emptyRecord));
+    expect(withPresentForm(written)).toBe(written);
+  });
+
+  it('has a CD drive without a device in its first definitions', () => {
+    const old = `<machine><media drive='sda' image='http://h/x.iso' name='x.iso' source='/x' writeProtected='no'/></machine>`;
+    expect(readMetadata(inDomain(old)).media).toEqual([
+      {
+        device: 'cdrom',
+        drive: 'sda',
+        image: 'http://h/x.iso',
+        imageName: 'x.iso',
+        source: '/x',
+        writeProtected: false,
+        driveReadonly: true,
+      },
+    ]);
+    expect(readMetadata(inDomain(old.replace('<media ', `<media device='tape' `))).media).toBeNull();
+  });
+
+  it('has a restart as an attribute in its first definitions', () => {
+    expect(readMetadata(inDomain(`<machine restarting='7'/>`)).intents).toEqual([
+      { kind: 'restart', instance: 7, force: false },
+    ]);
+  });
+
+  it('may have unknown elements, which stay', () => {
+    const xml = inDomain(`<machine indicator='lit'><bios><a>x\n y</a></bios><intent kind='later'/></machine>`);
+    const unknown = ['<bios><a>x\n y</a></bios>', `<intent kind='later'/>`];
+    expect(readMetadata(xml)).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
+    expect(readMetadata(withPresentForm(xml))).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
+  });
+
+  it.each([
+    `<machine indicator='purple'/>`,
+    `<machine><boot enabled='twice' target='cdrom'/></machine>`,
+    `<machine><boot enabled='once'/></machine>`,
+    `<machine><disks kept='{'/></machine>`,
+    `<machine><mediaSettings/></machine>`,
+  ])('reads %s, an unknown format, as never set', (markup) => {
+    expect(readMetadata(inDomain(markup))).toEqual(emptyRecord);
+  });
+
+  it('is left alone in a definition without a record', () => {
+    const xml = `<domain><metadata><x:y xmlns:x='urn:x'/></metadata></domain>`;
+    expect(withPresentForm(xml)).toBe(xml);
+  });
+});

@@ -1,0 +1,71 @@
+/**
+ * Definitions of version 0.1 in a real libvirtd: their metadata is read, and the next change writes it
+ * in the present form.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
+import { emptyRecord } from '../../src/drivers/libvirt/xml/metadata/machine-record.js';
+import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
+import { TestHost } from './host.js';
+
+const folder = join(import.meta.dirname, '../fixtures/metadata-0.1');
+/** The records as version 0.1 read them, without members that are not set. */
+const records = JSON.parse(readFileSync(join(folder, 'records.json'), 'utf8')) as Readonly<
+  Record<string, { readonly owner?: object }> // by the name of the definition
+>;
+
+let host: TestHost;
+let driver: CompleteDriver;
+beforeAll(async () => {
+  host = await TestHost.start();
+  for (const file of readdirSync(folder)) {
+    // Intents of a daemon that was killed: the next daemon finishes them, see recovery.test.ts.
+    if (!file.endsWith('.xml') || file === 'intents.xml') continue;
+    await writeFile(host.file(file), readFileSync(join(folder, file)));
+    await host.virsh('define', host.file(file));
+  }
+  driver = await host.driver();
+});
+afterAll(() => host.stop());
+
+const names = Object.keys(records).filter((name) => name !== 'intents');
+const uuidOf = (name: string): string =>
+  /<uuid>(.+)<\/uuid>/.exec(readFileSync(join(folder, `${name}.xml`), 'utf8'))?.[1] ?? '';
+const definition = (name: string): Promise<string> => host.virsh('dumpxml', '--inactive', uuidOf(name));
+
+describe('a definition of version 0.1', () => {
+  it.each(names)('stays as it is until its next change: %s', async (name) => {
+    const before = await definition(name);
+    const { media, boot } = await driver.getSystem(uuidOf(name));
+    expect(media.some(({ viaUri }) => viaUri)).toBe(name === 'media' || name === 'boot-http');
+    expect(boot.enabled === 'once').toBe(name === 'boot-once' || name === 'boot-http');
+    expect(await definition(name)).toBe(before);
+  });
+
+  it.each(names)('is written in the present form at its next change: %s', async (name) => {
+    await driver.change(uuidOf(name), { assetTag: 'shelf 2' });
+    const after = await definition(name);
+    expect(after).toMatch(/<rackless:machine [^>]*version=["']2["']>/);
+    expect(readMetadata(after)).toEqual({
+      ...emptyRecord,
+      ...records[name],
+      owner: { ...records[name]?.owner, assetTag: 'shelf 2' },
+    });
+  });
+
+  it('is restored when its override ends', async () => {
+    await driver.change(uuidOf('boot-continuous'), { boot: { target: 'none' } });
+    const xml = await definition('boot-continuous');
+    expect(xml).toContain(`<boot dev='hd'/>\n    <boot dev='cdrom'/>`);
+    expect(readMetadata(xml).boot?.saved).toBeNull();
+  });
+
+  it('gives back its image when a client ejects it', async () => {
+    await driver.media.eject(uuidOf('media'), 'cdrom');
+    const { media } = await driver.getSystem(uuidOf('media'));
+    expect(media.filter(({ inserted }) => inserted).map(({ device }) => device)).toEqual(['usb']);
+  });
+});
