@@ -1,5 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 
+/** The features of bmc-daemon. Only features.ts imports these folders, and none imports another one. */
+const features = ['auth', 'certificates', 'console', 'events', 'manager-network', 'ssdp', 'telemetry'];
+
 /**
  * Import floors (docs/internals/architecture.md): a file may import its own floor and the floors below it, never one above.
  * Listed from top to bottom; each entry is a path prefix below the package's `src/`. The longest entry counts.
@@ -41,34 +44,18 @@ const floors = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts'],
-    [
-      'app.ts',
-      'console-services.ts',
-      'console-ssh.ts',
-      'event-services.ts',
-      'machine-scope.ts',
-      'manager-network-service.ts',
-      'reload.ts',
-      'service-uuid.ts',
-      'start-error.ts',
-      'tls-certificate.ts',
-      'hypervisors/',
-      'pages/',
-      'config/',
-    ],
-    ['resources/index.ts'],
-    [
-      'auth/resources/',
-      'certificates/resources/',
-      'console/resources/',
-      'events/resources/',
-      'manager-network/resources/',
-      'telemetry/resources/',
-    ],
+    ['app.ts', 'core-services.ts', 'machine-scope.ts', 'opened-features.ts', 'pages/'],
+    ['features.ts'],
+    features.map((folder) => `${folder}/feature.ts`),
+    ['feature.ts'],
+    ['config/', 'hypervisors/', 'reload.ts', 'service-uuid.ts', 'start-error.ts'],
+    features.filter((folder) => folder !== 'ssdp').map((folder) => `${folder}/resources/`),
     ['resources/'],
-    ['redfish/', 'auth/', 'console/', 'events/', 'telemetry/', 'manager-network/'],
+    features.map((folder) => `${folder}/`),
+    ['offers/'],
+    ['redfish/'],
     ['drivers/'],
-    ['media/', 'certificates/', 'ssdp/', 'password-file/'],
+    ['media/', 'password-file/'],
     ['host/', 'metrics.ts', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
   ],
   'model-proxy': [
@@ -152,10 +139,8 @@ const unsplit = {
     'packages/bmc-daemon/src/auth/login.ts',
     'packages/bmc-daemon/src/console/console-log.ts',
     'packages/bmc-daemon/src/console/ssh-server.ts',
-    'packages/bmc-daemon/src/daemon.ts',
     'packages/bmc-daemon/src/drivers/libvirt/libvirt-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/parse.ts',
-    'packages/bmc-daemon/src/events/resources/log-service.ts',
     'packages/bmc-daemon/src/events/subscriptions.ts',
     'packages/bmc-daemon/src/manager-network/manager-network.ts',
     'packages/bmc-daemon/src/ssdp/discovery.ts',
@@ -168,7 +153,6 @@ const unsplit = {
     'packages/bmc-daemon/src/auth/attempt-queue.ts',
     'packages/bmc-daemon/src/console/console-log-folder.ts',
     'packages/bmc-daemon/src/console/console-log-recording.ts',
-    'packages/bmc-daemon/src/daemon.ts',
     'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/libvirt-driver.ts',
@@ -203,6 +187,14 @@ function targetsOf(paths) {
   return paths.map((path) => (path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`));
 }
 
+/** A file of bmc-daemon imports no feature, except its own. */
+function isolation(path) {
+  if (path === 'features.ts') return [];
+  const others = features.filter((folder) => !path.startsWith(`${folder}/`)).join('|');
+  const message = 'A feature can be removed, so only features.ts imports it: docs/internals/architecture.md.';
+  return [{ regex: `^(\\./|(\\.\\./)+)(${others})/`, message }];
+}
+
 /** The floors of a folder. A second rule for a file replaces the first, so `ruleWith` adds these patterns to its own. */
 function innerFloors(folder, levels, ruleWith) {
   return levels.flatMap((paths, level) => {
@@ -223,7 +215,7 @@ function floorRules(name) {
     if (above.length === 0) return [];
     // A relative import reaches an upper floor by its name at the start of the path below src/.
     const targets = targetsOf(above);
-    const rules = (speaksLibvirt, inner = []) => ({
+    const rules = (speaksLibvirt, inner = [], path = '') => ({
       'no-restricted-imports': [
         'error',
         {
@@ -233,6 +225,7 @@ function floorRules(name) {
               message: downwardsOnly,
             },
             ...inner,
+            ...(name === 'bmc-daemon' ? isolation(path) : []),
             ...(speaksLibvirt
               ? []
               : [{ regex: '^@rackless/libvirt', message: 'Only drivers/libvirt speaks libvirt.' }]),
@@ -248,9 +241,12 @@ function floorRules(name) {
       const driver = `packages/${name}/src/drivers/libvirt/`;
       if (name !== 'bmc-daemon') return [{ files: [files], excludeFiles, rules: rules(true) }];
       return [
-        { files: [files], excludeFiles: [...excludeFiles, `${driver}**/*.ts`], rules: rules(false) },
+        { files: [files], excludeFiles: [...excludeFiles, `${driver}**/*.ts`], rules: rules(false, [], path) },
         ...(path === 'drivers/'
-          ? innerFloors(driver, libvirtFloors, (patterns) => ({ excludeFiles: [tests], rules: rules(true, patterns) }))
+          ? innerFloors(driver, libvirtFloors, (patterns) => ({
+              excludeFiles: [tests],
+              rules: rules(true, patterns, path),
+            }))
           : []),
       ];
     });

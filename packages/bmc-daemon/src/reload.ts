@@ -24,17 +24,21 @@ export interface ReloadOptions {
 /**
  * Applies the settings that can change, and logs which changed, which need a restart, and which are
  * wrong. Never throws.
+ * @returns the certificate of HTTPS; undefined for plain HTTP, or if the old one stays.
  */
-export function reloadSettings({ live, reread, setTls, log }: ReloadOptions): void {
+export function reloadSettings({ live, reread, setTls, log }: ReloadOptions): TlsOptions | undefined {
   const next = readAgain(reread, log);
   if (next !== undefined) takeOver(live, next, log);
   const tlsFiles = tlsFilesOf(live);
-  if (tlsFiles === undefined) return;
+  if (tlsFiles === undefined) return undefined;
   try {
-    setTls(loadTls(tlsFiles));
+    const tls = loadTls(tlsFiles);
+    setTls(tls);
     log.info('certificate and key read again', { certificate: tlsFiles.sslCert });
+    return tls;
   } catch (error) {
     log.error('reading certificate and key again: the old ones stay', { error });
+    return undefined;
   }
 }
 
@@ -50,9 +54,9 @@ function readAgain(reread: ReloadOptions['reread'], log: Log): Settings | undefi
     for (const warning of warnings) log.warn(warning);
     for (const fault of faults) log.error(fault);
     if (faults.length === 0) return settings;
-    log.error('reading the configuration again: what held before goes on to hold');
+    log.error('reading the configuration again: the old configuration stays');
   } catch (error) {
-    log.error('reading the configuration again: what held before goes on to hold', { error });
+    log.error('reading the configuration again: the old configuration stays', { error });
   }
   return undefined;
 }
@@ -68,5 +72,5 @@ function takeOver(live: Settings, next: Settings, log: Log): void {
   const names = (keys: readonly SettingKey[]): string => keys.map((key) => settingsTable[key].name).join(', ');
   const waiting = changed.filter((key) => !taken.includes(key));
   log.info(`configuration read again: ${taken.length === 0 ? 'nothing new' : names(taken)}`);
-  if (waiting.length > 0) log.warn(`changed, and taken with the next start of the daemon: ${names(waiting)}`);
+  if (waiting.length > 0) log.warn(`changed, and used after the next start of the daemon: ${names(waiting)}`);
 }

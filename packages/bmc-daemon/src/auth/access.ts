@@ -1,45 +1,22 @@
 /** Combines accounts, roles, sessions and their settings. */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log.js';
-import type { Authenticate, Refusal } from '../redfish/authenticate.js';
+import type { Logins, NewSession, RefusedAttempt, SessionRequest } from '../offers/logins.js';
+import type { Refusal } from '../redfish/authenticate.js';
 import type { StateFile } from '../state-file.js';
 import type { AccessSettings, AccessState } from './access-state.js';
 import { createAccounts, type Accounts } from './accounts.js';
 import { createAuthentication, createOpenDoor } from './authenticate.js';
-import { createLogin, type Asker, type LoginOptions, type RefusedAttempt } from './login.js';
+import { createLogin, type LoginOptions } from './login.js';
 import { openPasswordFile } from '../password-file/password-file.js';
 import { createRoles, type Roles } from './role-store.js';
-import { createSessions, type Session, type Sessions, type SessionsOptions, type SessionType } from './sessions.js';
+import { createSessions, type Sessions, type SessionsOptions } from './sessions.js';
 
-/** The credentials and type of a new session. */
-export interface SessionRequest {
-  readonly user: string | null;
-  readonly password: string | null;
-  /** Default: `Redfish`. */
-  readonly type?: SessionType;
-}
-
-export interface NewSession {
-  readonly session: Session;
-  /** The token, a secret of the client. */
-  readonly token: string;
-  readonly passwordChangeRequired: boolean;
-}
-
-export interface Access {
-  /** Authenticates every request. */
-  readonly authenticate: Authenticate;
-  /** Null without a password file: there are no accounts, and every client has all privileges. */
+/** Accounts, roles, sessions and their settings. */
+export interface Access extends Logins {
   readonly accounts: Accounts | null;
   readonly roles: Roles;
   readonly sessions: Omit<Sessions, 'create' | 'use'>;
-  /**
-   * Calls the listener for every rejected login, over any protocol. The listener must not throw.
-   * @returns a function that removes the listener.
-   */
-  onRefusedLogin(listener: (attempt: RefusedAttempt) => void): () => void;
-  /** Opens a session. Uses the same attempt queue as HTTP Basic. */
-  openSession(request: SessionRequest, asker: Asker): Promise<NewSession | Refusal>;
   readonly settings: AccessSettings;
   /**
    * Changes settings.

@@ -1,12 +1,13 @@
 /** Identifies the client of a request by a session token or by HTTP Basic credentials. */
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Session } from '../offers/logins.js';
 import { anybody, type Authenticate, type Authenticated, type Refusal } from '../redfish/authenticate.js';
 import type { AccessSettings } from './access-state.js';
 import type { Account, Accounts } from './accounts.js';
 import { readBasicCredentials } from './basic-credentials.js';
 import { closedReason, type Login } from './login.js';
-import type { Session, Sessions } from './sessions.js';
+import type { Sessions } from './sessions.js';
 
 export interface AuthenticationOptions {
   readonly accounts: Pick<Accounts, 'find'>;

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { stateInMemory, unpaced } from '../../test/support/services.js';
 import { openAccess, type Access } from './access.js';
 import { initialAccessState } from './access-state.js';
-import type { RefusedAttempt } from './login.js';
+import type { RefusedAttempt } from '../offers/logins.js';
 
 let folder: string;
 let access: Access;

@@ -3,6 +3,7 @@
  * under a keyed digest, so the usual request costs microseconds and waits for no guesser. All other
  * attempts wait in the {@link AttemptQueue}.
  */
+import type { Asker, RefusedAttempt } from '../offers/logins.js';
 import { clientNetwork } from '../host/ip-network.js';
 import type { Refusal } from '../redfish/authenticate.js';
 import type { Account, Accounts } from './accounts.js';
@@ -32,24 +33,6 @@ export interface LoginOptions {
   readonly verify?: (password: Buffer, hash: string) => Promise<boolean>;
   /** Called for every rejected attempt. It must not throw. */
   readonly onRefused?: (attempt: RefusedAttempt) => void;
-}
-
-/** A rejected attempt. Of the client's input, it contains only the name of an existing account. */
-export interface RefusedAttempt {
-  /** Null if no such account exists: the name may be a password in the wrong field. */
-  readonly account: string | null;
-  /** The client's IP address. */
-  readonly address: string;
-  /** `wrong password`. */
-  readonly reason: string;
-}
-
-/** Where an attempt comes from. */
-export interface Asker {
-  /** The client's IP address. */
-  readonly address: string;
-  /** Whether the client no longer waits for the answer. */
-  gone(): boolean;
 }
 
 /**

@@ -2,22 +2,8 @@
  * Sessions in memory. A session ends on request, after its idle time, or when its account changes.
  */
 import { hash, randomBytes } from 'node:crypto';
+import type { Session, SessionType } from '../offers/logins.js';
 import { newSessionToken } from './session-token.js';
-
-/** Redfish's type of a session: for requests with a token, or for a console connection. */
-export type SessionType = 'Redfish' | 'HostConsole';
-
-/** A session; never mutated. */
-export interface Session {
-  /** Independent of the token. */
-  readonly id: string;
-  /** Null if no AUTH_FILE is set and the client gave no name. */
-  readonly user: string | null;
-  readonly createdAt: Date;
-  /** The client's address. */
-  readonly address: string;
-  readonly type: SessionType;
-}
 
 export interface SessionsOptions {
   /** A monotonic clock in milliseconds. */

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { AuthContext, Connection, ServerChannel, Session } from 'ssh2';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
-import type { Access } from '../auth/access.js';
+import type { Logins } from '../offers/logins.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { ConsoleHub } from './console-hub.js';
 import { SshConsole } from './ssh-console.js';
@@ -14,7 +14,7 @@ import { readRequest, type ConsoleRequest } from './ssh-target.js';
 export interface SshConnectionOptions {
   readonly client: Connection;
   readonly socket: Socket;
-  readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
+  readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
   /** Returns the machines that the client may open. Falls back to the last known list. */
   readonly machines: () => Promise<readonly SystemRef[]>;
@@ -268,7 +268,7 @@ export class SshConnection {
  * Returns whether an account may use consoles. A console shows and accepts passwords, so it needs
  * the privilege to switch the machine off. The console log needs the same privilege.
  */
-function mayUse(access: Pick<Access, 'accounts'>, { account }: SshUser): boolean {
+function mayUse(access: Pick<Logins, 'accounts'>, { account }: SshUser): boolean {
   return privilegesOf(access, account)?.has('ConfigureComponents') !== false;
 }
 

@@ -2,8 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuthContext, KeyboardAuthContext } from 'ssh2';
 import type { Log } from '@rackless/daemon/log.js';
-import type { Access } from '../auth/access.js';
-import type { Asker } from '../auth/login.js';
+import type { Asker, Logins } from '../offers/logins.js';
 import type { Privilege } from '../redfish/privileges.js';
 import { readUserName, type Target } from './ssh-target.js';
 
@@ -18,7 +17,7 @@ export interface SshUser {
 
 /** Options of {@link SshLogin}. */
 export interface SshLoginOptions {
-  readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
+  readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly asker: Asker;
   /** Returns a test for UUIDs and names of machines. */
   readonly isMachine: () => Promise<(name: string) => boolean>;
@@ -45,7 +44,7 @@ const methods = ['keyboard-interactive', 'password'] as const;
 
 /** Returns an account's current privileges; null if the service has no accounts. */
 export function privilegesOf(
-  { accounts }: Pick<Access, 'accounts'>,
+  { accounts }: Pick<Logins, 'accounts'>,
   account: string | null,
 ): ReadonlySet<Privilege> | null {
   if (accounts === null) return null;

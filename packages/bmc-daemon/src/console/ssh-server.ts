@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
 import { coversAddress, listen } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
-import type { Access } from '../auth/access.js';
+import type { Logins } from '../offers/logins.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import { clientNetwork } from '../host/ip-network.js';
@@ -19,7 +19,7 @@ export interface SshServerOptions {
   /** 0 chooses a free port. */
   readonly port: number;
   readonly hostKeys: readonly HostKey[];
-  readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
+  readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
   /** Returns the UUID of the machine with this address; null for an address of the host. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createEventBus, systemOf, type ServiceEvent } from './event-bus.js';
+import { createEventBus, type ServiceEvent } from './event-bus.js';
 
 const event: ServiceEvent = {
   messageId: 'ResourceEvent.1.4.ResourceChanged',
@@ -49,13 +49,5 @@ describe('event bus', () => {
     leave();
     bus.publish(event);
     expect(count).toBe(1);
-  });
-
-  it("finds the machine in a URI of a system, its manager and its chassis, and none in the service's own", () => {
-    expect(systemOf('/redfish/v1/Systems/u-1')).toBe('u-1');
-    expect(systemOf('/redfish/v1/Managers/u-1/VirtualMedia/Cd')).toBe('u-1');
-    expect(systemOf('/redfish/v1/Chassis/u-1/Power')).toBe('u-1');
-    expect(systemOf('/redfish/v1/Systems')).toBeNull();
-    expect(systemOf('/redfish/v1/SessionService/Sessions/1')).toBeNull();
   });
 });

@@ -68,11 +68,3 @@ export function createEventBus(onError: (error: unknown) => void): EventBus {
     },
   };
 }
-
-/**
- * Returns the machine of a canonical URI, the UUID in `/redfish/v1/Systems/{uuid}/…`; null if it
- * belongs to no machine.
- */
-export function systemOf(origin: string): string | null {
-  return /^\/redfish\/v1\/(?:Systems|Managers|Chassis)\/([^/]+)/.exec(origin)?.[1] ?? null;
-}

@@ -1,6 +1,6 @@
 /** Server-Sent Events to one client (HTML Living Standard, server-sent events; DSP0266, Server-Sent Events). */
 import type { Writable } from 'node:stream';
-import type { ReportMessage } from '../telemetry/report.js';
+import type { ReportMessage } from '../offers/report-source.js';
 import { EventBacklog } from './event-backlog.js';
 import type { EventFeed, Replay } from './event-feed.js';
 import { renderEvents, type FeedEvent } from './event-record.js';

@@ -2,7 +2,7 @@
  * Restricts a subscriber to one machine and the service itself, if it subscribed at the machine's
  * own controller.
  */
-import { definitionUri } from '../telemetry/report.js';
+import { definitionUri } from '../offers/report-source.js';
 import type { EventFilter } from './event-filter.js';
 import type { ReportFilter } from './stream-filter.js';
 

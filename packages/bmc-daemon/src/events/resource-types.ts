@@ -10,9 +10,12 @@ export interface ResourceTypes {
   readonly all: readonly string[];
 }
 
+/** Resources with their URIs and types. */
+export type TypedResources = readonly Pick<Resource<unknown>, 'uri' | 'aliases' | 'odataType'>[];
+
 /** Derives the types from a list of resources. */
-export function resourceTypesOf<Services>(resources: readonly Resource<Services>[]): ResourceTypes {
-  const typeOf = ({ odataType }: Resource<Services>): string => odataType.slice(odataType.lastIndexOf('.') + 1);
+export function resourceTypesOf(resources: TypedResources): ResourceTypes {
+  const typeOf = ({ odataType }: TypedResources[number]): string => odataType.slice(odataType.lastIndexOf('.') + 1);
   const router = createRouter(
     resources.flatMap((resource) =>
       [resource.uri, ...(resource.aliases ?? [])].map((template) => ({ template, target: typeOf(resource) })),

@@ -10,7 +10,7 @@ import { message, withDetail } from '../redfish/messages/messages.js';
 import { resourceEventRegistry } from '../redfish/messages/resource-event-registry.js';
 import type { StreamSource } from '../redfish/stream.js';
 import type { StateFile } from '../state-file.js';
-import type { ReportMessage, ReportSource } from '../telemetry/report.js';
+import type { ReportMessage, ReportSource } from '../offers/report-source.js';
 import type { Actor, EventBus } from './event-bus.js';
 import type { EventFeed } from './event-feed.js';
 import { createFilter, eventFormats, type EventFormat } from './event-filter.js';
@@ -152,8 +152,8 @@ export interface Subscriptions {
 export interface SubscriptionsOptions {
   readonly feed: EventFeed;
   readonly bus: EventBus;
-  /** The source of metric reports; undefined without telemetry. */
-  readonly reports: ReportSource | undefined;
+  /** The source of metric reports; null without telemetry. */
+  readonly reports: ReportSource | null;
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;

@@ -1,21 +1,15 @@
 /** Publishes changes of tasks as events. */
 import { taskEventRegistry, taskEventTable } from '../redfish/messages/task-event-registry.js';
+import { machinesOf } from '../redfish/machine-of.js';
 import { messageSeverity, messageText } from '../redfish/messages/messages.js';
 import type { TaskListener, TaskRecord } from '../redfish/tasks/task-record.js';
 import { taskUri, type TaskStore } from '../redfish/tasks/task-store.js';
-import { systemOf, type Actor, type EventBus } from './event-bus.js';
+import type { Actor, EventBus } from './event-bus.js';
 
 type Key = keyof typeof taskEventTable;
 
 /** The step of progress events, in percent, so that subscribers do not receive every change. */
 const STEP_PERCENT = 10;
-
-/** Returns the UUIDs of a task's machines; empty if the task is about the service. */
-export function machinesOf({ machines, targetUri }: Pick<TaskRecord, 'machines' | 'targetUri'>): readonly string[] {
-  if (machines !== undefined) return machines;
-  const system = systemOf(targetUri);
-  return system === null ? [] : [system];
-}
 
 /** Starts publishing the changes of the store's tasks. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {

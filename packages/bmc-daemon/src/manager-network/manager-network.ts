@@ -3,12 +3,12 @@
  * client may give each its own names and addresses. Requests by these see only that machine. A
  * client may also set the name servers of the service.
  */
-import type { IncomingMessage } from 'node:http';
 import type { Log } from '@rackless/daemon/log.js';
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import { HostAddressError, type HostAddresses } from '../host/host-addresses.js';
 import type { HostNetwork } from '../host/host-network.js';
 import { addressBits, canonicalIp, unmappedIp } from '../host/ip-network.js';
+import type { MachineAddresses } from '../offers/machine-addresses.js';
 import type { StateFile } from '../state-file.js';
 import type { Surroundings } from './address-check.js';
 import { hostAlone, managerView, type ManagerView } from './manager-view.js';
@@ -39,7 +39,7 @@ export interface ChangeOptions {
   readonly lateRemoval?: boolean;
 }
 
-export interface ManagerNetwork {
+export interface ManagerNetwork extends MachineAddresses {
   /** Returns the network that the manager of a machine shows. */
   of(uuid: string): ManagerView;
   /**
@@ -48,13 +48,6 @@ export interface ManagerNetwork {
    * @throws {StateFileError}
    */
   change(uuid: string, change: NetworkChange, options?: ChangeOptions): Promise<void>;
-  /**
-   * Returns the UUID of the machine whose name or address a request uses; null for those of the
-   * host.
-   */
-  readonly scopeOf: (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null;
-  /** Returns the UUID of the machine with this address. */
-  machineAt(address: string): string | null;
   /** Sets the stored addresses. Logs failures. */
   start(): Promise<void>;
   /**
@@ -207,6 +200,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
       return name === undefined ? null : (names.get(name) ?? null);
     },
     machineAt: (address) => addresses.machineAt(plainAddress(address)) ?? null,
+    isReserved: (address) => managerAddresses(state.state).some((stored) => stored.address === address),
     start: () =>
       inTurn(async () => {
         await restore();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { resources } from '../resources/index.js';
+import { resources } from '../features.js';
 import { hasPrivilegeRow, requirementOf, type Requirement } from './privileges.js';
 
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'] as const;

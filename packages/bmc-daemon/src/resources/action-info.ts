@@ -2,10 +2,9 @@
 import type { ZodType } from 'zod';
 import { dataTypeOf, isRequired, shapeOf, wordsOf } from '../redfish/body/schema-shape.js';
 import { refuse } from '../redfish/messages/errors.js';
-import type { JsonObject } from '../redfish/resource.js';
-import { defineResource, type Services } from './services.js';
+import { resourceDefiner, type JsonObject } from '../redfish/resource.js';
 
-interface ActionInfoOptions {
+interface ActionInfoOptions<Services> {
   /** URI of the ActionInfo, to which `@Redfish.ActionInfo` of the action refers. */
   readonly uri: string;
   /** Name of the action, for example `CertificateService.GenerateCSR`. */
@@ -21,7 +20,8 @@ interface ActionInfoOptions {
 }
 
 /** Returns the ActionInfo resource of an action. */
-export function actionInfo({ uri, action, body, words = {}, available = () => true }: ActionInfoOptions) {
+export function actionInfo<Services>(options: ActionInfoOptions<Services>) {
+  const { uri, action, body, words = {}, available = () => true } = options;
   const id = uri.split('/').at(-1) ?? '';
   const parameters = Object.entries(shapeOf(body) ?? {}).map(([name, schema]): JsonObject => {
     const values = words[`${name}@Redfish.AllowableValues`] ?? wordsOf(schema);
@@ -35,7 +35,7 @@ export function actionInfo({ uri, action, body, words = {}, available = () => tr
     };
   });
   const entity = { parameters };
-  return defineResource({
+  return resourceDefiner<Services>()({
     entity: 'ActionInfo',
     odataType: '#ActionInfo.v1_5_0.ActionInfo',
     uri,

@@ -1,12 +1,11 @@
 /**
- * Renders docs/reference/resources.md from the resources.
+ * Renders docs/reference/resources.md from all resources.
  * `npm run generate` writes the page, and a test compares it.
  */
 import { requirementOf } from '../redfish/privileges.js';
 import { createDocuments } from '../redfish/documents/documents.js';
-import { resources, streams } from './index.js';
 import type { Resource } from '../redfish/resource.js';
-import type { Services } from './services.js';
+import type { StreamDefinition } from '../redfish/stream.js';
 
 /** Sections of the page, by the first path segment after the service root. */
 const areas: readonly (readonly [segment: string, title: string])[] = [
@@ -35,7 +34,7 @@ function privilegeOf(entity: string, uri: string, method: string, isOpen: boolea
 }
 
 /** Returns a row of the table for each method and action of a resource. */
-function rowsOf(resource: Resource<Services>): readonly string[] {
+function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   const { uri, entity, odataType, actions = {}, aliases = [] } = resource;
   const type = odataType.slice(1, odataType.lastIndexOf('.'));
   const row = (path: string, method: string, what: string, open: boolean) =>
@@ -57,11 +56,14 @@ function table(rows: readonly string[]): string {
   return ['| URI | Method | What | Privilege |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
-/** Renders the whole page, with a newline at the end. */
-export function renderResourcesPage(): string {
+/** Renders the whole page for all resources, with a newline at the end. */
+export function renderResourcesPage<Services>(
+  resources: readonly Resource<Services>[],
+  streams: readonly StreamDefinition<Services>[],
+): string {
   const known = new Set(areas.map(([segment]) => segment));
   const rowsIn = (wanted: (segment: string) => boolean) => [
-    ...resources.filter(({ uri }) => wanted(segmentOf(uri))).flatMap(rowsOf),
+    ...resources.filter(({ uri }) => wanted(segmentOf(uri))).flatMap((resource) => rowsOf(resource)),
     ...streams
       .filter(({ uri }) => wanted(segmentOf(uri)))
       .map(({ uri, entity, contentType }) => {
@@ -75,7 +77,7 @@ export function renderResourcesPage(): string {
     ['Documents', documents] as const,
   ];
 
-  return `<!-- Made by \`npm run generate\` from packages/bmc-daemon/src/resources: change that, not this. -->
+  return `<!-- Made by \`npm run generate\` from the resources in packages/bmc-daemon/src: change those, not this. -->
 
 # Resources of bmc-daemon
 

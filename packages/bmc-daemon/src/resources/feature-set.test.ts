@@ -6,7 +6,7 @@ import { FakeDriver } from '../drivers/fake/fake-driver.js';
 import { openToAll } from '../redfish/authenticate.js';
 import { createPipeline } from '../redfish/pipeline.js';
 import { selectFeatures, type FeatureSet } from './feature-set.js';
-import { resources } from './index.js';
+import { resources } from '../features.js';
 
 let server: Server | undefined;
 

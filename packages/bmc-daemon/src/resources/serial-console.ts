@@ -1,7 +1,7 @@
 /** Renders the SerialConsole of a system and of its manager. */
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/resource.js';
-import type { ConsoleSsh } from './services.js';
+import type { ConsoleSsh } from '../offers/console-ssh.js';
 
 /** Renders the manager's SerialConsole; empty if the machine has no serial port or SSH is off. */
 export function renderManagerConsole(

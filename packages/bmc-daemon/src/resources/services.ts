@@ -1,17 +1,13 @@
 /** The services that resources use, and `defineResource` for these services. */
 import type { Log } from '@rackless/daemon/log.js';
-import type { Access } from '../auth/access.js';
-import type { ServerCertificate } from '../certificates/server-certificate.js';
-import type { ConsoleLogs } from '../console/console-log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
-import type { EventBus } from '../events/event-bus.js';
-import type { EventLogs } from '../events/event-logs.js';
-import type { Subscriptions } from '../events/subscriptions.js';
-import type { ManagerNetwork } from '../manager-network/manager-network.js';
+import type { ConsoleSsh } from '../offers/console-ssh.js';
+import type { DiscoveryControl } from '../offers/discovery-control.js';
+import type { Logins } from '../offers/logins.js';
+import type { MachineAddresses } from '../offers/machine-addresses.js';
+import type { ReportSource } from '../offers/report-source.js';
 import { resourceDefiner } from '../redfish/resource.js';
 import type { LongOperationOptions } from '../redfish/tasks/long-operation.js';
-import type { Discovery } from '../ssdp/discovery.js';
-import type { Telemetry } from '../telemetry/telemetry.js';
 import type { InventorySettings } from './chassis/configured-inventory.js';
 import type { IndicatorStore } from './chassis/indicator-store.js';
 import type { ManagementController } from './managers/management-controller.js';
@@ -29,47 +25,41 @@ export interface ResourceSettings extends InventorySettings {
   readonly vmediaDevices: ConfiguredVirtualMediaDrives;
 }
 
-/** The SSH server for consoles. */
-export interface ConsoleSsh {
-  readonly port: number;
-  /** Maximum number of concurrent consoles, over all machines and clients. */
-  readonly mostConsoles: number;
+/**
+ * What the features offer to each other and to all resources. Each is null without its feature. The
+ * resources of a feature see all of its services (`<feature>/resources/services.ts`).
+ */
+export interface Offers {
+  readonly access: Logins | null;
+  /** Null also if the driver has no statistics. */
+  readonly telemetry: ReportSource | null;
+  /** Null also if consoles over SSH are disabled. */
+  readonly consoleSsh: ConsoleSsh | null;
+  /** Null also if the output of serial ports is not recorded. */
+  readonly consoleLogs: object | null;
+  readonly managerNetwork: MachineAddresses | null;
+  /** Null also with plain HTTP. */
+  readonly serverCertificate: object | null;
+  readonly discovery: DiscoveryControl | null;
 }
 
 /** The services that a request handler of a resource can use. */
-export interface Services {
+export interface Services extends Offers {
   readonly driver: HypervisorDriver;
   readonly controller: ManagementController;
-  /** Names, addresses and name servers of managers. */
-  readonly managerNetwork: ManagerNetwork;
   /** Canonical UUID of the service root. It does not change at a restart. */
   readonly serviceUuid: string;
   readonly now: () => Date;
   readonly log: Pick<Log, 'warn'>;
   /** Options for long operations, which become tasks, and the task store. */
   readonly operations: LongOperationOptions;
-  /** Events for logs and subscribers. The pipeline publishes writes, so resources do not. */
-  readonly events: EventBus;
-  readonly subscriptions: Subscriptions;
-  readonly logs: EventLogs;
-  /** Undefined if the driver has no statistics. */
-  readonly telemetry: Telemetry | undefined;
-  /** Console access over SSH; null if disabled. */
-  readonly consoleSsh: ConsoleSsh | null;
-  /** Recorded output of the serial ports; null if disabled. */
-  readonly consoleLogs: ConsoleLogs | null;
-  /** Types of the served resources, sorted. */
-  readonly resourceTypes: readonly string[];
-  /** Accounts, roles and sessions. */
-  readonly access: Access;
-  /** Certificate of the HTTPS server; null with plain HTTP. */
-  readonly serverCertificate: ServerCertificate | null;
-  /** Discovery of the service by SSDP. */
-  readonly discovery: Discovery;
   /** Indicators of the chassis of EMULATOR_CHASSIS. */
   readonly indicators: IndicatorStore;
   readonly settings: ResourceSettings;
 }
+
+/** {@link Services}, in which a feature replaces its own part. */
+export type ServicesWith<Own> = Omit<Services, keyof Own> & Own;
 
 /** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

@@ -4,41 +4,14 @@
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
+import { DiscoveryError, type DiscoveryControl, type DiscoverySettings } from '../offers/discovery-control.js';
 import { openStateFile } from '../state-file.js';
 import { product, redfishVersion, version } from '../version.js';
 import { SSDP_GROUP, SSDP_PORT } from './message.js';
 import { openResponder, type Responder } from './responder.js';
 
-/** The settings of discovery. */
-export interface DiscoverySettings {
-  readonly enabled: boolean;
-  /** The TTL of notifications, 1 to 255. */
-  readonly notifyTtl: number;
-  /**
-   * The interval of notifications in seconds, at most 86,400; 0: no notifications, but searches are
-   * still answered.
-   */
-  readonly notifyIntervalSeconds: number;
-}
-
-/** The error for a rejected change; the message gives the reason. */
-export class DiscoveryError extends Error {
-  override readonly name = 'DiscoveryError';
-}
-
-export interface Discovery {
-  /** UDP port. */
-  readonly port: number;
-  /**
-   * The active settings: `enabled` only if the socket is open. The same object until something
-   * changes.
-   */
-  readonly settings: DiscoverySettings;
-  /**
-   * Changes settings.
-   * @throws {DiscoveryError}, {StateFileError}; nothing changes then.
-   */
-  change(change: Partial<DiscoverySettings>): Promise<void>;
+/** The settings of discovery, and the socket. */
+export interface Discovery extends DiscoveryControl {
   /** Starts discovery if it is enabled. Logs a warning if it fails. */
   start(service: DiscoveredService): Promise<void>;
   /** Sends the byebye messages and closes the socket. */

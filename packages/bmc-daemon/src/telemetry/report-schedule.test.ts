@@ -3,7 +3,8 @@ import { DriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics } from '../drivers/statistics-control.js';
 import { openReportDefinitions, type ReportDefinitions, type TelemetryState } from './report-definitions.js';
-import { definitionUri, type Report, type ReportMessage } from './report.js';
+import { definitionUri, type ReportMessage } from '../offers/report-source.js';
+import type { Report } from './report.js';
 import { ReportSchedule } from './report-schedule.js';
 import { Sampler } from './sampler.js';
 

@@ -9,12 +9,11 @@ import { figures } from './figures.js';
 import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitions.js';
 import {
   definitionUri,
-  reportMessage,
-  type Report,
   type ReportMessage,
   type ReportSource,
   type ReportSubscriber,
-} from './report.js';
+} from '../offers/report-source.js';
+import { reportMessage, type Report } from './report.js';
 import { within, type Measurement, type Sample, type Sampler } from './sampler.js';
 
 export interface ReportScheduleOptions {

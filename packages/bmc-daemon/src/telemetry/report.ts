@@ -1,5 +1,6 @@
 /** A report of one machine, how clients read it, and what a subscriber is sent. */
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
+import { definitionUri, telemetryUri, type ReportMessage } from '../offers/report-source.js';
 import type { JsonObject } from '../redfish/json.js';
 import type { Figure } from './figures.js';
 import type { Measurement } from './sampler.js';
@@ -12,39 +13,10 @@ export interface Report {
   readonly figures: readonly Figure[];
 }
 
-/** A report on its way to subscribers. */
-export interface ReportMessage {
-  /** A newer one with the same key takes its place. */
-  readonly key: string;
-  /** The MetricReport, but for the subscriber's Context. */
-  readonly body: JsonObject;
-}
-
-/** One that is sent reports. */
-export interface ReportSubscriber {
-  /** @param definition URI of a MetricReportDefinition; null: of a test, which has none. */
-  wants(definition: string | null): boolean;
-  /** Returns at once. */
-  deliver(message: ReportMessage): void;
-}
-
-export interface ReportSource {
-  /**
-   * Sends what there is, and from now on what is made.
-   * @returns a function that ends it.
-   */
-  subscribe(subscriber: ReportSubscriber): () => void;
-}
-
-/** Of the service; everything of it is below. */
-export const telemetryUri = '/redfish/v1/TelemetryService';
 /** `@odata.type` of a report. */
 export const metricReportType = '#MetricReport.v1_5_2.MetricReport';
 /** Of a machine's report. @param uuid canonical. */
 export const reportUri = (uuid: string): string => `${telemetryUri}/MetricReports/${uuid}`;
-/** Of what says when that is made. @param uuid canonical. */
-export const definitionUri = (uuid: string): string => `${telemetryUri}/MetricReportDefinitions/${uuid}`;
-
 /** Of a system's figures beside its summary of processors. @param uuid canonical. */
 const processorMetricsUri = (uuid: string): string => `/redfish/v1/Systems/${uuid}/ProcessorSummary/ProcessorMetrics`;
 /** Of those beside its summary of memory. @param uuid canonical. */

@@ -13,7 +13,8 @@ import {
   type ReportDefinition,
   type TelemetryState,
 } from './report-definitions.js';
-import type { Report, ReportMessage, ReportSource } from './report.js';
+import type { ReportMessage, ReportSource } from '../offers/report-source.js';
+import type { Report } from './report.js';
 import { ReportSchedule } from './report-schedule.js';
 import { Sampler } from './sampler.js';
 
@@ -59,10 +60,9 @@ const SAMPLE_SERVES_MS = 900;
 /**
  * Opens telemetry with the definitions in EMULATOR_STATE_DIR. Takes no sample before a client
  * reads.
- * @returns undefined if the driver has no counters.
  * @throws {StateFileError} if the definitions are unreadable.
  */
-export function openTelemetry(options: OpenTelemetryOptions): Telemetry | undefined {
+export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
   const { stateDir: folder, serviceUuid, log } = options;
   const name = `telemetry-${serviceUuid}`;
   const file = { folder, name, schema: telemetryState, initial: initialTelemetry, log, broken: 'setAside' } as const;
@@ -70,12 +70,10 @@ export function openTelemetry(options: OpenTelemetryOptions): Telemetry | undefi
 }
 
 /** @see openTelemetry */
-export function createTelemetry(
-  options: TelemetryOptions & { readonly state: StateFile<TelemetryState> },
-): Telemetry | undefined {
+export function createTelemetry(options: TelemetryOptions & { readonly state: StateFile<TelemetryState> }): Telemetry {
   const { driver, now, log } = options;
   const { statistics } = driver;
-  if (statistics === undefined) return undefined;
+  if (statistics === undefined) throw new Error('opening telemetry: the driver has no statistics');
   const clock = options.clock ?? (() => performance.now());
   const definitions = openReportDefinitions(options.state);
   let isWell = true;

@@ -12,7 +12,7 @@ import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore, taskMonitorUri, taskUri, type TaskStore } from '../../src/redfish/tasks/task-store.js';
-import { resources } from '../../src/resources/index.js';
+import { resources } from '../../src/features.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { createAuthority, openssl, type Authority } from '../support/authority.js';
 import { serve, type Client } from '../support/client.js';

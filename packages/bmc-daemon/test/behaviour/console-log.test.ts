@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { privilegeNames, type Privilege } from '../../src/redfish/privileges.js';
-import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
+import { openConsoleServices, type ConsoleRecorder } from '../../src/console/console-services.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { anybody } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { resources } from '../../src/resources/index.js';
+import { resources } from '../../src/features.js';
 import { until, type Body } from '../events/event-lab.js';
 import { serve, type Client } from '../support/client.js';
 import { testServices } from '../support/services.js';
@@ -19,7 +19,7 @@ const name = 'node-2';
 
 let stateDir = '';
 let driver: FakeDriver;
-let consoles: ConsoleServices;
+let consoles: ConsoleRecorder;
 let client: Client;
 let uuid = '';
 /** Number of connections to the machine's port. */

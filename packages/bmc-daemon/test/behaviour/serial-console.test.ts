@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { resources, type Services } from '../../src/resources/index.js';
+import { resources, type AllServices } from '../../src/features.js';
 import { serve, type Client } from '../support/client.js';
 import { accessWithAccount, testServices } from '../support/services.js';
 
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 /** The service of the machines in memory, one of which has no serial port. */
-async function start(parts: Partial<Services> = {}) {
+async function start(parts: Partial<AllServices> = {}) {
   const driver = new FakeDriver();
   const [first] = await driver.listSystems();
   const { hasConsole, ...without } = await driver.getSystem('node-3');

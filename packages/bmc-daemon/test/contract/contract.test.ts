@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { resources } from '../../src/resources/index.js';
+import { resources } from '../../src/features.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { describeSpec, type Answer, type Body, type SpecDaemon } from '../spec/spec-daemon.js';
 import { serve } from '../support/client.js';

@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
+import { openConsoleServices, type ConsoleRecorder } from '../../src/console/console-services.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
@@ -15,7 +15,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { currentUri } from '../../src/resources/current-uri.js';
-import { resourcesOf } from '../../src/resources/index.js';
+import { resourcesOf } from '../../src/features.js';
 import { TestHost } from '../libvirt-driver/host.js';
 import { dmtfSchemas, type DmtfSchemas } from '../spec/dmtf-schemas.js';
 import { until } from '../events/event-lab.js';
@@ -103,7 +103,7 @@ describe.each([
   // The order matters: machines are only added.
   describe.each([0, 1, 200])('that are %i', (count) => {
     let driver: HypervisorDriver;
-    let consoles: ConsoleServices;
+    let consoles: ConsoleRecorder;
     let client: Client;
     let found: ReadonlyMap<string, Crawled>;
     let served: ReturnType<typeof resourcesOf>;

@@ -14,7 +14,7 @@ import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import type { Resource } from '../../src/redfish/resource.js';
 import { createRouter } from '../../src/redfish/router.js';
-import { resources, type Services } from '../../src/resources/index.js';
+import { resources, type AllServices } from '../../src/features.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { serve, type Client } from '../support/client.js';
 import { seededRandom } from '../../../daemon/test/support/random.js';
@@ -46,7 +46,7 @@ interface Target {
 
 const folder = mkdtempSync(join(tmpdir(), 'rackless-hostile-'));
 const driver = new FakeDriver({ machines: sampleMachines(2) });
-let services: Services;
+let services: AllServices;
 let client: Client;
 /** Internal errors during the requests. */
 const failures: unknown[] = [];
@@ -54,7 +54,7 @@ let targets: readonly Target[];
 
 const router = createRouter(resources.map((target) => ({ template: target.uri, target })));
 
-function targetsOf(path: string, resource: Resource<Services>, params: Readonly<Record<string, string>>): Target[] {
+function targetsOf(path: string, resource: Resource<AllServices>, params: Readonly<Record<string, string>>): Target[] {
   const load = async (): Promise<object> => resource.load({ params, services, requester });
   const { patch, post, actions = {} } = resource;
   return [

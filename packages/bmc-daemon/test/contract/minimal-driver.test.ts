@@ -12,7 +12,7 @@ import { defineDriver, type HypervisorDriver } from '../../src/drivers/driver.js
 import type { PowerAction } from '../../src/drivers/power.js';
 import type { DomainState, SystemSnapshot } from '../../src/drivers/snapshot/system-snapshot.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
-import { resourcesOf } from '../../src/resources/index.js';
+import { resourcesOf } from '../../src/features.js';
 import { dmtfSchemas } from '../spec/dmtf-schemas.js';
 import { serve, type Client } from '../support/client.js';
 import { testServices } from '../support/services.js';
@@ -63,7 +63,7 @@ describe('a driver that lists, reads and powers machines', () => {
     await driver.start();
     app = createApp({
       resources: resourcesOf(driver),
-      services: testServices(driver, { telemetry: undefined, consoleSsh: null }),
+      services: testServices(driver, { consoleSsh: null }),
       authenticate: openToAll,
       strict: true,
       log: createTestLog({ level: 'error', format: 'json', write: () => undefined }),

@@ -40,7 +40,7 @@ describe('reading the configuration again', () => {
     config(lines('EMULATOR_DISABLE_POWER_OFF = True', 'EMULATOR_DMTF_STRICT = True'));
     daemon.signal('SIGHUP');
     await daemon.logged(/^configuration read again: EMULATOR_DISABLE_POWER_OFF$/);
-    await daemon.logged(/^changed, and taken with the next start of the daemon: EMULATOR_DMTF_STRICT$/);
+    await daemon.logged(/^changed, and used after the next start of the daemon: EMULATOR_DMTF_STRICT$/);
     expect(await forceOff()).toBe(400);
 
     config(lines());
@@ -56,7 +56,7 @@ describe('reading the configuration again', () => {
     config(lines('EMULATOR_DISABLE_POWER_OFF = True', "EMULATOR_TASK_AFTER_SECONDS = 'soon'"));
     daemon.signal('SIGHUP');
     await daemon.logged(/EMULATOR_TASK_AFTER_SECONDS must be a number/);
-    await daemon.logged(/^reading the configuration again: what held before goes on to hold$/);
+    await daemon.logged(/^reading the configuration again: the old configuration stays$/);
     expect(daemon.messages().join('\n')).not.toContain('configuration read again: ');
     expect((await ask(`${address}/redfish/v1`)).status).toBe(200);
   });

@@ -11,15 +11,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Access } from '../../src/auth/access.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
-import { openEventServices } from '../../src/event-services.js';
+import { openEventServices } from '../../src/events/event-services.js';
 import { createEventBus } from '../../src/events/event-bus.js';
+import { logsOf, subscriptionsOf } from '../../src/events/machine-view.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { machineScoping } from '../../src/machine-scope.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { currentUri } from '../../src/resources/current-uri.js';
-import { resourcesOf, streams, type Services } from '../../src/resources/index.js';
+import { resourcesOf, streams, type AllServices } from '../../src/features.js';
+import { telemetryOf } from '../../src/telemetry/machine-view.js';
 import { openTelemetry } from '../../src/telemetry/telemetry.js';
 import { serve, type Client, type Received } from '../support/client.js';
 import { testServices } from '../support/services.js';
@@ -31,7 +33,7 @@ export type EventRecord = Body;
 
 export interface Lab {
   readonly client: Client;
-  readonly services: Services;
+  readonly services: AllServices;
   /** Returns the body of a GET with status 200. */
   get(path: string): Promise<Body>;
   post(path: string, body?: object): Promise<Received>;
@@ -70,7 +72,7 @@ export async function openLab(
   const plain = testServices(driver, { events: bus, operations, ...(access === undefined ? {} : { access }) });
   plain.subscriptions.close();
   await plain.logs.close();
-  plain.telemetry?.close();
+  plain.telemetry.close();
   const telemetry = openTelemetry({ driver, stateDir, serviceUuid: plain.serviceUuid, now: () => new Date(), log });
   const events = openEventServices({
     bus,
@@ -84,7 +86,7 @@ export async function openLab(
     log,
   });
   const { subscriptions, logs, resourceTypes } = events;
-  const services: Services = { ...plain, subscriptions, logs, resourceTypes, telemetry };
+  const services: AllServices = { ...plain, subscriptions, logs, resourceTypes, telemetry };
   const pipeline = createPipeline({
     resources: resourcesOf(driver),
     streams,
@@ -93,7 +95,14 @@ export async function openLab(
     strict: true,
     currentUri: (uri) => currentUri(uri, services.settings),
     onChange: publishWrites(bus),
-    scoping: machineScoping(services, services.managerNetwork.scopeOf),
+    scoping: machineScoping({
+      services,
+      forMachine: (uuid) => ({
+        logs: logsOf(logs, uuid),
+        subscriptions: subscriptionsOf(subscriptions, uuid),
+        telemetry: telemetryOf(telemetry, uuid),
+      }),
+    }),
   });
   let count = 0;
   const client = await serve((incoming, response) => void pipeline(incoming, response, String((count += 1))));
@@ -121,7 +130,7 @@ export async function openLab(
     close: async () => {
       subscriptions.closeStreams();
       await client.close();
-      telemetry?.close();
+      telemetry.close();
       await events.close();
     },
   };

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { writeableOf } from '../../src/redfish/body/writeable.js';
-import { resources } from '../../src/resources/index.js';
+import { resources } from '../../src/features.js';
 import { testServices } from '../support/services.js';
 
 const dependent = resources.filter(({ patch }) => typeof patch?.body === 'function');

@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { echoGuestXml } from '../../../libvirt/test/harness/echo-guest.js';
-import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
+import { openConsoleServices, type ConsoleRecorder } from '../../src/console/console-services.js';
 import type { DriverErrorKind } from '../../src/drivers/driver-error.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { TestHost, until } from './host.js';
@@ -134,7 +134,7 @@ describe('a serial port of a libvirt machine', () => {
 
 describe('the console log of a libvirt machine', () => {
   const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
-  const open = (): ConsoleServices => {
+  const open = (): ConsoleRecorder => {
     const opened = openConsoleServices({
       driver,
       isLogged: true,

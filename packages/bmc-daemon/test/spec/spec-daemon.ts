@@ -19,7 +19,8 @@ import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { currentUri } from '../../src/resources/current-uri.js';
-import { resources, type ResourceSettings } from '../../src/resources/index.js';
+import { resources } from '../../src/features.js';
+import type { ResourceSettings } from '../../src/resources/services.js';
 import { accessWithAccount, testServices } from '../support/services.js';
 import { backends, type Backend, type BackendMachine } from './backends.js';
 

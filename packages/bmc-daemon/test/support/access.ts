@@ -8,7 +8,7 @@ import { openAccess } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline, type Outcome } from '../../src/redfish/pipeline.js';
-import { resources } from '../../src/resources/index.js';
+import { resources } from '../../src/features.js';
 import { serve, type Client, type Received } from './client.js';
 import { stateInMemory, testServices } from './services.js';
 

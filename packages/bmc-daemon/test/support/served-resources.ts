@@ -1,7 +1,7 @@
 /** Serves all resources on a real socket, with driver and settings of the test, without EMULATOR_DMTF_STRICT. */
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { resources } from '../../src/resources/index.js';
+import { resources } from '../../src/features.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { serve } from './client.js';
 import { testServices, type TestServices } from './services.js';

@@ -14,11 +14,13 @@ import { createSubscriptions, noSubscriptions } from '../../src/events/subscript
 import type { HostNetwork } from '../../src/host/host-network.js';
 import { createManagerNetwork, type ManagerNetwork } from '../../src/manager-network/manager-network.js';
 import { emptyNetworkState } from '../../src/manager-network/network-state.js';
+import type { DiscoverySettings } from '../../src/offers/discovery-control.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
-import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
+import { resources, type AllServices } from '../../src/features.js';
+import type { ResourceSettings } from '../../src/resources/services.js';
 import { resourceTypesOf } from '../../src/events/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/chassis/indicator-store.js';
-import type { Discovery, DiscoverySettings } from '../../src/ssdp/discovery.js';
+import type { Discovery } from '../../src/ssdp/discovery.js';
 import type { StateFile } from '../../src/state-file.js';
 import { initialTelemetry } from '../../src/telemetry/report-definitions.js';
 import { createTelemetry } from '../../src/telemetry/telemetry.js';
@@ -49,7 +51,7 @@ const hostNetwork: HostNetwork = {
 };
 
 /** Services and settings that a test replaces. */
-export interface TestServices extends Partial<Omit<Services, 'driver' | 'settings'>> {
+export interface TestServices extends Partial<Omit<AllServices, 'driver' | 'settings'>> {
   readonly settings?: Partial<ResourceSettings>;
 }
 
@@ -57,14 +59,24 @@ export interface TestServices extends Partial<Omit<Services, 'driver' | 'setting
  * Creates services with the real clock, a silent log, tasks after 8 s and default settings.
  * @param parts replace these services and settings.
  */
-export function testServices(driver: HypervisorDriver, { settings, ...parts }: TestServices = {}): Services {
+export function testServices(driver: HypervisorDriver, { settings, ...parts }: TestServices = {}): AllServices {
   const now = parts.now ?? (() => new Date());
   const events =
     parts.events ??
     createEventBus((error) => {
       throw error;
     });
-  const telemetry = createTelemetry({ driver, state: stateInMemory(initialTelemetry), now, log: silent });
+  const telemetry = createTelemetry({
+    driver: {
+      listSystems: () => driver.listSystems(),
+      onChange: (listener) => driver.onChange(listener),
+      // Without statistics, telemetry has no resources, so no test reads it.
+      statistics: driver.statistics ?? { all: () => Promise.resolve([]) },
+    },
+    state: stateInMemory(initialTelemetry),
+    now,
+    log: silent,
+  });
   return {
     driver,
     controller: {

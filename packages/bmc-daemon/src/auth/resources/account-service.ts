@@ -6,7 +6,7 @@ import { RedfishError } from '../../redfish/messages/errors.js';
 import { about, message } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { reference } from '../../resources/reference.js';
-import { defineResource } from '../../resources/services.js';
+import { defineResource } from './services.js';
 import { enabled } from '../../resources/status.js';
 
 const seconds = z.int().min(0).optional();

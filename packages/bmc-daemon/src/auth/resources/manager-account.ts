@@ -6,7 +6,7 @@ import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 
 /** The accounts without a password file. */
 const noAccounts: readonly Account[] = [];

@@ -7,7 +7,7 @@ import type { Requester } from '../../redfish/resource.js';
 import { message, withDetail } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 
 const rolesUri = '/redfish/v1/AccountService/Roles';
 

@@ -3,7 +3,7 @@
  * write without credentials.
  */
 import { z } from 'zod';
-import type { Session } from '../sessions.js';
+import type { Session } from '../../offers/logins.js';
 import { LoginRefused } from '../../redfish/authenticate.js';
 import { accountUri } from '../../redfish/authorize.js';
 import { refuse } from '../../redfish/messages/errors.js';
@@ -11,7 +11,7 @@ import { message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
 
 const sessionsUri = '/redfish/v1/SessionService/Sessions';

@@ -18,7 +18,7 @@ import {
 import { drivesOf } from '../../resources/virtual-media/configured-drive.js';
 import { inOrder } from '../../resources/members.js';
 import { reference } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 import {
   refuseCollection,
   signingRequestBody,
@@ -156,7 +156,7 @@ const certificateLocations = defineResource({
   }),
 });
 
-const generateInfo = actionInfo({
+const generateInfo = actionInfo<Services>({
   uri: '/redfish/v1/CertificateService/GenerateCSRActionInfo',
   action: generateAction,
   body: signingRequestBody,
@@ -164,7 +164,7 @@ const generateInfo = actionInfo({
   available: ({ serverCertificate }) => serverCertificate !== null,
 });
 
-const replaceInfo = actionInfo({
+const replaceInfo = actionInfo<Services>({
   uri: '/redfish/v1/CertificateService/ReplaceCertificateActionInfo',
   action: replaceAction,
   body: replacement,

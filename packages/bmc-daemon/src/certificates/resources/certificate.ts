@@ -6,7 +6,7 @@ import { refuse, RedfishError } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 import { mediaOf } from '../../resources/details.js';
 import { loadMediaDrive } from '../../resources/virtual-media/virtual-media.js';
 

@@ -5,7 +5,7 @@ import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 
 const uri = '/redfish/v1/Managers/{managerId}/NetworkProtocol/HTTPS/Certificates';
 /** Id of the only certificate. */

@@ -11,13 +11,13 @@ import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../../resources/log-service-base.js';
 import { reference } from '../../resources/reference.js';
 import { serviceTime } from '../../resources/service-time.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 
 const service = '/redfish/v1/Systems/{systemId}/LogServices/ConsoleLog' as const;
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
 /** Last segment of the log's URI. */
-export const consoleLogId = 'ConsoleLog';
+const consoleLogId = 'ConsoleLog';
 
 interface Machine {
   readonly uuid: string;
@@ -25,16 +25,10 @@ interface Machine {
   readonly log: ConsoleLog;
 }
 
-/** Returns whether a machine has a console log: it has a serial port and the service records it. */
-export function hasConsoleLog({ consoleLogs }: Services, { hasConsole }: { readonly hasConsole?: true }): boolean {
-  return consoleLogs !== null && hasConsole === true;
-}
-
 async function machineOf(services: Services, systemId: string): Promise<Machine> {
   const machine = await services.driver.getSystem(systemId);
   const { consoleLogs } = services;
-  if (consoleLogs === null || !hasConsoleLog(services, machine))
-    throw refuse('ResourceNotFound', 'LogService', consoleLogId);
+  if (consoleLogs === null || machine.hasConsole !== true) throw refuse('ResourceNotFound', 'LogService', consoleLogId);
   return { uuid: machine.uuid, name: machine.name, log: consoleLogs.ofSystem(machine.uuid) };
 }
 

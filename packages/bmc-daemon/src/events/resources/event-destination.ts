@@ -14,11 +14,11 @@ import {
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject, ResourceRequest } from '../../redfish/resource.js';
-import { telemetryUri } from '../../telemetry/report.js';
-import { canonicalDefinitions } from '../../telemetry/resources/metric-report-definition.js';
+import { telemetryUri } from '../../offers/report-source.js';
+import { canonicalDefinitions } from './subscribed-reports.js';
 import { parseUrl } from '../../resources/parse-url.js';
 import { reference, renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 
 /** Limits of a subscription: items of a list, and characters of a string. */
 const MOST = 100;
@@ -138,7 +138,7 @@ const eventFilters = [
 function formatOf(body: NewSubscription, { telemetry }: Services): EventFormat {
   const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
   const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');
-  if (format === 'MetricReport' && telemetry === undefined) {
+  if (format === 'MetricReport' && telemetry === null) {
     throw refuse('PropertyValueNotInList', 'MetricReport', 'EventFormatType');
   }
   const contradicting = format === 'Event' ? (['MetricReportDefinitions'] as const) : eventFilters;

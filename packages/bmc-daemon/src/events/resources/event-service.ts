@@ -9,7 +9,7 @@ import { FilterSyntaxError } from '../../redfish/query/filter.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { streamDefiner } from '../../redfish/stream.js';
 import { reference } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
 
 const streamUri = '/redfish/v1/EventService/SSE';
@@ -37,7 +37,7 @@ const eventService = defineResource({
   load: ({ services }) => ({
     ...services.subscriptions.retries,
     types: services.resourceTypes,
-    hasReports: services.telemetry !== undefined,
+    hasReports: services.telemetry !== null,
   }),
   render: ({ attempts, intervalSeconds, types, hasReports }, { self }): JsonObject => ({
     Id: 'EventService',
@@ -142,7 +142,7 @@ export const eventStream = streamDefiner<Services>()({
   contentType: 'text/event-stream',
   query: ['$filter'],
   open: async ({ services, requester, peer, headers, query }) => {
-    const { accounts } = services.access;
+    const accounts = services.access?.accounts ?? null;
     const accountNow = () => (requester.user === null ? undefined : accounts?.find(requester.user));
     const passwordAtOpening = accountNow()?.hash;
     const wants = filterOf(await withUuids(query.get('$filter'), services));

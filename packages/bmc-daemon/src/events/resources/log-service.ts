@@ -1,15 +1,13 @@
 /** The event logs of machines and managers. An entry shows the event, and the user and address behind it. */
 import { z } from 'zod';
 import { originAddress } from '../event-record.js';
-import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { EventLog, LogRecord } from '../event-logs.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
-import { consoleLogId, hasConsoleLog } from '../../console/resources/console-log.js';
 import { logServiceBase } from '../../resources/log-service-base.js';
 import { reference, renderCollection } from '../../resources/reference.js';
 import { serviceTime } from '../../resources/service-time.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 
 /** A log service: its URI, id and name, and access to its entries. */
 interface LogDefinition {
@@ -18,8 +16,6 @@ interface LogDefinition {
   readonly name: string;
   readonly purposes: readonly string[];
   readonly log: (services: Services, uuid: string) => EventLog;
-  /** Ids of further logs in the same collection, which other resources serve. */
-  readonly others: (services: Services, machine: SystemSnapshot) => readonly string[];
 }
 
 interface LogEntity {
@@ -33,7 +29,6 @@ const logDefinitions: readonly LogDefinition[] = [
     name: 'Event Log of the Machine',
     purposes: ['Operations'],
     log: ({ logs }, uuid) => logs.ofSystem(uuid),
-    others: (services, machine) => (hasConsoleLog(services, machine) ? [consoleLogId] : []),
   },
   {
     collectionUri: '/redfish/v1/Managers/{ownerId}/LogServices',
@@ -42,44 +37,40 @@ const logDefinitions: readonly LogDefinition[] = [
     // One service manages all machines, so every manager shows the same sessions, accounts and settings.
     purposes: ['Security', 'Operations'],
     log: ({ logs }) => logs.ofService,
-    others: () => [],
   },
 ];
 
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
-function logServiceAt({ collectionUri, id, name, purposes, log, others }: LogDefinition) {
-  const load = async (services: Services, ownerId: string): Promise<LogEntity> => {
-    const { uuid } = await services.driver.getSystem(ownerId);
-    return { uuid };
-  };
-  const check = (logId: string): void => {
-    if (logId !== id) throw refuse('ResourceNotFound', 'LogService', logId);
-  };
+/** The collection of a manager's logs. That of a system may have logs of other features, too. */
+const managerLogServices = defineResource({
+  entity: 'LogServiceCollection',
+  odataType: '#LogServiceCollection.LogServiceCollection',
+  uri: '/redfish/v1/Managers/{managerId}/LogServices',
+  load: async ({ params, services }) => loadOwner(services, params.managerId),
+  canonicalParams: ({ uuid }) => ({ managerId: uuid }),
+  render: (_entity, { self }) => renderCollection('Log Service Collection', [`${self}/ManagerLog`]),
+});
 
-  const collection = defineResource({
-    entity: 'LogServiceCollection',
-    odataType: '#LogServiceCollection.LogServiceCollection',
-    uri: collectionUri,
-    load: async ({ params, services }) => {
-      const machine = await services.driver.getSystem(params.ownerId);
-      return { uuid: machine.uuid, ids: [id, ...others(services, machine)] };
-    },
-    canonicalParams: ({ uuid }) => ({ ownerId: uuid }),
-    render: ({ ids }, { self }) =>
-      renderCollection(
-        'Log Service Collection',
-        ids.map((logId) => `${self}/${logId}`),
-      ),
-  });
+async function loadOwner(services: Services, ownerId: string): Promise<LogEntity> {
+  const { uuid } = await services.driver.getSystem(ownerId);
+  return { uuid };
+}
 
-  const service = defineResource({
+/** @throws {RedfishError} 404 for the id of another log. */
+function checkId(logId: string, { id }: LogDefinition): void {
+  if (logId !== id) throw refuse('ResourceNotFound', 'LogService', logId);
+}
+
+function logService(definition: LogDefinition) {
+  const { collectionUri, id, name, purposes, log } = definition;
+  return defineResource({
     entity: 'LogService',
     odataType: '#LogService.v1_9_0.LogService',
     uri: `${collectionUri}/{logId}` as const,
     load: ({ params, services }) => {
-      check(params.logId);
-      return load(services, params.ownerId);
+      checkId(params.logId, definition);
+      return loadOwner(services, params.ownerId);
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
     volatile: ({ now }) => ({ DateTime: serviceTime(now()) }),
@@ -102,14 +93,17 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: LogDef
       },
     },
   });
+}
 
-  const entries = defineResource({
+function logEntries(definition: LogDefinition) {
+  const { collectionUri, log } = definition;
+  return defineResource({
     entity: 'LogEntryCollection',
     odataType: '#LogEntryCollection.LogEntryCollection',
     uri: `${collectionUri}/{logId}/Entries` as const,
     load: async ({ params, services }) => {
-      check(params.logId);
-      const { uuid } = await load(services, params.ownerId);
+      checkId(params.logId, definition);
+      const { uuid } = await loadOwner(services, params.ownerId);
       return listed(uuid, await log(services, uuid).read());
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
@@ -124,14 +118,17 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: LogDef
       })),
     }),
   });
+}
 
-  const entry = defineResource({
+function logEntry(definition: LogDefinition) {
+  const { collectionUri, log } = definition;
+  return defineResource({
     entity: 'LogEntry',
     odataType: entryType,
     uri: `${collectionUri}/{logId}/Entries/{entryId}` as const,
     load: async ({ params, services }) => {
-      check(params.logId);
-      const { uuid } = await load(services, params.ownerId);
+      checkId(params.logId, definition);
+      const { uuid } = await loadOwner(services, params.ownerId);
       const records = await log(services, uuid).read();
       // Searches by id, because a damaged line in the file leaves a gap between the ids.
       const found = records.find((record) => String(record.id) === params.entryId);
@@ -141,7 +138,6 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: LogDef
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
     render: ({ record }) => renderEntry(record),
   });
-  return [collection, service, entries, entry];
 }
 
 /** Caches entities by their records, so that unchanged records are rendered once. */
@@ -192,4 +188,7 @@ function permanentOrigin(origin: string): string | null {
 }
 
 /** The log services of systems and managers, and their entries. */
-export const logServiceResources = logDefinitions.flatMap(logServiceAt);
+export const logServiceResources = [
+  managerLogServices,
+  ...logDefinitions.flatMap((definition) => [logService(definition), logEntries(definition), logEntry(definition)]),
+];

@@ -8,7 +8,7 @@ import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { requestedNetwork, translateNetworkError, networkBody } from './manager-network-change.js';
 import { renderCollection } from '../../resources/reference.js';
-import { defineResource } from '../../resources/services.js';
+import { defineResource } from './services.js';
 import { enabled } from '../../resources/status.js';
 import { subnetMask } from '../../resources/systems/ethernet-interface.js';
 

@@ -4,11 +4,14 @@ import type { HostNetwork } from '../../host/host-network.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
-import { DiscoveryError, type DiscoverySettings } from '../../ssdp/discovery.js';
-import { httpsCertificatesUri } from '../../certificates/resources/https-certificate.js';
+import { DiscoveryError, type DiscoverySettings } from '../../offers/discovery-control.js';
 import { reference } from '../../resources/reference.js';
-import { defineResource } from '../../resources/services.js';
+import { defineResource } from './services.js';
 import { enabled } from '../../resources/status.js';
+
+interface SsdpSettings extends DiscoverySettings {
+  readonly port: number;
+}
 
 interface ProtocolEntity extends Pick<HostNetwork, 'hostName' | 'fqdn'> {
   readonly uuid: string;
@@ -16,7 +19,8 @@ interface ProtocolEntity extends Pick<HostNetwork, 'hostName' | 'fqdn'> {
   readonly scheme: string;
   readonly port: number;
   readonly hasCertificate: boolean;
-  readonly ssdp: DiscoverySettings & { readonly port: number };
+  /** Null without the feature discovery. */
+  readonly ssdp: SsdpSettings | null;
 }
 
 /**
@@ -31,7 +35,7 @@ export const networkProtocol = defineResource({
     const { uuid } = await services.driver.getSystem(params.managerId);
     const { addresses } = services.controller;
     const { hostName, fqdn } = services.managerNetwork.of(uuid);
-    const { settings, port: ssdpPort } = services.discovery;
+    const { discovery } = services;
     const { protocol, port } = new URL(addresses[0] ?? 'http://localhost');
     // A URL omits the default port of its protocol.
     return {
@@ -41,11 +45,11 @@ export const networkProtocol = defineResource({
       scheme: protocol,
       port: Number(port || (protocol === 'https:' ? 443 : 80)),
       hasCertificate: services.serverCertificate !== null,
-      ssdp: { ...settings, port: ssdpPort },
+      ssdp: discovery === null ? null : { ...discovery.settings, port: discovery.port },
     };
   },
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
-  render: ({ uuid, hostName, fqdn, scheme, port, hasCertificate, ssdp }, { services }): JsonObject => ({
+  render: ({ hostName, fqdn, scheme, port, hasCertificate, ssdp }, { self, services }): JsonObject => ({
     Id: 'NetworkProtocol',
     Name: 'Manager Network Protocol',
     HostName: hostName,
@@ -53,18 +57,11 @@ export const networkProtocol = defineResource({
     HTTP: renderProtocol(scheme === 'http:', port),
     HTTPS: {
       ...renderProtocol(scheme === 'https:', port),
-      ...(hasCertificate ? { Certificates: reference(httpsCertificatesUri(uuid)) } : {}),
+      ...(hasCertificate ? { Certificates: reference(`${self}/HTTPS/Certificates`) } : {}),
     },
     // SSH serves consoles only.
     SSH: renderProtocol(services.consoleSsh !== null, services.consoleSsh?.port ?? 0),
-    SSDP: {
-      ProtocolEnabled: ssdp.enabled,
-      Port: ssdp.port,
-      NotifyMulticastIntervalSeconds: ssdp.notifyIntervalSeconds,
-      NotifyTTL: ssdp.notifyTtl,
-      // The service sends no announcements over IPv6, but OCP's profile requires the property.
-      NotifyIPv6Scope: null,
-    },
+    ...(ssdp === null ? {} : { SSDP: renderSsdp(ssdp) }),
     Status: enabled,
   }),
   patch: {
@@ -81,7 +78,7 @@ export const networkProtocol = defineResource({
     async apply(_entity, { SSDP: ssdp = {} }, { services }) {
       const { ProtocolEnabled: on, NotifyMulticastIntervalSeconds: interval, NotifyTTL: ttl } = ssdp;
       try {
-        await services.discovery.change({
+        await services.discovery?.change({
           ...(on === undefined ? {} : { enabled: on }),
           ...(interval === undefined ? {} : { notifyIntervalSeconds: interval }),
           ...(ttl === undefined ? {} : { notifyTtl: ttl }),
@@ -94,6 +91,17 @@ export const networkProtocol = defineResource({
     },
   },
 });
+
+function renderSsdp({ enabled: isEnabled, port, notifyIntervalSeconds, notifyTtl }: SsdpSettings): JsonObject {
+  return {
+    ProtocolEnabled: isEnabled,
+    Port: port,
+    NotifyMulticastIntervalSeconds: notifyIntervalSeconds,
+    NotifyTTL: notifyTtl,
+    // The service sends no announcements over IPv6, but OCP's profile requires the property.
+    NotifyIPv6Scope: null,
+  };
+}
 
 /** Renders HTTP, HTTPS or SSH. A TLS port redirects plain HTTP requests, so HTTP counts as disabled there. */
 function renderProtocol(isServed: boolean, port: number): JsonObject {

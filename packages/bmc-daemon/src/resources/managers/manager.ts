@@ -6,7 +6,7 @@ import { product, vendor, version } from '../../version.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { showsMedia } from '../details.js';
 import { inOrder } from '../members.js';
-import { reference, renderCollection } from '../reference.js';
+import { linkIfServed, reference, renderCollection } from '../reference.js';
 import { renderManagerConsole } from '../serial-console.js';
 import { serviceTime } from '../service-time.js';
 import { defineResource } from '../services.js';
@@ -36,7 +36,7 @@ const manager = defineResource({
     DateTime: serviceTime(now()),
     LastResetTime: serviceTime(controller.lastReset),
   }),
-  render: ({ uuid, name, sysinfo, ...system }, { self, services }): JsonObject => ({
+  render: ({ uuid, name, sysinfo, ...system }, { self, services, isServed }): JsonObject => ({
     Id: uuid,
     UUID: uuid,
     Name: `${name}-Manager`,
@@ -48,10 +48,10 @@ const manager = defineResource({
     ServiceEntryPointUUID: services.serviceUuid,
     Status: enabled,
     ...renderManagerConsole(system, services.consoleSsh),
-    NetworkProtocol: reference(`${self}/NetworkProtocol`),
-    EthernetInterfaces: reference(`${self}/EthernetInterfaces`),
+    ...linkIfServed('NetworkProtocol', `${self}/NetworkProtocol`, isServed),
+    ...linkIfServed('EthernetInterfaces', `${self}/EthernetInterfaces`, isServed),
     ...(showsMedia(system, services) ? { VirtualMedia: reference(`${self}/VirtualMedia`) } : {}),
-    LogServices: reference(`${self}/LogServices`),
+    ...linkIfServed('LogServices', `${self}/LogServices`, isServed),
     Links: {
       ManagerForServers: [reference(`/redfish/v1/Systems/${uuid}`)],
       'ManagerForServers@odata.count': 1,

@@ -15,7 +15,7 @@ interface Schema {
 
 /** Returns the schema collection with a member for each resource type, including its own types. */
 export function jsonSchemaResources(
-  resources: readonly Pick<Resource<Services>, 'odataType'>[],
+  resources: readonly { readonly odataType: string }[],
 ): readonly Resource<Services>[] {
   const own = ['#JsonSchemaFileCollection.JsonSchemaFileCollection', '#JsonSchemaFile.v1_1_5.JsonSchemaFile'] as const;
   const types = new Set([...resources.map(({ odataType }) => odataType), ...own]);

@@ -6,6 +6,8 @@ import { defineResource } from '../services.js';
 
 const nothing = {};
 
+const sessions = '/redfish/v1/SessionService/Sessions';
+
 /** URIs of the link properties, in the order of the response. */
 const links = {
   Systems: '/redfish/v1/Systems',
@@ -40,7 +42,7 @@ export const serviceRoot = defineResource({
     ...Object.fromEntries(
       Object.entries(links).flatMap(([name, uri]) => (isServed(uri) ? [[name, reference(uri)] as const] : [])),
     ),
-    // Required by the schema.
-    Links: { Sessions: reference('/redfish/v1/SessionService/Sessions') },
+    // The schema requires Sessions. They are missing only without the feature accounts.
+    Links: isServed(sessions) ? { Sessions: reference(sessions) } : {},
   }),
 });

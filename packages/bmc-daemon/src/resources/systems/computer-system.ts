@@ -22,7 +22,7 @@ import { biosDetails, hasDetails, showsMedia } from '../details.js';
 import { inOrder } from '../members.js';
 import { totalMemoryGiB } from './memory.js';
 import { reset, resetTypeNames, supportedResets } from './reset.js';
-import { reference, renderCollection } from '../reference.js';
+import { linkIfServed, reference, renderCollection } from '../reference.js';
 import { renderSystemConsole } from '../serial-console.js';
 import { defineResource, type Services } from '../services.js';
 import { hasStorage } from '../storage/storage-unit.js';
@@ -133,10 +133,9 @@ interface SystemPlace {
 
 /** Renders the `Metrics` links of both summaries. Omits links to resources that are not served. */
 function summaryMetrics(self: string, isServed: (path: string) => boolean) {
-  const link = (uri: string): JsonObject => (isServed(uri) ? { Metrics: reference(uri) } : {});
   return {
-    processors: link(`${self}/ProcessorSummary/ProcessorMetrics`),
-    memory: link(`${self}/MemorySummary/MemoryMetrics`),
+    processors: linkIfServed('Metrics', `${self}/ProcessorSummary/ProcessorMetrics`, isServed),
+    memory: linkIfServed('Metrics', `${self}/MemorySummary/MemoryMetrics`, isServed),
   };
 }
 

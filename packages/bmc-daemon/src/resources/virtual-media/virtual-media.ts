@@ -6,7 +6,7 @@ import { refuse } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { mediaOf } from '../details.js';
 import { machineCollection } from '../machine-collection.js';
-import { reference } from '../reference.js';
+import { linkIfServed, reference } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
 import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
 import { ejectImage, insertImage, replaceImage } from './drive-operations.js';
@@ -53,10 +53,13 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
     uri,
     load: ({ params, services }) => loadMediaDrive(params, services),
     canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-    render: (entity, { services }) => renderDrive(entity, services.settings.vmediaVerifySsl),
+    render: (entity, { services, isServed }) => ({
+      ...renderDrive(entity, services.settings.vmediaVerifySsl),
+      ...linkIfServed('Certificates', certificatesUri(entity), isServed),
+    }),
     patch: {
       // `false` is a placeholder: the body check does not compare VerifyCertificate.
-      body: (entity) => driveBody(renderDrive(entity, false)),
+      body: (entity) => driveBody({ ...renderDrive(entity, false), Certificates: reference(certificatesUri(entity)) }),
       shape: () => 'all',
       async apply(entity, body, { services, requester }) {
         const { system, drive } = entity;
@@ -106,7 +109,7 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
   });
 };
 
-function renderDrive({ system, id, name, mediaTypes, drive }: MediaDriveEntity, verifyByDefault: boolean): JsonObject {
+function renderDrive({ id, name, mediaTypes, drive }: MediaDriveEntity, verifyByDefault: boolean): JsonObject {
   return {
     Id: id,
     Name: name,
@@ -122,9 +125,12 @@ function renderDrive({ system, id, name, mediaTypes, drive }: MediaDriveEntity, 
     UserName: null,
     Password: null,
     VerifyCertificate: trustOf(drive, verifyByDefault).verifyCertificate,
-    // DMTF defines this collection under systems only.
-    Certificates: reference(`/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates`),
   };
+}
+
+/** DMTF defines this collection under systems only. */
+function certificatesUri({ system, id }: MediaDriveEntity): string {
+  return `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates`;
 }
 
 /** Returns ConnectedVia. Oem means that another tool inserted the image. */

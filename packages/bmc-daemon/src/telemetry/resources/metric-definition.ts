@@ -1,19 +1,15 @@
 /** Metric definitions: unit, range and type of each metric. */
 import { refuse } from '../../redfish/messages/errors.js';
 import { metrics } from '../metric-table.js';
-import { telemetryUri } from '../report.js';
+import { telemetryUri } from '../../offers/report-source.js';
 import { renderCollection } from '../../resources/reference.js';
-import { defineResource } from '../../resources/services.js';
-import { telemetryOf } from './telemetry-service.js';
+import { defineResource } from './services.js';
 
 const metricDefinitionCollection = defineResource({
   entity: 'MetricDefinitionCollection',
   odataType: '#MetricDefinitionCollection.MetricDefinitionCollection',
   uri: '/redfish/v1/TelemetryService/MetricDefinitions',
-  load: ({ services }) => {
-    telemetryOf(services);
-    return metrics;
-  },
+  load: () => metrics,
   render: (all) =>
     renderCollection(
       'Metric Definition Collection',
@@ -25,8 +21,7 @@ const metricDefinition = defineResource({
   entity: 'MetricDefinition',
   odataType: '#MetricDefinition.v1_3_5.MetricDefinition',
   uri: '/redfish/v1/TelemetryService/MetricDefinitions/{metricId}',
-  load: ({ params, services }) => {
-    telemetryOf(services);
+  load: ({ params }) => {
     const found = metrics.find(({ id }) => id === params.metricId);
     if (found === undefined) throw refuse('ResourceNotFound', 'MetricDefinition', params.metricId);
     return found;

@@ -1,8 +1,8 @@
 /** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
 import { z } from 'zod';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { refuse } from '../../redfish/messages/errors.js';
+import { message, withDetail } from '../../redfish/messages/messages.js';
 import { metrics } from '../metric-table.js';
 import {
   MAX_INTERVAL_SECONDS,
@@ -10,12 +10,12 @@ import {
   type DefinitionChange,
   type ReportDefinition,
 } from '../report-definitions.js';
-import { definitionUri, reportUri } from '../report.js';
+import { definitionUri } from '../../offers/report-source.js';
+import { reportUri } from '../report.js';
 import { durationSeconds, durationText } from './duration.js';
 import { reference, renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
-import { telemetryOf } from './telemetry-service.js';
 
 /**
  * Finds a machine by UUID or name. Does not read its definition, which reports do not need.
@@ -27,22 +27,6 @@ export async function findMachine({ driver }: Services, id: string, entity: stri
   const found = all.find(({ uuid }) => uuid === lower) ?? all.find(({ name }) => name === id);
   if (found === undefined) throw refuse('ResourceNotFound', entity, id);
   return found;
-}
-
-/**
- * Returns the canonical URIs of report definitions, which contain UUIDs instead of names.
- * @throws {RedfishError} 400 for an unknown definition. @throws {DriverError} unavailable.
- */
-export async function canonicalDefinitions({ driver }: Services, uris: readonly string[]): Promise<string[]> {
-  if (uris.length === 0) return [];
-  const machines = await driver.listSystems();
-  return uris.map((uri) => {
-    const id = uri.replace(/\/+$/, '').slice(definitionUri('').length);
-    const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
-    if (found !== undefined) return definitionUri(found.uuid);
-    const fault = about(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');
-    throw new RedfishError(400, [withDetail(fault, `${uri} does not exist.`)]);
-  });
 }
 
 const interval = z.string().superRefine((value, context) => {
@@ -63,10 +47,7 @@ const metricReportDefinitionCollection = defineResource({
   entity: 'MetricReportDefinitionCollection',
   odataType: '#MetricReportDefinitionCollection.MetricReportDefinitionCollection',
   uri: '/redfish/v1/TelemetryService/MetricReportDefinitions',
-  load: ({ services }) => {
-    telemetryOf(services);
-    return services.driver.listSystems();
-  },
+  load: ({ services }) => services.driver.listSystems(),
   render: (all) =>
     renderCollection(
       'Metric Report Definition Collection',
@@ -85,7 +66,7 @@ const metricReportDefinition = defineResource({
   odataType: '#MetricReportDefinition.v1_4_7.MetricReportDefinition',
   uri: '/redfish/v1/TelemetryService/MetricReportDefinitions/{definitionId}',
   load: async ({ params, services }): Promise<DefinitionEntity> => {
-    const telemetry = telemetryOf(services);
+    const { telemetry } = services;
     const machine = await findMachine(services, params.definitionId, 'MetricReportDefinition');
     return { machine, definition: telemetry.definition(machine.uuid), isServiceEnabled: telemetry.enabled };
   },
@@ -118,7 +99,7 @@ const metricReportDefinition = defineResource({
         ...(type === undefined ? {} : { type: types[type] }),
         ...(seconds === undefined ? {} : { intervalSeconds: seconds }),
       };
-      if (Object.keys(change).length > 0) telemetryOf(services).change(machine.uuid, change);
+      if (Object.keys(change).length > 0) services.telemetry.change(machine.uuid, change);
       return undefined;
     },
   },

@@ -3,17 +3,13 @@ import { DriverError } from '../../drivers/driver-error.js';
 import { metricReportType, renderReport, reportUri, type Report } from '../report.js';
 import { findMachine } from './metric-report-definition.js';
 import { renderCollection } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
-import { telemetryOf } from './telemetry-service.js';
+import { defineResource, type Services } from './services.js';
 
 const metricReportCollection = defineResource({
   entity: 'MetricReportCollection',
   odataType: '#MetricReportCollection.MetricReportCollection',
   uri: '/redfish/v1/TelemetryService/MetricReports',
-  load: ({ services }) => {
-    telemetryOf(services);
-    return services.driver.listSystems();
-  },
+  load: ({ services }) => services.driver.listSystems(),
   render: (all) =>
     renderCollection(
       'Metric Report Collection',
@@ -27,7 +23,7 @@ const metricReportCollection = defineResource({
  * @throws {RedfishError} 404. @throws {DriverError} unavailable, if no earlier report exists.
  */
 export async function loadReport(services: Services, id: string, entity: string): Promise<Report> {
-  const telemetry = telemetryOf(services);
+  const { telemetry } = services;
   try {
     return await telemetry.report(await findMachine(services, id, entity));
   } catch (error) {

@@ -1,21 +1,15 @@
 /** The telemetry service: metrics of the machines, and test reports. */
 import { z } from 'zod';
-import type { Telemetry } from '../telemetry.js';
 import { MIN_INTERVAL_SECONDS } from '../report-definitions.js';
-import { payloadOf, telemetryUri } from '../report.js';
+import { telemetryUri } from '../../offers/report-source.js';
+import { payloadOf } from '../report.js';
 import { refuse } from '../../redfish/messages/errors.js';
 import { encodeSegment } from '../../redfish/rendering.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { durationText } from './duration.js';
 import { reference } from '../../resources/reference.js';
-import { defineResource, type Services } from '../../resources/services.js';
+import { defineResource } from './services.js';
 import { enabled } from '../../resources/status.js';
-
-/** Returns the telemetry. @throws {RedfishError} 404 if the driver has no statistics. */
-export function telemetryOf({ telemetry }: Services): Telemetry {
-  if (telemetry === undefined) throw refuse('ResourceMissingAtURI', telemetryUri);
-  return telemetry;
-}
 
 const text = z.string().max(500);
 
@@ -38,10 +32,7 @@ const telemetryService = defineResource({
   entity: 'TelemetryService',
   odataType: '#TelemetryService.v1_4_1.TelemetryService',
   uri: '/redfish/v1/TelemetryService',
-  load: ({ services }) => {
-    const telemetry = telemetryOf(services);
-    return { isEnabled: telemetry.enabled };
-  },
+  load: ({ services }) => ({ isEnabled: services.telemetry.enabled }),
   render: ({ isEnabled }, { self }): JsonObject => ({
     Id: 'TelemetryService',
     Name: 'Telemetry Service',
@@ -59,7 +50,7 @@ const telemetryService = defineResource({
     body: z.strictObject({ ServiceEnabled: z.boolean().optional() }),
     loggedValues: ['ServiceEnabled'],
     apply: (_entity, { ServiceEnabled: wanted }, { services }) => {
-      if (wanted !== undefined) telemetryOf(services).setEnabled(wanted);
+      if (wanted !== undefined) services.telemetry.setEnabled(wanted);
       return undefined;
     },
   },
@@ -70,7 +61,7 @@ const telemetryService = defineResource({
       run: ({ isEnabled }, { MetricReportName: name, GeneratedMetricReportValues: values }, { services }) => {
         if (!isEnabled) throw refuse('ServiceDisabled', telemetryUri);
         const now = services.now().toISOString();
-        telemetryOf(services).sendTest({
+        services.telemetry.sendTest({
           key: `test ${name}`,
           body: payloadOf(`${telemetryUri}/MetricReports/${encodeSegment(name)}`, {
             Id: name,

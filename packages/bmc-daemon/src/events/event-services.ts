@@ -1,38 +1,32 @@
 /** Opens all services that use the event bus: publishers, logs and subscriptions. */
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
-import type { Access } from './auth/access.js';
-import type { HypervisorDriver } from './drivers/driver.js';
-import type { EventBus } from './events/event-bus.js';
-import { createEventFeed } from './events/event-feed.js';
-import { openEventLogs, type EventLogs } from './events/event-logs.js';
-import { createEventPost } from './events/event-post.js';
-import { publishFailedLogins } from './events/failed-logins.js';
-import { publishMachineChanges } from './events/machine-events.js';
-import {
-  createSubscriptions,
-  noSubscriptions,
-  subscriptionsState,
-  type Subscriptions,
-} from './events/subscriptions.js';
-import { publishTasks } from './events/task-events.js';
-import type { Resource } from './redfish/resource.js';
-import type { TaskStore } from './redfish/tasks/task-store.js';
-import { resourceTypesOf } from './events/resource-types.js';
-import type { NameLookup } from './host/name-lookup.js';
-import { openStateFile } from './state-file.js';
-import type { ReportSource } from './telemetry/report.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { EventBus } from './event-bus.js';
+import { createEventFeed } from './event-feed.js';
+import { openEventLogs, type EventLogs } from './event-logs.js';
+import { createEventPost } from './event-post.js';
+import { publishFailedLogins } from './failed-logins.js';
+import { publishMachineChanges } from './machine-events.js';
+import { createSubscriptions, noSubscriptions, subscriptionsState, type Subscriptions } from './subscriptions.js';
+import { publishTasks } from './task-events.js';
+import type { TaskStore } from '../redfish/tasks/task-store.js';
+import { resourceTypesOf, type TypedResources } from './resource-types.js';
+import type { NameLookup } from '../host/name-lookup.js';
+import { openStateFile } from '../state-file.js';
+import type { Logins } from '../offers/logins.js';
+import type { ReportSource } from '../offers/report-source.js';
 
-export interface EventServicesOptions<Services> {
+export interface EventServicesOptions {
   readonly bus: EventBus;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
-  /** Its rejected logins are events. */
-  readonly access: Pick<Access, 'onRefusedLogin'>;
+  /** Its rejected logins are events; null without accounts. */
+  readonly access: Pick<Logins, 'onRefusedLogin'> | null;
   readonly tasks: Pick<TaskStore, 'onChange'>;
-  /** The source of metric reports; undefined without telemetry. */
-  readonly reports: ReportSource | undefined;
+  /** The source of metric reports; null without telemetry. */
+  readonly reports: ReportSource | null;
   /** The resources of the service. */
-  readonly resources: readonly Resource<Services>[];
+  readonly resources: TypedResources;
   readonly stateDir: string;
   /** Distinguishes the subscriptions and logs of services that share a folder. */
   readonly serviceUuid: string;
@@ -41,7 +35,7 @@ export interface EventServicesOptions<Services> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
 
-export interface EventServices {
+export interface OpenEventServices {
   readonly subscriptions: Subscriptions;
   readonly logs: EventLogs;
   /** The types of all resources. */
@@ -68,7 +62,7 @@ const KEEP_ALIVE_MS = 15_000;
  * Opens the services, which listen to the driver, the tasks and the bus.
  * @throws {StateFileError} if the subscriptions are unreadable.
  */
-export function openEventServices<Services>(options: EventServicesOptions<Services>): EventServices {
+export function openEventServices(options: EventServicesOptions): OpenEventServices {
   const { bus, driver, access, tasks, reports, resources, stateDir, serviceUuid, log } = options;
   const types = resourceTypesOf(resources);
   const sender = createEventPost(options.lookup);
@@ -95,7 +89,7 @@ export function openEventServices<Services>(options: EventServicesOptions<Servic
   const machines = publishMachineChanges({ events: bus });
   const leave = driver.onChange(machines.onChange);
   const failedLogins = publishFailedLogins({ events: bus });
-  const forgetLogins = access.onRefusedLogin(failedLogins.onRefused);
+  const forgetLogins = access?.onRefusedLogin(failedLogins.onRefused);
   return {
     subscriptions,
     logs,
@@ -103,7 +97,7 @@ export function openEventServices<Services>(options: EventServicesOptions<Servic
     close: async () => {
       leave();
       machines.close();
-      forgetLogins();
+      forgetLogins?.();
       failedLogins.close();
       subscriptions.close();
       sender.close();

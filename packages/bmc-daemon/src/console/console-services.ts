@@ -3,11 +3,11 @@
  */
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
-import { createConsoleHub, type ConsoleHub } from './console/console-hub.js';
-import { openConsoleLogs, type ConsoleLogs } from './console/console-log.js';
-import type { HypervisorDriver } from './drivers/driver.js';
+import { createConsoleHub, type ConsoleHub } from './console-hub.js';
+import { openConsoleLogs, type ConsoleLogs } from './console-log.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
 
-export interface ConsoleServicesOptions {
+export interface ConsoleRecorderOptions {
   readonly driver: HypervisorDriver;
   /** The value of EMULATOR_CONSOLE_LOG. */
   readonly isLogged: boolean;
@@ -17,7 +17,7 @@ export interface ConsoleServicesOptions {
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
 }
 
-export interface ConsoleServices {
+export interface ConsoleRecorder {
   /** Null if the hypervisor has no consoles. */
   readonly hub: ConsoleHub | null;
   /** Null if nothing is recorded. */
@@ -29,7 +29,7 @@ export interface ConsoleServices {
 }
 
 /** Opens the services without connecting to a console. */
-export function openConsoleServices(options: ConsoleServicesOptions): ConsoleServices {
+export function openConsoleServices(options: ConsoleRecorderOptions): ConsoleRecorder {
   const { driver, isLogged, stateDir, serviceUuid, log } = options;
   const { console: control } = driver;
   if (control === undefined) return { hub: null, logs: null, start: () => undefined, close: () => Promise.resolve() };

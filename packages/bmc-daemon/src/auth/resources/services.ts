@@ -1,0 +1,15 @@
+/** The services that the resources of accounts use, and `defineResource` for these services. */
+import type { Access } from '../access.js';
+import { resourceDefiner } from '../../redfish/resource.js';
+import type { ServicesWith } from '../../resources/services.js';
+
+/** The services of accounts. */
+export interface AccountServices {
+  readonly access: Access;
+}
+
+/** The services that all resources use, and those of accounts. */
+export type Services = ServicesWith<AccountServices>;
+
+/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+export const defineResource = resourceDefiner<Services>();

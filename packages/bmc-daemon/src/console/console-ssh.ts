@@ -1,0 +1,59 @@
+/** Opens access to consoles over SSH: selects the port, and opens the host keys and the server. */
+import { ListenError } from '@rackless/daemon/listener.js';
+import type { Log } from '@rackless/daemon/log.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { Logins } from '../offers/logins.js';
+import { StateFileError } from '../state-file.js';
+import type { ConsoleHub } from './console-hub.js';
+import type { SshServer } from './ssh-server.js';
+
+export interface ConsoleSshOptions {
+  /** Under their names in config/settings.ts. */
+  readonly settings: {
+    readonly authFile: string | null;
+    readonly consoleSshPort: number | 'auto' | null;
+    readonly listenIp: string;
+  };
+  /** Null if the hypervisor has no consoles. */
+  readonly hub: ConsoleHub | null;
+  /** Null without the feature accounts: SSH cannot check logins then. */
+  readonly access: Logins | null;
+  readonly driver: Pick<HypervisorDriver, 'listSystems'>;
+  /** Returns the UUID of the machine with this address; null for an address of the host. */
+  readonly machineAt: (address: string) => string | null;
+  readonly stateDir: string;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
+}
+
+/** The port of `auto`. */
+const DEFAULT_PORT = 2222;
+
+/**
+ * Opens the server.
+ * @returns null if SSH is disabled, or the hypervisor has no consoles. With the port `auto` also if
+ *   the port is in use or the host keys are unusable; a warning says so.
+ * @throws {ListenError}, {StateFileError} if the settings name a port.
+ */
+export async function openConsoleSsh(options: ConsoleSshOptions): Promise<SshServer | null> {
+  const { settings, hub, access, log, stateDir } = options;
+  const { authFile, consoleSshPort: wanted, listenIp: ip } = settings;
+  // Without accounts, everyone could use the consoles, so the settings must ask for a port.
+  const port = wanted === 'auto' ? (authFile === null ? null : DEFAULT_PORT) : wanted;
+  if (hub === null || access === null || port === null) return null;
+  try {
+    // ssh2 is large, so only a service with SSH loads it.
+    const [{ openHostKeys }, { openSshServer }] = await Promise.all([
+      import('./ssh-host-keys.js'),
+      import('./ssh-server.js'),
+    ]);
+    const hostKeys = openHostKeys(stateDir);
+    const server = await openSshServer({ ...options, access, hub, ip, port, hostKeys });
+    const fingerprints = hostKeys.map(({ type, fingerprint }) => `${type} ${fingerprint}`);
+    log.info(`consoles over SSH at port ${server.port}`, { hostKeys: fingerprints });
+    return server;
+  } catch (error) {
+    if (wanted !== 'auto' || !(error instanceof ListenError || error instanceof StateFileError)) throw error;
+    log.warn(`no consoles over SSH: ${error.message}`);
+    return null;
+  }
+}

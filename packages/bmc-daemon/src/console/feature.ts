@@ -1,0 +1,55 @@
+/** Serial consoles: their logs, and access over SSH. */
+import { ListenError } from '@rackless/daemon/listener.js';
+import type { Feature, FeatureContext } from '../feature.js';
+import { StartError } from '../start-error.js';
+import { openConsoleServices, type ConsoleRecorder } from './console-services.js';
+import { openConsoleSsh } from './console-ssh.js';
+import { consoleLogResources } from './resources/console-log.js';
+import type { ConsoleServices } from './resources/services.js';
+import type { SshServer } from './ssh-server.js';
+
+/** The feature consoles. Without it, serial ports are neither recorded nor reachable. */
+export const consoles: Feature<ConsoleServices> = {
+  resources: consoleLogResources,
+  async open(context) {
+    const { settings, services, stateDir, log } = context;
+    const { driver, serviceUuid } = services();
+    const recorder = openConsoleServices({
+      driver,
+      // Only the full feature set serves the log.
+      isLogged: settings.consoleLog && settings.featureSet === 'full',
+      stateDir,
+      serviceUuid,
+      log,
+    });
+    const ssh = await openSsh(context, recorder);
+    return {
+      services: { consoleSsh: ssh, consoleLogs: recorder.logs },
+      addAddress: async (address) => {
+        const end = await ssh?.addAddress(address).catch((error: unknown) => {
+          // Redfish still uses the address.
+          log.warn(`no consoles over SSH at ${address}`, { error });
+        });
+        return end ?? (() => undefined);
+      },
+      start: () => recorder.start(),
+      stop: () => ssh?.close(),
+      close: () => recorder.close(),
+    };
+  },
+};
+
+/** Opens SSH before the first request, because machines then show whether their consoles are reachable. */
+async function openSsh(context: FeatureContext, recorder: ConsoleRecorder): Promise<SshServer | null> {
+  const { settings, origins, services, stateDir, log } = context;
+  const { access, driver } = services();
+  const machineAt = (address: string) => services().managerNetwork?.machineAt(address) ?? null;
+  try {
+    return await openConsoleSsh({ settings, hub: recorder.hub, access, driver, machineAt, stateDir, log });
+  } catch (error) {
+    await recorder.close();
+    if (!(error instanceof ListenError)) throw error;
+    const key = error.about === 'port' ? 'consoleSshPort' : 'listenIp';
+    throw new StartError(`${origins[key]}: ${error.message}`, { cause: error });
+  }
+}

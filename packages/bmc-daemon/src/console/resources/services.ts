@@ -1,0 +1,19 @@
+/** The services that the resources of consoles use, and `defineResource` for these services. */
+import type { ConsoleLogs } from '../console-log.js';
+import type { ConsoleSsh } from '../../offers/console-ssh.js';
+import { resourceDefiner } from '../../redfish/resource.js';
+import type { ServicesWith } from '../../resources/services.js';
+
+/** The services of consoles. */
+export interface ConsoleServices {
+  /** Console access over SSH; null if disabled. */
+  readonly consoleSsh: ConsoleSsh | null;
+  /** Recorded output of the serial ports; null if disabled. */
+  readonly consoleLogs: ConsoleLogs | null;
+}
+
+/** The services that all resources use, and those of consoles. */
+export type Services = ServicesWith<ConsoleServices>;
+
+/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+export const defineResource = resourceDefiner<Services>();

@@ -1,0 +1,77 @@
+/** Creates the services of the daemon itself. Features add theirs. */
+import { setImmediate } from 'node:timers/promises';
+import type { Log } from '@rackless/daemon/log.js';
+import { coalesce } from '@rackless/daemon/signals.js';
+import type { Settings } from './config/settings.js';
+import type { HypervisorDriver } from './drivers/driver.js';
+import { createTaskStore } from './redfish/tasks/task-store.js';
+import { openIndicatorStore } from './resources/chassis/indicator-store.js';
+import type { ManagementController } from './resources/managers/management-controller.js';
+import type { Offers, Services } from './resources/services.js';
+import { serviceUuid } from './service-uuid.js';
+
+/** The most tasks of the task store. */
+const MOST_TASKS = 100;
+/** The pause between two resets of managers. */
+const RELOAD_REST_MS = 500;
+
+/** What the management controllers show and do. */
+export interface ControllerState {
+  readonly addresses: readonly string[];
+  readonly lastReset: Date;
+  readonly reload: () => void;
+}
+
+export interface CoreServicesOptions {
+  /** The active settings; a reload changes this object. */
+  readonly settings: Settings;
+  readonly stateDir: string;
+  readonly driver: HypervisorDriver;
+  /** The daemon changes this object when it listens, and at a reload. */
+  readonly controller: ControllerState;
+  readonly log: Log;
+}
+
+/**
+ * Creates the services.
+ * @throws {StateFileError} if a file in the state folder is unusable.
+ */
+export function createCoreServices(options: CoreServicesOptions): Omit<Services, keyof Offers> {
+  const { settings, stateDir, driver, log } = options;
+  const now = () => new Date();
+  const hypervisor = settings.fakeDriver ? 'fake' : settings.libvirtUri;
+  return {
+    driver,
+    controller: createController(options.controller),
+    serviceUuid: serviceUuid({ service: `${hypervisor} ${settings.listenPort}`, stateDir, log }),
+    now,
+    log,
+    operations: {
+      tasks: createTaskStore({ limit: MOST_TASKS, now }),
+      get waitMs() {
+        return settings.taskAfterSeconds * 1000;
+      },
+      onTaskFailed: (failure, name) => log.warn(`task failed: ${name}`, { error: failure }),
+    },
+    indicators: openIndicatorStore(stateDir, log),
+    settings,
+  };
+}
+
+function createController(state: ControllerState): ManagementController {
+  // Clients reset the managers of all machines at once. That is one reload, or two.
+  const reset = coalesce(async () => {
+    // The reply goes first.
+    await setImmediate();
+    state.reload();
+  }, RELOAD_REST_MS);
+  return {
+    get addresses() {
+      return state.addresses;
+    },
+    get lastReset() {
+      return state.lastReset;
+    },
+    reset,
+  };
+}

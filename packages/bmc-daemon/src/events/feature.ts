@@ -1,0 +1,52 @@
+/** Events: publishers, subscriptions, streams and logs. */
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { Feature } from '../feature.js';
+import { createEventBus } from './event-bus.js';
+import type { EventLogs } from './event-logs.js';
+import { openEventServices } from './event-services.js';
+import { logsOf, subscriptionsOf } from './machine-view.js';
+import { publishWrites } from './published-writes.js';
+import { eventDestinationResources } from './resources/event-destination.js';
+import { eventServiceResources, eventStream } from './resources/event-service.js';
+import { logServiceResources } from './resources/log-service.js';
+import type { EventServices } from './resources/services.js';
+
+/** The feature events. Without it, there are no subscriptions and no event logs. */
+export const events: Feature<EventServices> = {
+  resources: [...eventServiceResources, ...eventDestinationResources, ...logServiceResources],
+  streams: [eventStream],
+  open({ nameServers, resources, services, stateDir, log }) {
+    const { driver, access, operations, telemetry, serviceUuid } = services();
+    const bus = createEventBus((error) => log.error('a listener to events failed', { error }));
+    const opened = openEventServices({
+      bus,
+      driver,
+      access,
+      tasks: operations.tasks,
+      reports: telemetry,
+      resources,
+      stateDir,
+      serviceUuid,
+      lookup: nameServers.lookup,
+      log,
+    });
+    const { subscriptions, logs, resourceTypes } = opened;
+    return {
+      services: { events: bus, subscriptions, logs, resourceTypes },
+      forMachine: (uuid) => ({ logs: logsOf(logs, uuid), subscriptions: subscriptionsOf(subscriptions, uuid) }),
+      onWrite: publishWrites(bus, (id) => access?.sessions.find(id)?.user),
+      start: () => void tidyLogs(driver, logs),
+      stop: () => subscriptions.closeStreams(),
+      close: () => opened.close(),
+    };
+  },
+};
+
+/** Removes the logs of machines that were deleted while no daemon ran. */
+async function tidyLogs(driver: Pick<HypervisorDriver, 'listSystems'>, logs: EventLogs): Promise<void> {
+  try {
+    await logs.retain(new Set((await driver.listSystems()).map(({ uuid }) => uuid)));
+  } catch {
+    // The host does not answer, or the disk is full. The next start tries again.
+  }
+}

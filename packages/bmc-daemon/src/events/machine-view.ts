@@ -1,0 +1,37 @@
+/** Restricts events to one machine, for requests at this machine's own address. */
+import { filtered } from '../redfish/filtered-list.js';
+import { systemOf } from '../redfish/machine-of.js';
+import type { EventLogs, LogRecord } from './event-logs.js';
+import type { Subscription, Subscriptions } from './subscriptions.js';
+
+/** Restricts the log of the service. URIs without an owner are visible to everyone. */
+export function logsOf(logs: EventLogs, uuid: string): EventLogs {
+  const { ofService } = logs;
+  const shown = filtered<LogRecord>(({ origin }) => {
+    const system = systemOf(origin);
+    return system === null || system === uuid;
+  });
+  return { ...logs, ofService: { ...ofService, read: async () => shown(await ofService.read()) } };
+}
+
+/**
+ * A client that subscribes at a machine's controller receives events of this machine, and sees the
+ * subscriptions made there.
+ */
+export function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscriptions {
+  const isShown = (one: Subscription): boolean => (one.kind === 'push' ? one.record.machine : one.machine) === uuid;
+  const shown = filtered<Subscription>(isShown);
+  return {
+    ...subscriptions,
+    get retries() {
+      return subscriptions.retries;
+    },
+    list: () => shown(subscriptions.list()),
+    find: (id) => {
+      const found = subscriptions.find(id);
+      return found === undefined || !isShown(found) ? undefined : found;
+    },
+    create: (record, requester) => subscriptions.create({ ...record, machine: uuid }, requester),
+    openStream: (request) => subscriptions.openStream({ ...request, machine: uuid }),
+  };
+}

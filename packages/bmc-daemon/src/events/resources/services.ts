@@ -1,0 +1,22 @@
+/** The services that the resources of events use, and `defineResource` for these services. */
+import type { EventBus } from '../event-bus.js';
+import type { EventLogs } from '../event-logs.js';
+import type { Subscriptions } from '../subscriptions.js';
+import { resourceDefiner } from '../../redfish/resource.js';
+import type { ServicesWith } from '../../resources/services.js';
+
+/** The services of events. */
+export interface EventServices {
+  /** Events for logs and subscribers. The pipeline publishes writes, so resources do not. */
+  readonly events: EventBus;
+  readonly subscriptions: Subscriptions;
+  readonly logs: EventLogs;
+  /** Types of the served resources, sorted. */
+  readonly resourceTypes: readonly string[];
+}
+
+/** The services that all resources use, and those of events. */
+export type Services = ServicesWith<EventServices>;
+
+/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+export const defineResource = resourceDefiner<Services>();

@@ -1,0 +1,21 @@
+/** The metric report definitions of a subscription. */
+import { definitionUri } from '../../offers/report-source.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import type { Services } from './services.js';
+
+/**
+ * Returns the canonical URIs of report definitions, which contain UUIDs instead of names.
+ * @throws {RedfishError} 400 for an unknown definition. @throws {DriverError} unavailable.
+ */
+export async function canonicalDefinitions({ driver }: Services, uris: readonly string[]): Promise<string[]> {
+  if (uris.length === 0) return [];
+  const machines = await driver.listSystems();
+  return uris.map((uri) => {
+    const id = uri.replace(/\/+$/, '').slice(definitionUri('').length);
+    const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
+    if (found !== undefined) return definitionUri(found.uuid);
+    const fault = about(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');
+    throw new RedfishError(400, [withDetail(fault, `${uri} does not exist.`)]);
+  });
+}

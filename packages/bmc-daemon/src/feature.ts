@@ -1,0 +1,92 @@
+/** The interface of a feature: a folder without which the daemon still works. `features.ts` lists them. */
+import type { Log } from '@rackless/daemon/log.js';
+import type { TlsOptions } from '@rackless/daemon/tls.js';
+import type { SettingKey, Settings } from './config/settings.js';
+import type { HypervisorDriver } from './drivers/driver.js';
+import type { NameServers } from './host/name-lookup.js';
+import type { ChangeListener } from './redfish/exchange.js';
+import type { Awaitable, Resource } from './redfish/resource.js';
+import type { StreamDefinition } from './redfish/stream.js';
+import type { Services, ServicesWith } from './resources/services.js';
+
+/** Everything that a feature can use. */
+export interface FeatureContext {
+  /** The active settings. A reload changes this object. */
+  readonly settings: Settings;
+  /** The source of each setting, for messages. */
+  readonly origins: Readonly<Record<SettingKey, string>>;
+  /** The folder for files of the service. Several services may share it; their UUIDs differ. */
+  readonly stateDir: string;
+  readonly log: Log;
+  readonly nameServers: NameServers;
+  /** The certificate of HTTPS at the start; undefined for plain HTTP. */
+  readonly tls: TlsOptions | undefined;
+  /** Sets the certificate for new connections. */
+  readonly setTls: (tls: TlsOptions) => void;
+  /** The served resources, including those of other features. */
+  readonly resources: readonly Pick<Resource<Services>, 'uri' | 'aliases' | 'odataType'>[];
+  /**
+   * Returns the services. While the features open, these are the services of the daemon and of the
+   * features above in the list; later, those of all features.
+   */
+  readonly services: () => Services;
+}
+
+/** Where the service listens. */
+export interface Listening {
+  /** URLs: `http://127.0.0.1:8000`. */
+  readonly addresses: readonly string[];
+  /** Whether it listens at all addresses of the host. */
+  readonly everywhere: boolean;
+  /**
+   * Listens at another address, with all protocols.
+   * @returns a function that ends it.
+   * @throws {ListenError}
+   */
+  addAddress(address: string): Promise<() => void>;
+}
+
+/**
+ * An open feature. The daemon calls `start` in the order of the list, and `close` in reverse order.
+ * @typeParam Own the services that the feature adds.
+ */
+export interface OpenFeature<Own extends object> {
+  readonly services: Own;
+  /**
+   * Returns services that show only one machine, for requests at this machine's own address.
+   * Default: the feature has no data of machines.
+   */
+  readonly forMachine?: (uuid: string) => Partial<Own>;
+  /** Called after each write of a client. */
+  readonly onWrite?: ChangeListener;
+  /**
+   * Listens at another address, for a feature with a protocol of its own. Never rejects.
+   * @returns a function that ends it.
+   */
+  readonly addAddress?: (address: string) => Promise<() => void>;
+  /** Called once the service listens and the driver runs. */
+  readonly start?: (listening: Listening) => Awaitable<void>;
+  /** Called after a reload. @param tls the certificate of HTTPS, if the service uses another one now. */
+  readonly reload?: (tls: TlsOptions | undefined) => void;
+  /** Ends what would not end by itself, such as streams. Running requests may still use the services. */
+  readonly stop?: () => Awaitable<void>;
+  /** Called after the last request. Resolves when everything is on the disk. */
+  readonly close?: () => Awaitable<void>;
+}
+
+/**
+ * A feature: its resources, and how to open it. Its folder is imported by `features.ts` only.
+ * @typeParam Own the services that the feature adds.
+ */
+export interface Feature<Own extends object> {
+  readonly resources: readonly Resource<ServicesWith<Own>>[];
+  readonly streams?: readonly StreamDefinition<ServicesWith<Own>>[];
+  /** Returns the resources for a driver; none if it lacks what the feature needs. Default: all. */
+  readonly resourcesOf?: (driver: HypervisorDriver) => readonly Resource<ServicesWith<Own>>[];
+  /**
+   * Opens the feature without touching the host: another daemon may already serve it.
+   * @throws {StartError}
+   * @throws {StateFileError} if a file in the state folder is unusable.
+   */
+  open(context: FeatureContext): Awaitable<OpenFeature<Own>>;
+}

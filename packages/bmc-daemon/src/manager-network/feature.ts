@@ -1,0 +1,83 @@
+/** Names and addresses of managers, and the resources of their network. */
+import type { Feature, FeatureContext, Listening } from '../feature.js';
+import { hostAddresses } from '../host/host-addresses.js';
+import { readHostNetwork } from '../host/host-network.js';
+import { openStateFile } from '../state-file.js';
+import { createManagerNetwork, type ManagerNetwork } from './manager-network.js';
+import { emptyNetworkState, managerNetworkState } from './network-state.js';
+import { managerInterfaceResources } from './resources/manager-ethernet-interface.js';
+import { networkProtocol } from './resources/network-protocol.js';
+import type { ManagerNetworkServices } from './resources/services.js';
+
+/** The feature manager network. Without it, no request is restricted to one machine. */
+export const managerNetwork: Feature<ManagerNetworkServices> = {
+  resources: [networkProtocol, ...managerInterfaceResources],
+  open(context) {
+    const { driver } = context.services();
+    let listening: Pick<Listening, 'addAddress'> | undefined;
+    const network = openNetwork(context, (address) => {
+      if (listening === undefined) throw new Error(`listening at ${address}: the service does not listen yet`);
+      return listening.addAddress(address);
+    });
+    const leave = driver.onChange(({ kind, uuid }) => {
+      if (kind === 'undefined') void network.forget((known) => known === uuid);
+    });
+    return {
+      services: { managerNetwork: network },
+      forMachine: () => ({
+        managerNetwork: {
+          ...network,
+          // The reply may use an address that the change removes.
+          change: (uuid, change) => network.change(uuid, change, { lateRemoval: true }),
+        },
+      }),
+      start: async (started) => {
+        listening = started;
+        await network.start();
+        // A host that does not answer must not delay the start.
+        void forgetMissing(network, driver);
+      },
+      close: async () => {
+        leave();
+        await network.close();
+      },
+    };
+  },
+};
+
+/** @throws {StateFileError} if the stored networks are unreadable. */
+function openNetwork(
+  { nameServers, services, stateDir, log }: FeatureContext,
+  listenAt: Listening['addAddress'],
+): ManagerNetwork {
+  const { serviceUuid } = services();
+  const state = openStateFile({
+    folder: stateDir,
+    name: `manager-network-${serviceUuid}`,
+    schema: managerNetworkState,
+    initial: emptyNetworkState,
+    log,
+    broken: 'setAside',
+  });
+  return createManagerNetwork({
+    state,
+    hostNetwork: () => readHostNetwork({ addresses: services().controller.addresses }),
+    host: hostAddresses(),
+    listenAt,
+    useNameServers: nameServers.use,
+    log,
+  });
+}
+
+/** Removes the settings of machines that were deleted while no daemon ran. */
+async function forgetMissing(
+  network: Pick<ManagerNetwork, 'forget'>,
+  driver: { listSystems(): Promise<readonly { readonly uuid: string }[]> },
+): Promise<void> {
+  try {
+    const present = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
+    await network.forget((uuid) => !present.has(uuid));
+  } catch {
+    // The host does not answer. The next start tries again.
+  }
+}

@@ -1,0 +1,16 @@
+/** The services that the resources of the manager network use, and `defineResource` for these services. */
+import type { ManagerNetwork } from '../manager-network.js';
+import { resourceDefiner } from '../../redfish/resource.js';
+import type { ServicesWith } from '../../resources/services.js';
+
+/** The services of the manager network. */
+export interface ManagerNetworkServices {
+  /** Names, addresses and name servers of managers. */
+  readonly managerNetwork: ManagerNetwork;
+}
+
+/** The services that all resources use, and those of the manager network. */
+export type Services = ServicesWith<ManagerNetworkServices>;
+
+/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+export const defineResource = resourceDefiner<Services>();

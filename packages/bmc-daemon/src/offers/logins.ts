@@ -1,0 +1,80 @@
+/** The part of the feature accounts that consoles and events use. */
+import type { Authenticate, Authenticated, Refusal } from '../redfish/authenticate.js';
+
+/** Redfish's type of a session: for requests with a token, or for a console connection. */
+export type SessionType = 'Redfish' | 'HostConsole';
+
+/** A session; never mutated. */
+export interface Session {
+  /** Independent of the token. */
+  readonly id: string;
+  /** Null if no AUTH_FILE is set and the client gave no name. */
+  readonly user: string | null;
+  readonly createdAt: Date;
+  /** The client's address. */
+  readonly address: string;
+  readonly type: SessionType;
+}
+
+/** The credentials and type of a new session. */
+export interface SessionRequest {
+  readonly user: string | null;
+  readonly password: string | null;
+  /** Default: `Redfish`. */
+  readonly type?: SessionType;
+}
+
+/** A session that was opened just now. */
+export interface NewSession {
+  readonly session: Session;
+  /** The token, a secret of the client. */
+  readonly token: string;
+  readonly passwordChangeRequired: boolean;
+}
+
+/** Where an attempt to log in comes from. */
+export interface Asker {
+  /** The client's IP address. */
+  readonly address: string;
+  /** Whether the client no longer waits for the answer. */
+  gone(): boolean;
+}
+
+/** A rejected attempt. Of the client's input, it contains only the name of an existing account. */
+export interface RefusedAttempt {
+  /** Null if no such account exists: the name may be a password in the wrong field. */
+  readonly account: string | null;
+  /** The client's IP address. */
+  readonly address: string;
+  /** `wrong password`. */
+  readonly reason: string;
+}
+
+/** An account, as consoles and event streams check it. */
+export interface LoginAccount {
+  /** The hash in the password file. A new hash means a new password. */
+  readonly hash: string;
+  readonly enabled: boolean;
+  /** The identity of this account's requests, without a session. */
+  readonly who: Authenticated;
+}
+
+/** Logins of clients, over any protocol. */
+export interface Logins {
+  /** Authenticates every Redfish request. */
+  readonly authenticate: Authenticate;
+  /** Null without a password file: there are no accounts, and every client has all privileges. */
+  readonly accounts: { find(user: string): LoginAccount | undefined } | null;
+  readonly sessions: {
+    find(id: string): Session | undefined;
+    /** @returns false if there is no such session. */
+    end(id: string): boolean;
+  };
+  /**
+   * Calls the listener for every rejected login. The listener must not throw.
+   * @returns a function that removes the listener.
+   */
+  onRefusedLogin(listener: (attempt: RefusedAttempt) => void): () => void;
+  /** Opens a session. Uses the same attempt queue as HTTP Basic. */
+  openSession(request: SessionRequest, asker: Asker): Promise<NewSession | Refusal>;
+}

@@ -1,0 +1,33 @@
+/** The part of the feature telemetry that events use: metric reports for subscribers. */
+import type { JsonObject } from '../redfish/json.js';
+
+/** URI of the telemetry service. */
+export const telemetryUri = '/redfish/v1/TelemetryService';
+
+/** Returns the URI of the definition of a machine's report. @param uuid canonical. */
+export const definitionUri = (uuid: string): string => `${telemetryUri}/MetricReportDefinitions/${uuid}`;
+
+/** A report for subscribers. */
+export interface ReportMessage {
+  /** A newer message replaces a waiting one with the same key. */
+  readonly key: string;
+  /** The MetricReport without the subscriber's Context. */
+  readonly body: JsonObject;
+}
+
+/** A receiver of reports. */
+export interface ReportSubscriber {
+  /** @param definition URI of a MetricReportDefinition; null for a test report, which has none. */
+  wants(definition: string | null): boolean;
+  /** Returns at once. */
+  deliver(message: ReportMessage): void;
+}
+
+/** The source of metric reports. */
+export interface ReportSource {
+  /**
+   * Delivers the latest reports, and each new one from now on.
+   * @returns a function that ends the subscription.
+   */
+  subscribe(subscriber: ReportSubscriber): () => void;
+}

@@ -1,0 +1,17 @@
+/** Finds the machine that a URI or a task belongs to. */
+import type { TaskRecord } from './tasks/task-record.js';
+
+/**
+ * Returns the machine of a canonical URI, the UUID in `/redfish/v1/Systems/{uuid}/…`; null if it
+ * belongs to no machine.
+ */
+export function systemOf(origin: string): string | null {
+  return /^\/redfish\/v1\/(?:Systems|Managers|Chassis)\/([^/]+)/.exec(origin)?.[1] ?? null;
+}
+
+/** Returns the UUIDs of a task's machines; empty if the task is about the service. */
+export function machinesOf({ machines, targetUri }: Pick<TaskRecord, 'machines' | 'targetUri'>): readonly string[] {
+  if (machines !== undefined) return machines;
+  const system = systemOf(targetUri);
+  return system === null ? [] : [system];
+}
