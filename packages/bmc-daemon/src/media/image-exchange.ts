@@ -22,6 +22,7 @@ interface ExchangeOptions {
  * Sends one request and waits for the response head. The caller reads or destroys the body, and
  * limits the total time by `signal`.
  * @throws {ImageError} the signal's reason, if it is an ImageError; else the kind of the failure.
+ * @see RFC 9110 §15.2 (interim responses), §15.2.2 (101)
  */
 export function exchange(
   method: 'GET' | 'HEAD',

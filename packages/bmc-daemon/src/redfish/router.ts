@@ -45,6 +45,7 @@ const longestCachedPath = 256;
 /**
  * Creates a router.
  * @throws {Error} if two routes have the same template, which is a fault in the list of resources.
+ * @see RFC 3986 §3.3
  */
 export function createRouter<Target>(routes: readonly Route<Target>[]): Router<Target> {
   const root = createNode<Target>();

@@ -19,7 +19,10 @@ interface ActionInfoOptions<Services> {
   readonly available?: (services: Services) => boolean;
 }
 
-/** Returns the ActionInfo resource of an action. */
+/**
+ * Returns the ActionInfo resource of an action.
+ * @see DSP0266, actions; DSP2046, ActionInfo
+ */
 export function actionInfo<Services>(options: ActionInfoOptions<Services>) {
   const { uri, action, body, words = {}, available = () => true } = options;
   const id = uri.split('/').at(-1) ?? '';

@@ -24,6 +24,7 @@ const managerMedia = /^\/redfish\/v1\/Managers\/([^/]+\/VirtualMedia(?:\/.+)?)$/
 /**
  * Returns the successor of a URI that DMTF deprecated, or the URI itself.
  * @param uri canonical URI, which names machines by UUID.
+ * @see DSP2046, the deprecated URIs of Drive and VirtualMedia
  */
 export function currentUri(uri: string, settings: Pick<ResourceSettings, 'chassis'>): string {
   const [, systemUuid, storageId, driveId] = drive.exec(uri) ?? [];

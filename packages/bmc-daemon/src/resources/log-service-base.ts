@@ -3,7 +3,10 @@ import type { JsonObject } from '../redfish/resource.js';
 import { reference } from './reference.js';
 import { enabled } from './status.js';
 
-/** Renders the shared properties. @param self URI of the LogService. */
+/**
+ * Renders the shared properties. @param self URI of the LogService.
+ * @see DSP2046, LogService
+ */
 export function logServiceBase(self: string): JsonObject {
   return {
     ServiceEnabled: true,

@@ -3,7 +3,10 @@ import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/resource.js';
 import type { ConsoleSsh } from '../offers/console-ssh.js';
 
-/** Renders the manager's SerialConsole; empty if the machine has no serial port or SSH is off. */
+/**
+ * Renders the manager's SerialConsole; empty if the machine has no serial port or SSH is off.
+ * @see DSP2046, SerialConsole
+ */
 export function renderManagerConsole(
   { hasConsole }: Pick<SystemSnapshot, 'hasConsole'>,
   ssh: ConsoleSsh | null,

@@ -25,6 +25,7 @@ type Condition = Pick<SystemSnapshot, 'name' | 'state' | 'failure' | 'starting' 
  * Returns the status of a machine, which is Enabled even while the machine is off. Health is Critical
  * after a failure of the guest, its process or a disk, until the next start. It is Warning while the
  * hypervisor does not answer.
+ * @see DSP2046, Status
  */
 export function systemStatus({ name, state, failure, unansweredSince }: Condition): JsonObject {
   const isBroken = state === 'crashed' || (failure ?? null) !== null;
@@ -52,6 +53,7 @@ function unanswered(name: string, since: Date): JsonObject {
  * Returns the power state of a machine. On: it has a QEMU process, even if the guest sleeps or crashed.
  * PoweringOff: the guest stopped and its process ends soon. A guest that received a shutdown request is
  * On, because it can ignore the request. PoweringOn: the start of the guest is not complete.
+ * @see DSP2046, PowerState; https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState
  */
 export function powerState({
   state,

@@ -4,7 +4,10 @@
  */
 import type { Severity } from './base-registry.js';
 
-/** A message of a registry of events. */
+/**
+ * A message of a registry of events.
+ * @see DSP2065, Redfish Message Registry Guide
+ */
 export interface EventTemplate {
   readonly severity: Severity;
   /** Types of the arguments, in order. */

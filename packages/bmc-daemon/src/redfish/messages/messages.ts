@@ -10,6 +10,7 @@ export type MessageArguments<Key extends MessageKey> = Arguments<(typeof message
 /**
  * A message with its arguments. It is immutable: {@link about} and {@link withDetail} return
  * copies.
+ * @see DSP0266, message object
  */
 export interface Message {
   readonly key: MessageKey;

@@ -56,6 +56,7 @@ export interface LongOperationOptions {
  * Runs an operation.
  * @returns the result if it comes in time (undefined: 204), otherwise the task.
  * @throws the operation's error, if it comes in time; a later error becomes the task's failure.
+ * @see DSP0266, asynchronous operations
  */
 export async function runLongOperation(
   operation: LongOperation,

@@ -15,7 +15,10 @@ export interface TaskOwner {
   readonly address: string;
 }
 
-/** The state of a task at one moment. A change creates a new record. */
+/**
+ * The state of a task at one moment. A change creates a new record.
+ * @see DSP2046, Task
+ */
 export interface TaskRecord {
   /** A UUID, so that ids never repeat after a restart. */
   readonly id: string;

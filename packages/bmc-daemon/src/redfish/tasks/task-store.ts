@@ -30,9 +30,13 @@ interface NewTask {
  * stay.
  */
 export interface TaskStore {
+  /** Adds a running task. */
   create(task: NewTask): TaskRecord;
+  /** Sets the progress in percent. Rounds down, and limits it to 0 to 100. */
   progress(id: string, percent: number): void;
+  /** Ends a task as Completed, with the messages and the body of its answer. */
   complete(id: string, messages: readonly Message[], response?: JsonObject): void;
+  /** Ends a task as Exception. */
   fail(id: string, failure: RedfishError): void;
   /**
    * Asks the work to stop. The work itself reports how it ended.

@@ -7,7 +7,10 @@ import { biosAttributes, type BiosAttribute } from './bios-attributes.js';
 /** Id of the registry, which `Bios.AttributeRegistry` names. */
 export const biosRegistryId = 'RacklessBiosAttributeRegistry.v1_0_0';
 
-/** The registry file. It omits bounds that differ between machines. */
+/**
+ * The registry file. It omits bounds that differ between machines.
+ * @see DSP2046, AttributeRegistry
+ */
 export const biosRegistry: RegistryFile = {
   registry: biosRegistryId,
   id: biosRegistryId,

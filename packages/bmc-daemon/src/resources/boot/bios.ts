@@ -102,5 +102,8 @@ const biosSettings = defineResource({
 /** The pending firmware settings, for a driver that changes settings. */
 export const biosSettingsResources = [biosSettings];
 
-/** The current and the pending firmware settings. */
+/**
+ * The current and the pending firmware settings.
+ * @see DSP2046, Bios; DSP0266, settings resource
+ */
 export const biosResources = [bios, ...biosSettingsResources];

@@ -86,5 +86,8 @@ function displayName({ kind, name }: BootOptionSnapshot): string {
   }
 }
 
-/** The collection of boot options and its members. */
+/**
+ * The collection of boot options and its members.
+ * @see DSP2046, BootOption; https://libvirt.org/formatdomain.html#operating-system-booting
+ */
 export const bootOptionResources = [bootOptionCollection, bootOption];

@@ -5,7 +5,10 @@
 import type { BootDevice, BootSnapshot } from '../../drivers/snapshot/boot-snapshot.js';
 import type { BootOptionSnapshot, DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
 
-/** DMTF's BootSource for each kind of device. */
+/**
+ * DMTF's BootSource for each kind of device.
+ * @see DSP2046, ComputerSystem, BootSource
+ */
 export const bootSource = {
   network: 'Pxe',
   cdrom: 'Cd',

@@ -147,7 +147,10 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
   return faults;
 }
 
-/** Renders `Boot` with the allowable values of the machine. @param self URI of the system. */
+/**
+ * Renders `Boot` with the allowable values of the machine. @param self URI of the system.
+ * @see DSP2046, ComputerSystem, Boot
+ */
 export function renderBoot({ boot, architecture }: Bootable, self: string): JsonObject {
   const { option, httpUri } = boot;
   const next = boot.target === 'next' ? boot.options.find(({ key }) => key === option) : undefined;

@@ -25,7 +25,10 @@ interface Loaded {
   readonly state: SecureBootSnapshot;
 }
 
-/** Secure Boot of a machine. */
+/**
+ * Secure Boot of a machine.
+ * @see DSP2046, SecureBoot; https://libvirt.org/kbase/secureboot.html
+ */
 export const secureBoot = defineResource({
   entity: 'SecureBoot',
   odataType: '#SecureBoot.v1_1_2.SecureBoot',

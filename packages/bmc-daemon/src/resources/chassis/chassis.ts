@@ -86,5 +86,8 @@ const chassis = defineResource({
   },
 });
 
-/** The collection of chassis and its members. */
+/**
+ * The collection of chassis and its members.
+ * @see DSP2046, Chassis
+ */
 export const chassisResources = [chassisCollection, chassis];

@@ -58,5 +58,8 @@ export function relatedItems({ machines }: ChassisEntity): readonly JsonObject[]
   return machines.map(({ uuid }) => reference(`/redfish/v1/Systems/${uuid}`));
 }
 
-/** Power (deprecated, but used by Ironic and OCP) and PowerSubsystem of a chassis. */
+/**
+ * Power (deprecated, but used by Ironic and OCP) and PowerSubsystem of a chassis.
+ * @see DSP2046, Power, PowerSubsystem
+ */
 export const powerResources = [power, powerSubsystem];

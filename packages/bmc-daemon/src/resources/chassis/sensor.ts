@@ -87,5 +87,8 @@ const environmentMetrics = defineResource({
   },
 });
 
-/** The sensors of a chassis, their collection, and EnvironmentMetrics. */
+/**
+ * The sensors of a chassis, their collection, and EnvironmentMetrics.
+ * @see DSP2046, Sensor, EnvironmentMetrics
+ */
 export const sensorResources = [sensorCollection, sensor, environmentMetrics];

@@ -41,5 +41,8 @@ const thermalSubsystem = defineResource({
   render: () => ({ Id: 'ThermalSubsystem', Name: 'Thermal Subsystem', Status: absent }),
 });
 
-/** Thermal (deprecated, but used by Ironic and OCP) and ThermalSubsystem of a chassis. */
+/**
+ * Thermal (deprecated, but used by Ironic and OCP) and ThermalSubsystem of a chassis.
+ * @see DSP2046, Thermal, ThermalSubsystem
+ */
 export const thermalResources = [thermal, thermalSubsystem];

@@ -93,5 +93,8 @@ export function renderIdentity({ manufacturer, product: model, biosVersion }: Pa
   };
 }
 
-/** The collection of managers and its members. */
+/**
+ * The collection of managers and its members.
+ * @see DSP2046, Manager
+ */
 export const managerResources = [managerCollection, manager];

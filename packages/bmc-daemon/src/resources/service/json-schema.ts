@@ -13,7 +13,10 @@ interface Schema {
   readonly odataType: string;
 }
 
-/** Returns the schema collection with a member for each resource type, including its own types. */
+/**
+ * Returns the schema collection with a member for each resource type, including its own types.
+ * @see DSP2046, JsonSchemaFile
+ */
 export function jsonSchemaResources(
   resources: readonly { readonly odataType: string }[],
 ): readonly Resource<Services>[] {

@@ -80,7 +80,10 @@ export const messageRegistries: readonly RegistryFile[] = [
   messageRegistry(taskEventRegistry, 5, taskEventTable),
 ];
 
-/** Returns the registry collection, its members, and the registry files. */
+/**
+ * Returns the registry collection, its members, and the registry files.
+ * @see DSP2046, MessageRegistryFile, MessageRegistry; DSP2065
+ */
 export function registryResources(files: readonly RegistryFile[]): readonly Resource<Services>[] {
   const collection = defineResource({
     entity: 'MessageRegistryFileCollection',

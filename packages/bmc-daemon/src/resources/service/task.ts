@@ -159,5 +159,8 @@ const taskMonitor = defineResource({
   delete: (record, { services, requester }) => stop(record, services.operations.tasks, requester),
 });
 
-/** The task service, the tasks and their monitors. */
+/**
+ * The task service, the tasks and their monitors.
+ * @see DSP2046, TaskService, Task; DSP0266, asynchronous operations
+ */
 export const taskResources = [taskService, taskCollection, task, taskMonitor];

@@ -25,7 +25,10 @@ export function busName(id: string): string {
   return names[id] ?? id;
 }
 
-/** Returns DMTF's Protocol of a bus; `OEM` if DMTF has no value for it. */
+/**
+ * Returns DMTF's Protocol of a bus; `OEM` if DMTF has no value for it.
+ * @see DSP2046, Protocol; https://libvirt.org/formatdomain.html#hard-drives-floppy-disks-cdroms
+ */
 export function busProtocol(id: string): string {
   return protocols[id] ?? 'OEM';
 }

@@ -142,5 +142,8 @@ async function drivesIn(
   );
 }
 
-/** The drives in a chassis and their collection. */
+/**
+ * The drives in a chassis and their collection.
+ * @see DSP2046, Drive; https://libvirt.org/formatdomain.html#hard-drives-floppy-disks-cdroms
+ */
 export const chassisDriveResources = [driveCollection, chassisDrive];

@@ -41,5 +41,8 @@ const simpleStorage = defineResource({
   }),
 });
 
-/** SimpleStorage of a system and its collection. */
+/**
+ * SimpleStorage of a system and its collection.
+ * @see DSP2046, SimpleStorage
+ */
 export const simpleStorageResources = [simpleStorageCollection, simpleStorage];

@@ -94,5 +94,8 @@ const storageController = defineResource({
   }),
 });
 
-/** The storages of a system, their controllers, and the collections. */
+/**
+ * The storages of a system, their controllers, and the collections.
+ * @see DSP2046, Storage, StorageController
+ */
 export const storageResources = [storageCollection, storage, storageControllerCollection, storageController];

@@ -181,5 +181,8 @@ function undeletable(detail: string, cause?: unknown): RedfishError {
   return new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), detail)], {}, cause);
 }
 
-/** The volumes of a storage and their collection. */
+/**
+ * The volumes of a storage and their collection.
+ * @see DSP2046, Volume; https://libvirt.org/formatstorage.html#storage-volume-xml
+ */
 export const volumeResources = [volumeCollection, volume];

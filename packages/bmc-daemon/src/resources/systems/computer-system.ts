@@ -225,5 +225,8 @@ function renderLinks(
   return Object.fromEntries(names.map(([name]) => [name, reference(`${self}/${name}`)]));
 }
 
-/** The collection of systems and its members. */
+/**
+ * The collection of systems and its members.
+ * @see DSP2046, ComputerSystem
+ */
 export const computerSystemResources = [systemCollection, computerSystem];

@@ -90,5 +90,8 @@ export function subnetMask(prefix: number): string {
   return [0, 8, 16, 24].map((from) => 256 - 2 ** (8 - Math.min(8, Math.max(0, prefix - from)))).join('.');
 }
 
-/** Ethernet interfaces under a system. */
+/**
+ * Ethernet interfaces under a system.
+ * @see DSP2046, EthernetInterface; https://libvirt.org/formatdomain.html#network-interfaces
+ */
 export const ethernetInterfaceResources = [ethernetInterfaceCollection, ethernetInterface];

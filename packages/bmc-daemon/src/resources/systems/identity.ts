@@ -2,7 +2,10 @@
 import { z } from 'zod';
 import type { SystemChange } from '../../drivers/system-change.js';
 
-/** Power restore policies that libvirt's autostart can express. */
+/**
+ * Power restore policies that libvirt's autostart can express.
+ * @see DSP2046, ComputerSystem, PowerRestorePolicy
+ */
 export const powerRestorePolicies = ['AlwaysOn', 'AlwaysOff'] as const;
 
 /** Schema of AssetTag: a line of printable text. Null and an empty text remove the tag. */

@@ -88,5 +88,8 @@ function renderKind({ capacityMiB, isPersistent }: Module): JsonObject {
   return isPersistent ? { OperatingMemoryModes: ['PMEM'] } : { MemoryType: 'DRAM', OperatingMemoryModes: ['Volatile'] };
 }
 
-/** The memory modules of a system and their collection. */
+/**
+ * The memory modules of a system and their collection.
+ * @see DSP2046, Memory; https://libvirt.org/formatdomain.html#memory-devices
+ */
 export const memoryResources = [memoryCollection, memory];

@@ -82,5 +82,8 @@ const processor = defineResource({
   }),
 });
 
-/** The processors of a system and their collection. */
+/**
+ * The processors of a system and their collection.
+ * @see DSP2046, Processor; https://libvirt.org/formatdomain.html#cpu-model-and-topology
+ */
 export const processorResources = [processorCollection, processor];

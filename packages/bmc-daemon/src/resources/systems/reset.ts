@@ -25,7 +25,10 @@ const resetTypes = {
   Suspend: 'pmSuspend',
 } as const satisfies Readonly<Record<string, PowerAction>>;
 
-/** The reset types, in the order of the service. */
+/**
+ * The reset types, in the order of the service.
+ * @see DSP2046, ResetType
+ */
 export const resetTypeNames = [
   'On',
   'ForceOff',
@@ -52,6 +55,8 @@ export function supportedResets({ driver }: Pick<Services, 'driver'>): readonly 
 /**
  * Executes a reset. A slow reset becomes a task: a power-on waits for a download of an image, and
  * libvirt needs 12 s to destroy a QEMU process that hangs.
+ * @throws {RedfishError} 400 if the driver does not support the type or EMULATOR_DISABLE_POWER_OFF rejects it.
+ * @throws {DriverError} the driver's error, if it comes before the request becomes a task.
  */
 export async function reset(
   system: SystemSnapshot,

@@ -99,5 +99,8 @@ function renderFirmware(system: SystemSnapshot, { driver }: Services): JsonObjec
   };
 }
 
-/** The firmware inventory under the update service. */
+/**
+ * The firmware inventory under the update service.
+ * @see DSP2046, SoftwareInventory
+ */
 export const firmwareInventoryResources = [firmwareCollection, firmware];

@@ -154,5 +154,8 @@ export function nextVersion(image: URL, present: string | null): string {
   return last === undefined ? `${present}.1` : present.replace(/\d+(?=\D*$)/, String(BigInt(last) + 1n));
 }
 
-/** The update service. */
+/**
+ * The update service.
+ * @see DSP2046, UpdateService
+ */
 export const updateServiceResources = [updateService];

@@ -6,7 +6,10 @@ import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { MediaDevice, MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import type { ImageTrust } from './insert-media.js';
 
-/** Values of DMTF's MediaTypes. */
+/**
+ * Values of DMTF's MediaTypes.
+ * @see DSP2046, VirtualMedia, MediaTypes
+ */
 export const mediaTypes = ['CD', 'DVD', 'Floppy', 'USBStick'] as const;
 /** A media type of DMTF. */
 type MediaType = (typeof mediaTypes)[number];

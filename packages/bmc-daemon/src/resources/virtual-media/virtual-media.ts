@@ -143,7 +143,10 @@ function protocolOf(image: string): 'HTTP' | 'HTTPS' {
   return image.startsWith('https:') ? 'HTTPS' : 'HTTP';
 }
 
-/** The virtual media of managers and of systems. */
+/**
+ * The virtual media of managers and of systems.
+ * @see DSP2046, VirtualMedia
+ */
 export const virtualMediaResources = [
   collectionAt('/redfish/v1/Managers/{systemId}/VirtualMedia'),
   driveAt('/redfish/v1/Managers/{systemId}/VirtualMedia/{mediaId}'),
