@@ -17,6 +17,7 @@ import {
 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from './http/declined-upgrade.js';
+import { detectPlainHttp } from './http/plain-http.js';
 import { serializeRequests } from './http/pipelined-requests.js';
 import { limitUnreadBodies } from './http/unread-body.js';
 import { listInterfaces, type NetworkInterfaces } from './network-interfaces.js';
@@ -114,18 +115,11 @@ const DRAIN_STEP_MS = 50;
 /** How long `close` waits for the first request of a new connection. */
 const SILENT_MS = 1000;
 
-/** Deadline for the first byte of a connection on a TLS port. */
-const FIRST_BYTE_MS = 60_000;
 /**
  * Deadline for the head of a request. Node's own default is 0, no deadline, if `requestTimeout` is
  * 0.
  */
 const HEADERS_MS = 60_000;
-/** Deadline for a whole plain HTTP request on a TLS port. */
-const PLAIN_REQUEST_MS = 10_000;
-/** First byte of a TLS handshake record (RFC 8446 §5.1). No HTTP method begins with it. */
-const TLS_HANDSHAKE = 0x16;
-
 /**
  * Opens the server socket and listens.
  * @throws {ListenError} if the address or the port cannot be used.
@@ -185,50 +179,6 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
     setTls: (next) => secure?.setSecureContext(next),
     close: (waitMs) => drain(server, [...extraServers], sockets, waitMs),
   };
-}
-
-/**
- * Reads the first byte of each connection to distinguish plain HTTP from TLS. It puts the byte back
- * before the TLS server takes over the socket, so requests run at full speed.
- */
-function detectPlainHttp(secure: Server, onPlainHttp: RequestListener): void {
-  const toTls = secure.listeners('connection');
-  const answer: RequestListener = (request, response) => {
-    response.shouldKeepAlive = false;
-    onPlainHttp(request, response);
-  };
-  // Does not listen. It receives its sockets below.
-  const plain = createHttpServer({ requireHostHeader: false }, answer);
-  // Never answer 100 Continue here: the client would send its body, perhaps a password,
-  // unencrypted.
-  plain.on('checkContinue', answer);
-  plain.on('clientError', (_error, socket) => socket.destroy());
-  secure.removeAllListeners('connection');
-  secure.on('connection', (socket: Socket) => {
-    const silence = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
-    const fail = (): void => void socket.destroy();
-    socket.once('error', fail);
-    socket.once('close', () => clearTimeout(silence));
-    socket.once('readable', () => {
-      clearTimeout(silence);
-      // The event 'readable' also follows an end or an error; then there is no data.
-      const first = socket.read(1) as Buffer | null;
-      if (first === null) {
-        socket.destroy();
-        return;
-      }
-      socket.unshift(first);
-      socket.removeListener('error', fail);
-      if (first[0] === TLS_HANDSHAKE) {
-        for (const listener of toTls) listener.call(secure, socket);
-        return;
-      }
-      // Node applies its own timeouts only to servers that listen.
-      const late = setTimeout(() => socket.destroy(), PLAIN_REQUEST_MS);
-      socket.once('close', () => clearTimeout(late));
-      plain.emit('connection', socket);
-    });
-  });
 }
 
 /**

@@ -12,14 +12,16 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Link, openLink } from '../src/link/link.js';
+import type { Link } from '../src/link/link.js';
+import { openLink } from '../src/link/open-link.js';
 import { authProcedures, AuthType } from '../src/protocol/auth.js';
 import { connectProcedures } from '../src/protocol/connect.js';
 import { domainProcedures } from '../src/protocol/domain.js';
 import { MessageStatus, MessageType, openMessage } from '../src/protocol/message.js';
 import type { DomainRef } from '../src/protocol/object.js';
 import type { Procedure } from '../src/protocol/procedure.js';
-import { type Codec, XdrWriter } from '../src/xdr.js';
+import { XdrWriter } from '../src/xdr.js';
+import type { Codec } from '../src/codec.js';
 import { startLibvirtd } from '../test/harness/libvirtd.js';
 
 const CALLS = Number(process.argv[2] ?? 30_000);

@@ -1,7 +1,7 @@
 import type { CallOptions, Caller } from './caller.js';
-import type { Clock } from './clock.js';
+import type { ConnectionOptions, SubmitOptions } from './connection-options.js';
 import { clientError, type ClientErrorCode, type LibvirtError, toError } from './errors.js';
-import { Keepalive, type KeepaliveOptions } from './keepalive.js';
+import { Keepalive } from './keepalive.js';
 import { Outbox } from './outbox.js';
 import { callAborted, PendingCalls, type ProcedureHead, type SentCall } from './pending-calls.js';
 import {
@@ -17,36 +17,9 @@ import { MessageSplitter } from './protocol/message-splitter.js';
 import { type Procedure, PROGRAM } from './protocol/procedure.js';
 import { LibvirtStream } from './stream.js';
 import { StreamSlot } from './stream-slot.js';
-import type { OpenTransport, Transport } from './transport/transport.js';
-import { decodeExactly, XdrReader } from './xdr.js';
-
-/** Options of {@link Connection.call}. */
-interface SubmitOptions extends CallOptions {
-  /**
-   * Called once when libvirtd has finished the call. This is when libvirtd answers (perhaps after
-   * the time-out), when the connection ends, or when the call cannot be sent. libvirtd allows five
-   * unanswered calls per client.
-   */
-  readonly onReleased?: () => void;
-}
-
-/** Options of a {@link Connection}. */
-interface ConnectionOptions {
-  /** Name in error messages, e.g. `qemu:///system`. */
-  readonly label: string;
-  readonly open: OpenTransport;
-  readonly clock: Clock;
-  /** Default time-out of a call in milliseconds. */
-  readonly callTimeoutMs: number;
-  readonly keepalive: KeepaliveOptions;
-  /** Called with each event message, in the order in which events and replies arrive. */
-  readonly onEvent?: (header: Header, body: XdrReader) => void;
-  /**
-   * Called once when the connection ends, after it has rejected all calls and streams. `error` is
-   * the reason.
-   */
-  readonly onClosed?: (error: LibvirtError) => void;
-}
+import type { Transport } from './transport/transport.js';
+import { XdrReader } from './xdr.js';
+import { decodeExactly } from './codec.js';
 
 /**
  * One connection to libvirtd. It matches replies to calls by serial number, applies time-outs and

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { MAX_MESSAGE_BYTES, XdrError, XdrReader, XdrWriter } from './xdr.js';
 import {
   array,
   bool,
@@ -7,17 +8,13 @@ import {
   fixedOpaque,
   hyper,
   int,
-  MAX_MESSAGE_BYTES,
   opaque,
   optional,
   string,
   struct,
   uhyper,
   uint,
-  XdrError,
-  XdrReader,
-  XdrWriter,
-} from './xdr.js';
+} from './codec.js';
 
 const encoded = <T>(codec: Codec<T>, value: T): Buffer => {
   const writer = new XdrWriter();

@@ -1,5 +1,5 @@
 /** Authentication calls, which precede `connect.open`. */
-import { array, int, nothing } from '../xdr.js';
+import { array, int, nothing } from '../codec.js';
 import { PROGRAM } from './procedure.js';
 import { procedures } from './table.js';
 

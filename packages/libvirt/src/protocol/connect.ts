@@ -1,5 +1,5 @@
 /** Calls about the connection and the host. */
-import { array, int, nothing, optional, string, struct, uint } from '../xdr.js';
+import { array, int, nothing, optional, string, struct, uint } from '../codec.js';
 import { flags, uhyperNumber } from './integer.js';
 import { domain, network, storagePool } from './object.js';
 import { PROGRAM } from './procedure.js';

@@ -1,5 +1,5 @@
 /** Calls about a domain. */
-import { array, bool, hyper, int, nothing, optional, string, struct, uhyper, uint } from '../xdr.js';
+import { array, bool, hyper, int, nothing, optional, string, struct, uhyper, uint } from '../codec.js';
 import { flags, hyperNumber, uhyperNumber } from './integer.js';
 import { domain, uuid } from './object.js';
 import { PROGRAM } from './procedure.js';

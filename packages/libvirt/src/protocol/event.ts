@@ -2,7 +2,7 @@
  * Domain events: the calls that register them, and the messages that libvirtd sends. Each message
  * contains the id of its callback, because a connection may have several.
  */
-import { type Codec, int, nothing, optional, string, struct } from '../xdr.js';
+import { type Codec, int, nothing, optional, string, struct } from '../codec.js';
 import { hyperNumber, uhyperNumber } from './integer.js';
 import { domain } from './object.js';
 import { type EventProcedure, PROGRAM } from './procedure.js';

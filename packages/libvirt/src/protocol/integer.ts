@@ -1,4 +1,5 @@
-import { type Codec, XdrError } from '../xdr.js';
+import { XdrError } from '../xdr.js';
+import type { Codec } from '../codec.js';
 
 /**
  * A signed 64-bit integer as a number, for sizes, offsets, seconds and versions. Values from 2^53

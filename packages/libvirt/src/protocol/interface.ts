@@ -1,5 +1,5 @@
 /** Calls about network interfaces of the host. */
-import { string, struct } from '../xdr.js';
+import { string, struct } from '../codec.js';
 import { flags } from './integer.js';
 import { hostInterface } from './object.js';
 import { PROGRAM } from './procedure.js';

@@ -4,7 +4,8 @@
  */
 import { ERROR_CODES, ERROR_DOMAINS, ERROR_LEVELS, nameOf } from '../enums.js';
 import { LibvirtError } from '../errors.js';
-import { int, optional, string, struct, type Value, type XdrReader, type XdrWriter } from '../xdr.js';
+import type { XdrReader, XdrWriter } from '../xdr.js';
+import { int, optional, string, struct, type Value } from '../codec.js';
 import { network, domain } from './object.js';
 import { PROGRAM_VERSION } from './procedure.js';
 

@@ -1,5 +1,5 @@
 /** Calls about virtual networks. */
-import { array, bool, int, nothing, optional, string, struct, uint } from '../xdr.js';
+import { array, bool, int, nothing, optional, string, struct, uint } from '../codec.js';
 import { flags, hyperNumber } from './integer.js';
 import { network, uuid } from './object.js';
 import { PROGRAM } from './procedure.js';

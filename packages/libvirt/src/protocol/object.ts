@@ -2,7 +2,8 @@
  * Encoding of libvirt's objects. They identify an object and are not handles, so there is nothing
  * to free.
  */
-import { type Codec, int, string, struct, XdrError } from '../xdr.js';
+import { XdrError } from '../xdr.js';
+import { type Codec, int, string, struct } from '../codec.js';
 
 const UUID_BYTES = 16;
 const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;

@@ -1,4 +1,4 @@
-import type { Codec } from '../xdr.js';
+import type { Codec } from '../codec.js';
 
 /** Program numbers of libvirt's RPC. @see https://libvirt.org/kbase/internals/rpc.html */
 export const PROGRAM = { remote: 0x2000_8086, qemu: 0x2000_8087, keepalive: 0x6b65_6570 } as const;

@@ -1,5 +1,5 @@
 /** Calls of the QEMU driver. */
-import { string, struct } from '../xdr.js';
+import { string, struct } from '../codec.js';
 import { flags } from './integer.js';
 import { domain } from './object.js';
 import { PROGRAM } from './procedure.js';

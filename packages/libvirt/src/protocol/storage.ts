@@ -1,5 +1,5 @@
 /** Calls about storage pools and volumes. */
-import { array, bool, int, nothing, string, struct, uint } from '../xdr.js';
+import { array, bool, int, nothing, string, struct, uint } from '../codec.js';
 import { flags, uhyperNumber } from './integer.js';
 import { storagePool, storageVolume, uuid } from './object.js';
 import { PROGRAM } from './procedure.js';

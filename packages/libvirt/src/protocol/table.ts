@@ -1,4 +1,4 @@
-import type { AnyCodec, Codec, Value } from '../xdr.js';
+import type { AnyCodec, Codec, Value } from '../codec.js';
 import type { Procedure, StreamDirection } from './procedure.js';
 
 /** Entry of a table of procedures. `stream`: direction of the stream that the call opens. */

@@ -3,7 +3,8 @@
  * example.
  * @see https://libvirt.org/html/libvirt-libvirt-common.html#virTypedParameterType
  */
-import { array, bool, type Codec, double, hyper, int, string, struct, uhyper, uint, XdrError } from '../xdr.js';
+import { XdrError } from '../xdr.js';
+import { array, bool, type Codec, double, hyper, int, string, struct, uhyper, uint } from '../codec.js';
 
 /**
  * Value with its type. 64-bit values are always bigint, so that a counter does not change its type

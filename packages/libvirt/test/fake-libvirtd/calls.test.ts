@@ -1,14 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isLibvirtError } from '../../src/errors.js';
-import { type Link, type LinkOptions, openLink } from '../../src/link/link.js';
+import type { Link, LinkOptions } from '../../src/link/link.js';
+import { openLink } from '../../src/link/open-link.js';
 import { authProcedures } from '../../src/protocol/auth.js';
 import { connectProcedures } from '../../src/protocol/connect.js';
 import { domainProcedures } from '../../src/protocol/domain.js';
 import { domainEvents } from '../../src/protocol/event.js';
 import { KeepaliveProcedure, MessageStatus, MessageType, remoteError } from '../../src/protocol/message.js';
 import { PROGRAM } from '../../src/protocol/procedure.js';
-import { int, MAX_MESSAGE_BYTES, string, struct } from '../../src/xdr.js';
+import { MAX_MESSAGE_BYTES } from '../../src/xdr.js';
+import { int, string, struct } from '../../src/codec.js';
 import { FakeClock } from '../fake/fake-clock.js';
 import { eventMessage, FakeLibvirtd, HANG, message, Refusal, replyTo, virError } from '../fake/fake-libvirtd.js';
 import { failureOf, until } from '../fake/until.js';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Caller } from '../../src/caller.js';
-import { type Link, type LinkOptions, type LinkState, openLink } from '../../src/link/link.js';
+import type { Link, LinkOptions, LinkState } from '../../src/link/link.js';
+import { openLink } from '../../src/link/open-link.js';
 import { connectProcedures } from '../../src/protocol/connect.js';
 import { domainEvents, eventProcedures } from '../../src/protocol/event.js';
 import { FakeClock } from '../fake/fake-clock.js';

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Link, openLink } from '../../src/link/link.js';
+import type { Link } from '../../src/link/link.js';
+import { openLink } from '../../src/link/open-link.js';
 import { domainProcedures } from '../../src/protocol/domain.js';
 import { HEADER_BYTES, MessageStatus, remoteError } from '../../src/protocol/message.js';
 import type { Procedure } from '../../src/protocol/procedure.js';

@@ -1,7 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Link, openLink } from '../../src/link/link.js';
+import type { Link } from '../../src/link/link.js';
+import { openLink } from '../../src/link/open-link.js';
 import { domainProcedures } from '../../src/protocol/domain.js';
 import { MessageStatus, remoteError, STREAM_CHUNK_BYTES } from '../../src/protocol/message.js';
 import { storageVolumeProcedures } from '../../src/protocol/storage.js';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Link, openLink } from '../../src/link/link.js';
+import type { Link } from '../../src/link/link.js';
+import { openLink } from '../../src/link/open-link.js';
 import { connectProcedures } from '../../src/protocol/connect.js';
 import { domainProcedures } from '../../src/protocol/domain.js';
 import { type FakeCall, FakeLibvirtd } from '../fake/fake-libvirtd.js';

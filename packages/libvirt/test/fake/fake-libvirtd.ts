@@ -15,7 +15,8 @@ import {
 } from '../../src/protocol/message.js';
 import { MessageSplitter } from '../../src/protocol/message-splitter.js';
 import { type EventProcedure, type Procedure, PROGRAM } from '../../src/protocol/procedure.js';
-import { type Codec, type Value, XdrReader, XdrWriter } from '../../src/xdr.js';
+import { XdrReader, XdrWriter } from '../../src/xdr.js';
+import type { Codec, Value } from '../../src/codec.js';
 
 /** Result of a handler that never answers. */
 export const HANG = Symbol('hang');

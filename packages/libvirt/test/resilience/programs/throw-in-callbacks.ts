@@ -2,7 +2,7 @@
  * Throws in a stream reader and in a warning handler, with a fake daemon. Prints the uncaught
  * errors, the received data and the state of the client.
  */
-import { openLink } from '../../../src/link/link.js';
+import { openLink } from '../../../src/link/open-link.js';
 import { domainEvents } from '../../../src/protocol/event.js';
 import { MessageStatus } from '../../../src/protocol/message.js';
 import { storageVolumeProcedures } from '../../../src/protocol/storage.js';

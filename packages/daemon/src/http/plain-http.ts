@@ -1,0 +1,54 @@
+/** Distinguishes plain HTTP from TLS on a TLS port. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Deadline for the first byte of a connection on a TLS port. */
+const FIRST_BYTE_MS = 60_000;
+/** Deadline for a whole plain HTTP request on a TLS port. */
+const PLAIN_REQUEST_MS = 10_000;
+/** First byte of a TLS handshake record (RFC 8446 §5.1). No HTTP method begins with it. */
+const TLS_HANDSHAKE = 0x16;
+
+/**
+ * Reads the first byte of each connection to distinguish plain HTTP from TLS. It puts the byte back
+ * before the TLS server takes over the socket, so requests run at full speed.
+ */
+export function detectPlainHttp(secure: Server, onPlainHttp: RequestListener): void {
+  const toTls = secure.listeners('connection');
+  const answer: RequestListener = (request, response) => {
+    response.shouldKeepAlive = false;
+    onPlainHttp(request, response);
+  };
+  // Does not listen. It receives its sockets below.
+  const plain = createServer({ requireHostHeader: false }, answer);
+  // Never answer 100 Continue here: the client would send its body, perhaps a password,
+  // unencrypted.
+  plain.on('checkContinue', answer);
+  plain.on('clientError', (_error, socket) => socket.destroy());
+  secure.removeAllListeners('connection');
+  secure.on('connection', (socket: Socket) => {
+    const silence = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
+    const fail = (): void => void socket.destroy();
+    socket.once('error', fail);
+    socket.once('close', () => clearTimeout(silence));
+    socket.once('readable', () => {
+      clearTimeout(silence);
+      // The event 'readable' also follows an end or an error; then there is no data.
+      const first = socket.read(1) as Buffer | null;
+      if (first === null) {
+        socket.destroy();
+        return;
+      }
+      socket.unshift(first);
+      socket.removeListener('error', fail);
+      if (first[0] === TLS_HANDSHAKE) {
+        for (const listener of toTls) listener.call(secure, socket);
+        return;
+      }
+      // Node applies its own timeouts only to servers that listen.
+      const late = setTimeout(() => socket.destroy(), PLAIN_REQUEST_MS);
+      socket.once('close', () => clearTimeout(late));
+      plain.emit('connection', socket);
+    });
+  });
+}
