@@ -67,6 +67,6 @@ describe('a text file', () => {
     // The writer reads its own line first, so that it has opened the pipe when this test goes on.
     const writer = spawn('bash', ['-c', `exec 3<>'${pipe}'; echo open; sleep 0.3; echo text >&3; exec 3>&-`]);
     await once(writer.stdout, 'data');
-    expect(readTextFile(pipe)).toBe('text\n');
+    expect(readTextFile(pipe, 300_000)).toBe('text\n');
   });
 });

@@ -27,18 +27,19 @@ export function fileReason(error: unknown): string {
 const MAX_MIB = 64;
 const MAX_BYTES = MAX_MIB * 1024 * 1024;
 const READ_BYTES = 65_536;
-/** How long a pipe may take in total, in milliseconds: the read blocks the process. */
+/** How long a pipe may take in total: the read blocks the process. */
 const PIPE_DEADLINE_MS = 5000;
 const PIPE_STEP_MS = 10;
 
 /**
  * Reads a file in UTF-8, or in UTF-16 with a byte order mark. The result has no such mark. Also
  * reads a pipe (`--config <(command)`); a pipe without a writer is an error.
+ * @param pipeDeadlineMs how long the writer of a pipe may take in total, in milliseconds.
  * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
  */
-export function readTextFile(path: string): string {
+export function readTextFile(path: string, pipeDeadlineMs = PIPE_DEADLINE_MS): string {
   try {
-    const bytes = readBytes(path);
+    const bytes = readBytes(path, pipeDeadlineMs);
     return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
   } catch (error) {
     throw new Error(fileReason(error), { cause: error });
@@ -51,26 +52,27 @@ function encodingOf([first, second]: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' 
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
 }
 
-function readBytes(path: string): Buffer {
-  // Opening a pipe without a writer would block the process for ever, on a reload with all its requests.
+function readBytes(path: string, pipeDeadlineMs: number): Buffer {
+  // Without O_NONBLOCK, a pipe without a writer would block the process at a reload.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const status = fstatSync(file);
     if (status.size > MAX_BYTES) throw tooLarge();
-    return status.isFile() || status.isDirectory() ? readFileSync(file) : readStream(file, status.isFIFO());
+    return status.isFile() || status.isDirectory()
+      ? readFileSync(file)
+      : readStream(file, status.isFIFO(), pipeDeadlineMs);
   } finally {
     closeSync(file);
   }
 }
 
-/** A pipe or a device: it has no size, and its writer may still be at work. */
-function readStream(file: number, isPipe: boolean): Buffer {
+/** Reads a pipe or a device. It has no size, and its writer may still be running. */
+function readStream(file: number, isPipe: boolean, deadlineMs: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;
-  const deadline = performance.now() + PIPE_DEADLINE_MS;
+  const deadline = performance.now() + deadlineMs;
   for (;;) {
-    if (performance.now() > deadline)
-      throw new Error(`it is a pipe, and its writer takes over ${PIPE_DEADLINE_MS / 1000} s`);
+    if (performance.now() > deadline) throw new Error(`it is a pipe, and its writer takes over ${deadlineMs / 1000} s`);
     const room = Buffer.allocUnsafe(READ_BYTES);
     const count = readOrWait(file, room);
     // A pipe without a writer looks like one whose writer wrote nothing.
@@ -83,7 +85,7 @@ function readStream(file: number, isPipe: boolean): Buffer {
   }
 }
 
-/** @returns how many bytes were read; 0: that was all; undefined: none yet. */
+/** Returns the number of bytes read; 0: the end; undefined: none has arrived yet. */
 function readOrWait(file: number, room: Buffer): number | undefined {
   try {
     return readSync(file, room);
