@@ -74,7 +74,7 @@ const floors = {
     ['json/'],
     [
       'chunk-limit.ts',
-      'errors.ts',
+      'errors/',
       'in-flight.ts',
       'metrics.ts',
       'secret-names.ts',
@@ -151,7 +151,6 @@ const unsplit = {
     'packages/bmc-daemon/src/ssdp/responder.ts',
     'packages/model-proxy/src/app.ts',
     'packages/model-proxy/src/config/documentation.ts',
-    'packages/model-proxy/src/config/load.ts',
   ],
   files: [
     'packages/bmc-daemon/src/auth/attempt-queue.ts',
@@ -169,12 +168,6 @@ const unsplit = {
     'packages/bmc-daemon/src/events/subscriptions.ts',
     'packages/bmc-daemon/src/telemetry/report-schedule.ts',
     'packages/model-proxy/src/app.ts',
-    'packages/model-proxy/src/config/yaml/yaml-document.ts',
-    'packages/model-proxy/src/errors.ts',
-    'packages/model-proxy/src/pass-through/web-socket.ts',
-    'packages/model-proxy/src/upstream/connection/connection.ts',
-    'packages/model-proxy/src/upstream/round-trip.ts',
-    'packages/model-proxy/src/sse/event-rewriter.ts',
   ],
 };
 

@@ -20,16 +20,9 @@ import { litellmRoutePage } from './endpoints/litellm-routes.js';
 import { createPaths, forwardedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './exchange/raw-errors.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
-import {
-  methodNotAllowed,
-  noSuchPath,
-  notImplemented,
-  ProxyError,
-  toProxyError,
-  uncheckedUser,
-  unreadableRequest,
-  wrongHost,
-} from './errors.js';
+import { methodNotAllowed, noSuchPath, notImplemented, unreadableRequest, wrongHost } from './errors/path.js';
+import { uncheckedUser } from './errors/access.js';
+import { ProxyError, toProxyError } from './errors/proxy-error.js';
 import { createMetrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { pagePaths } from './pages/paths.js';

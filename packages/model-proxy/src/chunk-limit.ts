@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ChunkAllowance } from '@rackless/daemon/http/chunk-allowance.js';
-import { tooManyChunks } from './errors.js';
+import { tooManyChunks } from './errors/body.js';
 
 const LIMITS = { freeChunks: 16_384, minAverageBytes: 16 };
 

@@ -5,7 +5,7 @@
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
 import type { Counter, Gauge, Registry } from 'prom-client';
-import type { ErrorKind } from './errors.js';
+import type { ErrorKind } from './errors/proxy-error.js';
 
 /** A finished request. Times are in milliseconds. */
 export interface RequestRecord {

@@ -7,7 +7,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
 import type { Exchange } from './exchange/exchange.js';
 import { plainPath } from './endpoints/paths.js';
-import type { ProxyError } from './errors.js';
+import type { ProxyError } from './errors/proxy-error.js';
 import type { Metrics } from './metrics.js';
 import type { Deployment } from './providers/deployment.js';
 

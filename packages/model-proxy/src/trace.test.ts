@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { ProxyError } from './errors.js';
+import { ProxyError } from './errors/proxy-error.js';
 import { createTrace, curlLine, type TracedRequest } from './trace.js';
 
 const key = 'sk-0123456789abcdefghij';

@@ -4,7 +4,7 @@
  */
 import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import type { ProxyError } from './errors.js';
+import type { ProxyError } from './errors/proxy-error.js';
 import { secretHeader } from './secret-names.js';
 
 /** The trace of one upstream call. */

@@ -1,6 +1,6 @@
 /** The interface of authentication. Keys per user, with limits, will be added here. */
 import type { IncomingMessage } from 'node:http';
-import type { ProxyError } from '../errors.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 
 /** An authenticated client. */
 export interface Client {

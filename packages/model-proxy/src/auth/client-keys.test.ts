@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { IncomingHttpHeaders } from 'node:http';
-import { noKeyPassed, ProxyError, wrongKeyPassed } from '../errors.js';
+import { noKeyPassed, wrongKeyPassed } from '../errors/access.js';
+import { ProxyError } from '../errors/proxy-error.js';
 import { openToAll } from './authenticate.js';
 import { requireKeys, subprotocols } from './client-keys.js';
 

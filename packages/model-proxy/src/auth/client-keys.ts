@@ -1,7 +1,7 @@
 /** Authenticates clients by a list of keys from the configuration. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { noKeyPassed, wrongKeyPassed } from '../errors.js';
+import { noKeyPassed, wrongKeyPassed } from '../errors/access.js';
 import type { Authenticate, Client } from './authenticate.js';
 
 /**

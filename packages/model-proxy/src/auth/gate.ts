@@ -1,7 +1,8 @@
 /** Restricts client addresses and paths, before authentication. */
 import type { IncomingMessage } from 'node:http';
 import { networkTest } from '@rackless/daemon/ip-networks.js';
-import { addressNotAllowed, routeNotAllowed, type ProxyError } from '../errors.js';
+import { addressNotAllowed, routeNotAllowed } from '../errors/access.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { ProxySettings } from '../settings.js';
 
 /**

@@ -116,16 +116,8 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const access = readAccess({ general: general.block, settings, hasMasterKey: masterKey !== null, findings });
   if (findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
-  if (deployments.length === 0)
-    findings.warnAt(
-      COMMAND_LINE,
-      `${file ?? 'command line'}: no entry of model_list can be served: /health/readiness answers 503`,
-    );
-  if (masterKey === null && !isLoopback(listen.host))
-    findings.warnAt(
-      COMMAND_LINE,
-      `no general_settings.master_key: everybody who reaches ${listen.host} port ${listen.port} may use every model`,
-    );
+  if (deployments.length === 0) warnOfNoModel(file, findings);
+  if (masterKey === null) warnOfNoKey(listen, findings);
   return {
     listen,
     proxy: {
@@ -148,6 +140,19 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     warnings: [...findings.warnings, ...ignoredSettings.warnings],
     watchedFiles: [...findings.watchedFiles],
   };
+}
+
+function warnOfNoModel(file: string | undefined, findings: Findings): void {
+  const place = file ?? 'command line';
+  findings.warnAt(COMMAND_LINE, `${place}: no entry of model_list can be served: /health/readiness answers 503`);
+}
+
+function warnOfNoKey({ host, port }: ListenSettings, findings: Findings): void {
+  if (isLoopback(host)) return;
+  findings.warnAt(
+    COMMAND_LINE,
+    `no general_settings.master_key: everybody who reaches ${host} port ${port} may use every model`,
+  );
 }
 
 function failed(findings: Findings, ignoredSettings: IgnoredSettings): ConfigError {

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { acceptableId } from '@rackless/daemon/http/request-head.js';
 import type { Authenticate, Client } from '../auth/authenticate.js';
 import type { Gate } from '../auth/gate.js';
-import type { ProxyError } from '../errors.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { Limits } from '../routing/limits.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';

@@ -6,7 +6,9 @@
  */
 import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
-import { missingModel, missingParameter, missingUser, ProxyError, requestTooLarge, toProxyError } from '../errors.js';
+import { missingModel, missingParameter, missingUser } from '../errors/model.js';
+import { requestTooLarge } from '../errors/body.js';
+import { ProxyError, toProxyError } from '../errors/proxy-error.js';
 import { translationOf } from '../providers/translation.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { ModelNameInResponse } from '../settings.js';

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { unreadableRequest } from '../errors.js';
+import { unreadableRequest } from '../errors/path.js';
 
 interface RawFault {
   readonly status: number;

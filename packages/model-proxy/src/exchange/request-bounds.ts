@@ -1,6 +1,6 @@
 /** Timeouts of a single request, from the client's headers (LiteLLM's) and the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { invalidHeader } from '../errors.js';
+import { invalidHeader } from '../errors/path.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 
 /** Timeouts that a client asks for, in milliseconds; null: the header is missing. */

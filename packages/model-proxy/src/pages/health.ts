@@ -9,7 +9,7 @@ import type { Serving } from '../exchange/exchange.js';
 import { shownApiBase } from '../exchange/answer/answer-headers.js';
 import { createJsonBody } from '../exchange/request/json-body.js';
 import { upstreamRequest } from '../exchange/request/upstream-request.js';
-import { toProxyError } from '../errors.js';
+import { toProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import type { Deployment } from '../providers/deployment.js';
 import { errorOfStatus } from '../upstream/classify.js';

@@ -2,7 +2,8 @@
  * Pages that machines request often. They bypass Express, which would cost more than the pages
  * themselves.
  */
-import { modelNotFound, type ProxyError } from '../errors.js';
+import { modelNotFound } from '../errors/model.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { Serving } from '../exchange/exchange.js';
 import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';

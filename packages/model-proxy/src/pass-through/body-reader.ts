@@ -3,7 +3,8 @@ import { chunkLimitOf } from '../chunk-limit.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { ChunkList } from '../json/chunk-list.js';
-import { requestTooLarge, stalledRequest, toProxyError } from '../errors.js';
+import { requestTooLarge, stalledRequest } from '../errors/body.js';
+import { toProxyError } from '../errors/proxy-error.js';
 import type { FormHead, FormHeadReader } from './form-head.js';
 
 /**

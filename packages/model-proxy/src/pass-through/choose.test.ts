@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deploymentAt } from '../../test/support/app.js';
-import { ProxyError } from '../errors.js';
+import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import { findProvider } from '../providers/index.js';
 import { createRouter } from '../routing/create-router.js';

@@ -1,5 +1,5 @@
 /** Selects the deployment of a raw request by the names in the request, or by the configuration. */
-import { noDeployment, unclearDeployment } from '../errors.js';
+import { noDeployment, unclearDeployment } from '../errors/path.js';
 import type { Deployment } from '../providers/deployment.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Selection, Router } from '../routing/router.js';

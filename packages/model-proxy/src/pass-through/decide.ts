@@ -1,7 +1,8 @@
 /** Selects the deployment of a raw request, and reads as much of its body as that needs. */
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
-import { missingModel, noSuchPath } from '../errors.js';
+import { noSuchPath } from '../errors/path.js';
+import { missingModel } from '../errors/model.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Selection } from '../routing/router.js';
 import { hasBody, readFormHead, readWhole } from './body-reader.js';

@@ -5,7 +5,7 @@
 import type { PassThrough } from '../app.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
-import { toProxyError } from '../errors.js';
+import { toProxyError } from '../errors/proxy-error.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import type { Carrier } from './carrier.js';
 import { acceptsPath } from './paths.js';

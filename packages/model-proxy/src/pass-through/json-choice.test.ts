@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ProxyError } from '../errors.js';
+import { ProxyError } from '../errors/proxy-error.js';
 import { jsonChoice } from './json-choice.js';
 
 const of = (...pieces: string[]) => jsonChoice(pieces.map((piece) => Buffer.from(piece)));

@@ -2,7 +2,7 @@
  * Reads the members of a JSON body that select the deployment of a raw request. Accepts bodies that
  * are not JSON, because the upstream checks them.
  */
-import { ambiguousMember } from '../errors.js';
+import { ambiguousMember } from '../errors/body.js';
 import { JsonError, type JsonMember, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { memberEdits, spliceJson, type MemberChanges } from '../json/splice.js';

@@ -3,7 +3,7 @@
  * Otherwise a file could silently go to a wrong account.
  */
 import { boundaryOf, MultipartError, MultipartScanner } from '../exchange/request/multipart.js';
-import { lateChoice } from '../errors.js';
+import { lateChoice } from '../errors/path.js';
 
 /**
  * Checks a chunk of a body before it is forwarded.

@@ -5,7 +5,7 @@ import { pass } from '../exchange/answer/answer.js';
 import { abandon, breakOff, endAnswer, refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { watchUploads, type Upload } from '../exchange/stalled-uploads.js';
-import { toProxyError, type ProxyError } from '../errors.js';
+import { toProxyError, type ProxyError } from '../errors/proxy-error.js';
 import type { TracedCall } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';

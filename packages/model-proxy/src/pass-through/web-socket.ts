@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Exchange } from '../exchange/exchange.js';
 import { refuse } from '../exchange/answer/refusal.js';
-import { toProxyError, type ProxyError } from '../errors.js';
+import { toProxyError, type ProxyError } from '../errors/proxy-error.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/connection/answer-fault.js';
@@ -15,9 +15,9 @@ import { connectionFault, timeoutFault, type Bound } from '../upstream/connectio
 import { deadline, type Deadline } from '../upstream/time-bounds.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import { ConnectTimeoutError } from './agents.js';
-import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
+import { SocketPair } from './socket-pair.js';
 import { asKnown, proxyOptions, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Options of {@link WebSocketCall}. */
@@ -34,10 +34,6 @@ export interface WebSocketOptions {
   readonly traced: TracedCall | null;
 }
 
-/** Milliseconds in which a client can read the last bytes after its upstream has closed. */
-const LAST_BYTES_MS = 30_000;
-const CLOSE_REASON = 'the proxy is shutting down';
-
 /** A WebSocket in flight. The constructor starts the handshake. */
 export class WebSocketCall implements UpstreamCall {
   readonly #options: WebSocketOptions;
@@ -46,10 +42,8 @@ export class WebSocketCall implements UpstreamCall {
   /** Runs while both sides are open, and while a rejection arrives. */
   #idle: Deadline | undefined;
   #outgoing: ClientRequest | undefined;
-  /** The upstream's socket, after the handshake. */
-  #upstream: Socket | undefined;
-  readonly #toClient = new FrameCursor();
-  readonly #toUpstream = new FrameCursor();
+  /** The two sockets, after the handshake. */
+  #pair: SocketPair | undefined;
   /** Whether the proxy is shutting down, so that both sides get a close frame. */
   #isClosing = false;
   #over = false;
@@ -100,7 +94,7 @@ export class WebSocketCall implements UpstreamCall {
    */
   close(): void {
     this.#isClosing = true;
-    this.#endBetweenFrames();
+    this.#pair?.close();
   }
 
   /**
@@ -190,7 +184,7 @@ export class WebSocketCall implements UpstreamCall {
 
   /** @param rest bytes that arrived after the head of the answer. */
   #accepted(answer: IncomingMessage, upstream: Socket, rest: Buffer): void {
-    const { exchange, socket, traced } = this.#options;
+    const { exchange, socket, traced, timeouts, plan } = this.#options;
     if (this.#over || socket.destroyed) {
       upstream.destroy();
       return;
@@ -211,55 +205,20 @@ export class WebSocketCall implements UpstreamCall {
     socket.write(switchingHead(headers), 'latin1');
     if (rest.length > 0) upstream.unshift(rest);
     upstream.setTimeout(0).setNoDelay(true).setKeepAlive(true);
-    this.#join(upstream);
-  }
-
-  /** Connects both sockets. A pipe does not end its target after an error of its source. */
-  #join(upstream: Socket): void {
-    const { socket, timeouts, exchange, plan } = this.#options;
-    this.#upstream = upstream;
-    upstream.pipe(socket);
-    socket.pipe(upstream);
-    // These listeners run after those of the pipes, so the other side has all bytes that the
-    // cursors have seen.
-    upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
-    socket.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
-    upstream.once('close', () => {
-      this.#idle?.stop();
-      if (socket.destroyed) return;
-      socket.destroySoon();
-      // `destroySoon` would wait without limit for a client that does not read.
-      const limit = setTimeout(() => socket.destroy(), LAST_BYTES_MS);
-      socket.once('close', () => clearTimeout(limit));
-    });
-    socket.once('close', () => {
-      // The close frame for the upstream may not be written yet.
-      if (this.#isClosing) upstream.destroySoon();
-      else upstream.destroy();
-      this.#leave();
-    });
-    if (this.#isClosing) this.#endBetweenFrames();
     const { idleMs } = timeouts;
     // All bytes in both directions count, also pings.
-    this.#idle = deadline(plan.way.clock, idleMs, () => {
+    const idle = deadline(plan.way.clock, idleMs, () => {
       exchange.error = this.#timeoutFault('idle', idleMs ?? 0);
       upstream.destroy();
       socket.destroy();
     });
-  }
-
-  #passed(direction: FrameCursor, chunk: Buffer): void {
-    this.#idle?.restart();
-    direction.push(chunk);
-    if (this.#isClosing) this.#endBetweenFrames();
-  }
-
-  #endBetweenFrames(): void {
-    const { socket } = this.#options;
-    const upstream = this.#upstream;
-    if (upstream === undefined) return;
-    endWith(upstream, socket, this.#toClient, goingAway);
-    endWith(socket, upstream, this.#toUpstream, maskedGoingAway);
+    this.#idle = idle;
+    this.#pair = new SocketPair(socket, upstream, {
+      onBytes: () => idle?.restart(),
+      onUpstreamClosed: () => idle?.stop(),
+      onClientClosed: () => this.#leave(),
+    });
+    if (this.#isClosing) this.#pair.close();
   }
 
   #failed(error: Error): void {
@@ -315,16 +274,4 @@ function switchingHead(headers: readonly string[]): string {
     if (name !== 'connection') lines.push(`${name}: ${headers[index + 1] ?? ''}`);
   }
   return `${[...lines, 'connection: Upgrade', 'upgrade: websocket'].join('\r\n')}\r\n\r\n`;
-}
-
-/**
- * Ends a direction with a close frame if a frame can follow. Reads and discards later bytes, to
- * notice the end of the socket.
- */
-function endWith(from: Socket, to: Socket, passed: FrameCursor, frame: (reason: string) => Buffer): void {
-  if (to.writableEnded || !passed.isBetweenFrames) return;
-  from.unpipe(to);
-  from.resume();
-  if (passed.isClosed) to.end();
-  else to.end(frame(CLOSE_REASON));
 }

@@ -1,5 +1,5 @@
 /** Applies the changes of the configuration, and of the client's parameters for the proxy, to a request. */
-import { invalidParameter, unsupportedParameters } from '../errors.js';
+import { invalidParameter, unsupportedParameters } from '../errors/model.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { containsText, partsWithout } from '../json/search.js';

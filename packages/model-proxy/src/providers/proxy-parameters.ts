@@ -1,5 +1,5 @@
 /** Parses the values of parameters for the proxy. */
-import { invalidParameter } from '../errors.js';
+import { invalidParameter } from '../errors/model.js';
 
 /** Reads a boolean. Accepts the text `"true"`, which some clients send, as LiteLLM does. */
 export function asBoolean(value: unknown): boolean | undefined {

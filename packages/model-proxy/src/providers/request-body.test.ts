@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { makeDeployment } from '../../test/support/deployment.js';
-import { ProxyError } from '../errors.js';
+import { ProxyError } from '../errors/proxy-error.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import type { Deployment } from './deployment.js';
 import { findProvider } from './index.js';

@@ -1,5 +1,5 @@
 /** Finds the translation of a request to a provider with a dialect. */
-import { unsupportedEndpoint } from '../errors.js';
+import { unsupportedEndpoint } from '../errors/model.js';
 import type { DialectCall, DialectEndpoint } from './dialect.js';
 import type { Provider } from './provider.js';
 

@@ -2,7 +2,8 @@
  * Limits the requests per minute of deployments (`rpm`). This process counts them, as LiteLLM does
  * without Redis.
  */
-import { deploymentLimited, type ProxyError } from '../errors.js';
+import { deploymentLimited } from '../errors/model.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 
 type Limited = Pick<Deployment, 'id' | 'rpm'>;

@@ -1,5 +1,6 @@
 /** Explains to a client why its model has no deployment. */
-import { unknownModel, unservedModel, type ProxyError } from '../errors.js';
+import { unknownModel, unservedModel } from '../errors/model.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { ProxySettings } from '../settings.js';
 import type { Router } from './router.js';
 

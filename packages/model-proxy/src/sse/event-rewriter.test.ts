@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ProxyError } from '../errors.js';
+import { ProxyError } from '../errors/proxy-error.js';
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from './event-rewriter.js';
 
 const PATHS = [['model'], ['response', 'model']];

@@ -2,10 +2,11 @@
  * Renames the model in streams of server-sent events. Each event is forwarded as soon as it is
  * complete. All other bytes stay unchanged: comments, unknown fields and line ends.
  */
-import type { ProxyError } from '../errors.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
 import { dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
+import { isComplete, isDoneMark, RecentChunks } from './stream-end.js';
 
 /** Options of {@link createEventRewriter}. */
 export interface EventRewriterOptions {
@@ -65,9 +66,6 @@ const MAX_PREFIX_BYTES = 2048;
  * last.
  */
 const MAX_DIFFERENT_PREFIXES = 16;
-/** Number of last chunks that are searched for the end of the answer. */
-const RECENT_CHUNKS = 8;
-
 /**
  * Writes an error as an event. OpenAI's clients throw an exception for it in the middle of a
  * stream.
@@ -109,8 +107,7 @@ class Rewriter implements EventRewriter {
   #reported: Buffer | null = null;
   #replacement: Buffer | null = null;
   #isDone = false;
-  readonly #recent: Buffer[] = [];
-  #chunks = 0;
+  readonly #recent = new RecentChunks();
   #interruption: Interruption | null = null;
 
   constructor(options: EventRewriterOptions) {
@@ -130,17 +127,12 @@ class Rewriter implements EventRewriter {
     if (known === null || this.#passing || this.#pendingBytes > 0 || !this.#ends.atStart) return undefined;
     const { prefix, text } = known;
     if (!startsWith(chunk, 0, prefix) || !endsWithLine(chunk, prefix.length)) return undefined;
-    this.#remember(chunk);
+    this.#recent.add(chunk);
     return text + chunk.toString('latin1', prefix.length);
   }
 
-  #remember(chunk: Buffer): void {
-    this.#recent[this.#chunks % RECENT_CHUNKS] = chunk;
-    this.#chunks += 1;
-  }
-
   push(chunk: Buffer): Buffer[] {
-    this.#remember(chunk);
+    this.#recent.add(chunk);
     const out: Buffer[] = [];
     /** All bytes before this offset are in `out`. */
     let written = 0;
@@ -180,7 +172,7 @@ class Rewriter implements EventRewriter {
       if (isComplete(event)) this.#finishPending(event, out);
       else this.#interruption = 'event';
     } else if (this.#passing) this.#interruption = 'event';
-    if (this.#interruption === null && !this.#isDone && this.#lacksEnd()) this.#interruption = 'answer';
+    if (this.#interruption === null && !this.#isDone && this.#recent.lackEnd()) this.#interruption = 'answer';
     return joined(out);
   }
 
@@ -280,38 +272,6 @@ class Rewriter implements EventRewriter {
     const name = this.#options.model(text);
     if (name !== text) this.#replacement = Buffer.from(JSON.stringify(name));
     return this.#replacement;
-  }
-
-  /**
-   * Returns whether the end of the answer is missing. After a crash of the upstream, an HTTP/1.0
-   * answer ends without an error of the connection. A complete answer has `[DONE]` or, from some
-   * servers, only a `finish_reason`.
-   */
-  #lacksEnd(): boolean {
-    const oldest = this.#chunks % RECENT_CHUNKS;
-    const last = Buffer.concat([...this.#recent.slice(oldest), ...this.#recent.slice(0, oldest)]).toString('latin1');
-    // If the upstream sent an error event, the client already has an error.
-    return /"choices"\s*:/.test(last) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(last);
-  }
-}
-
-function isDoneMark(event: Buffer, { start, end }: Span): boolean {
-  return end - start >= 6 && event.toString('latin1', start, start + 6) === '[DONE]';
-}
-
-/** Returns whether the last event of a stream lacks only its empty line. */
-function isComplete(event: Buffer): boolean {
-  const ranges = dataRanges(event);
-  const data = ranges.map(({ start, end }) => event.toString('utf8', start, end)).join('\n');
-  if (data.startsWith('[DONE]')) return true;
-  const last = event[event.length - 1];
-  if (!data.startsWith('{')) return last === 0x0a || last === 0x0d;
-  try {
-    JSON.parse(data);
-    return true;
-  } catch {
-    // Incomplete JSON is an expected result.
-    return false;
   }
 }
 

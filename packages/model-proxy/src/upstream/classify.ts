@@ -2,7 +2,7 @@
  * Makes the errors for failed answers of upstreams, with LiteLLM's statuses and message heads.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
-import { ProxyError } from '../errors.js';
+import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { UpstreamError } from '../providers/dialect.js';
 import { inModelGroup } from './model-group.js';

@@ -2,7 +2,7 @@
  * Makes the errors for faults of connections to upstreams, with LiteLLM's statuses and message
  * heads.
  */
-import { ProxyError, type ErrorKind } from '../errors.js';
+import { ProxyError, type ErrorKind } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import { AnswerFault } from './connection/answer-fault.js';
 import { ConnectError } from './connection/connect.js';
@@ -148,4 +148,11 @@ function tcpFault(error: Error, hostname: string, port: number): string {
 export function pythonSeconds(ms: number): string {
   const value = ms / 1000;
   return Number.isInteger(value) ? `${value}.0` : String(value);
+}
+
+/** Returns whether the upstream ended the connection, by a close or by a reset. */
+export function isConnectionEnd(error: Error): boolean {
+  if (error instanceof AnswerFault) return error.kind === 'closed';
+  const code = codeOf(error);
+  return code === 'ECONNRESET' || code === 'EPIPE';
 }

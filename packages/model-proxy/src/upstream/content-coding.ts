@@ -25,6 +25,23 @@ export interface DecodedSink {
 }
 
 /**
+ * Removes Content-Encoding and Content-Length, which are wrong for a decoded body.
+ * @returns the coding; null: the answer has none, and nothing was removed.
+ */
+export function takeContentEncoding(headers: string[]): string | null {
+  let coding: string | null = null;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at] === 'content-encoding')
+      coding = coding === null ? (headers[at + 1] ?? '') : `${coding}, ${headers[at + 1] ?? ''}`;
+  }
+  if (coding === null) return null;
+  for (let at = headers.length - 2; at >= 0; at -= 2) {
+    if (headers[at] === 'content-encoding' || headers[at] === 'content-length') headers.splice(at, 2);
+  }
+  return coding;
+}
+
+/**
  * Makes the decoder for a Content-Encoding.
  * @returns null: nothing to decode. `unknown`: an unsupported coding, or a list of codings.
  */

@@ -2,16 +2,15 @@
  * A request to an upstream and its answer, with timeouts. If the upstream had closed the
  * connection, the request is repeated once on another connection.
  */
-import type { ProxyError } from '../errors.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { Timeouts } from '../providers/deployment.js';
-import { AnswerFault } from './connection/answer-fault.js';
 import type { AnswerHead } from './connection/answer-head.js';
 import type { BodyStream } from './body-stream.js';
-import { connectionFault, timeoutFault, unknownCodingFault, type Bound } from './connection-faults.js';
+import { connectionFault, isConnectionEnd, timeoutFault, unknownCodingFault, type Bound } from './connection-faults.js';
 import type { AnswerListener } from './connection/connection.js';
 import type { ConnectionPool, Link } from './connection/connection-pool.js';
-import { decoderOf, type DecodedSink, type Decoder } from './content-coding.js';
-import { codeOf, type Peer } from './peer.js';
+import { decoderOf, takeContentEncoding, type DecodedSink, type Decoder } from './content-coding.js';
+import type { Peer } from './peer.js';
 import type { Bounded, BoundsClock } from './time-bounds.js';
 import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './connection/wire-request.js';
@@ -289,27 +288,4 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     this.#link = null;
     if (link !== null) this.#context.pool.drop(link);
   }
-}
-
-/**
- * Removes Content-Encoding and Content-Length, which are wrong for a decoded body.
- * @returns the coding; null: the answer has none, and nothing was removed.
- */
-function takeContentEncoding(headers: string[]): string | null {
-  let coding: string | null = null;
-  for (let at = 0; at < headers.length; at += 2) {
-    if (headers[at] === 'content-encoding')
-      coding = coding === null ? (headers[at + 1] ?? '') : `${coding}, ${headers[at + 1] ?? ''}`;
-  }
-  if (coding === null) return null;
-  for (let at = headers.length - 2; at >= 0; at -= 2) {
-    if (headers[at] === 'content-encoding' || headers[at] === 'content-length') headers.splice(at, 2);
-  }
-  return coding;
-}
-
-function isConnectionEnd(error: Error): boolean {
-  if (error instanceof AnswerFault) return error.kind === 'closed';
-  const code = codeOf(error);
-  return code === 'ECONNRESET' || code === 'EPIPE';
 }

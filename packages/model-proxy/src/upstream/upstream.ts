@@ -2,7 +2,7 @@
  * The interface of the upstream client for model requests. It uses callbacks, which cost less than
  * streams (docs/decisions/009).
  */
-import type { ProxyError } from '../errors.js';
+import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import type { BodyStream } from './body-stream.js';
 

@@ -1,5 +1,5 @@
 /** Sends requests with the upstream client, without the proxy, and records all callbacks. */
-import type { ProxyError } from '../../src/errors.js';
+import type { ProxyError } from '../../src/errors/proxy-error.js';
 import type { Deployment } from '../../src/providers/deployment.js';
 import { createUpstream, type PooledUpstream } from '../../src/upstream/send.js';
 import type { SentCall, UpstreamRequest } from '../../src/upstream/upstream.js';

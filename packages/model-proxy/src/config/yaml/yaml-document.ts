@@ -4,15 +4,7 @@
  * setting is a date, and values such as `api_version: 2024-06-01` are common.
  */
 import {
-  boolYaml11Tag,
-  COLLECTION_STYLE,
-  constructFromEvents,
-  defineScalarTag,
   EVENT_ID,
-  floatYaml11Tag,
-  NOT_RESOLVED,
-  Schema,
-  YAML11_SCHEMA,
   YAMLException,
   type AliasEvent,
   type Event,
@@ -22,6 +14,7 @@ import {
 } from 'js-yaml';
 import { readEvents } from './tolerant-yaml.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
+import { scalarValues } from './yaml-scalars.js';
 
 /** A fault of a file's text. The message does not contain the place. */
 interface YamlFault {
@@ -36,37 +29,6 @@ interface YamlDocument {
   readonly root?: YamlMapping;
   readonly faults: readonly YamlFault[];
 }
-
-/** Types that PyYAML reads and that no setting has. Their tags are reported as unknown. */
-const UNWANTED_TAGS = new Set(
-  ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
-);
-
-/**
- * Excludes `y` and `n`: they are booleans in YAML 1.1 but not in PyYAML, and could be the name of a
- * model.
- */
-const booleanTag = defineScalarTag(boolYaml11Tag.tagName, {
-  ...boolYaml11Tag,
-  resolve: (source, isExplicit, tagName) =>
-    /^[yn]$/i.test(source) ? NOT_RESOLVED : boolYaml11Tag.resolve(source, isExplicit, tagName),
-});
-
-/** Reads what Python's `float` reads if the tag is written: `!!float 5`, `!!float 1e3`. */
-const floatTag = defineScalarTag(floatYaml11Tag.tagName, {
-  ...floatYaml11Tag,
-  resolve: (source, isExplicit, tagName) => {
-    const number = source.replaceAll('_', '');
-    return isExplicit && /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(number)
-      ? Number(number)
-      : floatYaml11Tag.resolve(source, isExplicit, tagName);
-  },
-});
-
-const schema = new Schema(YAML11_SCHEMA.tags.filter(({ tagName }) => !UNWANTED_TAGS.has(tagName))).withTags(
-  booleanTag,
-  floatTag,
-);
 
 /**
  * Limits what aliases of aliases can expand to: a small text could otherwise fill the memory, and
@@ -107,33 +69,6 @@ function secondDocument(text: string): number | undefined {
   const first = lines.findIndex(isContent);
   const next = lines.findIndex((line, index) => index > first && /^---(\s|$)/.test(line));
   return next === -1 ? undefined : next + 1;
-}
-
-/**
- * Constructs the values of all scalars of a document as one list. js-yaml constructs whole
- * documents, without the places of their values, so {@link Reader} builds the document. One call
- * for all scalars is faster than a call for each.
- */
-function scalarValues(text: string, file: string, events: readonly Event[]): readonly unknown[] {
-  const end = { type: EVENT_ID.POP };
-  const none = -1;
-  const list: Event[] = [
-    { type: EVENT_ID.DOCUMENT, explicitStart: false, explicitEnd: false, directives: [] },
-    {
-      type: EVENT_ID.SEQUENCE,
-      start: 0,
-      anchorStart: none,
-      anchorEnd: none,
-      tagStart: none,
-      tagEnd: none,
-      style: COLLECTION_STYLE.FLOW,
-    },
-    ...events.filter(({ type }) => type === EVENT_ID.SCALAR),
-    end,
-    end,
-  ];
-  const [values] = constructFromEvents(list, { source: text, schema, filename: file });
-  return Array.isArray(values) ? values : [];
 }
 
 const tooManyValues = () => new YAMLException(`it has more than ${MAX_VALUES} values, those of aliases included`);

@@ -2,7 +2,7 @@
  * The interface of the five kinds of upstream answers: JSON, events, raw, untyped and error. The
  * head of an answer decides its kind.
  */
-import type { ProxyError } from '../../errors.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import { secretMask } from '../../upstream/own-secrets.js';
 import type { UpstreamCall } from '../../upstream/upstream.js';

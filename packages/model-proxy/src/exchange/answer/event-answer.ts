@@ -3,7 +3,7 @@
  * may change.
  */
 import type { Socket } from 'node:net';
-import type { ProxyError } from '../../errors.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
 import { errorOfStatus, interruptionFault } from '../../upstream/classify.js';
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../../sse/event-rewriter.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';

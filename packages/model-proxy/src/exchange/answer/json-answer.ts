@@ -2,7 +2,8 @@
 import { ChunkList } from '../../json/chunk-list.js';
 import { bytesBetween } from '../../json/text.js';
 import { rewriteAnswer } from '../../json/rewrite-answer.js';
-import { responseTooLarge, type ProxyError } from '../../errors.js';
+import { responseTooLarge } from '../../errors/body.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
 import { errorOfStatus, interruptionFault, notJsonFault } from '../../upstream/classify.js';
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';

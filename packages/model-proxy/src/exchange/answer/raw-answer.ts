@@ -1,5 +1,5 @@
 /** Forwards answers that the proxy does not read, such as sound and pictures. */
-import type { ProxyError } from '../../errors.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';

@@ -2,7 +2,8 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { limitChunks } from '@rackless/daemon/http/unread-body.js';
-import { stalledRequest, toProxyError, type ProxyError } from '../../errors.js';
+import { stalledRequest } from '../../errors/body.js';
+import { toProxyError, type ProxyError } from '../../errors/proxy-error.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from '../exchange.js';
 

@@ -3,7 +3,8 @@
  * handled as other answers. Answers without a dialect never come here.
  */
 import { ChunkList } from '../../json/chunk-list.js';
-import { responseTooLarge, type ProxyError } from '../../errors.js';
+import { responseTooLarge } from '../../errors/body.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
 import type { DialectEvents, DialectStream, UpstreamError } from '../../providers/dialect.js';
 import type { TranslatedCall } from '../../providers/translation.js';
 import { errorOfUpstream, interruptionFault, notJsonFault, untranslatableFault } from '../../upstream/classify.js';

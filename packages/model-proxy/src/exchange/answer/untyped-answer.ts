@@ -2,7 +2,7 @@
  * Answers without a content type, or with a text type where only JSON is valid. The first bytes
  * decide the kind.
  */
-import type { ProxyError } from '../../errors.js';
+import type { ProxyError } from '../../errors/proxy-error.js';
 import { notJsonFault } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';

@@ -1,5 +1,6 @@
 /** Request bodies in JSON. The proxy verifies all of the object, but does not build its values. */
-import { ambiguousMember, invalidJson, modelNotText } from '../../errors.js';
+import { modelNotText } from '../../errors/model.js';
+import { ambiguousMember, invalidJson } from '../../errors/body.js';
 import { KeySketch } from '../../json/key-sketch.js';
 import { JsonError, type JsonObject } from '../../json/object.js';
 import { JsonObjectScanner } from '../../json/scanner.js';

@@ -5,7 +5,7 @@
  */
 import { ChunkList } from '../../json/chunk-list.js';
 import { spliceChunks } from '../../json/splice.js';
-import { invalidMultipart, modelIsFile, repeatedField } from '../../errors.js';
+import { invalidMultipart, modelIsFile, repeatedField } from '../../errors/body.js';
 import type { Selection } from '../../routing/router.js';
 import { BodyStream } from '../../upstream/body-stream.js';
 import { boundaryOf, MultipartError, MultipartScanner, type FormField } from './multipart.js';

@@ -5,7 +5,7 @@ import {
   unsupportedContentEncoding,
   unsupportedContentType,
   unsupportedTransferCoding,
-} from '../../errors.js';
+} from '../../errors/body.js';
 import { createJsonBody } from './json-body.js';
 import { createMultipartBody } from './multipart-body.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';

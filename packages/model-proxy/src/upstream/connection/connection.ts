@@ -8,6 +8,7 @@ import type { AnswerHead } from './answer-head.js';
 import { AnswerReader, type AnswerSink } from './answer-reader.js';
 import { BodyStream } from '../body-stream.js';
 import type { WireRequest } from './wire-request.js';
+import { writeUpload } from './write-upload.js';
 
 /** The sender of a request. No call follows the end or an error. */
 export interface AnswerListener {
@@ -94,8 +95,20 @@ export class Connection implements AnswerSink {
     this.#isWritten = false;
     this.#reader.expect(isHead);
     listener.onWriting();
-    if (body instanceof BodyStream) this.#writeUpload(head, body);
-    else this.#writeBody(head, body);
+    if (!(body instanceof BodyStream)) {
+      this.#writeBody(head, body);
+      return;
+    }
+    this.#upload = body;
+    writeUpload(this.#socket, head, body, {
+      isCurrent: () => this.#upload === body,
+      onWritten: () => this.#listener?.onBodySent(),
+      onEnd: () => {
+        this.#upload = null;
+        this.#sent();
+      },
+      onError: (error) => this.#break(error),
+    });
   }
 
   /** Continues after a pause. Must not be called from a callback of the listener. */
@@ -223,48 +236,6 @@ export class Connection implements AnswerSink {
     if (this.#unwritten.length === 0) this.#sent();
   }
 
-  #writeUpload(head: string, upload: BodyStream): void {
-    const socket = this.#socket;
-    const { byteLength } = upload;
-    let written = 0;
-    this.#upload = upload;
-    socket.write(head, 'latin1');
-    upload.on('data', (piece: Buffer) => {
-      // An empty chunk would end the body.
-      if (this.#upload !== upload || piece.length === 0) return;
-      written += piece.length;
-      // The upstream would read surplus bytes as another request.
-      if (byteLength !== null && written > byteLength) {
-        this.#break(wrongLength(written, byteLength));
-        return;
-      }
-      if (byteLength === null) {
-        socket.cork();
-        socket.write(`${piece.length.toString(16)}\r\n`, 'latin1');
-        socket.write(piece);
-      }
-      const hasRoom = byteLength === null ? socket.write('\r\n', 'latin1') : socket.write(piece);
-      if (byteLength === null) socket.uncork();
-      this.#listener?.onBodySent();
-      if (hasRoom) return;
-      upload.pause();
-      socket.once('drain', () => upload.resume());
-    });
-    upload.on('end', () => {
-      if (this.#upload !== upload) return;
-      this.#upload = null;
-      if (byteLength !== null && written !== byteLength) {
-        this.#break(wrongLength(written, byteLength));
-        return;
-      }
-      if (byteLength === null) socket.write('0\r\n\r\n', 'latin1');
-      this.#sent();
-    });
-    upload.on('close', () => {
-      if (this.#upload === upload) this.#break(new Error('the body broke off'));
-    });
-  }
-
   #sent(): void {
     this.#isWritten = true;
     this.#listener?.onRequestSent();
@@ -317,6 +288,3 @@ export class Connection implements AnswerSink {
     this.#onClosed();
   }
 }
-
-const wrongLength = (written: number, announced: number) =>
-  new Error(`a body of ${written} bytes, announced as ${announced}`);

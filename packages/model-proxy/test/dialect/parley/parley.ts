@@ -3,7 +3,7 @@
  * streams, errors and a signature. The whole dialect is this folder.
  */
 import { createHash } from 'node:crypto';
-import { invalidParameter } from '../../../src/errors.js';
+import { invalidParameter } from '../../../src/errors/model.js';
 import type { Dialect, DialectAnswer, DialectEndpoint } from '../../../src/providers/dialect.js';
 import type { Provider } from '../../../src/providers/provider.js';
 import type { RequestMembers } from '../../../src/providers/request-members.js';

@@ -1,0 +1,91 @@
+/** Errors of heads, paths and raw requests. */
+import { type ProxyError, quote, requestFault, typeOfStatus } from './proxy-error.js';
+
+/**
+ * A header has an invalid value.
+ * @param name lower case.
+ * @param expected for example `expected a number of seconds`.
+ */
+export function invalidHeader(name: string, expected: string): ProxyError {
+  return requestFault(`Invalid header '${name}': ${expected}.`, { param: name });
+}
+
+/** There is no such path. */
+export function noSuchPath(method: string, path: string): ProxyError {
+  return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });
+}
+
+/** LiteLLM has this route, but this proxy does not. @param page URL of LiteLLM's documentation. */
+export function notImplemented(method: string, path: string, page: string): ProxyError {
+  return requestFault(
+    `${quote(method)} ${quote(path)} is not implemented here. It is a route of LiteLLM's proxy: ${page}. GET /routes lists the routes ` +
+      'that this proxy serves.',
+    { status: 501, type: 'not_implemented_error' },
+  );
+}
+
+/** The path does not support the method. @param allow the methods that it supports: `GET, HEAD`. */
+export function methodNotAllowed(method: string, path: string, allow: string): ProxyError {
+  return requestFault(`${quote(path)} does not support ${quote(method)}. It supports ${allow}.`, {
+    status: 405,
+    headers: { allow },
+  });
+}
+
+/** The path only accepts WebSockets. RFC 9110 §15.5.22 requires the header `upgrade`. */
+export function webSocketOnly(path: string): ProxyError {
+  return requestFault(`${quote(path)} only accepts WebSockets: send 'Upgrade: websocket'.`, {
+    status: 426,
+    headers: { upgrade: 'websocket' },
+  });
+}
+
+/**
+ * The WebSocket version is not supported. RFC 6455 §4.4 requires the header
+ * `sec-websocket-version`.
+ */
+export function webSocketVersion(): ProxyError {
+  return requestFault("A WebSocket handshake must have 'Sec-WebSocket-Version: 13'.", {
+    status: 426,
+    headers: { upgrade: 'websocket', 'sec-websocket-version': '13' },
+  });
+}
+
+/** The WebSocket handshake is invalid. @param required what is missing: `HTTP/1.1`. */
+export function badHandshake(required: string): ProxyError {
+  return requestFault(`A WebSocket handshake must have ${required}.`);
+}
+
+/** Raw pass-through has no deployment for the path. @param remedy how to configure one. */
+export function noDeployment(path: string, remedy: string): ProxyError {
+  return requestFault(`${quote(path)}: no deployment is configured that it could be passed on to: ${remedy}.`);
+}
+
+/**
+ * Raw pass-through has several deployments for the path.
+ * @param remedy how the client or the configuration selects one.
+ */
+export function unclearDeployment(path: string, remedy: string): ProxyError {
+  return requestFault(`${quote(path)}: it is not clear which deployment is meant: ${remedy}.`);
+}
+
+/**
+ * The form names its deployment too late: most of the form has already been sent to another one.
+ */
+export function lateChoice(name: string): ProxyError {
+  return requestFault(
+    `The field '${quote(name)}' follows the form's file, which the proxy is already forwarding: put it before the file, or name the ` +
+      'deployment by ?model=<public name> or ?custom_llm_provider=<provider>.',
+    { param: name },
+  );
+}
+
+/** The request is not valid HTTP. */
+export function unreadableRequest(status: number, message: string): ProxyError {
+  return requestFault(message, { status, type: typeOfStatus(400) });
+}
+
+/** The Host header is missing or repeated. RFC 9112 §3.2 requires exactly one in HTTP/1.1. */
+export function wrongHost(): ProxyError {
+  return requestFault('The request must have exactly one Host header.');
+}

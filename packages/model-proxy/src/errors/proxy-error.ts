@@ -1,0 +1,120 @@
+/**
+ * The error that a client sees, in OpenAI's format with LiteLLM's statuses. The files next to this
+ * one have the factories for faults of clients. upstream/classify.ts makes the errors of upstream
+ * answers, upstream/connection-faults.ts those of upstream connections.
+ * @see https://docs.litellm.ai/docs/exception_mapping
+ */
+
+/** The body of every error answer. */
+interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    /** `invalid_request_error`, `authentication_error`, …; derived from the status by default. */
+    readonly type: string;
+    /** The faulty field of the request. */
+    readonly param: string | null;
+    /**
+     * As in LiteLLM: the status as a string, or the upstream's code (`context_length_exceeded`).
+     */
+    readonly code: string;
+  };
+}
+
+/** Options of {@link ProxyError}. */
+export interface ProxyErrorOptions {
+  /** HTTP status of the answer. */
+  readonly status: number;
+  readonly message: string;
+  readonly type?: string;
+  readonly param?: string | null;
+  readonly code?: string;
+  /** Additional headers of the answer, in lower case: `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Groups errors in metrics and logs. */
+  readonly kind: ErrorKind;
+  readonly cause?: unknown;
+}
+
+/** The kind of an error, which tells its origin; also a label value of the metrics. */
+export type ErrorKind =
+  | 'request' // the client's request is faulty
+  | 'authentication' // the client's key is missing or wrong
+  | 'upstreamStatus' // the upstream answered 4xx or 5xx
+  | 'connection' // refused, reset, host not found
+  | 'tls'
+  | 'timeout'
+  | 'malformedAnswer' // not HTTP, not JSON, too large, or incomplete
+  | 'unavailable' // this proxy is shutting down
+  | 'internal'; // a fault of this proxy
+
+/** An error that becomes an answer. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError';
+  readonly status: number;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly kind: ErrorKind;
+
+  constructor(options: ProxyErrorOptions) {
+    super(options.message, options.cause === undefined ? {} : { cause: options.cause });
+    this.status = options.status;
+    this.type = options.type ?? typeOfStatus(options.status);
+    this.param = options.param ?? null;
+    this.code = options.code ?? String(options.status);
+    this.headers = options.headers ?? {};
+    this.kind = options.kind;
+  }
+
+  get body(): ErrorBody {
+    return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };
+  }
+}
+
+/** Returns OpenAI's error type for a status. */
+export function typeOfStatus(status: number): string {
+  switch (status) {
+    case 401:
+      return 'authentication_error';
+    case 403:
+      return 'permission_error';
+    case 408:
+      return 'timeout_error';
+    case 429:
+      return 'rate_limit_error';
+    default:
+      return status >= 500 ? 'internal_server_error' : 'invalid_request_error';
+  }
+}
+
+/** Makes an error for a fault of the client, with status 400 by default. */
+export function requestFault(message: string, more: Partial<ProxyErrorOptions> = {}): ProxyError {
+  return new ProxyError({ status: 400, kind: 'request', message, ...more });
+}
+
+/** Longest part of a client's text that an error repeats, in characters. */
+const MAX_QUOTED = 200;
+
+/** Cuts a text of the client, which an error repeats. */
+export function quote(text: string): string {
+  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+}
+
+/** The proxy is shutting down and accepts no requests. */
+export function shuttingDown(): ProxyError {
+  return new ProxyError({ status: 503, message: 'the proxy is shutting down', kind: 'unavailable' });
+}
+
+/** An internal fault. The client does not see its cause; the log does. */
+export function internalError(cause: unknown): ProxyError {
+  return new ProxyError({ status: 500, kind: 'internal', message: 'Internal server error.', cause });
+}
+
+/**
+ * Converts any thrown value to an error with an answer: values other than {@link ProxyError} become
+ * internal errors.
+ */
+export function toProxyError(thrown: unknown): ProxyError {
+  return thrown instanceof ProxyError ? thrown : internalError(thrown);
+}

@@ -1,0 +1,87 @@
+/** The two sockets of a WebSocket after its handshake. */
+import type { Socket } from 'node:net';
+import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
+
+/** Milliseconds in which a client can read the last bytes after its upstream has closed. */
+const LAST_BYTES_MS = 30_000;
+const CLOSE_REASON = 'the proxy is shutting down';
+
+/** Callbacks of {@link SocketPair}. */
+export interface SocketPairHooks {
+  /** Bytes passed in one of the directions. */
+  onBytes(): void;
+  onUpstreamClosed(): void;
+  onClientClosed(): void;
+}
+
+/** Copies bytes in both directions. Each side closes the other. */
+export class SocketPair {
+  readonly #client: Socket;
+  readonly #upstream: Socket;
+  readonly #hooks: SocketPairHooks;
+  readonly #toClient = new FrameCursor();
+  readonly #toUpstream = new FrameCursor();
+  /** Whether both sides get a close frame. */
+  #isClosing = false;
+
+  /** Connects the sockets. A pipe does not end its target after an error of its source. */
+  constructor(client: Socket, upstream: Socket, hooks: SocketPairHooks) {
+    this.#client = client;
+    this.#upstream = upstream;
+    this.#hooks = hooks;
+    upstream.pipe(client);
+    client.pipe(upstream);
+    // These listeners run after those of the pipes, so the other side has all bytes that the
+    // cursors have seen.
+    upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
+    client.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
+    upstream.once('close', () => this.#upstreamClosed());
+    client.once('close', () => {
+      // The close frame for the upstream may not be written yet.
+      if (this.#isClosing) upstream.destroySoon();
+      else upstream.destroy();
+      hooks.onClientClosed();
+    });
+  }
+
+  /**
+   * Sends both sides a close frame as soon as a frame can follow, and forwards nothing after it.
+   */
+  close(): void {
+    this.#isClosing = true;
+    this.#endBetweenFrames();
+  }
+
+  #passed(direction: FrameCursor, chunk: Buffer): void {
+    this.#hooks.onBytes();
+    direction.push(chunk);
+    if (this.#isClosing) this.#endBetweenFrames();
+  }
+
+  #upstreamClosed(): void {
+    const client = this.#client;
+    this.#hooks.onUpstreamClosed();
+    if (client.destroyed) return;
+    client.destroySoon();
+    // `destroySoon` would wait without limit for a client that does not read.
+    const limit = setTimeout(() => client.destroy(), LAST_BYTES_MS);
+    client.once('close', () => clearTimeout(limit));
+  }
+
+  #endBetweenFrames(): void {
+    endWith(this.#upstream, this.#client, this.#toClient, goingAway);
+    endWith(this.#client, this.#upstream, this.#toUpstream, maskedGoingAway);
+  }
+}
+
+/**
+ * Ends a direction with a close frame if a frame can follow. Reads and discards later bytes, to
+ * notice the end of the socket.
+ */
+function endWith(from: Socket, to: Socket, passed: FrameCursor, frame: (reason: string) => Buffer): void {
+  if (to.writableEnded || !passed.isBetweenFrames) return;
+  from.unpipe(to);
+  from.resume();
+  if (passed.isClosed) to.end();
+  else to.end(frame(CLOSE_REASON));
+}

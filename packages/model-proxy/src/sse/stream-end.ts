@@ -1,0 +1,51 @@
+/** Recognizes the end of an answer in a stream of events. */
+import type { Span } from '../json/navigate.js';
+import { dataRanges } from './event-lines.js';
+
+/** Number of last chunks that are searched for the end of the answer. */
+const RECENT_CHUNKS = 8;
+
+/** The last chunks of a stream. */
+export class RecentChunks {
+  readonly #chunks: Buffer[] = [];
+  #count = 0;
+
+  /** Stores a chunk in place of the oldest. */
+  add(chunk: Buffer): void {
+    this.#chunks[this.#count % RECENT_CHUNKS] = chunk;
+    this.#count += 1;
+  }
+
+  /**
+   * Returns whether the end of the answer is missing. After a crash of the upstream, an HTTP/1.0
+   * answer ends without an error of the connection. A complete answer has `[DONE]` or, from some
+   * servers, only a `finish_reason`.
+   */
+  lackEnd(): boolean {
+    const oldest = this.#count % RECENT_CHUNKS;
+    const last = Buffer.concat([...this.#chunks.slice(oldest), ...this.#chunks.slice(0, oldest)]).toString('latin1');
+    // If the upstream sent an error event, the client already has an error.
+    return /"choices"\s*:/.test(last) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(last);
+  }
+}
+
+/** Returns whether an event's data is `[DONE]`. */
+export function isDoneMark(event: Buffer, { start, end }: Span): boolean {
+  return end - start >= 6 && event.toString('latin1', start, start + 6) === '[DONE]';
+}
+
+/** Returns whether the last event of a stream lacks only its empty line. */
+export function isComplete(event: Buffer): boolean {
+  const ranges = dataRanges(event);
+  const data = ranges.map(({ start, end }) => event.toString('utf8', start, end)).join('\n');
+  if (data.startsWith('[DONE]')) return true;
+  const last = event[event.length - 1];
+  if (!data.startsWith('{')) return last === 0x0a || last === 0x0d;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    // Incomplete JSON is an expected result.
+    return false;
+  }
+}
