@@ -21,7 +21,7 @@ import type { Resource } from './redfish/resource.js';
 import type { ChangeListener } from './redfish/exchange.js';
 import type { StreamDefinition } from './redfish/stream.js';
 
-export interface AppOptions<Services> extends AnnotateOptions {
+interface AppOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];

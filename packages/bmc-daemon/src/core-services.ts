@@ -16,13 +16,13 @@ const MOST_TASKS = 100;
 const RELOAD_REST_MS = 500;
 
 /** What the management controllers show and do. */
-export interface ControllerState {
+interface ControllerState {
   readonly addresses: readonly string[];
   readonly lastReset: Date;
   readonly reload: () => void;
 }
 
-export interface CoreServicesOptions {
+interface CoreServicesOptions {
   /** The active settings; a reload changes this object. */
   readonly settings: Settings;
   readonly stateDir: string;

@@ -25,7 +25,7 @@ import { StateFileError } from './state-file.js';
 import { lockFolder } from './state-lock.js';
 import { version } from './version.js';
 
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly settings: Settings;
   /** The source of each setting, for messages. */
   readonly origins: Readonly<Record<SettingKey, string>>;

@@ -12,7 +12,7 @@ export interface Reread {
   readonly warnings: readonly string[];
 }
 
-export interface ReloadOptions {
+interface ReloadOptions {
   /** The active settings; a reload changes this object. */
   readonly live: Settings;
   /** Undefined: there is no configuration, only the certificate's files. */

@@ -29,7 +29,7 @@ export interface StateFile<State> {
   update(change: (state: State) => State): void;
 }
 
-export interface StateFileOptions<State> {
+interface StateFileOptions<State> {
   /** EMULATOR_STATE_DIR; the first change creates it, for its owner only. */
   readonly folder: string;
   /** `accounts`: the file is `accounts.json`. */

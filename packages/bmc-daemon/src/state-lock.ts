@@ -18,12 +18,12 @@ export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
 
-export interface StateLock {
+interface StateLock {
   /** Lets another daemon have the folder. */
   release(): Promise<void>;
 }
 
-export interface StateLockOptions {
+interface StateLockOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** How long to wait for a daemon that is stopping. */
   readonly waitMs?: number;

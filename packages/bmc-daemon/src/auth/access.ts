@@ -25,7 +25,7 @@ export interface Access extends Logins {
   changeSettings(change: Partial<AccessSettings>): void;
 }
 
-export interface AccessOptions {
+interface AccessOptions {
   /** The path of EMULATOR_AUTH_FILE. */
   readonly authFile: string | null;
   /** The result of {@link openAccessState}. */

@@ -9,7 +9,7 @@ import { readBasicCredentials } from './basic-credentials.js';
 import { closedReason, type Login } from './login.js';
 import type { Sessions } from './sessions.js';
 
-export interface AuthenticationOptions {
+interface AuthenticationOptions {
   readonly accounts: Pick<Accounts, 'find'>;
   readonly sessions: Pick<Sessions, 'use'>;
   readonly login: Login;

@@ -3,14 +3,14 @@ import type { Log } from '@rackless/daemon/log.js';
 import type { StateFile } from '../state-file.js';
 import { unlisted, type AccessState } from './access-state.js';
 
-export interface Lockout {
+interface Lockout {
   /** Counts a wrong password, and locks the account at the threshold. */
   count(user: string): void;
   /** Resets the count, after a right password or an unlock. */
   forget(user: string): void;
 }
 
-export interface LockoutOptions {
+interface LockoutOptions {
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;

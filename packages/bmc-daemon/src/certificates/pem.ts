@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { opensSoon } from './locked-key.js';
 
-export interface PemContents {
+interface PemContents {
   /** In the order of the text. */
   readonly certificates: readonly X509Certificate[];
   /** Secret. */

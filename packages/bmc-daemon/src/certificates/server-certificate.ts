@@ -63,7 +63,7 @@ export interface ServerCertificate {
   taken(tls: TlsOptions): void;
 }
 
-export interface ServerCertificateOptions {
+interface ServerCertificateOptions {
   /** The certificate and key in use. */
   readonly tls: TlsOptions;
   /** The files that they were read from. */

@@ -7,12 +7,12 @@ import type { TlsFiles } from '@rackless/daemon/tls.js';
 import { StorageError } from '../storage-error.js';
 
 /** A failed write; the message names the file. Certificate and key are unchanged. */
-export class TlsFileWriteError extends StorageError {
+class TlsFileWriteError extends StorageError {
   override readonly name = 'TlsFileWriteError';
 }
 
 /** The new contents of the files, as PEM. */
-export interface TlsPair {
+interface TlsPair {
   readonly cert: string;
   readonly key: string;
 }

@@ -30,7 +30,7 @@ export interface ConsoleHub {
   close(): void;
 }
 
-export interface ConsoleHubOptions {
+interface ConsoleHubOptions {
   readonly driver: Pick<HypervisorDriver, 'onChange'> & {
     readonly console: Pick<ConsoleControl, 'open' | 'sendBreak'>;
   };

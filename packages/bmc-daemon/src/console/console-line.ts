@@ -22,7 +22,7 @@ export interface ConsoleListener {
 }
 
 /** Options of {@link ConsoleLine}. */
-export interface ConsoleLineOptions {
+interface ConsoleLineOptions {
   /** Connects; rejects with a DriverError. */
   readonly open: (signal: AbortSignal) => Promise<Duplex>;
   /** The pause before the first retry; it grows to five times this value. */

@@ -7,7 +7,7 @@ import { createConsoleHub, type ConsoleHub } from './console-hub.js';
 import { openConsoleLogs, type ConsoleLogs } from './console-log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 
-export interface ConsoleRecorderOptions {
+interface ConsoleRecorderOptions {
   readonly driver: HypervisorDriver;
   /** The value of EMULATOR_CONSOLE_LOG. */
   readonly isLogged: boolean;

@@ -7,7 +7,7 @@ import { StateFileError } from '../state-file.js';
 import type { ConsoleHub } from './console-hub.js';
 import type { SshServer } from './ssh-server.js';
 
-export interface ConsoleSshOptions {
+interface ConsoleSshOptions {
   /** Under their names in config/settings.ts. */
   readonly settings: {
     readonly authFile: string | null;

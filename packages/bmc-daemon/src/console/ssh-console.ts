@@ -5,7 +5,7 @@ import type { ConsoleState } from './console-line.js';
 import { EscapeReader, type EscapeAction } from './ssh-escape.js';
 
 /** Options of {@link SshConsole}. */
-export interface SshConsoleOptions {
+interface SshConsoleOptions {
   readonly channel: ServerChannel;
   /**
    * Returns the unsent bytes of the connection's socket. The client chooses the channel's window,

@@ -8,7 +8,7 @@
 export type EscapeAction = 'leave' | 'help' | 'break';
 
 /** Input for the guest, or a command. */
-export type Typed = { readonly bytes: Buffer } | { readonly action: EscapeAction };
+type Typed = { readonly bytes: Buffer } | { readonly action: EscapeAction };
 
 const TILDE = 0x7e;
 const BRACKET = 0x1d; // Ctrl-]

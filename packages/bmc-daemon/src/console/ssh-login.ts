@@ -16,7 +16,7 @@ export interface SshUser {
 }
 
 /** Options of {@link SshLogin}. */
-export interface SshLoginOptions {
+interface SshLoginOptions {
   readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly asker: Asker;
   /** Returns a test for UUIDs and names of machines. */

@@ -3,7 +3,7 @@
  */
 import type { FeedEvent } from './event-record.js';
 
-export interface Batch {
+interface Batch {
   readonly events: readonly FeedEvent[];
   /** How many older events were dropped since the last batch. */
   readonly dropped: number;

@@ -34,7 +34,7 @@ export interface ServiceEvent {
 }
 
 /** Called once for each event. The bus catches its errors. */
-export type EventListener = (event: ServiceEvent) => void;
+type EventListener = (event: ServiceEvent) => void;
 
 /** The bus for all events. */
 export interface EventBus {

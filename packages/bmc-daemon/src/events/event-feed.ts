@@ -9,7 +9,7 @@ import type { EventFilter } from './event-filter.js';
 import { prefixOf, withoutVersion, type FeedEvent } from './event-record.js';
 
 /** A receiver of events. `deliver` must return at once. */
-export interface Subscriber {
+interface Subscriber {
   readonly wants: EventFilter;
   deliver(event: FeedEvent): void;
 }
@@ -45,7 +45,7 @@ export interface EventFeed {
   close(): void;
 }
 
-export interface EventFeedOptions {
+interface EventFeedOptions {
   readonly bus: EventBus;
   /** Returns the type of the resource at a URI, `ComputerSystem`; empty if there is none. */
   readonly typeOf: (uri: string) => string;

@@ -10,7 +10,7 @@ export const eventFormats = ['Event', 'MetricReport'] as const;
 export type EventFormat = (typeof eventFormats)[number];
 
 /** The filter of a subscription. An empty list restricts nothing. */
-export interface Wanted {
+interface Wanted {
   /**
    * An event matches if its registry is in this list or its message is in `messageIds`
    * (EventDestination, MessageIds).

@@ -37,7 +37,7 @@ export interface EventLogs {
   close(): Promise<void>;
 }
 
-export interface EventLogsOptions {
+interface EventLogsOptions {
   readonly bus: EventBus;
   /** A folder for this service only; created with the first entry. */
   readonly folder: string;

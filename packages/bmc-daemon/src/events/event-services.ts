@@ -17,7 +17,7 @@ import { openStateFile } from '../state-file.js';
 import type { Logins } from '../offers/logins.js';
 import type { ReportSource } from '../offers/report-source.js';
 
-export interface EventServicesOptions {
+interface EventServicesOptions {
   readonly bus: EventBus;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
   /** Its rejected logins are events; null without accounts. */
@@ -35,7 +35,7 @@ export interface EventServicesOptions {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
 
-export interface OpenEventServices {
+interface OpenEventServices {
   readonly subscriptions: Subscriptions;
   readonly logs: EventLogs;
   /** The types of all resources. */

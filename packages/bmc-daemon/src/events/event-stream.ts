@@ -6,7 +6,7 @@ import type { EventFeed, Replay } from './event-feed.js';
 import { renderEvents, type FeedEvent } from './event-record.js';
 import { ReportQueue } from './payload-queue.js';
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   readonly feed: Pick<EventFeed, 'lossOf' | 'asideId'>;
   readonly context: string | null;
   /** The most events that wait for a client. */

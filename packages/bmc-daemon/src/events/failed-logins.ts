@@ -8,7 +8,7 @@ import { baseRegistry } from '../redfish/messages/base-registry.js';
 import type { Actor, EventBus } from './event-bus.js';
 
 /** The destination of the events, and the clocks. */
-export interface FailedLoginsOptions {
+interface FailedLoginsOptions {
   readonly events: Pick<EventBus, 'publish'>;
   /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;

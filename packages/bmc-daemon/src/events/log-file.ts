@@ -30,7 +30,7 @@ export type LogRecord = z.infer<typeof recordSchema>;
 const headSchema = z.object({ next: z.number().int().positive() });
 
 /** Options of a log file. */
-export interface LogFileOptions {
+interface LogFileOptions {
   readonly path: string;
   /** The most records. */
   readonly limit: number;

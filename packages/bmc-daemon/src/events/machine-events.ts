@@ -34,7 +34,7 @@ const meanings: Readonly<Record<Exclude<MachineChangeKind, 'changed' | 'media'>,
   rebooted: { key: 'ResourceStateChanged', args: (name) => [name, 'Starting'], detail: 'The machine was reset.' },
 };
 
-export interface MachineEventsOptions {
+interface MachineEventsOptions {
   readonly events: EventBus;
   /**
    * How long a change waits for the event of the request that may have caused it. Default: 500 ms.

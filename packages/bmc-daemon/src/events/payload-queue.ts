@@ -7,7 +7,7 @@ import type { EventFeed } from './event-feed.js';
 import { renderEvents, type FeedEvent } from './event-record.js';
 
 /** A payload that was taken from the queue. */
-export interface Payload {
+interface Payload {
   /** @param context the subscriber's context. */
   render(context: string | null): string;
   /** Puts the payload back if it was not delivered. */

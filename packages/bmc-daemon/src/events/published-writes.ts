@@ -11,7 +11,7 @@ const keys = {
 } as const satisfies Readonly<Record<Change['kind'], string>>;
 
 /** Returns the user of a session; undefined if the session does not exist. */
-export type SessionUser = (id: string) => string | null | undefined;
+type SessionUser = (id: string) => string | null | undefined;
 
 /**
  * Creates the pipeline's listener.

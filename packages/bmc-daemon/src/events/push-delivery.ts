@@ -9,16 +9,16 @@ export const deliveryRetryPolicies = [
   'RetryForever',
   'RetryForeverWithBackoff',
 ] as const;
-export type DeliveryRetryPolicy = (typeof deliveryRetryPolicies)[number];
+type DeliveryRetryPolicy = (typeof deliveryRetryPolicies)[number];
 
 /** The retry settings of the EventService, for all subscriptions. */
-export interface RetrySettings {
+interface RetrySettings {
   /** Attempts after the first one, before the policy decides about the subscription. */
   readonly attempts: number;
   readonly intervalMs: number;
 }
 
-export interface PushDeliveryOptions {
+interface PushDeliveryOptions {
   /** The queue. Its owner adds payloads and then calls {@link PushDelivery.notify}. */
   readonly queue: PayloadQueue;
   readonly post: EventPost;

@@ -3,7 +3,7 @@ import type { Resource } from '../redfish/resource.js';
 import { createRouter } from '../redfish/router.js';
 
 /** Types by URI, and the list of all types. */
-export interface ResourceTypes {
+interface ResourceTypes {
   /** Returns the type of a URI, for example `ComputerSystem`; empty for an unknown URI. */
   readonly at: (uri: string) => string;
   /** All types except collections, sorted. Subscriptions can filter by them. */

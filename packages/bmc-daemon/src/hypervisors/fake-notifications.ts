@@ -28,7 +28,7 @@ export interface NotificationTarget {
 }
 
 /** The machines to report. */
-export interface NotifiedMachines {
+interface NotifiedMachines {
   onChange(listener: (change: MachineChange) => void): () => void;
   getSystem(uuid: string): Promise<CompleteSnapshot>;
   bootedFrom(uuid: string): BootChoice | undefined;

@@ -8,7 +8,7 @@ import type { DeviceAddress, HostRoute } from '../host/host-addresses.js';
 import { addressBits, isHostAddress, overlap, type IpNetwork } from '../host/ip-network.js';
 
 /** A fault of an address: the part, and a sentence for clients. */
-export interface AddressFault {
+interface AddressFault {
   readonly part: 'address' | 'prefix';
   readonly why: string;
 }

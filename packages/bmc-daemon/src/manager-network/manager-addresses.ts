@@ -14,7 +14,7 @@ import {
 import type { ConfiguredAddress } from './network-state.js';
 
 /** Dependencies of {@link ManagerAddresses}. */
-export interface ManagerAddressesOptions {
+interface ManagerAddressesOptions {
   readonly host: HostAddresses;
   /**
    * Starts the service at an address.

@@ -1,7 +1,7 @@
 /** The names of a machine's manager: names from a client, or else those of the host. */
 
 /** Host name without domain, and FQDN, as in Redfish. */
-export interface Names {
+interface Names {
   readonly hostName: string | null;
   readonly fqdn: string | null;
 }

@@ -54,7 +54,7 @@ export class NetworkChangeError extends Error {
 }
 
 /** The result of a part of a change. Do not apply it if it has faults. */
-export interface Planned<Part> {
+interface Planned<Part> {
   readonly planned: Part;
   readonly faults: readonly NetworkFault[];
 }

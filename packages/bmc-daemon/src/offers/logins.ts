@@ -51,7 +51,7 @@ export interface RefusedAttempt {
 }
 
 /** An account, as consoles and event streams check it. */
-export interface LoginAccount {
+interface LoginAccount {
   /** The hash in the password file. A new hash means a new password. */
   readonly hash: string;
   readonly enabled: boolean;

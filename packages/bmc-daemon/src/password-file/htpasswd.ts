@@ -16,7 +16,7 @@ export interface HtpasswdEntry {
   readonly line: number;
 }
 
-export interface HtpasswdFault {
+interface HtpasswdFault {
   readonly line: number;
   /** Starts in lower case and never contains a hash. */
   readonly message: string;

@@ -110,7 +110,7 @@ export async function userLine(user: string, password: string): Promise<string> 
 /**
  * A prepared change of the password file, stored next to it. Call exactly one of the two methods.
  */
-export interface PasswordFileEdit {
+interface PasswordFileEdit {
   /**
    * Applies the change.
    * @returns the previous text.

@@ -25,7 +25,7 @@ export class PasswordFileError extends Error {
 }
 
 /** The parsed file; each fault and warning begins with the file's name. */
-export interface PasswordFileContents {
+interface PasswordFileContents {
   readonly entries: ReadonlyMap<string, HtpasswdEntry>;
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
@@ -70,7 +70,7 @@ function fingerprint(path: string): string {
   }
 }
 
-export interface PasswordFileOptions {
+interface PasswordFileOptions {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;

@@ -2,7 +2,7 @@
 import type { DiskCounter, InterfaceCounter, MachineStatistics } from '../drivers/statistics-control.js';
 
 /** The input of a metric. */
-export interface View {
+interface View {
   readonly now: MachineStatistics;
   /** An earlier measurement of the same run; undefined if there is none. */
   readonly before: MachineStatistics | undefined;
@@ -11,12 +11,12 @@ export interface View {
 }
 
 /** A value, and its time if it differs from the sample's. */
-export interface Reading {
+interface Reading {
   readonly value: number;
   readonly at?: Date;
 }
 
-export interface Metric {
+interface Metric {
   /** Id of its MetricDefinition, and MetricId of its values. */
   readonly id: string;
   readonly name: string;

@@ -6,7 +6,7 @@ import type { StateFile } from '../state-file.js';
  * `periodic`: at its interval, while a client subscribes or reads; `onRequest`: when a client reads
  * it.
  */
-export type ReportType = 'periodic' | 'onRequest';
+type ReportType = 'periodic' | 'onRequest';
 
 /** The definition of one machine's report. */
 export interface ReportDefinition {

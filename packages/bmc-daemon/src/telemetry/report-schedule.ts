@@ -16,7 +16,7 @@ import {
 import { reportMessage, type Report } from './report.js';
 import { within, type Measurement, type Sample, type Sampler } from './sampler.js';
 
-export interface ReportScheduleOptions {
+interface ReportScheduleOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
   readonly definitions: ReportDefinitions;
   readonly sampler: Sampler;

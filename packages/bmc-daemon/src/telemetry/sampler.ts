@@ -19,7 +19,7 @@ export interface Sample {
   of(uuid: string): Measurement;
 }
 
-export interface SamplerOptions {
+interface SamplerOptions {
   readonly statistics: StatisticsControl;
   readonly now: () => Date;
   /** Milliseconds of a steady clock. */

@@ -38,7 +38,7 @@ export interface Telemetry extends ReportSource {
   close(): void;
 }
 
-export interface TelemetryOptions {
+interface TelemetryOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems' | 'onChange' | 'statistics'>;
   readonly now: () => Date;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
@@ -46,7 +46,7 @@ export interface TelemetryOptions {
   readonly clock?: () => number;
 }
 
-export interface OpenTelemetryOptions extends TelemetryOptions {
+interface OpenTelemetryOptions extends TelemetryOptions {
   readonly stateDir: string;
   /** Distinguishes the definitions of services that share a folder. */
   readonly serviceUuid: string;

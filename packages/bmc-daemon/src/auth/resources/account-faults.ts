@@ -5,7 +5,7 @@ import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, sentence, withDetail, type Message } from '../../redfish/messages/messages.js';
 
 /** The account or role of the request, which its messages name. */
-export interface AccountSubject {
+interface AccountSubject {
   readonly user?: string;
   readonly roleId?: string;
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../redfish/resource.js';
 export const certificateTypes = ['PEM', 'PEMchain'] as const;
 
 /** The data that {@link renderCertificate} shows. */
-export interface CertificateView {
+interface CertificateView {
   /** Leaf certificate first; never empty. */
   readonly chain: readonly [X509Certificate, ...X509Certificate[]];
   readonly extensions: CertificateExtensions;

@@ -38,7 +38,7 @@ export const sentCertificate = {
 };
 
 /** A certificate that {@link sentCertificate} validated. */
-export interface SentCertificate {
+interface SentCertificate {
   readonly CertificateString: string;
   readonly Password?: string | null | undefined;
 }

@@ -13,7 +13,7 @@ interface Run {
   readonly since: number | undefined;
 }
 
-export interface FakeStatisticsOptions {
+interface FakeStatisticsOptions {
   readonly machines: () => Iterable<CompleteSnapshot>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -6,7 +6,7 @@ import type { OperationOptions } from '../operation-options.js';
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { NewVolume, PoolVolume, VolumeControl } from '../volume-control.js';
 
-export interface FakeVolumesOptions {
+interface FakeVolumesOptions {
   /** @throws {DriverError} notFound. */
   readonly find: (id: string) => CompleteSnapshot;
   readonly update: (uuid: string, change: Pick<CompleteSnapshot, 'disks'>) => void;

@@ -76,7 +76,7 @@ function sampleUuid(machine: number): string {
 }
 
 /** Properties that differ for each machine. */
-export interface MachineIdentity {
+interface MachineIdentity {
   /** Canonical lower-case UUID. */
   readonly uuid: string;
   readonly name: string;

@@ -12,7 +12,7 @@ import { sendBreak } from './boot/monitor.js';
 import { readDomain, readInstanceId } from './xml/domain.js';
 
 /** Dependencies of {@link LibvirtConsole}. */
-export interface LibvirtConsoleOptions {
+interface LibvirtConsoleOptions {
   readonly host: Pick<Host, 'timeoutMs'>;
   readonly find: (id: string) => Promise<Machine>;
 }

@@ -2,7 +2,7 @@
 import { DriverError } from '../driver-error.js';
 
 /** Options of {@link OperationQueue.run}. */
-export interface QueueOptions {
+interface QueueOptions {
   /**
    * Removes a waiting operation from the queue, with the signal's reason. A running operation
    * watches the signal itself.

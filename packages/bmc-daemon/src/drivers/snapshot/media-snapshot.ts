@@ -13,10 +13,10 @@ export type MediaDevice = (typeof MEDIA_DEVICES)[number];
  * `upload`: the host stores the image while it is inserted; `stream`: the hypervisor reads it from
  * its server in blocks.
  */
-export type TransferMethod = 'upload' | 'stream';
+type TransferMethod = 'upload' | 'stream';
 
 /** A client's certificate for the image servers of one drive. */
-export interface MediaCertificate {
+interface MediaCertificate {
   /** `1`, `2`, …: a number that this drive has not used before. */
   readonly id: string;
   /** PEM, as received. */

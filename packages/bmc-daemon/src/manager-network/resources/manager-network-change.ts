@@ -78,7 +78,7 @@ interface RequestedAddress extends IpNetwork {
 }
 
 /** The change for a body, and the position of each address in the body. */
-export interface RequestedNetwork {
+interface RequestedNetwork {
   readonly change: NetworkChange;
   /** Property and list indexes of the addresses, by address family. */
   readonly positions: Readonly<Partial<Record<'ipv4' | 'ipv6', readonly [AddressProperty, readonly number[]]>>>;

@@ -33,7 +33,7 @@ import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
 import { readSnapshot } from '../xml/snapshot.js';
 
 /** Dependencies of {@link SystemChanges}. */
-export interface SystemChangesOptions {
+interface SystemChangesOptions {
   readonly host: Host;
   readonly queue: PowerMediaQueue;
   readonly reader: SystemReader;

@@ -88,7 +88,7 @@ interface CapabilitiesSource {
 }
 
 /** Dependencies of {@link FirmwareChooser}. */
-export interface FirmwareChooserOptions {
+interface FirmwareChooserOptions {
   readonly bootLoaderMap: BootLoaderMap;
   readonly templates: SecureBootTemplates;
   readonly hypervisor: CapabilitiesSource;

@@ -24,7 +24,7 @@ import { readMetadata } from '../xml/metadata/metadata.js';
 import { withVariablesOf } from './variable-store.js';
 
 /** Dependencies of {@link Variables}. */
-export interface VariablesOptions {
+interface VariablesOptions {
   readonly host: Host;
   /** Connection URI, for example `qemu:///system`. */
   readonly uri: string;

@@ -15,7 +15,7 @@ import { withSecureBoot } from '../xml/os/secure-boot.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from '../xml/metadata/settings-record.js';
 
 /** Dependencies of {@link PendingSettings}. */
-export interface PendingSettingsOptions {
+interface PendingSettingsOptions {
   readonly host: Host;
   readonly firmware: FirmwareChooser;
   /** Returns the files of a boot mode on this host. */

@@ -7,7 +7,7 @@ import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
 /** Parts of the driver that can have unfinished operations. */
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   readonly host: Host;
   /** Tasks for the whole host, before the machines. Each logs its own failure. */
   readonly hostTasks: readonly { readonly doing: string; readonly run: () => Promise<void> }[];

@@ -30,7 +30,7 @@ const TRAY_CLOSED = /Tray of (the device|device '.*') is not open/;
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 
 /** A drive to plug into a running guest. */
-export interface NewDrive {
+interface NewDrive {
   readonly device: MediaDevice;
   /** Name of the drive in the definition. */
   readonly target: string;

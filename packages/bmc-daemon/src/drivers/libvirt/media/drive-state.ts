@@ -7,7 +7,7 @@ import { findDrive } from '../xml/devices/removable-drive.js';
 import type { MediaRecord } from '../xml/metadata/media-record.js';
 
 /** A drive of a machine, and its present image. */
-export interface DriveState {
+interface DriveState {
   readonly defined: Disk | null;
   readonly running: Disk | null;
   /**

@@ -20,7 +20,7 @@ const OWN_POOL = 'rackless-images';
 const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
 
 /** Options of {@link openPool}. */
-export interface ImagePoolOptions {
+interface ImagePoolOptions {
   readonly hypervisor: Hypervisor;
   /** Connection URI. A session connection has its images in the home folder. */
   readonly uri: string;

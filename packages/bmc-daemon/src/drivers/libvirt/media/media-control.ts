@@ -25,7 +25,7 @@ import { withIntent, withoutIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata, withRecord } from '../xml/metadata/metadata.js';
 
 /** Dependencies of {@link LibvirtMedia}. */
-export interface LibvirtMediaOptions {
+interface LibvirtMediaOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly store: ImageStore;

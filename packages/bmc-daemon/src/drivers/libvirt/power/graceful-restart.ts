@@ -11,7 +11,7 @@ import type { Machine } from '../machine/inventory.js';
 export type RestartOutcome = 'rebooted' | 'stopped' | 'late';
 
 /** Options of {@link GracefulRestarts}. */
-export interface GracefulRestartsOptions {
+interface GracefulRestartsOptions {
   readonly host: Host;
   /** Time limit for the guest. */
   readonly waitMs: number;

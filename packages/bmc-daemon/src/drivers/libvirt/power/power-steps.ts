@@ -14,7 +14,7 @@ import type { Machine } from '../machine/inventory.js';
 import { NotSwitchedOffError } from './pending-starts.js';
 
 /** Steps that a single libvirt call carries out, without a change of the definition. */
-export type SimpleStep = Extract<
+type SimpleStep = Extract<
   PowerStep,
   'destroy' | 'resume' | 'suspend' | 'pmSuspend' | 'pmWakeup' | 'shutdown' | 'injectNmi'
 >;

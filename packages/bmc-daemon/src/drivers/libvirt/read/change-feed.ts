@@ -33,7 +33,7 @@ interface LifecycleChange {
 type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
 
 /** Dependencies of {@link ChangeFeed}. */
-export interface ChangeFeedOptions {
+interface ChangeFeedOptions {
   readonly host: Host;
   /** Returns whether this driver is starting the machine. Its pause on the way is not reported. */
   readonly isStarting: (uuid: string) => boolean;

@@ -4,7 +4,7 @@
  */
 
 /** Times of a {@link RevalidatingCache}, in milliseconds. */
-export interface RevalidatingCacheOptions {
+interface RevalidatingCacheOptions {
   /** The longest time that a reader waits for the first value. */
   readonly waitMs: number;
   /** Age at which the cache refreshes a value. It returns the old value until then. */

@@ -128,7 +128,7 @@ type Parameters = DomainStats['parameters'];
  * @param macs of its interfaces, in the order of the definition.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virConnectGetAllDomainStats
  */
-export function readStatistics({ domain, parameters }: DomainStats, macs: readonly string[]): MachineStatistics {
+function readStatistics({ domain, parameters }: DomainStats, macs: readonly string[]): MachineStatistics {
   const disks = indices(parameters, 'block').flatMap((index) => {
     const target = parameters[`block.${index}.name`];
     // libvirt lists the backing images too. They are not disks of the machine.

@@ -68,7 +68,7 @@ interface Read {
 }
 
 /** Dependencies of {@link SystemReader}. */
-export interface SystemReaderOptions {
+interface SystemReaderOptions {
   readonly inventory: Inventory;
   /** The longest time that a read waits for libvirt. */
   readonly timeoutMs: number;

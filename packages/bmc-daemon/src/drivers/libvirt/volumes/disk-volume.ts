@@ -19,7 +19,7 @@ const CREATE_TIMEOUT_MS = 600_000;
 const DELETE_TIMEOUT_MS = 60_000;
 
 /** A volume to create. */
-export interface VolumeSpec {
+interface VolumeSpec {
   readonly name: string;
   readonly capacityBytes: number;
   readonly format: 'qcow2' | 'raw';

@@ -23,7 +23,7 @@ import { readMetadata } from '../xml/metadata/metadata.js';
 import { withoutUnattached, type UnattachedRecord } from '../xml/metadata/unattached-record.js';
 
 /** Dependencies of {@link LibvirtVolumes}. */
-export interface LibvirtVolumesOptions {
+interface LibvirtVolumesOptions {
   readonly host: Host;
   /** Opens the pool for new volumes, and creates it if it does not exist. */
   readonly openPool: () => Promise<StoragePool>;

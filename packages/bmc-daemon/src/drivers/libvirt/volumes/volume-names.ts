@@ -6,7 +6,7 @@ import { readDomain } from '../xml/domain.js';
 import { encodeAttribute } from '../xml/parse.js';
 
 /** The names of a volume: its path, and its pool with its name. */
-export interface VolumeNames {
+interface VolumeNames {
   readonly path: string;
   readonly pool: string;
   readonly name: string;

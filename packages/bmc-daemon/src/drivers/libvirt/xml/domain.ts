@@ -15,7 +15,7 @@ import { readSerialPort, type SerialPort } from './devices/serial-port.js';
 import { readMemoryKiB } from './size.js';
 
 /** `<loader>` of `<os>`. */
-export interface Loader {
+interface Loader {
   readonly path: string | null;
   /** `pflash`, `rom`; null if libvirt selects the firmware. */
   readonly type: string | null;

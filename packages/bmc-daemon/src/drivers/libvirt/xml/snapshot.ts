@@ -30,7 +30,7 @@ import { secureBootState } from './os/secure-boot.js';
 import { noSettings } from './metadata/settings-record.js';
 
 /** Data that the XML does not contain. */
-export interface SnapshotExtras {
+interface SnapshotExtras {
   readonly state: DomainState;
   /** Default: no failure. */
   readonly failure?: CompleteSnapshot['failure'];

@@ -26,7 +26,7 @@ import type { Splice } from '../splice.js';
  * Where to add a drive. `coldplug`: to the definition, for the next start. `hotplug`: to the
  * running machine.
  */
-export type PlugMode = 'coldplug' | 'hotplug';
+type PlugMode = 'coldplug' | 'hotplug';
 
 /** Children of `<disk>` that describe the old medium: its chain, a running copy, how to open it. */
 const MEDIUM_CHILDREN = ['backingStore', 'mirror', 'auth', 'encryption'];

@@ -21,7 +21,7 @@ interface Bootable {
 }
 
 /** `<source>` of a disk of any type. */
-export interface DiskSource {
+interface DiskSource {
   /** `file`, `block`, `dir`, `network`, `volume`, `nvme`, `vhostuser`, `vhostvdpa`. */
   readonly type: string;
   /** Path, `pool/volume`, URL or address, by type; null for an empty drive. */
@@ -46,7 +46,7 @@ export interface Disk extends Bootable {
 }
 
 /** `<interface>`. */
-export interface Interface extends Bootable {
+interface Interface extends Bootable {
   readonly kind: 'interface';
   /** Lower case, colon-separated; `''` if libvirt has not assigned one. */
   readonly mac: string;
@@ -59,7 +59,7 @@ export interface Interface extends Bootable {
 }
 
 /** `<hostdev>` or `<redirdev>`. */
-export interface HostDevice extends Bootable {
+interface HostDevice extends Bootable {
   readonly kind: 'hostdev' | 'redirdev';
   /** `pci`, `usb`, `scsi`, `mdev`; for a redirdev its bus. */
   readonly type: string;

@@ -53,7 +53,7 @@ export interface InsertedDrive {
 }
 
 /** Options of {@link withImage}. */
-export interface ImageOptions {
+interface ImageOptions {
   /** Whether the guest cannot write to the image. CD drives are always read-only. */
   readonly readonly: boolean;
   /** Target of a USB stick, see {@link stickTarget}. */

@@ -24,19 +24,19 @@ export interface RestartIntent {
 }
 
 /** The drive of the guest must have the image of the definition. */
-export interface DriveIntent {
+interface DriveIntent {
   readonly kind: 'drive';
   readonly device: MediaDevice;
 }
 
 /** libvirt's autostart must have this value. */
-export interface AutostartIntent {
+interface AutostartIntent {
   readonly kind: 'autostart';
   readonly on: boolean;
 }
 
 /** The running QEMU must have the boot order of the definition. */
-export interface OrderIntent {
+interface OrderIntent {
   readonly kind: 'order';
 }
 

@@ -8,7 +8,7 @@ import { readMemoryKiB } from '../size.js';
 import { applySplices, removeAttribute, setAttribute, type Splice } from '../splice.js';
 
 /** A change of these settings; absent members stay. */
-export interface HardwareChange {
+interface HardwareChange {
   readonly cpuCount?: number;
   readonly memoryMiB?: number;
   readonly networkBoot?: boolean;

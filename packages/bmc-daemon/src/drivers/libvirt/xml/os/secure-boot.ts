@@ -8,7 +8,7 @@ import type { XmlDocument, XmlElement } from '../parse.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute, type Splice } from '../splice.js';
 
 /** State of Secure Boot. Null: unknown from the definition. */
-export interface SecureBootState {
+interface SecureBootState {
   readonly enabled: boolean | null;
   readonly enrolled: boolean | null;
 }
