@@ -38,6 +38,7 @@ interface AppOptions<Services> extends AnnotateOptions {
   readonly version: string;
 }
 
+/** The HTTP handlers of the service. */
 export interface App {
   /** For `http.createServer(app.handler)` or https. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;

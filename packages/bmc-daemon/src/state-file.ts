@@ -15,6 +15,7 @@ export class StateFileError extends StorageError {
   override readonly name = 'StateFileError';
 }
 
+/** A JSON file with a part of the state of the service. */
 export interface StateFile<State> {
   /** The file's path, for messages. */
   readonly path: string;

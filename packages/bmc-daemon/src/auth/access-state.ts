@@ -44,6 +44,7 @@ const schema = z.object({
 export type AccountState = Readonly<z.infer<typeof account>>;
 /** The settings of AccountService and SessionService. */
 export type AccessSettings = Readonly<z.infer<typeof settings>>;
+/** The accounts, roles and settings that are stored in EMULATOR_STATE_DIR. */
 export interface AccessState {
   readonly accounts: readonly AccountState[];
   readonly roles: readonly { readonly id: string; readonly privileges: readonly (typeof privilegeNames)[number][] }[];

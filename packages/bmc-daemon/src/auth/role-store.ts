@@ -5,6 +5,7 @@ import { AccountError, rolesOf } from './accounts.js';
 import type { Privilege } from '../redfish/privileges.js';
 import type { Role } from './roles.js';
 
+/** The predefined roles and the roles of clients. */
 export interface Roles {
   /** Lists all roles, predefined ones first; the array is never mutated. */
   list(): readonly Role[];

@@ -4,6 +4,10 @@
  */
 import { privilegeNames, type Privilege } from '../redfish/privileges.js';
 
+/**
+ * A role with its privileges.
+ * @see DSP0266, roles; DSP2046, Role
+ */
 export interface Role {
   /** `Administrator`. */
   readonly id: string;

@@ -5,6 +5,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Session, SessionType } from '../offers/logins.js';
 import { newSessionToken } from './session-token.js';
 
+/** Limits of sessions, and access to the passwords of accounts. */
 export interface SessionsOptions {
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -20,6 +21,10 @@ export interface SessionsOptions {
   readonly inAll: number;
 }
 
+/**
+ * The sessions of this process. A restart ends them.
+ * @see DSP0266, Redfish session login authentication
+ */
 export interface Sessions {
   /**
    * Creates a session. A console session has no idle time and never ends other sessions; its caller

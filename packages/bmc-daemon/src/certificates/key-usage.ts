@@ -25,6 +25,7 @@ const purposes = {
 
 /** All words, in the order of the schema. */
 export const keyUsages = [...bits, ...(Object.keys(purposes) as (keyof typeof purposes)[])] as const; // a literal's keys
+/** A key usage or extended key usage, as DMTF names it (DSP2046, Certificate). */
 export type KeyUsage = (typeof keyUsages)[number];
 
 /** Any purpose (RFC 5280 §4.2.1.12). */

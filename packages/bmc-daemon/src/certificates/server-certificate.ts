@@ -29,6 +29,7 @@ export const requestedKeysState = z.object({
   /** Private keys as PEM, the oldest first. */
   keys: z.array(z.string()).readonly(),
 });
+/** The private keys of signing requests without a certificate yet. */
 export type RequestedKeys = Readonly<z.infer<typeof requestedKeysState>>;
 /** The state without requests. */
 export const noRequestedKeys: RequestedKeys = { keys: [] };
@@ -38,6 +39,7 @@ const MOST_REQUESTS = 8;
 /** Maximum number of keys in work. More would push out requests before their clients get them. */
 const MOST_AT_ONCE = 8;
 
+/** The certificate and key of the HTTPS server. */
 export interface ServerCertificate {
   /**
    * The current certificate first, then its issuers. The same array until the certificate changes.

@@ -9,6 +9,7 @@ export const rsaLengths = [2048, 3072, 4096] as const;
 /** Curves by their usual names. */
 export const curves = ['P-256', 'P-384', 'P-521'] as const;
 
+/** The type of a new key. `bits` is the length of the modulus. */
 export type KeyKind =
   | { readonly kind: 'rsa'; readonly bits: (typeof rsaLengths)[number] }
   | { readonly kind: 'ec'; readonly curve: (typeof curves)[number] };
@@ -27,8 +28,13 @@ const nameParts = {
   initials: '2.5.4.43',
   email: '1.2.840.113549.1.9.1',
 } as const;
+/** A part of a distinguished name (RFC 5280 §4.1.2.4), by a name of ours. */
 export type NamePart = keyof typeof nameParts;
 
+/**
+ * The contents of a certificate signing request.
+ * @see RFC 2986
+ */
 export interface SigningRequest {
   /** The name in the certificate. Empty parts are omitted. */
   readonly subject: Readonly<Partial<Record<NamePart, string>>>;

@@ -8,6 +8,7 @@ import type { ConsoleControl } from '../drivers/console-control.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { ConsoleLine, type ConsoleListener } from './console-line.js';
 
+/** The connection of one listener to a console. */
 export interface ConsoleAttachment {
   /**
    * Writes input. Input is dropped while the console is not open.
@@ -18,6 +19,7 @@ export interface ConsoleAttachment {
   detach(): void;
 }
 
+/** Shares the one console of a machine between several listeners. */
 export interface ConsoleHub {
   /**
    * Attaches a listener. Never throws: a missing machine is reported to the listener.

@@ -17,6 +17,7 @@ interface ConsoleRecorderOptions {
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
 }
 
+/** The consoles of all machines and their recordings. */
 export interface ConsoleRecorder {
   /** Null if the hypervisor has no consoles. */
   readonly hub: ConsoleHub | null;

@@ -7,6 +7,7 @@ import { fileReason } from '@rackless/daemon/text-file.js';
 import ssh2 from 'ssh2';
 import { StateFileError } from '../state-file.js';
 
+/** A key with which the SSH server identifies itself (RFC 4253 §7). */
 export interface HostKey {
   /** In OpenSSH's format, without a passphrase. */
   readonly privateKey: string;

@@ -21,6 +21,7 @@ export interface Replay {
   readonly missed: number;
 }
 
+/** Numbers the events of the event bus, stores the latest ones, and delivers them to subscribers. */
 export interface EventFeed {
   /**
    * Adds a subscriber.

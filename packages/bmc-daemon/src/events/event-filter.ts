@@ -7,6 +7,7 @@ export type EventFilter = (event: FeedEvent) => boolean;
 
 /** DMTF's EventFormatType: the format that a subscriber receives. */
 export const eventFormats = ['Event', 'MetricReport'] as const;
+/** Format of a delivery (DSP2046, EventDestination, EventFormatType). */
 export type EventFormat = (typeof eventFormats)[number];
 
 /** The filter of a subscription. An empty list restricts nothing. */
@@ -33,6 +34,7 @@ interface Wanted {
   readonly eventTypes: readonly string[];
 }
 
+/** The filter of a subscription to all events. */
 export const everything: Wanted = {
   registryPrefixes: [],
   messageIds: [],

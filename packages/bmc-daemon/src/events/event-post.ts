@@ -6,6 +6,7 @@ import type { NameLookup } from '../host/name-lookup.js';
 import { ImageError } from '../media/image-error.js';
 import { anyHost, imageHosts } from '../media/image-hosts.js';
 
+/** The receiver of a push subscription. */
 export interface Listener {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;

@@ -30,6 +30,10 @@ interface EventStreamOptions {
 /** The most events in one write, so that a slow client catches up with few writes. */
 const MOST_AT_ONCE = 50;
 
+/**
+ * The stream of events to one client.
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #output: Writable;

@@ -14,6 +14,7 @@ interface Payload {
   putBack(): void;
 }
 
+/** The payloads of one subscription that wait for their delivery. */
 export interface PayloadQueue {
   readonly isEmpty: boolean;
   take(): Payload;

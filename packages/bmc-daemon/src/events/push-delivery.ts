@@ -36,6 +36,7 @@ interface PushDeliveryOptions {
 /** The longest pause of RetryForeverWithBackoff. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
+/** Delivers the queued payloads of one subscription, one after the other, with retries. */
 export class PushDelivery {
   readonly #options: PushDeliveryOptions;
   readonly #closing = new AbortController();

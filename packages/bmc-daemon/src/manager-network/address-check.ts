@@ -13,6 +13,7 @@ interface AddressFault {
   readonly why: string;
 }
 
+/** The host's addresses and routes, to which a new address must fit. */
 export interface Surroundings {
   /** All addresses of the host, also of managers. */
   readonly present: readonly DeviceAddress[];

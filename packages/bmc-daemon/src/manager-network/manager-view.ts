@@ -21,6 +21,7 @@ export interface ManagerInterface extends Omit<HostInterface, 'ipv4' | 'ipv6'> {
   readonly ownIpv6: readonly IpNetwork[];
 }
 
+/** The network of one manager, as Redfish shows it. */
 export interface ManagerView extends HostNames {
   /** Active name servers. */
   readonly nameServers: readonly string[];

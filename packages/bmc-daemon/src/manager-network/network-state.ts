@@ -32,6 +32,7 @@ export const managerNetworkState = z.object({
   /** Name servers of the whole service; empty: those of the host. */
   nameServers: z.array(z.string()),
 });
+/** The contents of the state file of all managers. */
 export type ManagerNetworkState = Readonly<z.infer<typeof managerNetworkState>>;
 
 /** State without settings. */

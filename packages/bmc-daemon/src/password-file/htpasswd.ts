@@ -22,6 +22,7 @@ interface HtpasswdFault {
   readonly message: string;
 }
 
+/** The contents of a password file. */
 export interface Htpasswd {
   readonly entries: ReadonlyMap<string, HtpasswdEntry>;
   /** Lines without a usable user. */

@@ -31,6 +31,7 @@ interface PasswordFileContents {
   readonly warnings: readonly string[];
 }
 
+/** A password file that is read again when it changes. */
 export interface PasswordFile {
   /** Returns the users by name. Checks whether the file changed, at most once per interval. */
   entries(): ReadonlyMap<string, HtpasswdEntry>;

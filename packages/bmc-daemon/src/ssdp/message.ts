@@ -28,6 +28,7 @@ export interface Announced {
   readonly product: string;
 }
 
+/** A received M-SEARCH (UPnP Device Architecture 1.1, section 1.3.2). */
 export interface Search {
   /** The search target of the answer. */
   readonly target: string;

@@ -29,6 +29,7 @@ export const telemetryState = z.object({
   enabled: z.boolean(),
   definitions: z.record(z.string(), change),
 });
+/** The contents of the state file. */
 export type TelemetryState = z.infer<typeof telemetryState>;
 
 /** The initial state: all defaults. */
@@ -41,6 +42,7 @@ export const MIN_INTERVAL_SECONDS = 1;
 /** The longest interval: a day. */
 export const MAX_INTERVAL_SECONDS = 86_400;
 
+/** The report definitions of all machines. */
 export interface ReportDefinitions {
   /** Whether reports are enabled. */
   readonly enabled: boolean;

@@ -57,6 +57,7 @@ const RETRY_MS = 5_000;
 /** The interval of checks for new machines. */
 const LONGEST_SLEEP_MS = 60_000;
 
+/** Makes the metric reports of machines, at intervals or when a client reads them. */
 export class ReportSchedule implements ReportSource {
   readonly #options: ReportScheduleOptions;
   readonly #kept = new Map<string, Kept>();

@@ -28,6 +28,7 @@ interface SamplerOptions {
   readonly minAgeMs: number;
 }
 
+/** Reads the statistics of all machines at once, and stores the last two samples. */
 export class Sampler {
   readonly #options: SamplerOptions;
   #latest: Sample | undefined;

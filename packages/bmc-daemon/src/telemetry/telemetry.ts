@@ -18,6 +18,7 @@ import type { Report } from './report.js';
 import { ReportSchedule } from './report-schedule.js';
 import { Sampler } from './sampler.js';
 
+/** Metric reports and their definitions. */
 export interface Telemetry extends ReportSource {
   readonly enabled: boolean;
   /** @throws {StateFileError} */

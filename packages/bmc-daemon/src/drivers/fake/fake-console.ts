@@ -15,6 +15,7 @@ interface Port {
   readonly stream: Duplex | null;
 }
 
+/** Serial ports of fake machines. Each echoes its input. */
 export class FakeConsoles implements ConsoleControl {
   readonly #find: (id: string) => CompleteSnapshot;
   readonly #ports = new Map<string, Port>();

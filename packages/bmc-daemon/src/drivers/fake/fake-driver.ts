@@ -28,6 +28,7 @@ import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
 
+/** Options of the fake driver. */
 export interface FakeDriverOptions {
   /** Default: {@link sampleMachines}. */
   readonly machines?: readonly CompleteSnapshot[];

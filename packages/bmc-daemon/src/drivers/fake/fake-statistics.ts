@@ -19,6 +19,7 @@ interface FakeStatisticsOptions {
   readonly now: () => number;
 }
 
+/** Statistics of fake machines, which follow from the time that they run. */
 export class FakeStatistics implements StatisticsControl {
   readonly #machines: () => Iterable<CompleteSnapshot>;
   readonly #now: () => number;

@@ -10,6 +10,10 @@ import { attribute, child, childElements, type XmlElement } from '../parse.js';
  */
 const CONNECTABLE: ReadonlySet<string | null> = new Set(['pty', 'unix']);
 
+/**
+ * A serial port of a domain.
+ * @see https://libvirt.org/formatdomain.html#serial-port
+ */
 export interface SerialPort {
   /** Alias, `serial0`; null in a definition, which has none. */
   readonly alias: string | null;
