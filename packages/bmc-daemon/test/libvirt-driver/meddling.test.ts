@@ -319,6 +319,7 @@ describe('a drive that was hot-plugged into a running machine', () => {
     const media = new LibvirtMedia({
       host: parts,
       boot,
+      reader: { lastReading: () => undefined },
       store,
       streams: new ImageStreams(imageLimits),
       queue: new PowerMediaQueue(),

@@ -138,7 +138,14 @@ class LibvirtDriver implements CompleteDriver {
       coldStart: this.#coldStart,
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
-    this.#media = new LibvirtMedia({ host, queue, boot: this.#boot, store: this.#store, streams: this.#streams });
+    this.#media = new LibvirtMedia({
+      host,
+      queue,
+      reader: this.#reader,
+      boot: this.#boot,
+      store: this.#store,
+      streams: this.#streams,
+    });
     this.media = this.#mediaControl();
     this.#systemChanges = new SystemChanges({
       host,

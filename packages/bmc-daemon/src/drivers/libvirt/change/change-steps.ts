@@ -7,7 +7,7 @@ import { readDefinition, type Definition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, plugIn, takeImageOut } from '../media/drive-hotplug.js';
+import { changeDrive, isUnplugged, plugIn, takeImageOut } from '../media/drive-hotplug.js';
 import { driveState } from '../media/drive-state.js';
 import { isHotplugged } from '../xml/devices/cdrom.js';
 import { mediaSourceOf, type MediaSource } from '../xml/devices/disk-source.js';
@@ -23,6 +23,8 @@ export interface Step {
    * @throws {DriverError} before any change.
    */
   readonly run: () => Promise<() => Promise<void>>;
+  /** Whether the running guest gets or loses a device. */
+  readonly plugs: boolean;
 }
 
 /** An image for a drive of the guest. */
@@ -44,7 +46,7 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
     await set(on);
     return () => set(former);
   };
-  return { intent: { kind: 'autostart', on }, run };
+  return { intent: { kind: 'autostart', on }, run, plugs: false };
 }
 
 /**
@@ -76,7 +78,8 @@ export function driveStep(
       if (present !== null) await plug(host, machine, present, { target, source: former });
     };
   };
-  return { intent: { kind: 'drive', device: 'cdrom' }, run };
+  const plugs = running === null ? image !== null : image === null && isUnplugged(running, readDomain(definition.xml));
+  return { intent: { kind: 'drive', device: 'cdrom' }, run, plugs };
 }
 
 /** Plugs in a drive. @returns a function that unplugs it. */

@@ -14,7 +14,15 @@ import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';
-import { forgetDone, readDefinition, readInactiveXml, saveDefinition, type Definition } from '../machine/definition.js';
+import {
+  forgetDone,
+  readForChange,
+  readInactiveXml,
+  readInstance,
+  saveDefinition,
+  type Definition,
+} from '../machine/definition.js';
+import { checkEarly } from '../media/early-check.js';
 import type { FirmwareChooser } from '../firmware/firmware-choice.js';
 import type { Host } from '../machine/host.js';
 import type { ImageLease } from '../media/image-store.js';
@@ -135,13 +143,15 @@ export class SystemChanges {
     const { cd } = prepared.change;
     if (cd?.image === undefined || cd.image === null) return;
     // The check precedes the download, so that a full drive or an invalid part costs no download.
-    const present = await readDefinition(machine, this.#host.timeoutMs);
-    const wants = cdStepOf(machine, present, cd) === 'insert';
+    const wants = await checkEarly(this.#options, machine, (present) => {
+      if (cdStepOf(machine, present, cd) !== 'insert') return false;
+      this.#edited(machine, present, prepared);
+      return true;
+    });
     if (!wants) {
       await this.#commit(machine, { ...prepared, lease: null });
       return;
     }
-    this.#edited(machine, present, prepared);
     const lease = await this.#options.media.acquire('cdrom', cd.image, options);
     try {
       options.signal.throwIfAborted();
@@ -160,17 +170,17 @@ export class SystemChanges {
     const { boot, bootOrder, cd } = prepared.change;
     const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
     await edits.run(machine.uuid, async () => {
-      const isActive = affectsGuest && (await this.#host.inventory.state(machine)) !== 'shutoff';
-      const definition = isActive
-        ? await readDefinition(machine, timeoutMs)
+      const definition = affectsGuest
+        ? await readForChange(this.#host, machine)
         : { xml: await readInactiveXml(machine, timeoutMs), instance: null };
       const plan = this.#plan(machine, definition, prepared);
       await this.#carryOut(machine, plan, async () => {
         if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
         if (definition.instance === null) return;
         // Reads again, because the machine may boot from a drive that was plugged in.
-        const plugs = plan.steps.some(({ intent }) => intent.kind === 'drive');
-        const { instance } = plugs ? await readDefinition(machine, timeoutMs) : definition;
+        const instance = plan.steps.some(({ plugs }) => plugs)
+          ? await readInstance(machine, timeoutMs)
+          : definition.instance;
         if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.to);
       });
     });

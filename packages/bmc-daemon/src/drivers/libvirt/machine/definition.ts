@@ -40,9 +40,31 @@ export async function readDefinition({ name, domain }: Machine, timeoutMs: numbe
       domain.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE, { timeoutMs }),
       domain.getXmlDesc(0, { timeoutMs }),
     ]);
-    const id = readInstanceId(present);
-    return { xml, instance: id === null ? null : { id, xml: present, domain: readDomain(present) } };
+    return { xml, instance: instanceOf(present) };
   });
+}
+
+/** Returns the instance of a text without INACTIVE; null for that of a machine that is off. */
+export function instanceOf(xml: string): Instance | null {
+  const id = readInstanceId(xml);
+  return id === null ? null : { id, xml, domain: readDomain(xml) };
+}
+
+/**
+ * Reads a machine for a change: one read if it is off, two if it runs.
+ * @throws {DriverError} notFound, unavailable.
+ */
+export async function readForChange(
+  { inventory, timeoutMs }: Pick<Host, 'inventory' | 'timeoutMs'>,
+  machine: Machine,
+): Promise<Definition> {
+  if ((await inventory.state(machine)) !== 'shutoff') return await readDefinition(machine, timeoutMs);
+  return { xml: await readInactiveXml(machine, timeoutMs), instance: null };
+}
+
+/** Reads only the running instance; null if the machine is off. @throws {DriverError} notFound, unavailable. */
+export async function readInstance({ name, domain }: Machine, timeoutMs: number): Promise<Instance | null> {
+  return await attempt(`reading machine ${name}`, async () => instanceOf(await domain.getXmlDesc(0, { timeoutMs })));
 }
 
 /**
@@ -102,7 +124,12 @@ export async function forgetDone(
  */
 export async function machineTexts(machine: Machine, timeoutMs: number): Promise<readonly string[]> {
   try {
-    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    const xml = await readInactiveXml(machine, timeoutMs);
+    // In this order: a machine that is off now can only start from the definition or its saved state.
+    const runs = await attempt(`reading the state of machine ${machine.name}`, () =>
+      machine.domain.isActive({ timeoutMs }),
+    );
+    const instance = runs ? await readInstance(machine, timeoutMs) : null;
     const other = instance === null ? await savedXml(machine, timeoutMs) : instance.xml;
     return other === null ? [xml] : [xml, other];
   } catch (error) {

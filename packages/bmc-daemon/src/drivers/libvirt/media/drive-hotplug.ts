@@ -12,7 +12,7 @@ import type { Machine } from '../machine/inventory.js';
 import { driveMarkup, isHotplugged } from '../xml/devices/cdrom.js';
 import type { Disk } from '../xml/devices/device.js';
 import type { MediaSource } from '../xml/devices/disk-source.js';
-import { readDomain } from '../xml/domain.js';
+import { readDomain, type Domain } from '../xml/domain.js';
 import { hotplugMarkup } from '../xml/devices/removable-drive.js';
 
 /**
@@ -69,6 +69,14 @@ export async function plugIn(
 }
 
 /**
+ * Returns whether a drive of the running guest is unplugged with its image: a USB stick has no tray,
+ * and a hot-plugged drive has none either.
+ */
+export function isUnplugged(drive: Disk, defined: Domain): boolean {
+  return drive.device === 'disk' || isHotplugged(drive, defined);
+}
+
+/**
  * Removes the image from a drive of the running guest. Ignores a drive that the guest does not
  * have.
  */
@@ -80,8 +88,7 @@ export async function takeImageOut(
 ): Promise<void> {
   const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
   if (instance === null || drive === undefined) return;
-  // A USB stick has no tray, and a hot-plugged drive has none either.
-  if (drive.device === 'disk' || isHotplugged(drive, readDomain(xml))) {
+  if (isUnplugged(drive, readDomain(xml))) {
     await unplug(host, machine, instance, drive);
     return;
   }

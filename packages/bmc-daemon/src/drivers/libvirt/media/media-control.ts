@@ -6,16 +6,25 @@ import type { InsertOptions, OperationOptions } from '../../operation-options.js
 import type { MediaChange, MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import type { BootControl } from '../boot/boot-control.js';
-import { editRecord, readDefinition, saveDefinition, type Definition } from '../machine/definition.js';
+import {
+  editRecord,
+  readDefinition,
+  readForChange,
+  readInactiveXml,
+  saveDefinition,
+  type Definition,
+} from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { ImagePlace } from './pool-images.js';
 import type { ImageLease, ImageStore } from './image-store.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, takeImageOut, plugIn } from './drive-hotplug.js';
+import { changeDrive, isUnplugged, takeImageOut, plugIn } from './drive-hotplug.js';
 import { driveState } from './drive-state.js';
+import { checkEarly } from './early-check.js';
 import { withEjection, withInsertion, type Insertion } from './media-definition.js';
+import type { SystemReader } from '../read/system-reader.js';
 import type { Disk } from '../xml/devices/device.js';
 import { readDomain } from '../xml/domain.js';
 import { canHaveDrive, FLOPPY_BYTES, isStick, stickTarget } from '../xml/devices/removable-drive.js';
@@ -27,6 +36,7 @@ import { readMetadata, withRecord } from '../xml/metadata/metadata.js';
 /** Dependencies of {@link LibvirtMedia}. */
 interface LibvirtMediaOptions {
   readonly host: Host;
+  readonly reader: Pick<SystemReader, 'lastReading'>;
   readonly boot: BootControl;
   readonly store: ImageStore;
   readonly streams: ImageStreams;
@@ -34,6 +44,14 @@ interface LibvirtMediaOptions {
    * Shared with power: an insert occupies the queue of the machine from the start of the download.
    */
   readonly queue: PowerMediaQueue;
+}
+
+/** A change of a drive, in the definition and in the running guest. */
+interface GuestChange {
+  readonly definition: Definition;
+  readonly to: string;
+  readonly device: MediaDevice;
+  readonly plugs: boolean;
 }
 
 const MAX_ATTEMPTS = 4;
@@ -55,14 +73,8 @@ export class LibvirtMedia {
    */
   async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
     const insert = async (signal: AbortSignal): Promise<void> => {
-      const definition = await readDefinition(machine, this.#host.timeoutMs);
-      if (!canHaveDrive(readDomain(definition.xml), device)) {
-        throw new DriverError(
-          'unsupported',
-          `inserting an image into machine ${machine.name}: it cannot have a ${device} drive`,
-        );
-      }
-      if (this.#holds(machine, device, definition, image)) return;
+      if (!(await checkEarly(this.#options, machine, (present) => this.#lacks(machine, device, present, image))))
+        return;
       const lease = await this.acquire(device, image, { ...options, signal });
       try {
         await this.#host.edits.run(machine.uuid, () =>
@@ -125,6 +137,16 @@ export class LibvirtMedia {
   }
 
   /**
+   * Returns whether the drive needs this image.
+   * @throws {DriverError} unsupported, if the machine cannot have the drive; mediaInUse.
+   */
+  #lacks(machine: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
+    if (canHaveDrive(readDomain(definition.xml), device)) return !this.#holds(machine, device, definition, image);
+    const what = `inserting an image into machine ${machine.name}`;
+    throw new DriverError('unsupported', `${what}: it cannot have a ${device} drive`);
+  }
+
+  /**
    * Returns whether this image is already in the drive.
    * @throws {DriverError} mediaInUse, if another image is.
    */
@@ -138,8 +160,14 @@ export class LibvirtMedia {
     throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another image`);
   }
 
+  /** Reads the machine. Asks for its state, because the event of a start may still be on its way. */
+  async #read(machine: Machine): Promise<Definition> {
+    this.#host.inventory.forgetState(machine.uuid);
+    return await readForChange(this.#host, machine);
+  }
+
   async #insert(machine: Machine, device: MediaDevice, image: ImageRequest, place: ImagePlace): Promise<void> {
-    const definition = await readDefinition(machine, this.#host.timeoutMs);
+    const definition = await this.#read(machine);
     // Another libvirt client may have inserted an image during the download.
     if (this.#holds(machine, device, definition, image)) return;
     const { xml, instance } = definition;
@@ -147,13 +175,14 @@ export class LibvirtMedia {
     const stick = device === 'usb' ? stickTarget(domains) : '';
     const insertion: Insertion = { device, image, place, stick };
     const { target, xml: to } = withInsertion(machine, definition, insertion);
-    await this.#carryOut(machine, { definition, to, device }, async () => {
+    const plugs = driveState(definition, device, undefined).running === null;
+    await this.#carryOut(machine, { definition, to, device, plugs }, async () => {
       if (instance !== null) await this.#putIntoGuest(machine, { ...definition, instance }, target, insertion);
     });
   }
 
   async #eject(machine: Machine, device: MediaDevice): Promise<void> {
-    const definition = await readDefinition(machine, this.#host.timeoutMs);
+    const definition = await this.#read(machine);
     const { xml, instance } = definition;
     const media = mediaRecord(readMetadata(xml).media, device);
     const { running } = driveState(definition, device, media);
@@ -162,7 +191,8 @@ export class LibvirtMedia {
         isStick(disk, device === 'cdrom' ? undefined : media) ||
         (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
     );
-    await this.#carryOut(machine, { definition, to: withEjection(machine, xml, device), device }, async () => {
+    const plugs = full.some((drive) => isUnplugged(drive, readDomain(xml)));
+    await this.#carryOut(machine, { definition, to: withEjection(machine, xml, device), device, plugs }, async () => {
       for (const { target } of full) await takeImageOut(this.#host, machine, definition, target);
     });
   }
@@ -170,10 +200,11 @@ export class LibvirtMedia {
   /**
    * Changes the definition and then the running guest. Meanwhile the definition names the drive, so
    * that the next daemon can finish the change. A failure restores the definition.
+   * @param change.plugs whether the guest gets or loses a drive, and not only an image.
    */
   async #carryOut(
     machine: Machine,
-    { definition, to, device }: { readonly definition: Definition; readonly to: string; readonly device: MediaDevice },
+    { definition, to, device, plugs }: GuestChange,
     changeGuest: () => Promise<void>,
   ): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
@@ -199,7 +230,9 @@ export class LibvirtMedia {
     }
     // Reads again, because the guest takes time, and the machine may boot from a drive that was
     // plugged in.
-    const present = await readDefinition(machine, timeoutMs);
+    const present = plugs
+      ? await readDefinition(machine, timeoutMs)
+      : { xml: await readInactiveXml(machine, timeoutMs), instance };
     const done = withRecord(present.xml, (record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
     await save({ from: present.xml, to: done }).catch((error: unknown) => {
       this.#host.log.warn(`the record of machine ${machine.name} still names a change that is done`, { error });

@@ -15,6 +15,7 @@ import {
   editRecord,
   readDefinition,
   readInactiveXml,
+  readInstance,
   saveDefinition,
   saveProcess,
   type Definition,
@@ -209,7 +210,7 @@ export class ColdStart {
   /** Sets the order of the machine in the paused QEMU, for later resets, and resumes the guest. */
   async #finishPausedStart(machine: Machine, domain: Domain, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
-    const { instance } = await readDefinition(machine, timeoutMs);
+    const instance = await readInstance(machine, timeoutMs);
     if (instance === null) return;
     const order = deviceKeys(effectiveBootOrder(readDomain(xml)));
     const isSet = await setQemuBootOrder(domain, bootIndexes(instance.domain, order), timeoutMs);

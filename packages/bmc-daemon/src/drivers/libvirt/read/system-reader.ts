@@ -154,6 +154,11 @@ export class SystemReader {
     return { system, inactiveXml: this.#kept.get(machine.uuid)?.inactiveXml ?? '' };
   }
 
+  /** Returns the texts of the last reading, which may be outdated; undefined without one. */
+  lastReading(uuid: string): { readonly inactiveXml: string; readonly liveXml: string | null } | undefined {
+    return this.#kept.get(uuid);
+  }
+
   /**
    * Forces the next read to start again, so that it sees an earlier change. A read in progress then
    * stores nothing.
