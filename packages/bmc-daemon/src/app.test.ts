@@ -91,7 +91,7 @@ const anything = expect.anything() as unknown;
 const unavailable = new DriverError('unavailable', 'opening libvirt on <test:///default>: connection refused');
 
 describe('the page of the machines', () => {
-  it('is for who may see the machines in Redfish, too', async () => {
+  it('needs the same rights as the machines in Redfish', async () => {
     const { status, text } = await client.get('/', { Authorization: 'Basic new' });
     expect([status, text.includes('InsufficientPrivilege')]).toEqual([403, true]);
     expect(lines()).toEqual([expect.objectContaining({ path: '/', status: 403, user: 'new' })]);
@@ -121,7 +121,7 @@ describe('the log', () => {
     ]);
   });
 
-  it.each(['/redfish/v1', '/'])('says why %s was refused and never what was sent', async (path) => {
+  it.each(['/redfish/v1', '/'])('has the reason for a refusal at %s, and never the credentials', async (path) => {
     expect((await client.get(path, { Authorization: 'Basic c2VjcmV0' })).status).toBe(401);
     const [line] = lines();
     expect(line).toMatchObject({ path, status: 401, user: null, refused: 'no credentials' });
@@ -142,7 +142,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('takes an id from the client only if it is fit for a header', async () => {
+  it("accepts a client's id only if it is valid in a header", async () => {
     const ids = [];
     for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
       ids.push((await client.get('/redfish', { 'X-Request-Id': id })).headers['x-request-id']);
@@ -156,12 +156,12 @@ describe('the log', () => {
   });
 });
 
-describe('who answers', () => {
+describe('the handler of a path', () => {
   it.each(['/redfish', '/redfish?x', '/redfish/'])('%s is Redfish', async (path) => {
     expect((await client.get(path)).json).toEqual({ v1: '/redfish/v1/' });
   });
 
-  it.each(['/redfishy', '/rest/v1', '/index.html'])('%s is nobody, with a Redfish error', async (path) => {
+  it.each(['/redfishy', '/rest/v1', '/index.html'])('%s has no handler and gets a Redfish error', async (path) => {
     const { status, json } = await client.get(path, authorization);
     expect([status, json]).toEqual([
       404,
@@ -169,10 +169,10 @@ describe('who answers', () => {
     ]);
   });
 
-  it('understands a whole URL, as proxies send it', async () => {
+  it('accepts an absolute URL, as proxies send it', async () => {
     const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\{"v1":"\/redfish\/v1\/"\}$/);
-    // Its host is the one that is meant (RFC 9112 §3.2.2).
+    // The host of the URL has precedence (RFC 9112 §3.2.2).
     expect(scopedBy).toBe('bmc.example');
   });
 
@@ -182,7 +182,7 @@ describe('who answers', () => {
   });
 });
 
-describe('requests that are hardly HTTP', () => {
+describe('malformed requests', () => {
   const rawError = async (bytes: string) => {
     const answer = await client.raw(bytes);
     const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as { error: { code: string } };
@@ -207,7 +207,7 @@ describe('requests that are hardly HTTP', () => {
     }
   });
 
-  it('with a target that is no URL are 404, and no secret of it is logged', async () => {
+  it('with an invalid URL are 404, and the log has no secret of it', async () => {
     const target = 'http://u:geheim@[::bad/x?geheim';
     expect(await rawError(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).toEqual([
       '404',
@@ -218,8 +218,8 @@ describe('requests that are hardly HTTP', () => {
   });
 });
 
-describe('what Express serves', () => {
-  it.each(['/', '/healthz', '/metrics/'])('takes no method but GET and HEAD at %s', async (path) => {
+describe('pages of Express', () => {
+  it.each(['/', '/healthz', '/metrics/'])('accepts only GET and HEAD at %s', async (path) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const { status, headers, json } = await client.send(method, path, { body: '{}', headers: authorization });
       expect([status, headers.allow, json]).toEqual([
@@ -234,12 +234,12 @@ describe('what Express serves', () => {
 });
 
 describe('the page of the machines', () => {
-  it('asks for the password', async () => {
+  it('requires the password', async () => {
     const { status, headers } = await client.get('/');
     expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="Rackless", charset="UTF-8"']);
   });
 
-  it('shows each machine, needs no script and lets none run', async () => {
+  it('shows each machine, without scripts, which its policy forbids', async () => {
     const { status, headers, text } = await client.get('/', authorization);
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
       200,
@@ -256,14 +256,14 @@ describe('the page of the machines', () => {
     expect(text).not.toContain('<script');
   });
 
-  it('shows a machine that can not be read', async () => {
+  it('shows a machine that cannot be read', async () => {
     mute = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/', authorization);
     expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
   });
 
-  it('does not wait for one machine after the other of a host that hangs: 503 after the first few', async () => {
-    // The list is remembered, the machines are not.
+  it('does not wait for each machine of a host that hangs: 503 after the first few', async () => {
+    // The list is cached, the machines are not.
     const machines = sampleMachines(100);
     const asked: string[] = [];
     listed = machines;
@@ -276,7 +276,7 @@ describe('the page of the machines', () => {
     expect(asked.length).toBeLessThan(10);
   });
 
-  it('shows what it has of a host that hangs half-way', async () => {
+  it('shows the known machines of a host that hangs half-way', async () => {
     const machines = sampleMachines(100);
     listed = machines;
     let asked = 0;
@@ -309,7 +309,7 @@ describe('health', () => {
     expect([status, json]).toEqual([200, { status: 'ok', hypervisor: 'libvirt <test:///default>' }]);
   });
 
-  it('is 503 and says which does not', async () => {
+  it('is 503 and names the failing part', async () => {
     down = unavailable;
     const { status, json } = await client.get('/healthz');
     expect([status, json]).toEqual([
@@ -324,7 +324,7 @@ describe('a health check that fails again and again', () => {
     const warning = {
       level: 'warn',
       message: 'a request could not be served',
-      // The message alone.
+      // Only the message, without a stack.
       error: unavailable.message,
     };
     const levels = [];
@@ -359,18 +359,18 @@ describe('metrics', () => {
     expect(await value('bmc_http_request_duration_seconds_count{method="GET",route="unmatched"}')).toBeDefined();
   });
 
-  it('say how many requests are in flight, and how the process is', async () => {
+  it('contain the requests in flight and values of the process', async () => {
     expect(await value('bmc_http_requests_in_flight')).toBe('1');
     expect(Number(await value('process_resident_memory_bytes'))).toBeGreaterThan(1e6);
   });
 
-  it('say whether the hypervisor answers', async () => {
+  it('show whether the hypervisor answers', async () => {
     expect(await value('bmc_hypervisor_up')).toBe('1');
     down = unavailable;
     expect(await value('bmc_hypervisor_up')).toBe('0');
   });
 
-  it('come with the content type that Prometheus wants', async () => {
+  it('have the content type that Prometheus requires', async () => {
     expect((await client.get('/metrics')).headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 });
@@ -382,7 +382,7 @@ describe('plain HTTP at the port of HTTPS', () => {
   });
   afterAll(() => plain.close());
 
-  it('is sent to HTTPS with its method, path and query, and logged without a user or a token', async () => {
+  it('is redirected to HTTPS with its method, path and query, and logged without a user or a token', async () => {
     const answer = await plain.send('POST', '/redfish/v1/Systems?a=b&token=x', {
       headers: { ...authorization, Host: 'bmc:8443' },
     });
@@ -401,7 +401,7 @@ describe('plain HTTP at the port of HTTPS', () => {
     ['GET / HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n', 400],
     ['OPTIONS * HTTP/1.1\r\nHost: bmc\r\nConnection: close\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: [::1]:8443\r\nConnection: close\r\n\r\n', 308],
-  ])('is not sent elsewhere by %j', async (bytes, status) => {
+  ])('is not redirected for %j', async (bytes, status) => {
     expect(await plain.raw(bytes)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Everything that answers on the port: Redfish on node:http, as an empty Express handler already halves the throughput; the
- * pages for people and probes on Express (docs/decisions/003). One line in the log for each request, whoever answers it.
+ * All handlers of the port: Redfish on node:http, because an empty Express handler halves the
+ * throughput, and pages and probes on Express (docs/decisions/003). Logs one line for each request.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -25,32 +25,35 @@ interface AppOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];
-  /** Told of every write that was carried out. */
+  /** Called after each successful write. */
   readonly onChange?: ChangeListener;
   readonly services: Services;
   readonly authenticate: Authenticate;
   readonly log: Log;
-  /** For the page, health and metrics; Redfish gets it through the services. */
+  /** The driver for the page, health and metrics. Redfish uses the one of the services. */
   readonly driver: PagesDriver;
-  /** Default: every request sees every machine. The page shows what Redfish would. */
+  /** Default: every request sees every machine. The page shows the same machines as Redfish. */
   readonly scoping?: Scoping<Services & { readonly driver: PagesDriver }>;
-  /** Of the daemon. */
+  /** The daemon's version. */
   readonly version: string;
 }
 
 /** The HTTP handlers of the service. */
 export interface App {
-  /** For `http.createServer(app.handler)` or https. */
+  /** The handler for `http.createServer` or https. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
-  /** For `server.on('clientError', app.clientError)`: a Redfish error to what the parser gives up on. */
+  /** The handler for `server.on('clientError')`: sends a Redfish error for malformed requests. */
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
-  /** For plain HTTP at the port of HTTPS: where it is to be said again. */
+  /** The handler for plain HTTP at the HTTPS port: redirects to HTTPS. */
   readonly redirect: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Gives back what the app holds; the server, the driver and the log are their owners' to close. */
+  /** Releases the app's resources. Does not close the server, the driver or the log. */
   close(): void;
 }
 
-/** @throws {Error} if two resources claim one path. */
+/**
+ * Creates the app.
+ * @throws {Error} if two resources have the same path.
+ */
 export function createApp<Services>(options: AppOptions<Services>): App {
   const { driver, log, scoping } = options;
   const metrics = createMetrics(() => driver.ping());
@@ -83,13 +86,13 @@ export function createApp<Services>(options: AppOptions<Services>): App {
         ...(refused === undefined ? {} : { refused }),
       });
       if (error === undefined) return;
-      // A host or an image server that fails is no fault of ours.
+      // A failed host or image server is not an error of the daemon.
       if (status === 500) log.error('answering a request failed', { id, error });
       else log.warn('a request could not be served', { id, error });
     };
     const answer = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : refuseHost;
     answer(request, response, id).then(finish, (error: unknown) => {
-      // Only a bug in the sending of an answer leads here; the client gets what can still be given: an end.
+      // Only a bug in sending an answer leads here. The client gets an end of the connection.
       response.destroy();
       finish({ route: 'unmatched', status: 500, user: null, error });
     });
@@ -97,7 +100,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
   const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     const status = answerClientError(error, socket);
     if (status === undefined) return;
-    // Nothing of such a request is known but that it came.
+    // Only the arrival of such a request is known.
     log.request({
       id: nextId(),
       user: null,
@@ -113,7 +116,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const answer = redirection(request);
     send(response, answer, id);
     const { method = '', url = '/' } = request;
-    // Who sent it is not looked at: whoever else was on the way may have read the password.
+    // Ignores the credentials: others on the network may have read the password.
     log.request({
       id,
       user: null,
@@ -127,20 +130,20 @@ export function createApp<Services>(options: AppOptions<Services>): App {
   return { handler, clientError, redirect, close: () => metrics.clear() };
 }
 
-/** 308, for it leaves the method and the body as they are (RFC 9110 §15.4.9). */
+/** Makes the redirect. A 308 keeps the method and the body (RFC 9110 §15.4.9). */
 function redirection(request: IncomingMessage): Answer {
   const path = originForm(request);
   const { host } = request.headers;
   if (host === undefined) return errorAnswer(refuse('HeaderMissing', 'Host'));
   const target = `https://${host}${path}`;
-  // What is no host or no path (`*`) would make another address of it.
+  // An invalid host or path (`*`) would lead to another address.
   if (!/^[\w.:[\]-]+$/.test(host) || !path.startsWith('/') || !URL.canParse(target)) {
     return errorAnswer(refuse('HeaderInvalid', 'Host'));
   }
   return emptyAnswer(308, { Location: target, 'Content-Length': '0' });
 }
 
-/** Ids that tell the requests of a process apart, and those of two processes. */
+/** Creates ids that are unique for the requests of this and other processes. */
 function createRequestIds(): () => string {
   const process = randomBytes(4).toString('hex');
   let count = 0;
@@ -157,8 +160,8 @@ const refuseHost: Pipeline = ({ headers }, response, requestId) => {
 };
 
 /**
- * The path and query; a proxy may send the whole URL (RFC 9112 §3.2.2), which the routers need not know about. Its host takes the
- * place of the header's.
+ * Returns the path and query. A proxy may send an absolute URL (RFC 9112 §3.2.2), whose host
+ * replaces the Host header.
  */
 function originForm(request: IncomingMessage): string {
   const url = request.url ?? '/';

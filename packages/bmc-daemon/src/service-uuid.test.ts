@@ -46,13 +46,15 @@ describe('the UUID of the service', () => {
   });
 
   it.each([Buffer.from('no UUID'), Buffer.from([0xff, 0x0a])])(
-    'is made anew, and damaged bytes are set aside',
+    'is replaced if the file is damaged, and the damaged file is renamed',
     (bytes) => {
       const file = path.join(folder, 'service-uuid');
       writeFileSync(file, bytes);
       const made = serviceUuid({ service: 'a', stateDir: folder, machineIdFile: path.join(folder, 'none'), log });
       expect([readFileSync(file, 'utf8'), readFileSync(`${file}.broken`)]).toEqual([`${made}\n`, bytes]);
-      expect(warnings).toEqual([`${file} is damaged: it is kept as ${file}.broken, and the service has a new UUID`]);
+      expect(warnings).toEqual([
+        `${file} is damaged: it was renamed to ${file}.broken, and the service has a new UUID`,
+      ]);
     },
   );
 

@@ -43,14 +43,14 @@ export function serviceUuid(options: ServiceUuidOptions): string {
 
   const file = path.join(stateDir, 'service-uuid');
   removeLeftovers(file);
-  const kept = readTrimmed(file);
-  if (UUID.test(kept)) return kept;
+  const stored = readTrimmed(file);
+  if (UUID.test(stored)) return stored;
   const made = randomUUID();
   try {
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    if (kept !== '') {
+    if (stored !== '') {
       renameSync(file, `${file}.broken`);
-      log.error(`${file} is damaged: it is kept as ${file}.broken, and the service has a new UUID`);
+      log.error(`${file} is damaged: it was renamed to ${file}.broken, and the service has a new UUID`);
     }
     replaceFile(file, `${made}\n`);
   } catch (error) {

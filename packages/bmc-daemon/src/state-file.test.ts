@@ -39,7 +39,7 @@ const more = ({ count }: { count: number }) => ({ count: count + 1 });
 const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
 
 describe('a state file', () => {
-  it('begins as it is told, is made by the first change for its owner alone, and is there again later', () => {
+  it('starts with the initial state; the first change creates the file, which only its owner can read', () => {
     const file = open();
     expect([file.state, readdirSync(parent)]).toEqual([{ count: 0 }, []]);
     file.update((state) => state);
@@ -91,7 +91,7 @@ describe('a state file', () => {
     ]);
   });
 
-  it('removes what a killed process left beside it, and says so', () => {
+  it('removes temporary files of a killed process, and logs it', () => {
     open().update(more);
     const leftover = path.join(folder, '.counter.json.0123456789ab');
     const other = path.join(folder, '.counter.json.backup');
@@ -104,19 +104,19 @@ describe('a state file', () => {
     expect(logged).toEqual([`warn removed ${leftover}, which a killed process left`]);
   });
 
-  it('builds on what somebody else wrote meanwhile', () => {
+  it('continues with the changes of another program', () => {
     const [ours, theirs] = [open(), open()];
     theirs.update(() => ({ count: 40 }));
     ours.update(more);
     expect([ours.state, open().state]).toEqual([{ count: 41 }, { count: 41 }]);
-    expect(logged).toEqual([`warn ${ours.path} was changed by somebody else and is read again`]);
+    expect(logged).toEqual([`warn ${ours.path} was changed by another program and is read again`]);
   });
 
-  it('keeps what it had where it can not be written, and names the file', () => {
+  it('keeps its state if the file cannot be written, and the error names the file', () => {
     const file = open();
     file.update(more);
     rmSync(folder, { recursive: true });
-    // A file where the folder should be: root, who runs tests in containers, is stopped by it, too.
+    // A file in place of the folder stops root too, which runs tests in containers.
     writeFileSync(folder, '');
     chmodSync(folder, 0o400);
     expect(() => file.update(more)).toThrow(/^(reading|writing) .*counter\.json: /);
@@ -127,7 +127,7 @@ describe('a state file', () => {
     const file = open();
     file.update(more);
     rmSync(folder, { recursive: true });
-    // The file is gone, and the daemon cannot make its folder: the name is a link that leads nowhere.
+    // The file is gone, and its folder cannot be created: the name is a dangling link.
     symlinkSync(path.join(parent, 'gone'), folder);
     expect(() => file.update(more)).toThrow(/^writing .*counter\.json: /);
     expect(file.state).toEqual({ count: 1 });

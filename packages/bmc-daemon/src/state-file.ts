@@ -72,7 +72,7 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
       let present = state;
       if (found !== seen) {
         // Another process wrote the file: an administrator's editor, or a second daemon. Keeps its changes.
-        log.warn(`${file} was changed by somebody else and is read again`);
+        log.warn(`${file} was changed by another program and is read again`);
         present = read(file, options) ?? initial;
       }
       const next = change(present);
@@ -82,7 +82,7 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
           replaceFile(file, `${JSON.stringify(next, null, 2)}\n`);
         });
       }
-      // Only now: after a failed write, the state and the next comparison are those from before.
+      // Only after the write: a failed write changes neither the state nor the fingerprint.
       seen = next === present ? found : fingerprint(file);
       state = next;
     },
@@ -99,7 +99,7 @@ function fingerprint(file: string): string {
 function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
   const found = attempt(`reading ${file}`, () => statSync(file, { throwIfNoEntry: false }));
   if (found === undefined) return undefined;
-  // To read a pipe could take for ever, and a folder holds no state.
+  // Reading a pipe could block forever, and a folder has no content.
   const bytes = found.isFile() ? attempt(`reading ${file}`, () => readFileSync(file)) : undefined;
   try {
     if (bytes === undefined) throw new Error('not a regular file');
@@ -115,7 +115,10 @@ function read<State>(file: string, { schema, log, broken }: StateFileOptions<Sta
   }
 }
 
-/** @throws {StateFileError} */
+/**
+ * Runs an operation on the file.
+ * @throws {StateFileError}
+ */
 function attempt<Result>(doing: string, work: () => Result): Result {
   try {
     return work();

@@ -695,15 +695,15 @@ describe('Express', () => {
       const url = 'http://127.0.0.1:' + server.address().port;
       const loaded = () => ['express', 'prom-client'].filter((name) =>
         Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/node_modules/' + name + '/')));
-      const told = [];
+      const loads = [];
       for (const path of ['/health/liveliness', '/health/readiness', '/v1/models']) await (await fetch(url + path)).text();
       await (await fetch(url + '/v1/chat/completions', { method: 'POST', body: '{"model":"x"}' })).text();
-      told.push(loaded());
+      loads.push(loaded());
       await (await fetch(url + '/routes')).text();
-      told.push(loaded());
+      loads.push(loaded());
       await (await fetch(url + '/metrics')).text();
-      told.push(loaded());
-      console.log(JSON.stringify(told));
+      loads.push(loaded());
+      console.log(JSON.stringify(loads));
       server.close();
       server.closeAllConnections();
       app.close();

@@ -42,7 +42,7 @@ async function logIn(user: string, password: string): Promise<string> {
 describe('an account that is renamed', () => {
   it('keeps its line except for the name, and its password, role, flags and lock', async () => {
     await accounts().change('eve', { roleId: 'Operator', enabled: true });
-    state.update((old) => ({ ...old, accounts: old.accounts.map((kept) => ({ ...kept, lockedUntil: null })) }));
+    state.update((old) => ({ ...old, accounts: old.accounts.map((account) => ({ ...account, lockedUntil: null })) }));
     const before = text();
     await accounts().change('eve', { user: 'mallory' });
     expect(text()).toBe(before.replace('eve:', 'mallory:'));
@@ -94,7 +94,7 @@ describe('an account that is renamed', () => {
 describe('a change while neither file can be written', () => {
   it('fails with the error of the password file', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
-    const kept = state.state;
+    const before = state.state;
     // Another process is writing it, and does not come to an end.
     writeFileSync(path.join(folder, '.users.lock'), '');
     const real = state.update.bind(state);
@@ -105,8 +105,8 @@ describe('a change while neither file can be written', () => {
       real(change);
     };
     await expect(accounts().remove('eve')).rejects.toBeInstanceOf(PasswordFileWriteError);
-    expect(state.state).toBe(kept);
-    // The first half of the change was kept, and could not be taken back.
+    expect(state.state).toBe(before);
+    // The first half of the change was stored and could not be reverted.
     left = 1;
     await expect(accounts().change('eve', { password: 'pear' })).rejects.toBeInstanceOf(PasswordFileWriteError);
     expect(logged).toEqual(['putting an account back as it was failed']);

@@ -353,26 +353,26 @@ describe('a password file that changes', () => {
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
     expect(await ask('gone:secret')).toEqual({ refused: 'unknown user', attemptedUser: 'gone', promised: true });
     expect(logged).toEqual([
-      `error ${file}:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER; this line lets nobody in`,
+      `error ${file}:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER; this line is ignored`,
       'info password file read again',
     ]);
   });
 
   it('rejects all users while it is missing, and accepts the same users when it is back', async () => {
     await writeUsers({ admin: 'secret' });
-    const kept = path.join(folder, 'kept');
-    copyFileSync(file, kept);
+    const backup = path.join(folder, 'kept');
+    copyFileSync(file, backup);
     const ask = await serve(authentication());
     await ask('admin:secret');
     rmSync(file);
     time += 1000;
     expect(await ask('admin:secret')).toEqual({ refused: 'unknown user', attemptedUser: 'admin', promised: true });
-    copyFileSync(kept, file);
+    copyFileSync(backup, file);
     time += 1000;
     // The same hash, so the remembered password still holds.
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
     expect(logged).toEqual([
-      'error nobody can log in until the password file can be read',
+      'error no user can log in until the password file is readable',
       'info password file read again',
     ]);
   });
@@ -399,8 +399,8 @@ describe('a password file at the start', () => {
   });
 
   it('warns of a file without users', () => {
-    writeFileSync(file, '# nobody\n');
+    writeFileSync(file, '# empty\n');
     authenticateWith({});
-    expect(logged).toEqual([`warn ${file}: the password file has no user: nobody can log in`]);
+    expect(logged).toEqual([`warn ${file}: the password file has no user, so no user can log in`]);
   });
 });

@@ -29,8 +29,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a rejected login', () => {
   it('is reported with its account, but without an unknown name, which may be a password', async () => {
-    const told: RefusedAttempt[] = [];
-    const leave = access.onRefusedLogin((attempt) => told.push(attempt));
+    const attempts: RefusedAttempt[] = [];
+    const leave = access.onRefusedLogin((attempt) => attempts.push(attempt));
     const logIn = (user: string, password: string) => access.openSession({ user, password }, asker);
     await logIn('admin', 'secret');
     await logIn('eve', 'apple');
@@ -40,13 +40,13 @@ describe('a rejected login', () => {
     // Its password is remembered, and right.
     await logIn('eve', 'apple');
     const { address } = asker;
-    expect(told).toEqual([
+    expect(attempts).toEqual([
       { account: 'admin', address, reason: 'wrong password' },
       { account: null, address, reason: 'unknown user' },
       { account: 'eve', address, reason: 'the account is disabled' },
     ]);
     leave();
     await logIn('admin', 'guess');
-    expect(told).toHaveLength(3);
+    expect(attempts).toHaveLength(3);
   });
 });

@@ -116,7 +116,7 @@ describe('what settings name', () => {
     writeFileSync(at('users'), '');
     expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
       faults: [],
-      warnings: ['users: the password file has no user: nobody can log in'],
+      warnings: ['users: the password file has no user, so no user can log in'],
     });
   });
 

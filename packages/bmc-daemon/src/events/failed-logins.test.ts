@@ -5,13 +5,13 @@ import { publishFailedLogins, type FailedLogins } from './failed-logins.js';
 const minute = 60_000;
 let time: number;
 let timers: { readonly at: number; readonly call: () => void }[];
-let told: ServiceEvent[];
+let published: ServiceEvent[];
 let logins: FailedLogins;
 
 beforeEach(() => {
-  [time, timers, told] = [1_000, [], []];
+  [time, timers, published] = [1_000, [], []];
   logins = publishFailedLogins({
-    events: { publish: (event) => void told.push(event) },
+    events: { publish: (event) => void published.push(event) },
     now: () => time,
     after: (ms, call) => {
       const waiting = { at: time + ms, call };
@@ -27,13 +27,13 @@ const pass = (ms: number): void => {
 };
 const guess = (account: string | null = 'admin', address = '192.0.2.1'): void =>
   logins.onRefused({ account, address, reason: 'wrong password' });
-const details = () => told.map(({ detail }) => detail);
+const details = () => published.map(({ detail }) => detail);
 
 describe('a rejected login', () => {
   it('is an event with the account and the address, but without an unknown name', () => {
     guess();
     logins.onRefused({ account: null, address: '2001:db8::1', reason: 'unknown user' });
-    expect(told).toEqual([
+    expect(published).toEqual([
       {
         messageId: 'Base.1.22.AccessUnauthorized',
         messageArgs: [],
@@ -56,8 +56,8 @@ describe('a rejected login', () => {
       }
     }
     // Ten, and one every ten minutes, in which there are a hundred attempts.
-    expect(told.length).toBeLessThanOrEqual(10 + 24 * 6);
-    expect(told.at(-1)).toMatchObject({
+    expect(published.length).toBeLessThanOrEqual(10 + 24 * 6);
+    expect(published.at(-1)).toMatchObject({
       actor: null,
       detail: '100 more log-ins for one account from 3 addresses were refused.',
     });
@@ -68,9 +68,9 @@ describe('a rejected login', () => {
 
   it('is reported in the next summary, and when the service ends', () => {
     for (let attempt = 0; attempt < 12; attempt += 1) guess();
-    expect(told).toHaveLength(10);
+    expect(published).toHaveLength(10);
     pass(10 * minute);
-    expect(told.at(-1)).toMatchObject({
+    expect(published.at(-1)).toMatchObject({
       actor: { user: null, address: '192.0.2.1' },
       detail: '2 more log-ins for one account from one address were refused.',
     });

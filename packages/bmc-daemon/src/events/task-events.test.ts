@@ -10,8 +10,8 @@ const targetUri = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
 describe('tasks, as events', () => {
   it('name the clients that started and cancelled them, and no client if they end by themselves', () => {
     const tasks = createTaskStore({ limit: 5, now: () => new Date() });
-    const told: ServiceEvent[] = [];
-    publishTasks(tasks, { publish: (event) => void told.push(event) });
+    const published: ServiceEvent[] = [];
+    publishTasks(tasks, { publish: (event) => void published.push(event) });
     const cancelled = tasks.create({ name: 'Insert', targetUri, owner, cancel: () => undefined });
     const completed = tasks.create({ name: 'Reset', targetUri, owner });
     tasks.cancel(cancelled.id, operator);
@@ -19,7 +19,7 @@ describe('tasks, as events', () => {
     tasks.cancel(cancelled.id, owner);
     tasks.cancelled(cancelled.id);
     tasks.complete(completed.id, []);
-    expect(told.map(({ messageId, actor, system }) => [messageId.split('.').at(-1), actor, system])).toEqual([
+    expect(published.map(({ messageId, actor, system }) => [messageId.split('.').at(-1), actor, system])).toEqual([
       ['TaskStarted', owner, 'a'],
       ['TaskStarted', owner, 'a'],
       ['TaskCancelled', operator, 'a'],

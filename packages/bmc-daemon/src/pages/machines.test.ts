@@ -11,7 +11,7 @@ const render = (...systems: readonly SystemSnapshot[]) =>
     version: '1.2.3',
     machines: systems.map((system) => ({ uuid: system.uuid, name: system.name, system })),
   });
-/** The cells of the first machine's row, as a reader sees them. */
+/** Returns the visible texts of the first machine's row. */
 const cells = (page: string) => {
   const [, body = ''] = page.split('<tbody>');
   const [row = ''] = body.split('</tr>');
@@ -53,12 +53,12 @@ describe('renderMachines', () => {
     expect(cells(render({ ...sample, ...changed })).slice(1, 3)).toEqual(shown);
   });
 
-  it('shows the own order where no override is set, and an empty drive', () => {
+  it("shows the machine's own order without an override, and an empty drive", () => {
     const boot = { ...sample.boot, enabled: 'disabled' as const, firmware: 'bios' as const };
     expect(cells(render({ ...sample, boot, media: [] })).slice(4, 6)).toEqual(['own order BIOS', 'empty']);
   });
 
-  it('says what to expect where there is no machine', () => {
+  it('explains an empty list', () => {
     expect(render()).toContain('There is no machine on this host yet');
   });
 });

@@ -169,7 +169,10 @@ table { width: 100%; border-collapse: collapse; }
 th, td { padding: 0.65rem 1rem; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { color: var(--quiet); font-size: 0.78rem; font-weight: 600; white-space: nowrap; }
-/* A name may have a hundred letters and no space; without a least width a phone would break a UUID into single ones. */
+/*
+ * Names may have a hundred letters without a space. Without a minimum width, a phone would break a
+ * UUID into single letters.
+ */
 tbody th, .media { min-width: 11rem; overflow-wrap: anywhere; }
 tbody th { font-weight: 600; }
 .media { min-width: 7rem; }

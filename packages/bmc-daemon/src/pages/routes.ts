@@ -81,8 +81,8 @@ export function createPages(
   app.use((request: Request) => {
     throw refuse('ResourceMissingAtURI', request.path);
   });
-  // The last parameter leads to Express's own handler, which answers with HTML and writes to standard error: nothing goes there.
-  // Express recognizes an error handler by its four parameters.
+  // Express recognizes an error handler by its four parameters. The last one leads to Express's own
+  // handler, which answers with HTML and writes to standard error, so it is not used.
   app.use((error: unknown, request: Request, response: Reply, _next: NextFunction) => {
     if (!response.headersSent) {
       fail(toRedfishError(error, { path: request.path }), response);
@@ -99,13 +99,17 @@ export function createPages(
       response.setHeader('X-Request-Id', requestId);
       response.once('close', () => resolve({ ...notes, status: response.statusCode }));
       const reply = Object.assign(response, { locals: notes });
-      // `*`, and whole URLs that are none: Express would ask the old URL parser, which warns on standard error.
+      // `*`, or an invalid URL. Express would use the old URL parser, which prints a warning.
       if (request.url?.startsWith('/') === true) app(request, reply);
       else fail(refuse('ResourceMissingAtURI', maskUrl(request.url ?? '')), reply);
     });
 }
 
-/** @throws {RedfishError} 401, which makes a browser ask for the password; 403 to whom Redfish would not show a machine either. */
+/**
+ * Authenticates a request.
+ * @throws {RedfishError} 401, for which a browser asks for the password; 403 for accounts that
+ *   cannot see machines in Redfish.
+ */
 async function login(authenticate: Authenticate, request: Request, { locals }: Reply): Promise<void> {
   const who = await authenticate(request);
   if ('refused' in who) {
@@ -119,7 +123,8 @@ async function login(authenticate: Authenticate, request: Request, { locals }: R
 async function machinesPage(driver: PagesDriver, version: string, response: Reply): Promise<void> {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
-  // A machine's name is somebody's text: even if one got past the escaping, nothing of it may run or be fetched.
+  // A machine's name is foreign text. Even if the escaping failed, nothing of it may run or be
+  // loaded.
   response.setHeader(
     'Content-Security-Policy',
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -192,7 +197,7 @@ function createHealth(driver: PagesDriver): (response: Reply) => Promise<void> {
   };
 }
 
-/** Errors look as they do below /redfish, so that a client with a wrong path reads one kind of body. */
+/** Sends an error with the same body as below /redfish. */
 function fail(error: RedfishError, response: ServerResponse & { readonly locals: Notes }): void {
   const { status, headers, body } = errorAnswer(error);
   if (status >= 500) response.locals.error = error.cause ?? error;

@@ -10,11 +10,11 @@ describe('a bcrypt password', () => {
   });
 
   it.each(['$2a$', '$2b$', '$2y$'])(
-    'has 72 bytes that count against a %s hash, whatever its length',
+    'counts with its first 72 bytes against a %s hash, with any length',
     async (prefix) => {
       const password = 'x'.repeat(72);
       const stored = (await hash(password, 4)).replace('$2b$', prefix);
-      // 255 and 256 bytes wrap the length that the oldest implementations kept in one byte.
+      // 255 and 256 bytes overflow the one-byte length of the oldest implementations.
       for (const length of [72, 73, 100, 255, 256, 257])
         expect(await isPassword(Buffer.from('x'.repeat(length)), stored)).toBe(true);
       expect(await isPassword(Buffer.from('x'.repeat(71)), stored)).toBe(false);
@@ -22,7 +22,7 @@ describe('a bcrypt password', () => {
     },
   );
 
-  it('has no NUL in it', async () => {
+  it('must not contain NUL', async () => {
     expect(await isPassword(Buffer.from('ab\0c'), await hash('ab', 4))).toBe(false);
   });
 });

@@ -26,7 +26,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Apache's own opinion of a password. */
+/** Returns whether Apache's htpasswd accepts a password. */
 function apacheVerifies(user: string, password: string): boolean {
   try {
     execFileSync('htpasswd', ['-vb', file, user, password], { stdio: 'pipe' });
@@ -39,7 +39,7 @@ function apacheVerifies(user: string, password: string): boolean {
 const mode = (name: string) => (statSync(name).mode & 0o7777).toString(8);
 
 describe('setting a password', () => {
-  it("makes a file for its owner alone that Apache's htpasswd verifies, and changes and adds users in it", async () => {
+  it("creates a file that only its owner can read and Apache's htpasswd verifies, and changes and adds users", async () => {
     expect(await setPassword(file, 'admin', 'secret')).toBe('added');
     expect(mode(file)).toBe('600');
     expect(apacheVerifies('admin', 'secret')).toBe(true);
@@ -68,7 +68,7 @@ describe('setting a password', () => {
     ['a:1', 'new', 'a:1\nnew:h\n'],
     ['a:1\nb:2\na:3\nab:4\n', 'a', 'a:h\nb:2\nab:4\n'],
     ['b:2\r\na:1\r\n', 'a', 'b:2\r\na:h\n'],
-  ])('%j with a line of %s has one of it', (text, user, expected) => {
+  ])('%j with a line of %s has a single line of that user', (text, user, expected) => {
     expect(withUserLine(text, user, `${user}:h`)).toBe(expected);
   });
 
@@ -83,7 +83,7 @@ describe('setting a password', () => {
     ['#a', 'x', "a user's name does not begin with #: the line would be a comment"],
     ['a', 'x\0y', 'a password has no NUL'],
     ['a', 'ä'.repeat(37), 'the password has 74 bytes, and bcrypt looks at the first 72 only'],
-  ])('refuses the user %j with the password %j', async (user, password, reason) => {
+  ])('rejects the user %j with the password %j', async (user, password, reason) => {
     await expect(setPassword(file, user, password)).rejects.toThrow(reason);
     expect(readdirSync(folder)).toEqual([]);
   });

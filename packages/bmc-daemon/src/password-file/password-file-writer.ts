@@ -75,10 +75,10 @@ export function withUserLine(text: string, user: string, line: string): string {
   const isUsers = (candidate: string) => candidate.startsWith(`${user}:`);
   const first = lines.findIndex(isUsers);
   // A second line of the same user would take effect if the first line is removed.
-  const kept = lines.filter((candidate, index) => index === first || !isUsers(candidate));
-  if (first === -1) kept.push(line);
-  else kept[first] = line;
-  return `${kept.join('\n')}\n`;
+  const remaining = lines.filter((candidate, index) => index === first || !isUsers(candidate));
+  if (first === -1) remaining.push(line);
+  else remaining[first] = line;
+  return `${remaining.join('\n')}\n`;
 }
 
 /**
@@ -124,7 +124,7 @@ interface PasswordFileEdit {
 /**
  * Prepares a change of the file's text. The file is replaced atomically, so a reader sees the old
  * or the new file. A new file is readable for its owner only; an existing file keeps its mode and
- * owner. A concurrent change by `htpasswd` or an editor is kept, because the edit is applied again.
+ * owner. A concurrent change by `htpasswd` or an editor is preserved, because the edit is applied again.
  * @throws {PasswordFileWriteError}
  */
 export function preparePasswordFile(file: string, edit: (text: string) => string): PasswordFileEdit {

@@ -53,7 +53,7 @@ export function readPasswordFile(path: string): PasswordFileContents {
   const { entries, faults, warnings }: Htpasswd = parseHtpasswd(text);
   const located = (list: Htpasswd['faults']) => list.map(({ line, message }) => `${path}:${line}: ${message}`);
   const empty =
-    entries.size === 0 && faults.length === 0 ? [`${path}: the password file has no user: nobody can log in`] : [];
+    entries.size === 0 && faults.length === 0 ? [`${path}: the password file has no user, so no user can log in`] : [];
   return { entries, faults: located(faults), warnings: [...located(warnings), ...empty] };
 }
 
@@ -97,12 +97,12 @@ export function openPasswordFile(path: string, options: PasswordFileOptions): Pa
     try {
       const contents = readPasswordFile(path);
       entries = contents.entries;
-      for (const fault of contents.faults) log.error(`${fault}; this line lets nobody in`);
+      for (const fault of contents.faults) log.error(`${fault}; this line is ignored`);
       for (const warning of contents.warnings) log.warn(warning);
       log.info('password file read again', { file: path, users: entries.size });
     } catch (error) {
       entries = new Map();
-      log.error('nobody can log in until the password file can be read', { error });
+      log.error('no user can log in until the password file is readable', { error });
     }
   };
   const look = (time: number) => {

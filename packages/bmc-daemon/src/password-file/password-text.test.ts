@@ -19,17 +19,17 @@ const mustNotWait = (): never => {
 };
 
 describe('reading the text of a password file', () => {
-  it('takes a whole file as it is', () => {
+  it('returns a complete file unchanged', () => {
     writeFileSync(file, 'a:1\nb:2\n');
     expect(readPasswordText(file, mustNotWait)).toBe('a:1\nb:2\n');
   });
 
-  it.each(['', 'a:1\nb'])('waits for the rest of a file of which %j is written', (half) => {
+  it.each(['', 'a:1\nb'])('waits for the rest of a file that so far contains %j', (half) => {
     writeFileSync(file, half);
     expect(readPasswordText(file, () => writeFileSync(file, 'a:1\nb:2\n'))).toBe('a:1\nb:2\n');
   });
 
-  it.each(['', 'a:1'])('believes a file that stays %j', (text) => {
+  it.each(['', 'a:1'])('accepts a file that stays %j', (text) => {
     writeFileSync(file, text);
     expect(readPasswordText(file)).toBe(text);
   });

@@ -46,17 +46,17 @@ const thing = defineResource({
 
 describe('notifications of writes', () => {
   let client: Client;
-  let told: string[];
+  let notified: string[];
 
   beforeEach(async () => {
-    told = [];
+    notified = [];
     const pipeline = createPipeline({
       resources: [thing],
       services: null,
       authenticate: openToAll,
       strict: true,
       onChange: ({ kind, uri, detail, requester }) =>
-        told.push([kind, uri, detail ?? '-', requester.address].join(' | ')),
+        notified.push([kind, uri, detail ?? '-', requester.address].join(' | ')),
     });
     client = await serve((request, response) => void pipeline(request, response, '1'));
   });
@@ -72,7 +72,7 @@ describe('notifications of writes', () => {
     await send('POST', `${at}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
     await send('POST', `${at}/Actions/ComputerSystem.SetDefaultBootOrder`);
     await send('DELETE', at);
-    expect(told).toEqual([
+    expect(notified).toEqual([
       'changed | /redfish/v1/Systems/a | AssetTag, IndicatorLED Lit, Boot.HttpBootUri | 127.0.0.1',
       'changed | /redfish/v1/Systems/a | ComputerSystem.Reset ForceOff | 127.0.0.1',
       'changed | /redfish/v1/Systems/a | ComputerSystem.SetDefaultBootOrder | 127.0.0.1',
@@ -90,6 +90,6 @@ describe('notifications of writes', () => {
       await send('POST', `${at}/Actions/ComputerSystem.Decommission`),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 409, 400, 400, 202, 204]);
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
   });
 });

@@ -120,7 +120,7 @@ const table: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['EventDestinationCollection', { read: login, write: ['ConfigureManager', 'ConfigureComponents'] }],
 ]);
 
-const nobody: Requirement = { any: [] };
+const noPrivilege: Requirement = { any: [] };
 
 /** Whether the table has a row for an entity. */
 export function hasPrivilegeRow(entity: string): boolean {
@@ -134,7 +134,7 @@ export function hasPrivilegeRow(entity: string): boolean {
  */
 export function requirementOf(entity: string, uri: string, method: string): Requirement {
   const row = table.get(entity);
-  if (row === undefined) return nobody;
+  if (row === undefined) return noPrivilege;
   const above = row.below?.[uri.split('/')[3] ?? ''];
   const secret = row.secret?.at.test(uri) === true ? row.secret.read : undefined;
   switch (method) {
@@ -153,6 +153,6 @@ export function requirementOf(entity: string, uri: string, method: string): Requ
       return properties === undefined ? { any } : { any, properties };
     }
     default:
-      return nobody;
+      return noPrivilege;
   }
 }

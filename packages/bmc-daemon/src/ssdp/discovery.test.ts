@@ -27,7 +27,10 @@ async function start(configured: boolean, group = SSDP_GROUP): Promise<Discovery
   return discovery;
 }
 
-/** Whether a search is answered: it is asked until it is, or until another service, that is always there, was. */
+/**
+ * Returns whether a search is answered. It repeats the search until it is answered, or until a
+ * second service, which always answers, was found.
+ */
 async function isFound(): Promise<boolean> {
   const before = client.received.length;
   const probe = openDiscovery({
@@ -42,7 +45,8 @@ async function isFound(): Promise<boolean> {
   await probe.start({ addresses: ['https://127.0.0.1:8000'], everywhere: true });
   await client.send(searchText(), { group: SSDP_GROUP, port });
   const isOurs = (text: string) => text.includes('7a0d5d6e');
-  // Both answer at once, so the second search is answered after every answer to the first.
+  // Both services answer at once, so the answer to the second search comes after all answers to the
+  // first.
   await client.arrived(before + 1);
   await client.send(searchText({ MX: '1', ST: 'upnp:rootdevice' }), { group: SSDP_GROUP, port });
   const enough = () => client.received.slice(before);
@@ -64,8 +68,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('being found', () => {
-  it('is off where nobody wants it, and follows whoever sets it, over a restart', async () => {
+describe('discovery', () => {
+  it('is off by default, and follows the setting of a client, also after a restart', async () => {
     const first = await start(false);
     expect(first.settings).toEqual({ enabled: false, notifyTtl: 2, notifyIntervalSeconds: 600 });
     expect(await isFound()).toBe(false);
@@ -81,7 +85,7 @@ describe('being found', () => {
     expect(await isFound()).toBe(false);
   });
 
-  it('is as the configuration says again when that has changed since', async () => {
+  it('follows the configuration again after the configuration changed', async () => {
     const first = await start(true);
     await first.change({ enabled: false });
     await first.close();
@@ -96,13 +100,13 @@ describe('being found', () => {
     expect(fourth.settings).toEqual({ enabled: true, notifyTtl: 4, notifyIntervalSeconds: 600 });
   });
 
-  it('writes nothing before somebody sets something', async () => {
+  it('writes nothing before a client changes a setting', async () => {
     await start(true);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is off, with a warning, where the port can not be had, and says so to whoever switches it on', async () => {
-    // No multicast group, and no address of this machine.
+  it('is off with a warning if the port is unavailable, and a client that enables it gets an error', async () => {
+    // Neither a multicast group nor an address of this host.
     const discovery = await start(true, '192.0.2.99');
     expect(warnings).toEqual(['the service will not be found by SSDP']);
     expect(discovery.settings.enabled).toBe(false);
@@ -110,7 +114,7 @@ describe('being found', () => {
     expect(discovery.settings.enabled).toBe(false);
   });
 
-  it('stays off over a restart for whoever switches it off while the port can not be had', async () => {
+  it('stays off after a restart if a client disabled it while the port was unavailable', async () => {
     const first = await start(true, '192.0.2.99');
     await first.change({ enabled: false });
     await first.close();
@@ -118,7 +122,7 @@ describe('being found', () => {
     expect(second.settings.enabled).toBe(false);
   });
 
-  it('stays as it is where it can not be kept', async () => {
+  it('does not change if the setting cannot be stored', async () => {
     const discovery = openDiscovery({
       configured: false,
       stateDir: path.join(folder, 'file'),

@@ -28,7 +28,7 @@ describe('a search', () => {
     expect(read(searchText({ MX: wait }))?.withinMs).toBe(withinMs);
   });
 
-  it('is known however its headers are spelled', () => {
+  it('is recognized with headers in any case and spacing', () => {
     const text = 'M-SEARCH * HTTP/1.1\r\nman:"ssdp:discover"\r\nMx : 2 \r\nst:\tssdp:all\r\nUser-Agent: a: b\r\n\r\n';
     expect(read(text)).toEqual({ target: redfish, withinMs: 2_000 });
   });
@@ -47,7 +47,7 @@ describe('a search', () => {
     [searchText({ ST: null }), 'without ST'],
     [searchText({ 'USER-AGENT': 'x'.repeat(2_048) }), 'too long'],
     [searchText().replaceAll('\r\n', '\n'), 'with other ends of lines'],
-  ])('that is none is left alone: %#, %s', (text) => {
+  ])('that is invalid is ignored: %#, %s', (text) => {
     expect(read(text)).toBeUndefined();
   });
 });

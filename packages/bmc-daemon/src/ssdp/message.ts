@@ -8,7 +8,10 @@ export const SSDP_GROUP = '239.255.255.250';
 /** The UDP port for both. */
 export const SSDP_PORT = 1900;
 
-/** What is searched for, with the version of the protocol behind it: major, and minor where it is the service's own. */
+/**
+ * The search target, followed by the protocol version: the major version, and the service's minor
+ * version.
+ */
 const REDFISH = 'urn:dmtf-org:service:redfish-rest:1';
 const EVERYTHING = 'ssdp:all';
 const ROOT_DEVICE = 'upnp:rootdevice';
@@ -109,7 +112,10 @@ export function byebyeMessage({ uuid }: Announced): string {
   );
 }
 
-/** Operating system, version of UPnP, product: all three are asked for, and the first is nobody's business. */
+/**
+ * Returns operating system, UPnP version and product. All three are required, but the operating
+ * system is not revealed.
+ */
 function serverOf(product: string): string {
   return `Linux/0 UPnP/1.1 ${product}`;
 }

@@ -64,7 +64,7 @@ describe('a search over the network', () => {
     await respond();
     const client = await search();
     await client.send(searchText(), to);
-    // Again, while the first answer is on its way.
+    // Repeats the search while the first answer is pending.
     await client.send(searchText(), to);
     await client.send(searchText({ ST: 'upnp:rootdevice' }), to);
     await client.arrived(2);
@@ -74,7 +74,7 @@ describe('a search over the network', () => {
     ]);
   });
 
-  it('finds whatever address the machine has where the service listens at all of them', async () => {
+  it('returns an address of the host if the service listens at all addresses', async () => {
     await respond({ addresses: ['https://192.0.2.77:8443'], everywhere: true });
     const client = await search();
     await client.send(searchText(), to);
@@ -82,7 +82,7 @@ describe('a search over the network', () => {
     expect(client.received[0]?.text).toBe(answer(redfish, 'https://127.0.0.1:8443/redfish/v1/'));
   });
 
-  it('is told any address at the machine itself, where the service listens at another', async () => {
+  it('returns another address of the service to a client on the same host', async () => {
     await respond({ addresses: ['http://192.0.2.77:8000'] });
     const client = await search();
     await client.send(searchText(), to);
@@ -90,7 +90,7 @@ describe('a search over the network', () => {
     expect(client.received[0]?.text).toBe(answer(redfish, 'http://192.0.2.77:8000/redfish/v1/'));
   });
 
-  it('is not heard where it is sent to this machine alone, as the rest of the world would', async () => {
+  it('is ignored if it is unicast', async () => {
     await respond();
     const client = await search();
     await client.send(searchText(), { group: '127.0.0.1', port: to.port });
@@ -99,7 +99,7 @@ describe('a search over the network', () => {
     expect(client.received.map(({ text }) => text)).toEqual([answer('upnp:rootdevice')]);
   });
 
-  it('does no harm as a flood, of nonsense or of searches: few are answered, and the next client is', async () => {
+  it('does no harm as a flood of searches or garbage: few are answered, and a later client is', async () => {
     const responder = await respond();
     const flood = await search();
     for (let count = 0; count < 2_000; count += 1) {
@@ -107,7 +107,7 @@ describe('a search over the network', () => {
     }
     const many = await Promise.all(Array.from({ length: 100 }, () => search()));
     for (const client of many) await client.send(searchText(), to);
-    // The last to ask is the first to be heard again.
+    // Later searches are answered again.
     const late = await search();
     const asking = setInterval(() => void late.send(searchText(), to), 100);
     await late.arrived(1);
@@ -119,7 +119,7 @@ describe('a search over the network', () => {
 });
 
 describe('notifications', () => {
-  it('say at once that the service is there, and when it goes', async () => {
+  it('announce the service at once, and its end', async () => {
     const listener = await search(to);
     const responder = await respond({ notifyIntervalMs: 1_200_000 });
     await listener.arrived(1);
@@ -150,7 +150,7 @@ describe('notifications', () => {
     ]);
   });
 
-  it('come again, and not at all where they are switched off', async () => {
+  it('are repeated, and do not appear if they are disabled', async () => {
     const listener = await search(to);
     await (await respond()).close();
     await respond({ notifyIntervalMs: 50 });

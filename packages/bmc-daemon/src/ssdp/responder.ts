@@ -49,26 +49,26 @@ const REJOIN_MS = 30_000;
 export async function openResponder(options: ResponderOptions): Promise<Responder> {
   const { group, port, ttl, notifyIntervalMs, log, random = Math.random } = options;
   const own = (): readonly (readonly string[])[] => ipv4OfInterfaces(options.interfaces ?? networkInterfaces);
-  // Others at this host speak SSDP, too: each gets every packet of the group.
+  // Other programs on this host may use SSDP, too. Each gets all packets of the group.
   const socket = createSocket({ type: 'udp4', reuseAddr: true });
   // Binds to the group's address only, so that unicast packets from anywhere are not received.
   await bind(socket, port, group);
-  // A packet that can not be sent is asked for again; the socket goes on.
+  // Clients repeat a search whose answer could not be sent.
   socket.on('error', (error) => log.warn('speaking SSDP', { error }));
   socket.setMulticastTTL(ttl);
   // Clients may run on this host.
   socket.setMulticastLoopback(true);
   const maxAge = Math.max(LEAST_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
 
-  // Of those that it has joined already nothing comes: which networks are new, the kernel knows best.
+  // The kernel rejects interfaces that are already members, so this finds new networks.
   const join = (): void => {
     const addresses = own().flat();
-    // Where the interfaces can not be asked for, the one of the default route.
+    // If the interfaces are unavailable, joins on the interface of the default route.
     for (const address of addresses.length === 0 ? [undefined] : addresses) {
       try {
         socket.addMembership(group, address);
       } catch {
-        // It is a member there, by this address or another; or the interface went just now.
+        // It is already a member by this or another address, or the interface disappeared.
       }
     }
   };
@@ -101,10 +101,10 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
     waiting.add(timer);
   });
 
-  /** Through each interface one after the other: which one it is, is a state of the socket. */
+  /** Sends through each interface in turn, because the interface is a state of the socket. */
   const tellAll = async (messageFor: (location: string) => string): Promise<void> => {
     for (const addresses of own()) {
-      // Once through each interface: its further addresses may be somebody else's.
+      // Sends once through each interface. Its other addresses may belong to managers.
       const address = addresses.find((one) => locationOf(one, options) !== undefined);
       const location = address === undefined ? undefined : locationOf(address, options);
       if (address === undefined || location === undefined) continue;
@@ -112,7 +112,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
         socket.setMulticastInterface(address);
         await send(socket, messageFor(location), port, group);
       } catch {
-        // An interface without a network, or one that went just now.
+        // An interface without a network, or one that disappeared.
       }
     }
   };
@@ -181,12 +181,15 @@ function ipv4OfInterfaces(interfaces: typeof networkInterfaces): readonly (reado
       .map((list) => (list ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? [address] : [])))
       .filter((addresses) => addresses.length > 0);
   } catch {
-    // They are asked for through netlink, which a sandbox may not have.
+    // The list comes through netlink, which a sandbox may forbid.
     return [];
   }
 }
 
-/** The address of ours that the way to another one begins at: a socket that is connected knows, and nothing is sent. */
+/**
+ * Returns the local address for packets to another host. A connected UDP socket knows it without
+ * sending a packet.
+ */
 function localAddressFor(address: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createSocket('udp4');
@@ -195,13 +198,16 @@ function localAddressFor(address: string, port: number): Promise<string | undefi
       resolve(found);
     };
     probe.once('error', () => done(undefined));
-    // Not as connect's callback, which is told of its failure, too.
+    // Not as connect's callback, which also gets errors.
     probe.once('connect', () => done(probe.address().address));
     probe.connect(port, address);
   });
 }
 
-/** URL of the service root at this address; undefined where the service does not listen there. */
+/**
+ * Returns the URL of the service root at this address; undefined if the service does not listen
+ * there.
+ */
 function locationOf(address: string, { addresses, everywhere }: ResponderOptions): string | undefined {
   const known = addresses.find((candidate) => hostOf(candidate) === address);
   const [any] = addresses;
@@ -211,7 +217,7 @@ function locationOf(address: string, { addresses, everywhere }: ResponderOptions
   return url.href;
 }
 
-/** The same for who asks; at this very host any address will do. */
+/** Returns the URL for a client. For a client on this host, any address works. */
 function locationFor(
   from: string,
   asker: string,

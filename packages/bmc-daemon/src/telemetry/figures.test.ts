@@ -66,7 +66,7 @@ describe('figures of a machine', () => {
     interfaces: new Map([['52:54:00:00:00:01', { rxBytes: 1_070, txBytes: 60 }]]),
   };
 
-  it('are counters alone after the first measurement: no rate, and no 0 in its place', () => {
+  it('are only counters after the first measurement: rates are missing, not 0', () => {
     expect(values(measured(0))).toEqual(counted);
   });
 
@@ -80,9 +80,9 @@ describe('figures of a machine', () => {
     });
   });
 
-  it('have no rates across a start of the machine, nor where a counter has fallen', () => {
+  it('have no rates across a start of the machine, or if a counter decreased', () => {
     expect(values(measured(10, { run: '2' }), measured(0))).toEqual(counted);
-    // The host was restarted, and numbers its machines anew.
+    // The host was restarted, and its machines have new numbers.
     const fallen: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 1e9, count: 2 } },
       disks: new Map([['vda', { readBytes: 0 }]]),
@@ -92,7 +92,7 @@ describe('figures of a machine', () => {
     expect(found.filter((id) => /Rate$|CPUUtilization/.test(id))).toEqual([]);
   });
 
-  it('leave the rate of all disks out where one has come or gone, and of the CPUs where their number has changed', () => {
+  it('have no rate of the disks if a disk was added or removed, nor of the CPUs if their number changed', () => {
     const one: Partial<MachineStatistics> = {
       processors: { vcpus: { timeNs: 9e9, count: 1 } },
       disks: new Map([['vda', { readBytes: 3_000 }]]),
@@ -105,29 +105,29 @@ describe('figures of a machine', () => {
     ]);
   });
 
-  it('have no rates where the host took so long that nobody knows when it looked', () => {
+  it('have no rates if the host was so slow that the time of the measurement is uncertain', () => {
     expect(values(measured(10, later, 2_500), measured(0, {}, 2_500))['DiskReadRate']).toBe(210);
     expect(values(measured(10, later, 2_600), measured(0, {}, 2_500))['DiskReadRate']).toBeUndefined();
   });
 
-  it('never say more than all of the CPUs, for the kernel counts in steps', () => {
+  it('never exceed 100 % of the CPUs, although the kernel counts in steps', () => {
     const full: Partial<MachineStatistics> = { processors: { vcpus: { timeNs: 24.01e9, count: 2 } } };
     expect(values(measured(10, full), measured(0))['CPUUtilization']).toBe(100);
   });
 
-  it('are none of a machine that does not run, and what nobody counts is left out', () => {
+  it('are empty for a machine that is off, and omit missing counters', () => {
     expect(figures({ ...measured(0), statistics: null }, measured(0))).toEqual([]);
     const nothing = { processors: {}, memory: {}, disks: new Map(), interfaces: new Map() };
     expect(figures(measured(10, nothing), measured(0, nothing))).toEqual([]);
   });
 
-  it('say of when they are: what the guest told, when it told it', () => {
+  it('have their time: values from the guest have the time of its report', () => {
     const times = new Map(figures(measured(0), undefined).map((figure) => [figure.metricId, figure.at]));
     expect(times.get('CPUTime')).toBe(at);
     expect(times.get('MemoryUtilization')).toEqual(new Date('2026-11-20T19:59:00Z'));
   });
 
-  it('are all in the table, each once', () => {
+  it('are all in the table, without duplicates', () => {
     const ids = metrics.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const all = figures(measured(10, { ...machine, ...later }), measured(0)).map(({ metricId }) => metricId);

@@ -12,10 +12,10 @@ const web: SystemRef = { uuid: '00000000-0000-4000-8000-000000000001', name: 'we
 const db: SystemRef = { uuid: '00000000-0000-4000-8000-000000000002', name: 'db' };
 
 let machines: readonly SystemRef[];
-/** Those that run. */
+/** The running machines. */
 let running: Set<string>;
 let samples: number;
-/** What the next samples do in place of answering. */
+/** What the next samples do. */
 let host: 'up' | 'down' | 'slow';
 let answerSlow: () => void;
 let health: unknown[];
@@ -75,7 +75,7 @@ const subscribe = (wants: (definition: string | null) => boolean) => {
 };
 
 describe('reports that are read', () => {
-  it('are of this moment for the first reader, and have rates a second later; then they are a minute old at most', async () => {
+  it('are current for the first reader, have rates a second later, and are then at most a minute old', async () => {
     await pass(7);
     const first = await schedule.read(web);
     expect([ageSeconds(first), utilization(first)]).toEqual([0, undefined]);
@@ -91,7 +91,7 @@ describe('reports that are read', () => {
     expect(await schedule.read(web)).toBe(await schedule.read(web));
   });
 
-  it('cost nothing while nobody looks, and are of this moment again for the next who does', async () => {
+  it('cause no calls without readers, and are current again for the next reader', async () => {
     await pass(600);
     expect(samples).toBe(0);
     await schedule.read(web);
@@ -101,11 +101,11 @@ describe('reports that are read', () => {
     await pass(3_600);
     expect(samples).toBe(taken);
     const next = await schedule.read(web);
-    // The last one is of an hour ago: no rate is over that.
+    // The last measurement is an hour old, which is too long for a rate.
     expect([ageSeconds(next), utilization(next)]).toEqual([0, undefined]);
   });
 
-  it('share samples: the first reader of another machine finds what was measured of it, rates included', async () => {
+  it('share samples: the first reader of another machine gets its measured values, including rates', async () => {
     await schedule.read(web);
     await pass(10);
     const other = await schedule.read(db);
@@ -115,7 +115,7 @@ describe('reports that are read', () => {
     expect([samples, one.measurement?.clockMs]).toEqual([3, two.measurement?.clockMs]);
   });
 
-  it('on request are of the moment of each reading, a second apart, with rates since the last', async () => {
+  it('on request are current for each read, at most once a second, with rates since the last one', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     const first = await schedule.read(web);
     await pass(0.5);
@@ -125,19 +125,19 @@ describe('reports that are read', () => {
     expect([ageSeconds(second), utilization(second), samples]).toEqual([0, 50, 2]);
     await pass(300);
     expect(samples).toBe(2);
-    // Ten minutes are the longest that a rate is over.
+    // A rate covers at most ten minutes.
     await pass(400);
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });
 
-  it('have the name that their machine has now', async () => {
+  it('have the current name of their machine', async () => {
     const { measurement } = await schedule.read(web);
     const renamed = await schedule.read({ ...web, name: 'www' });
     expect([renamed.machine.name, renamed.measurement]).toEqual(['www', measurement]);
     expect(await schedule.read({ ...web, name: 'www' })).toBe(renamed);
   });
 
-  it('of a host that is down are the last one, and none where there is none', async () => {
+  it('are the latest ones if the host is down, or an error if there are none', async () => {
     const last = await schedule.read(web);
     host = 'down';
     await pass(90);
@@ -151,7 +151,7 @@ describe('reports that are read', () => {
     expect(health.at(-1)).toBeNull();
   });
 
-  it('of a host that is slow are waited for by all together, and not for long', async () => {
+  it('of a slow host are shared by all waiting readers, up to a time limit', async () => {
     host = 'slow';
     const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
     const outcomes = Promise.allSettled(readers);
@@ -165,7 +165,7 @@ describe('reports that are read', () => {
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });
 
-  it('stay as they are while they, or all of them, are switched off', async () => {
+  it('do not change while they are disabled', async () => {
     const last = await schedule.read(web);
     definitions.change(web.uuid, { enabled: false });
     await pass(300);
@@ -177,7 +177,7 @@ describe('reports that are read', () => {
 });
 
 describe('reports that are sent', () => {
-  it('come at once, again a second later with rates, and then at the interval of each definition', async () => {
+  it('arrive at once, a second later with rates, and then at the interval of each definition', async () => {
     definitions.change(db.uuid, { intervalSeconds: 10 });
     const { got, leave } = subscribe((uri) => uri === definitionUri(db.uuid));
     await pass(0);
@@ -192,7 +192,7 @@ describe('reports that are sent', () => {
     expect([got.length, samples]).toEqual([6, 6]);
   });
 
-  it('come to who subscribes later, too, and go with nobody', async () => {
+  it('arrive at later subscribers too, and stop without subscribers', async () => {
     const first = subscribe(() => true);
     await pass(5);
     const second = subscribe(() => true);
@@ -200,7 +200,7 @@ describe('reports that are sent', () => {
     expect(second.got.map(({ body }) => body)).toEqual(first.got.slice(2).map(({ body }) => body));
   });
 
-  it('are not those that are made on request; nor is a second one sent that says nothing', async () => {
+  it('do not include reports on request, nor a second empty report', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     running = new Set();
     const { got } = subscribe(() => true);
@@ -214,7 +214,7 @@ describe('reports that are sent', () => {
     expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 2, 0]);
   });
 
-  it('are no older than the start of their machine, and have rates a second after that, whatever the interval', async () => {
+  it('are newer than the start of their machine, and have rates a second later, with any interval', async () => {
     definitions.change(web.uuid, { intervalSeconds: 1 });
     [machines, running] = [[web], new Set([web.uuid])];
     const { got } = subscribe((uri) => uri === definitionUri(db.uuid));
@@ -225,7 +225,7 @@ describe('reports that are sent', () => {
     running.add(db.uuid);
     schedule.began(db.uuid);
     await pass(4);
-    // A counter, then with its rate.
+    // A counter, then the counter with its rate.
     expect(ofDb()).toEqual([1, 2]);
     watching.leave();
     running.delete(db.uuid);
@@ -238,7 +238,7 @@ describe('reports that are sent', () => {
     expect(ofDb()).toEqual([1, 2, 0, 1, 2]);
   });
 
-  it('are not of a machine that went while nobody could say so', async () => {
+  it('do not include a machine that was removed without an event', async () => {
     const first = subscribe(() => true);
     await pass(2);
     machines = [db];
@@ -249,7 +249,7 @@ describe('reports that are sent', () => {
     expect(subscribe(() => true).got.map(({ key }) => key)).toEqual([db.uuid]);
   });
 
-  it('are of machines that come, no longer of those that go, and go on when the host is back', async () => {
+  it('include new machines, exclude removed ones, and continue when the host answers again', async () => {
     machines = [web];
     const { got } = subscribe(() => true);
     await pass(2);

@@ -20,7 +20,7 @@ interface ReportScheduleOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
   readonly definitions: ReportDefinitions;
   readonly sampler: Sampler;
-  /** The sampler's. */
+  /** The sampler's clock. */
   readonly clock: () => number;
   /** How long a reader waits for a slow host before it receives the stored report. */
   readonly waitMs: number;
@@ -29,12 +29,15 @@ interface ReportScheduleOptions {
 }
 
 /** The latest report of a machine. */
-interface Kept {
+interface LatestReport {
   readonly report: Report;
   readonly measurement: Measurement;
-  /** By the steady clock; the measurement may be older. */
+  /** By the steady clock. The measurement may be older. */
   readonly madeAt: number;
-  /** Nothing of this run was there to compare it with: the next one comes soon, so that there are rates. */
+  /**
+   * Whether there was no earlier measurement of this run. The next report then follows soon, to
+   * have rates.
+   */
   readonly isFirst: boolean;
 }
 
@@ -44,13 +47,16 @@ interface Subscription {
   readonly empty: Set<string>;
 }
 
-/** After a reading, a periodic report is made for so long, and for as many intervals at least. */
+/** A read keeps a periodic report active for this time, and for this number of intervals. */
 const WATCHED_MS = 300_000;
 const WATCHED_INTERVALS = 3;
-/** Rates are over no more than this, or two intervals. */
+/** The longest time that a rate may cover, unless two intervals are longer. */
 const LONGEST_WINDOW_MS = 600_000;
 const SHORTEST_MS = MIN_INTERVAL_SECONDS * 1000;
-/** The first two are so many times apart what the host took for a sample: less, and there would be no rates (figures.ts). */
+/**
+ * The first two reports are this many times the duration of a sample apart. With less, there would
+ * be no rates (figures.ts).
+ */
 const SAMPLE_TIMES = 6;
 /** The pause before another attempt if the host does not answer. */
 const RETRY_MS = 5_000;
@@ -60,15 +66,15 @@ const LONGEST_SLEEP_MS = 60_000;
 /** Makes the metric reports of machines, at intervals or when a client reads them. */
 export class ReportSchedule implements ReportSource {
   readonly #options: ReportScheduleOptions;
-  readonly #kept = new Map<string, Kept>();
-  /** By UUID: until when the latest reader counts. */
+  readonly #latest = new Map<string, LatestReport>();
+  /** By UUID: until when the latest read keeps reports active. */
   readonly #watched = new Map<string, number>();
-  /** By UUID, when a machine came or was started that was not measured since. */
+  /** By UUID: when a machine was added or started, if it was not measured since. */
   readonly #begun = new Map<string, number>();
   readonly #subscriptions = new Set<Subscription>();
   #timer: NodeJS.Timeout | undefined;
   #running = false;
-  /** Counts what makes another look worth it, while one is under way. */
+  /** Counts changes that require another run while one is in progress. */
   #changes = 0;
   #closed = false;
 
@@ -84,18 +90,18 @@ export class ReportSchedule implements ReportSource {
   async read(machine: SystemRef): Promise<Report> {
     const { uuid } = machine;
     const { clock, definitions } = this.#options;
-    const kept = this.#named(machine);
-    if (!this.#isOn(uuid)) return kept?.report ?? { machine, measurement: null, figures: [] };
+    const latest = this.#named(machine);
+    if (!this.#isOn(uuid)) return latest?.report ?? { machine, measurement: null, figures: [] };
     const { type, intervalSeconds } = definitions.of(uuid);
     const isNew = type === 'periodic' && !this.#isObserved(uuid);
     if (type === 'periodic') {
       this.#watched.set(uuid, clock() + Math.max(WATCHED_MS, WATCHED_INTERVALS * intervalSeconds * 1000));
     }
     try {
-      return kept !== undefined && clock() < this.#dueAt(uuid) ? kept.report : await this.#makeNow(machine);
+      return latest !== undefined && clock() < this.#dueAt(uuid) ? latest.report : await this.#makeNow(machine);
     } catch (error) {
       // The Timestamp shows its age.
-      if (kept !== undefined) return kept.report;
+      if (latest !== undefined) return latest.report;
       throw error;
     } finally {
       if (isNew) this.changed();
@@ -105,38 +111,38 @@ export class ReportSchedule implements ReportSource {
   subscribe(subscriber: ReportSubscriber): () => void {
     const subscription: Subscription = { subscriber, empty: new Set() };
     this.#subscriptions.add(subscription);
-    for (const [uuid, { report }] of this.#kept) {
+    for (const [uuid, { report }] of this.#latest) {
       if (this.#isPeriodic(uuid) && this.#options.clock() < this.#dueAt(uuid)) this.#send([subscription], report);
     }
     this.changed();
     return () => void this.#subscriptions.delete(subscription);
   }
 
-  /** Sends what is no machine's report to everybody who has not asked for those of certain definitions alone. */
+  /** Sends a test message to all subscribers that did not select definitions. */
   sendTest(message: ReportMessage): void {
     for (const { subscriber } of this.#subscriptions) if (subscriber.wants(null)) subscriber.deliver(message);
   }
 
   /** Returns the latest report of a machine, however old. */
   kept(uuid: string): Report | undefined {
-    return this.#kept.get(uuid)?.report;
+    return this.#latest.get(uuid)?.report;
   }
 
-  /** A machine is new or was started: what was measured before says nothing of it. */
+  /** Ignores earlier measurements of a machine that is new or was started. */
   began(uuid: string): void {
     this.#begun.set(uuid, this.#options.clock());
     this.changed();
   }
 
-  /** A machine was removed. */
+  /** Removes the data of a removed machine. */
   forget(uuid: string): void {
-    this.#kept.delete(uuid);
+    this.#latest.delete(uuid);
     this.#watched.delete(uuid);
     this.#begun.delete(uuid);
     for (const { empty } of this.#subscriptions) empty.delete(uuid);
   }
 
-  /** A definition has: what is due, and when, is worked out again. */
+  /** Recomputes the schedule after a change. */
   changed(): void {
     this.#changes += 1;
     this.#sleep(0);
@@ -148,12 +154,12 @@ export class ReportSchedule implements ReportSource {
     this.#subscriptions.clear();
   }
 
-  /** The last report of a machine, which may have been renamed since. */
-  #named(machine: SystemRef): Kept | undefined {
-    const kept = this.#kept.get(machine.uuid);
-    if (kept === undefined || kept.report.machine.name === machine.name) return kept;
-    const renamed = { ...kept, report: { ...kept.report, machine } };
-    this.#kept.set(machine.uuid, renamed);
+  /** Returns the latest report of a machine, with its current name. */
+  #named(machine: SystemRef): LatestReport | undefined {
+    const latest = this.#latest.get(machine.uuid);
+    if (latest === undefined || latest.report.machine.name === machine.name) return latest;
+    const renamed = { ...latest, report: { ...latest.report, machine } };
+    this.#latest.set(machine.uuid, renamed);
     return renamed;
   }
 
@@ -176,35 +182,36 @@ export class ReportSchedule implements ReportSource {
 
   /** Returns when a machine's next report is due, by the steady clock. */
   #dueAt(uuid: string): number {
-    const kept = this.#kept.get(uuid);
+    const latest = this.#latest.get(uuid);
     const begun = this.#begun.get(uuid);
-    // A sample of after that, though one serves for a while.
+    // Needs a sample from after the start, although samples are shared for a while.
     const newAt = begun === undefined ? undefined : begun + SHORTEST_MS;
-    if (kept === undefined) return newAt ?? -Infinity;
-    return Math.min(this.#nextAt(uuid, kept), newAt ?? Infinity);
+    if (latest === undefined) return newAt ?? -Infinity;
+    return Math.min(this.#nextAt(uuid, latest), newAt ?? Infinity);
   }
 
-  /** When the one after the last is to be made. */
-  #nextAt(uuid: string, { madeAt, measurement, isFirst }: Kept): number {
+  /** Returns when the next report is due. */
+  #nextAt(uuid: string, { madeAt, measurement, isFirst }: LatestReport): number {
     const { type, intervalSeconds } = this.#options.definitions.of(uuid);
     if (type === 'onRequest') return measurement.clockMs + SHORTEST_MS;
     if (isFirst && measurement.statistics !== null) {
       return measurement.clockMs + Math.max(SHORTEST_MS, SAMPLE_TIMES * measurement.tookMs);
     }
     const intervalMs = intervalSeconds * 1000;
-    // At multiples of the interval: machines whose first readers came at any time share their samples from then on.
+    // Uses multiples of the interval, so that machines share samples independent of their first
+    // readers.
     const next = (Math.floor(madeAt / intervalMs) + 1) * intervalMs;
     return next - madeAt < SHORTEST_MS / 2 ? next + intervalMs : next;
   }
 
-  /** Makes one for a reader, who does not wait for longer than is bearable. */
+  /** Makes a report for a reader, who waits at most `waitMs`. */
   async #makeNow(machine: SystemRef): Promise<Report> {
     const { sampler, definitions, clock, waitMs } = this.#options;
     const { type, intervalSeconds } = definitions.of(machine.uuid);
     const { sample } = sampler.last;
-    // Every sample is of all machines: the first reader of this one may find one that was made for another.
+    // Each sample contains all machines, so a sample for another machine may be recent enough.
     const serves =
-      type === 'periodic' && !this.#kept.has(machine.uuid) && sample !== undefined
+      type === 'periodic' && !this.#latest.has(machine.uuid) && sample !== undefined
         ? clock() - sample.clockMs < intervalSeconds * 1000 &&
           sample.clockMs >= (this.#begun.get(machine.uuid) ?? -Infinity)
         : false;
@@ -216,9 +223,9 @@ export class ReportSchedule implements ReportSource {
     const { definitions, clock, sampler } = this.#options;
     const { uuid } = machine;
     const measurement = sample.of(uuid);
-    const last = this.#kept.get(uuid);
+    const last = this.#latest.get(uuid);
     if (last?.measurement.clockMs === measurement.clockMs) {
-      this.#kept.set(uuid, { ...last, madeAt: clock() });
+      this.#latest.set(uuid, { ...last, madeAt: clock() });
       return last.report;
     }
     const longest = Math.max(LONGEST_WINDOW_MS, 2 * definitions.of(uuid).intervalSeconds * 1000);
@@ -227,15 +234,17 @@ export class ReportSchedule implements ReportSource {
     );
     const report = { machine, measurement, figures: figures(measurement, before) };
     const isFirst = before?.statistics?.run !== measurement.statistics?.run;
-    this.#kept.set(uuid, { report, measurement, madeAt: clock(), isFirst });
+    this.#latest.set(uuid, { report, measurement, madeAt: clock(), isFirst });
     if (measurement.clockMs >= (this.#begun.get(uuid) ?? Infinity)) this.#begun.delete(uuid);
     if (this.#isPeriodic(uuid)) this.#send(this.#subscriptions, report);
     return report;
   }
 
-  /** One that went while its sample was on its way, or while the host was down, was forgotten too early or not at all. */
+  /**
+   * Removes the data of machines that were undefined during a sample or while the host was down.
+   */
   #retain(uuids: ReadonlySet<string>): void {
-    for (const uuid of this.#kept.keys()) if (!uuids.has(uuid)) this.forget(uuid);
+    for (const uuid of this.#latest.keys()) if (!uuids.has(uuid)) this.forget(uuid);
   }
 
   #send(subscriptions: Iterable<Subscription>, report: Report): void {
@@ -269,7 +278,10 @@ export class ReportSchedule implements ReportSource {
     else if (next !== undefined) this.#sleep(next);
   }
 
-  /** @returns how long there is nothing to do; undefined: nobody looks. */
+  /**
+   * Makes the due reports.
+   * @returns milliseconds until the next run; undefined without readers.
+   */
   async #makeDue(): Promise<number | undefined> {
     const { driver, sampler, clock, onHealth } = this.#options;
     if (this.#subscriptions.size === 0 && ![...this.#watched.values()].some((until) => until > clock())) {

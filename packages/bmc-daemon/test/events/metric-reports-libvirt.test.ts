@@ -65,11 +65,15 @@ describe('the metric report of a guest that writes to its disk', () => {
     await until('an empty report', () => isDeepStrictEqual(of(guest).at(-1)?.['MetricValues'], []));
     const seen = of(guest).length;
     await host.virsh('start', guest.name);
-    await until('the next start', () => of(guest).length > seen);
-    expect(of(guest)[seen]?.['MetricValues']).not.toContainEqual(
-      expect.objectContaining({ MetricId: 'DiskWriteRate' }),
-    );
-    expect(valueOf(of(guest)[seen] ?? {}, 'DiskWriteBytes')).toBeLessThan(bytes);
+    // A report from before QEMU's first answer has no counters of disks.
+    const afterStart = () =>
+      of(guest)
+        .slice(seen)
+        .find((body) => !Number.isNaN(valueOf(body, 'DiskWriteBytes')));
+    await until('a report of the next start', () => afterStart() !== undefined);
+    const report = afterStart() ?? {};
+    expect(report['MetricValues']).not.toContainEqual(expect.objectContaining({ MetricId: 'DiskWriteRate' }));
+    expect(valueOf(report, 'DiskWriteBytes')).toBeLessThan(bytes);
     stream.close();
   });
 

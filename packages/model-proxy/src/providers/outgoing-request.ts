@@ -208,8 +208,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   get names(): readonly string[] {
-    const kept = this.#object.members.filter((member) => !this.#removed.has(member)).map(({ key }) => key);
-    return [...kept, ...this.#added.keys()];
+    const remaining = this.#object.members.filter((member) => !this.#removed.has(member)).map(({ key }) => key);
+    return [...remaining, ...this.#added.keys()];
   }
 
   bytes(name: string): Buffer | undefined {

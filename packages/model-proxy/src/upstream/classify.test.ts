@@ -52,8 +52,8 @@ describe('a failed answer', () => {
   });
 
   it('contains the message, the type, the parameter and the code of the upstream', () => {
-    const told = { message: 'must be <= 2.', type: 'invalid_request', param: 'temperature', code: 'too_high' };
-    expect(error(400, { error: told })).toEqual({
+    const result = { message: 'must be <= 2.', type: 'invalid_request', param: 'temperature', code: 'too_high' };
+    expect(error(400, { error: result })).toEqual({
       status: 400,
       kind: 'upstreamStatus',
       message: `litellm.BadRequestError: Hosted_vllmException - must be <= 2${SUFFIX}`,
@@ -90,8 +90,8 @@ describe('a failed answer', () => {
       'invalid_request_error',
     ],
   ])('reads %s', (_name, body, message, type) => {
-    const told = error(404, body);
-    expect([told.message, told.type, told.code]).toEqual([
+    const result = error(404, body);
+    expect([result.message, result.type, result.code]).toEqual([
       `litellm.NotFoundError: NotFoundError: Hosted_vllmException - ${message}${SUFFIX}`,
       type,
       '404',
@@ -108,8 +108,8 @@ describe('a failed answer', () => {
   });
 
   it('has a limited size, whatever the size of its body', () => {
-    const told = error(400, { error: { message: 'x'.repeat(900_000) } });
-    expect(told.message.length).toBeLessThan(4300);
+    const result = error(400, { error: { message: 'x'.repeat(900_000) } });
+    expect(result.message.length).toBeLessThan(4300);
     expect(error(400, `{"error":"${'x'.repeat(5_000_000)}"}`).message.length).toBeLessThan(600);
     expect(error(400, '['.repeat(900_000)).message.length).toBeLessThan(600);
     const long = 'x'.repeat(300_000);
@@ -132,11 +132,11 @@ describe('a failed answer', () => {
     ['`inputs` tokens + `max_new_tokens` must be <= 4096', null],
     ['The prompt is longer than the maximum model length of 8192', null],
   ])('is a context window error with the message %j', (message, code) => {
-    const told = error(400, { error: { message, code } });
-    expect(told.message).toBe(
+    const result = error(400, { error: { message, code } });
+    expect(result.message).toBe(
       `litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: Hosted_vllmException - ${message.replace(/\.$/, '')}${SUFFIX}`,
     );
-    expect([told.status, told.code]).toEqual([400, code ?? '400']);
+    expect([result.status, result.code]).toEqual([400, code ?? '400']);
   });
 
   it('has only the headers that tell a client when to retry', () => {

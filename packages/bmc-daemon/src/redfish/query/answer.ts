@@ -123,8 +123,8 @@ export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, p
   if (end >= members.length || size === 0 || typeof self !== 'string') return page;
   // If the page ended before `$top`: the remaining number.
   const left = top === undefined ? [] : [['$top', String(top > size ? top - size : top)] as const];
-  const kept = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
-  const query = [...kept, ['$skip', String(end)] as const, ...left]
+  const others = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
+  const query = [...others, ['$skip', String(end)] as const, ...left]
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
   return { ...page, 'Members@odata.nextLink': `${self}?${query}` };

@@ -84,8 +84,8 @@ describe('createTaskStore', () => {
     // The clock of the host is set forward and back meanwhile, which is no reason to forget anything.
     const now = () => new Date(minutes % 2 === 0 ? 0 : 4e12);
     const store = createTaskStore({ limit: 5, now, clock: () => minutes * 60_000 });
-    const told: string[] = [];
-    store.onChange(({ before, after }) => told.push(`${before?.state ?? '-'} > ${after?.state ?? '-'}`));
+    const changes: string[] = [];
+    store.onChange(({ before, after }) => changes.push(`${before?.state ?? '-'} > ${after?.state ?? '-'}`));
     const running = store.create({ name: 'running', targetUri: '/' });
     const { id } = store.create({ name: 'first', targetUri: '/' });
     expect(store.keepMinutes).toBe(1440);
@@ -100,21 +100,27 @@ describe('createTaskStore', () => {
     expect(names(store)).toEqual(['running']);
     store.progress(running.id, 5.2);
     store.progress(running.id, 5.9);
-    expect(told).toEqual(['- > Running', '- > Running', 'Running > Completed', 'Completed > -', 'Running > Running']);
+    expect(changes).toEqual([
+      '- > Running',
+      '- > Running',
+      'Running > Completed',
+      'Completed > -',
+      'Running > Running',
+    ]);
   });
 
   it('asks work to stop once, and only if it can stop', async () => {
     const store = createTaskStore({ limit: 5, now: clock() });
     let asked = 0;
-    const nobody = { user: null, address: '' };
+    const requester = { user: null, address: '' };
     const { id } = store.create({ name: 'first', targetUri: '/', cancel: () => (asked += 1) });
     const fixed = store.create({ name: 'second', targetUri: '/' });
-    expect([id, id, fixed.id, 'none'].map((each) => store.cancel(each, nobody))).toEqual([true, true, false, false]);
+    expect([id, id, fixed.id, 'none'].map((each) => store.cancel(each, requester))).toEqual([true, true, false, false]);
     expect([asked, store.get(id)?.state, store.remove(id)]).toEqual([1, 'Cancelling', false]);
     const ended = store.ended(id);
     store.cancelled(id);
     await ended;
-    expect([store.get(id)?.state, store.cancel(id, nobody), store.remove(id)]).toEqual(['Cancelled', false, true]);
+    expect([store.get(id)?.state, store.cancel(id, requester), store.remove(id)]).toEqual(['Cancelled', false, true]);
     await store.ended('none');
   });
 });

@@ -8,10 +8,10 @@ describe('memory for large bodies', () => {
   it('contains the copied bytes, whatever the sizes of the chunks', () => {
     const blocks = new BodyBlocks();
     const pieces = [1, 65_536, 300_000, 7, 262_144, 600_000].map((length, index) => bytesFrom(index * 10, length));
-    const kept = pieces.flatMap((piece) => blocks.copy(piece));
+    const copied = pieces.flatMap((piece) => blocks.copy(piece));
     for (const piece of pieces) piece.fill(0xff);
     const expected = [1, 65_536, 300_000, 7, 262_144, 600_000].map((length, index) => bytesFrom(index * 10, length));
-    expect(Buffer.concat(kept).equals(Buffer.concat(expected))).toBe(true);
+    expect(Buffer.concat(copied).equals(Buffer.concat(expected))).toBe(true);
   });
 
   it('is reused after its release, and not before', () => {

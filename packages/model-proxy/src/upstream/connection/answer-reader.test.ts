@@ -9,20 +9,20 @@ import { AnswerReader } from './answer-reader.js';
  * reader.
  */
 function readAll(pieces: readonly Buffer[], { ends = false, rests = false } = {}) {
-  const told: string[] = [];
+  const callbacks: string[] = [];
   let body = '';
   let rest: Buffer = Buffer.alloc(0);
   const reader: AnswerReader = new AnswerReader({
-    onAnswerBegun: () => void told.push('begun'),
+    onAnswerBegun: () => void callbacks.push('begun'),
     onHead: ({ status, headers, keepsAlive, keepAliveMs }) => {
-      told.push(`${status} ${headers.join('|')} ${keepsAlive} ${keepAliveMs}`);
+      callbacks.push(`${status} ${headers.join('|')} ${keepsAlive} ${keepAliveMs}`);
       return !rests;
     },
     onData: (bytes) => {
       body += bytes.toString('latin1');
       return !rests;
     },
-    onAnswerEnd: (isFollowed) => void told.push(`end ${isFollowed}`),
+    onAnswerEnd: (isFollowed) => void callbacks.push(`end ${isFollowed}`),
   });
   reader.expect();
   try {
@@ -33,9 +33,9 @@ function readAll(pieces: readonly Buffer[], { ends = false, rests = false } = {}
     if (ends) reader.finish();
   } catch (error) {
     if (!(error instanceof AnswerFault)) throw error;
-    told.push(error.kind);
+    callbacks.push(error.kind);
   }
-  return { told, body };
+  return { callbacks, body };
 }
 
 function cutAt(text: string, ...places: readonly number[]): Buffer[] {
@@ -91,12 +91,12 @@ const answers: readonly [string, string, boolean, readonly string[], string][] =
 describe('an answer', () => {
   it.each(answers)(
     'with %s is the same with any chunks, and with a pause after each call',
-    (_name, text, ends, told, body) => {
+    (_name, text, ends, callbacks, body) => {
       for (let first = 0; first <= text.length; first += 1)
         for (const second of [first, first + 1, first + 2, text.length])
           for (const rests of [false, true]) {
             const read = readAll(cutAt(text, first, Math.min(second, text.length)), { ends, rests });
-            expect(read).toEqual({ told: ['begun', ...told], body });
+            expect(read).toEqual({ callbacks: ['begun', ...callbacks], body });
           }
     },
   );
@@ -108,7 +108,7 @@ describe('an answer', () => {
       const text = `${chunked}${sent.map((one) => `${one.length.toString(16)}\r\n${one}\r\n`).join('')}0\r\n\r\n`;
       const read = readAll(cutAt(text, ...places), { rests });
       expect(read).toEqual({
-        told: ['begun', '200 transfer-encoding|Chunked true null', 'end false'],
+        callbacks: ['begun', '200 transfer-encoding|Chunked true null', 'end false'],
         body: sent.join(''),
       });
     });
@@ -122,20 +122,20 @@ describe('an answer', () => {
     'HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n',
     'HTTP/1.1 304 No\r\ncontent-length: 1\r\n\r\n',
   ])('that an unexpected body may follow is the last of its connection: %j', (text) => {
-    const { told } = readAll([Buffer.from(text)]);
-    expect([told[1]?.split(' ').at(-2), told.at(-1)]).toEqual(['false', 'end false']);
+    const { callbacks } = readAll([Buffer.from(text)]);
+    expect([callbacks[1]?.split(' ').at(-2), callbacks.at(-1)]).toEqual(['false', 'end false']);
   });
 
   it('may follow the maximum number of interim answers, and no more', () => {
     const interim = 'HTTP/1.1 103 X\r\n\r\n';
     const text = (count: number) => `${interim.repeat(count)}HTTP/1.1 204 X\r\n\r\n`;
-    expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS))).told.at(-1)).toBe('end false');
-    expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS + 1))).told).toEqual(['begun', 'head']);
+    expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS))).callbacks.at(-1)).toBe('end false');
+    expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS + 1))).callbacks).toEqual(['begun', 'head']);
   });
 
   it('that other bytes follow ends at its end, and reports them', () => {
     for (const text of [`${ok}content-length: 1\r\n\r\na`, `${chunked}0\r\n\r\n`, 'HTTP/1.1 204 None\r\n\r\n'])
-      expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).told.at(-1)).toBe('end true');
+      expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).callbacks.at(-1)).toBe('end true');
   });
 
   it.each([
@@ -183,7 +183,8 @@ describe('an answer', () => {
     ['http', `${chunked}1;${'x'.repeat(20_000)}`],
     ['http', `${chunked}0\r\n${'a: b\r\n'.repeat(20_000)}`],
   ])('that is ambiguous or invalid is a fault (%s) with any chunks: %j', (kind, text) => {
-    for (let at = 0; at <= Math.min(text.length, 120); at += 1) expect(readAll(cutAt(text, at)).told.at(-1)).toBe(kind);
+    for (let at = 0; at <= Math.min(text.length, 120); at += 1)
+      expect(readAll(cutAt(text, at)).callbacks.at(-1)).toBe(kind);
   });
 
   it.each([
@@ -195,6 +196,6 @@ describe('an answer', () => {
     ['closed', `${chunked}3\r\nabc\r\n`],
     ['closed', `${chunked}0\r\n`],
   ])('that breaks off is a fault (%s): %j', (kind, text) => {
-    expect(readAll([Buffer.from(text)], { ends: true }).told.at(-1)).toBe(kind);
+    expect(readAll([Buffer.from(text)], { ends: true }).callbacks.at(-1)).toBe(kind);
   });
 });

@@ -21,7 +21,7 @@ class Source {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function kept() {
+function openCache() {
   const clock = { now: 1_000_000 };
   const answers = new RevalidatingCache<string>({
     waitMs: 20,
@@ -36,7 +36,7 @@ function kept() {
 
 describe('slow answers', () => {
   it('delay the first callers, who share one request, and are cached', async () => {
-    const { get, source } = kept();
+    const { get, source } = openCache();
     const both = [get(), get()];
     await source.answers('a');
     expect(await Promise.all([...both, get()])).toEqual(['a', 'a', 'a']);
@@ -44,7 +44,7 @@ describe('slow answers', () => {
   });
 
   it('delay a caller only for the allowed time, and are available to the next one', async () => {
-    const { get, source } = kept();
+    const { get, source } = openCache();
     expect(await get()).toBeUndefined();
     await source.answers('late');
     expect(await get()).toBe('late');
@@ -52,7 +52,7 @@ describe('slow answers', () => {
   });
 
   it('are refreshed in the background when they are old', async () => {
-    const { get, source, clock } = kept();
+    const { get, source, clock } = openCache();
     const first = get();
     await source.answers('a');
     expect(await first).toBe('a');
@@ -63,7 +63,7 @@ describe('slow answers', () => {
   });
 
   it('are dropped after a long time without a caller', async () => {
-    const { get, source, clock } = kept();
+    const { get, source, clock } = openCache();
     const first = get();
     await source.answers('a');
     await first;
@@ -74,7 +74,7 @@ describe('slow answers', () => {
   });
 
   it('are retried with back-off after a failure, without a wait, and dropped', async () => {
-    const { get, source, clock } = kept();
+    const { get, source, clock } = openCache();
     const first = get();
     await source.answers('a');
     await first;
@@ -98,7 +98,7 @@ describe('slow answers', () => {
   });
 
   it('are forgotten with their keys', async () => {
-    const { answers, get, source } = kept();
+    const { answers, get, source } = openCache();
     const first = get();
     await source.answers('a');
     await first;
