@@ -60,7 +60,7 @@ export class RequestRequester implements Requester {
     this.user = who.user;
     this.session = who.session;
     this.privileges = who.privileges;
-    // Undefined after the socket is destroyed; nobody reads the answer then.
+    // Undefined after the socket is destroyed. The client does not receive an answer then.
     this.address = request.socket.remoteAddress ?? '';
     this.requestId = requestId;
     this.#response = response;

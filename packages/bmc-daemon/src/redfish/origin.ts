@@ -12,8 +12,9 @@ import { message, withDetail } from './messages/messages.js';
 const reading: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Rejects a write by a page of another site. A browser names the page's site in `Origin` (RFC 6454); other clients send no such
- * header. Pages cannot have the schemes of browser extensions, so clients that are extensions may write.
+ * Rejects a write by a page of another site. A browser names the page's site in `Origin` (RFC 6454);
+ * other clients send no such header. Pages cannot have the schemes of browser extensions, so an extension
+ * may write.
  * @throws {RedfishError} 403.
  */
 export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {

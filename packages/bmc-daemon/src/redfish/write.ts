@@ -101,8 +101,9 @@ function postOperation<Services>(
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     const entity = await resource.load(request);
-    // The target of an action has no ETag, and the ETag of a collection does not describe the new member. gofish sends the ETag
-    // of the object that it read last. DSP0266 uses If-Match to protect an update (PATCH, PUT) only.
+    // The target of an action has no ETag, and the ETag of a collection does not describe the new
+    // member. gofish sends the ETag of the object that it read last. DSP0266 uses If-Match to protect
+    // an update (PATCH, PUT) only.
     const { ifNoneMatch } = exchange.preconditions;
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
     if (post.available?.(entity, view.services) === false) throw refuse('ResourceMissingAtURI', exchange.path);

@@ -1,7 +1,8 @@
 /** Parses URLs that clients send. */
 
 /**
- * Parses a URL. Rejects control characters, which `new URL` removes: a client would read back another URL than the one in use.
+ * Parses a URL. Rejects control characters, which `new URL` removes, so that a client reads back the URL
+ * that it sent.
  * @returns undefined if it is no URL.
  */
 export function parseUrl(text: string): URL | undefined {

@@ -179,7 +179,7 @@ export function settingsChange(attributes: Readonly<Record<string, KeptValue | u
   const changes = Object.entries(attributes).flatMap(([name, value]) =>
     value === undefined ? [] : [byName.get(name)?.change?.(value) ?? {}],
   );
-  const keptValues = Object.assign({}, ...changes.map((change) => change.kept ?? {})) as Record<string, KeptValue>; // by their type
+  const keptValues = Object.fromEntries(changes.flatMap(({ kept = {} }) => Object.entries(kept)));
   return {
     ...changes.reduce<SettingsChange>((merged, change) => ({ ...merged, ...change }), {}),
     ...(Object.keys(keptValues).length === 0 ? {} : { kept: keptValues }),
