@@ -14,7 +14,7 @@ import { createNameServers } from './host/name-lookup.js';
 import { createDriver } from './hypervisors/index.js';
 import { machineScoping } from './machine-scope.js';
 import { openFeatures, type OpenedFeatures } from './opened-features.js';
-import { openToAll, type Authenticate } from './redfish/authenticate.js';
+import { withoutLogin, type Authenticate } from './redfish/authenticate.js';
 import type { Resource } from './redfish/resource.js';
 import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
 import { currentUri } from './resources/current-uri.js';
@@ -180,7 +180,7 @@ function authenticationOf(
   { settings, origins }: Pick<DaemonOptions, 'settings' | 'origins'>,
 ): Authenticate {
   if (access !== null) return access.authenticate;
-  if (settings.authFile === null) return openToAll;
+  if (settings.authFile === null) return withoutLogin;
   throw new StartError(`${origins.authFile}: EMULATOR_AUTH_FILE is set, and this build has no accounts`);
 }
 

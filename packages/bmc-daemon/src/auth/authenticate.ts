@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Session } from '../offers/logins.js';
-import { anybody, type Authenticate, type Authenticated, type Refusal } from '../redfish/authenticate.js';
+import { openClient, type Authenticate, type Authenticated, type Refusal } from '../redfish/authenticate.js';
 import type { AccessSettings } from './access-state.js';
 import type { Account, Accounts } from './accounts.js';
 import { readBasicCredentials } from './basic-credentials.js';
@@ -89,7 +89,7 @@ export function createOpenDoor(sessions: Pick<Sessions, 'use'>): Authenticate {
   return ({ headers }) => {
     const token = headers['x-auth-token'];
     const session = typeof token === 'string' && token !== '' ? sessions.use(token) : undefined;
-    return session === undefined ? anybody : { ...anybody, session: session.id };
+    return session === undefined ? openClient : { ...openClient, session: session.id };
   };
 }
 

@@ -39,7 +39,7 @@ export interface Refusal {
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
 /** The client of a service without AUTH_FILE: it has all privileges. */
-export const anybody: Authenticated = {
+export const openClient: Authenticated = {
   user: null,
   roleId: 'Administrator',
   privileges: new Set(privilegeNames),
@@ -48,10 +48,10 @@ export const anybody: Authenticated = {
 };
 
 /** The `authenticate` of a service without an AUTH_FILE and without sessions. */
-export const openToAll: Authenticate = () => anybody;
+export const withoutLogin: Authenticate = () => openClient;
 
 /** A client without credentials: it may use only what is open to everyone. */
-export const stranger: Authenticated = { ...anybody, roleId: '', privileges: new Set() };
+export const anonymous: Authenticated = { ...openClient, roleId: '', privileges: new Set() };
 
 /**
  * The error for a {@link Refusal}. A 401 names the accepted schemes and never the reason (RFC 9110

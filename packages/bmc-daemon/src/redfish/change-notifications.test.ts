@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
-import { openToAll } from './authenticate.js';
+import { withoutLogin } from './authenticate.js';
 import { refuse } from './messages/errors.js';
 import { createPipeline } from './pipeline.js';
 import { resourceDefiner } from './resource.js';
@@ -53,7 +53,7 @@ describe('notifications of writes', () => {
     const pipeline = createPipeline({
       resources: [thing],
       services: null,
-      authenticate: openToAll,
+      authenticate: withoutLogin,
       strict: true,
       onChange: ({ kind, uri, detail, requester }) =>
         notified.push([kind, uri, detail ?? '-', requester.address].join(' | ')),

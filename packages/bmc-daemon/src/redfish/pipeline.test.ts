@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
 import { DriverError } from '../drivers/driver-error.js';
-import { anybody } from './authenticate.js';
+import { openClient } from './authenticate.js';
 import type { Change } from './exchange.js';
 import { refuse } from './messages/errors.js';
 import { message } from './messages/messages.js';
@@ -169,7 +169,7 @@ beforeAll(async () => {
     strict: true,
     onChange: (change) => changes.push(change),
     authenticate: ({ headers }) => {
-      if (headers.authorization === 'Basic ok') return { ...anybody, user: 'admin' };
+      if (headers.authorization === 'Basic ok') return { ...openClient, user: 'admin' };
       if (headers.authorization === 'Basic slow')
         return { refused: 'not verified', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
       if (headers.authorization === undefined) return { refused: 'no credentials' };
@@ -579,7 +579,7 @@ describe('rejecting', () => {
     '/redfish/v1/odata',
     '/redfish/v1/$metadata',
     '/redfish/v1/openapi.yaml',
-  ])('lets anybody GET and HEAD %s', async (path) => {
+  ])('lets every client GET and HEAD %s', async (path) => {
     expect([(await client.get(path)).status, (await client.send('HEAD', path)).status]).toEqual([200, 200]);
   });
 

@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';
 import { errorAnswer, send, type Answer } from './answer.js';
-import { LoginRefused, stranger, type Authenticate, type Authenticated } from './authenticate.js';
+import { LoginRefused, anonymous, type Authenticate, type Authenticated } from './authenticate.js';
 import { preconditionsOf } from './conditions.js';
 import { RequestRequester, type ChangeListener, type Exchange } from './exchange.js';
 import { toRedfishError } from './messages/driver-errors.js';
@@ -88,14 +88,14 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       const scope = scoping === undefined ? null : scoping.scopeOf(request);
       const who = await identify(request, match, query, authenticate);
       user = who.user;
-      if (user === null && who !== stranger) checkOpenOrigin(request);
+      if (user === null && who !== anonymous) checkOpenOrigin(request);
       const preconditions = preconditionsOf(request);
       const exchangeOf = (client: Authenticated): Exchange => {
         const requester = new RequestRequester(client, requestId, request, response);
         return { request, path, preconditions, query, requester, who: client, scope, patchable: null, reauthorize };
       };
       const reauthorize = async (): Promise<Exchange> => {
-        const renewed = exchangeOf(who === stranger ? who : await logIn(request, authenticate));
+        const renewed = exchangeOf(who === anonymous ? who : await logIn(request, authenticate));
         return match === undefined ? renewed : admit(match, renewed, request.method ?? '');
       };
       answer = await tree.operate(match, exchangeOf(who));
@@ -115,7 +115,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
 }
 
 /**
- * Returns the client of a request; {@link stranger} if it needs no login and sends no credentials.
+ * Returns the client of a request; {@link anonymous} if it needs no login and sends no credentials.
  * @throws {LoginRefused} 401, 503.
  */
 async function identify(
@@ -126,10 +126,10 @@ async function identify(
 ): Promise<Authenticated> {
   if (match?.target.open.has(request.method ?? '') !== true) return logIn(request, authenticate);
   // A query may read resources that need a login.
-  if (query === undefined) return stranger;
+  if (query === undefined) return anonymous;
   const known = await authenticate(request);
   if (!('refused' in known)) return known;
-  if (isAnonymous(request)) return stranger;
+  if (isAnonymous(request)) return anonymous;
   throw new LoginRefused(known);
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
-import { openToAll } from './authenticate.js';
+import { withoutLogin } from './authenticate.js';
 import { refuse } from './messages/errors.js';
 import { createPipeline } from './pipeline.js';
 import { resourceDefiner } from './resource.js';
@@ -73,7 +73,7 @@ describe('a request that comes by the name of one machine', () => {
       authenticate: (request) => {
         // Like the address of a socket whose client disconnects during the password check.
         if (request.headers.authorization !== undefined) delete request.headers.host;
-        return openToAll(request);
+        return withoutLogin(request);
       },
       strict: true,
       scoping: {

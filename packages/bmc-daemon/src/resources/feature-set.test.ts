@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { testServices } from '../../test/support/services.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';
-import { openToAll } from '../redfish/authenticate.js';
+import { withoutLogin } from '../redfish/authenticate.js';
 import { createPipeline } from '../redfish/pipeline.js';
 import { selectFeatures, type FeatureSet } from './feature-set.js';
 import { resources } from '../features.js';
@@ -19,7 +19,7 @@ async function serve(featureSet: FeatureSet): Promise<(path: string) => Promise<
   const pipeline = createPipeline({
     resources: selectFeatures(resources, featureSet),
     services: testServices(new FakeDriver()),
-    authenticate: openToAll,
+    authenticate: withoutLogin,
     strict: false,
   });
   const listening = createServer((request, response) => void pipeline(request, response, '1'));

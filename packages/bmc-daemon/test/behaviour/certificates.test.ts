@@ -9,7 +9,7 @@ import { noRequestedKeys, openServerCertificate } from '../../src/certificates/s
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
-import { openToAll } from '../../src/redfish/authenticate.js';
+import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore, taskMonitorUri, taskUri, type TaskStore } from '../../src/redfish/tasks/task-store.js';
 import { resources } from '../../src/features.js';
@@ -77,7 +77,7 @@ async function start(scheme: 'http' | 'https', waitMs = 120_000): Promise<void> 
   const pipeline = createPipeline({
     resources,
     services,
-    authenticate: openToAll,
+    authenticate: withoutLogin,
     strict: true,
     onChange: publishWrites(events),
   });

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { publishWrites } from '../../src/events/published-writes.js';
-import { openToAll } from '../../src/redfish/authenticate.js';
+import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import type { Resource } from '../../src/redfish/resource.js';
 import { createRouter } from '../../src/redfish/router.js';
@@ -96,7 +96,7 @@ async function createMembers(): Promise<void> {
 beforeAll(async () => {
   services = testServices(driver, { access: accessWithAccount(join(folder, 'users')) });
   const onChange = publishWrites(services.events);
-  const pipeline = createPipeline({ resources, services, authenticate: openToAll, strict: true, onChange });
+  const pipeline = createPipeline({ resources, services, authenticate: withoutLogin, strict: true, onChange });
   client = await serve((request, response) => {
     void pipeline(request, response, '1').then(({ status, error }) => {
       if (status === 500) failures.push(error);

@@ -11,7 +11,7 @@ import { DriverError } from '../../src/drivers/driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../../src/drivers/driver.js';
 import type { PowerAction } from '../../src/drivers/power.js';
 import type { DomainState, SystemSnapshot } from '../../src/drivers/snapshot/system-snapshot.js';
-import { openToAll } from '../../src/redfish/authenticate.js';
+import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { resourcesOf } from '../../src/features.js';
 import { dmtfSchemas } from '../spec/dmtf-schemas.js';
 import { serve, type Client } from '../support/client.js';
@@ -64,7 +64,7 @@ describe('a driver that lists, reads and powers machines', () => {
     app = createApp({
       resources: resourcesOf(driver),
       services: testServices(driver, { consoleSsh: null }),
-      authenticate: openToAll,
+      authenticate: withoutLogin,
       strict: true,
       log: createTestLog({ level: 'error', format: 'json', write: () => undefined }),
       driver,

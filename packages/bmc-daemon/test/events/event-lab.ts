@@ -16,7 +16,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { logsOf, subscriptionsOf } from '../../src/events/machine-view.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { machineScoping } from '../../src/machine-scope.js';
-import { openToAll } from '../../src/redfish/authenticate.js';
+import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { currentUri } from '../../src/resources/current-uri.js';
@@ -91,7 +91,7 @@ export async function openLab(
     resources: resourcesOf(driver),
     streams,
     services,
-    authenticate: access?.authenticate ?? openToAll,
+    authenticate: access?.authenticate ?? withoutLogin,
     strict: true,
     currentUri: (uri) => currentUri(uri, services.settings),
     onChange: publishWrites(bus),

@@ -15,7 +15,7 @@ import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { BootChoice } from '../../src/drivers/rules/boot-override.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { publishWrites } from '../../src/events/published-writes.js';
-import { openToAll } from '../../src/redfish/authenticate.js';
+import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';
 import { currentUri } from '../../src/resources/current-uri.js';
@@ -219,7 +219,7 @@ async function serve(
   const pipeline = createPipeline({
     resources,
     services,
-    authenticate: openToAll,
+    authenticate: withoutLogin,
     strict: settings.strict ?? false,
     currentUri: (uri) => currentUri(uri, services.settings),
     onChange: publishWrites(services.events),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../../test/support/client.js';
-import { anybody } from '../authenticate.js';
+import { openClient } from '../authenticate.js';
 import { DriverError } from '../../drivers/driver-error.js';
 import { refuse } from '../messages/errors.js';
 import type { JsonObject } from '../json.js';
@@ -122,8 +122,8 @@ beforeAll(async () => {
     services,
     strict: true,
     authenticate: ({ headers: { authorization } }) => {
-      if (authorization === 'reader') return { ...anybody, user: 'r', privileges: new Set(['Login']) };
-      return authorization === 'nobody' || authorization === undefined ? { refused: 'no' } : anybody;
+      if (authorization === 'reader') return { ...openClient, user: 'r', privileges: new Set(['Login']) };
+      return authorization === 'nobody' || authorization === undefined ? { refused: 'no' } : openClient;
     },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
@@ -333,8 +333,8 @@ describe('$expand', () => {
   it('of an open resource expands links for users with the privilege, and shows links to others', async () => {
     const expanded = await bodyOf('/redfish/v1?$expand=.');
     expect(expanded['Managers']).toEqual(await bodyOf('/redfish/v1/Managers/1'));
-    const stranger = await client.get('/redfish/v1?$expand=.');
-    expect([stranger.status, (stranger.json as JsonObject)['Managers']]).toEqual([
+    const anonymous = await client.get('/redfish/v1?$expand=.');
+    expect([anonymous.status, (anonymous.json as JsonObject)['Managers']]).toEqual([
       200,
       {
         ...link('/redfish/v1/Managers/1'),

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serve, type Client } from '../../../test/support/client.js';
-import { openToAll } from '../authenticate.js';
+import { withoutLogin } from '../authenticate.js';
 import { createPipeline } from '../pipeline.js';
 import { resourceDefiner } from '../resource.js';
 import type { ExpansionLimits } from './expansion-budget.js';
@@ -53,7 +53,7 @@ async function open(expansion: Partial<ExpansionLimits>): Promise<Services> {
   const pipeline = createPipeline({
     resources: [systems, system],
     services,
-    authenticate: openToAll,
+    authenticate: withoutLogin,
     strict: true,
     expansion,
   });

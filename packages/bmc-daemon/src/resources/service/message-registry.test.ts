@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { serve, type Client } from '../../../test/support/client.js';
 import { testServices } from '../../../test/support/services.js';
 import { FakeDriver } from '../../drivers/fake/fake-driver.js';
-import { openToAll } from '../../redfish/authenticate.js';
+import { withoutLogin } from '../../redfish/authenticate.js';
 import { createPipeline } from '../../redfish/pipeline.js';
 import { jsonSchemaResources } from './json-schema.js';
 import { messageRegistries, registryResources } from './message-registry.js';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const pipeline = createPipeline({
     resources: [...registries, ...jsonSchemaResources(registries)],
     services: testServices(new FakeDriver()),
-    authenticate: openToAll,
+    authenticate: withoutLogin,
     strict: true,
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
