@@ -1,4 +1,7 @@
-/** The list of features. To remove a feature, delete its folder, its import and its entry. */
+/**
+ * The list of features. To remove a feature, delete its folder, its import and its entry; a test
+ * does this for each.
+ */
 import { accounts } from './auth/feature.js';
 import { certificates } from './certificates/feature.js';
 import { consoles } from './console/feature.js';
@@ -18,7 +21,18 @@ import { telemetry } from './telemetry/feature.js';
  * The features in the order of their start. A feature can use the services of those above it while
  * it opens.
  */
-export const features = [accounts, certificates, telemetry, events, consoles, managerNetwork, discovery] as const;
+export const features = [
+  // Events and consoles use `access`.
+  accounts,
+  certificates,
+  // Events use `telemetry`.
+  telemetry,
+  events,
+  // Records before managers get their addresses, which can take a second each.
+  consoles,
+  managerNetwork,
+  discovery,
+] as const;
 
 type ServicesOf<One> = One extends Feature<infer Own> ? Own : never;
 type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void

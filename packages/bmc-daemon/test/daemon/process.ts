@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly through?: readonly string[];
   /** Another command of the package. Default: `bmc-daemon`. */
   readonly command?: 'sushy-emulator';
+  /** The folder of the commands. Default: that of this package. */
+  readonly bin?: string;
 }
 
 export class DaemonProcess {
@@ -38,11 +40,11 @@ export class DaemonProcess {
   #stderr = '';
 
   constructor(args: readonly string[], options: RunOptions = {}) {
-    const { cwd, env = {}, input, through = [], command: name = 'bmc-daemon' } = options;
-    const bin = path.join(BIN, `${name}.js`);
+    const { cwd, env = {}, input, through = [], command: name = 'bmc-daemon', bin = BIN } = options;
     // Passes only these variables: the environment of the tests must not configure the daemon.
     const { PATH = '', HOME = '' } = process.env;
-    const [command = process.execPath, ...rest] = [...through, process.execPath, bin, ...args];
+    const script = path.join(bin, `${name}.js`);
+    const [command = process.execPath, ...rest] = [...through, process.execPath, script, ...args];
     this.#child = spawn(command, rest, { cwd, env: { PATH, HOME, ...env } });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
