@@ -5,7 +5,7 @@ import { createEventBus } from './event-bus.js';
 import type { EventLogs } from './event-logs.js';
 import { openEventServices } from './event-services.js';
 import { logsOf, subscriptionsOf } from './machine-view.js';
-import { publishWrites } from './published-writes.js';
+import { publishWrites } from './publishers/published-writes.js';
 import { eventDestinationResources } from './resources/event-destination.js';
 import { eventServiceResources, eventStream } from './resources/event-service.js';
 import { logServiceResources } from './resources/log-service.js';

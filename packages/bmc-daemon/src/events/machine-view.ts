@@ -2,7 +2,8 @@
 import { filtered } from '../redfish/filtered-list.js';
 import { systemOf } from '../redfish/machine-of.js';
 import type { EventLogs, LogRecord } from './event-logs.js';
-import type { Subscription, Subscriptions } from './subscriptions.js';
+import type { Subscription } from './subscriptions/subscription.js';
+import type { Subscriptions } from './subscriptions/subscriptions.js';
 
 /** Restricts the log of the service. URIs without an owner are visible to everyone. */
 export function logsOf(logs: EventLogs, uuid: string): EventLogs {

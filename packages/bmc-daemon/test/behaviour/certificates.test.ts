@@ -8,7 +8,7 @@ import { loadTls, type TlsOptions } from '@rackless/daemon/tls.js';
 import { noRequestedKeys, openServerCertificate } from '../../src/certificates/server-certificate.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createEventBus } from '../../src/events/event-bus.js';
-import { publishWrites } from '../../src/events/published-writes.js';
+import { publishWrites } from '../../src/events/publishers/published-writes.js';
 import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore, taskMonitorUri, taskUri, type TaskStore } from '../../src/redfish/tasks/task-store.js';

@@ -12,7 +12,7 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { createEventBus } from '../../src/events/event-bus.js';
-import { publishWrites } from '../../src/events/published-writes.js';
+import { publishWrites } from '../../src/events/publishers/published-writes.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { currentUri } from '../../src/resources/current-uri.js';
 import { resourcesOf } from '../../src/features.js';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
-import { publishWrites } from '../../src/events/published-writes.js';
+import { publishWrites } from '../../src/events/publishers/published-writes.js';
 import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import type { Resource } from '../../src/redfish/resource.js';

@@ -14,7 +14,7 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { openEventServices } from '../../src/events/event-services.js';
 import { createEventBus } from '../../src/events/event-bus.js';
 import { logsOf, subscriptionsOf } from '../../src/events/machine-view.js';
-import { publishWrites } from '../../src/events/published-writes.js';
+import { publishWrites } from '../../src/events/publishers/published-writes.js';
 import { machineScoping } from '../../src/machine-scope.js';
 import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';

@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@j
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { BootChoice } from '../../src/drivers/rules/boot-override.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
-import { publishWrites } from '../../src/events/published-writes.js';
+import { publishWrites } from '../../src/events/publishers/published-writes.js';
 import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/tasks/task-store.js';

@@ -10,7 +10,8 @@ import { noRequestedKeys, openServerCertificate } from '../../src/certificates/s
 import { createEventBus } from '../../src/events/event-bus.js';
 import { createEventFeed } from '../../src/events/event-feed.js';
 import { openEventLogs } from '../../src/events/event-logs.js';
-import { createSubscriptions, noSubscriptions } from '../../src/events/subscriptions.js';
+import { noSubscriptions } from '../../src/events/subscriptions/subscription.js';
+import { createSubscriptions } from '../../src/events/subscriptions/subscriptions.js';
 import type { HostNetwork } from '../../src/host/host-network.js';
 import { createManagerNetwork, type ManagerNetwork } from '../../src/manager-network/manager-network.js';
 import { emptyNetworkState } from '../../src/manager-network/network-state.js';

@@ -1,16 +1,16 @@
 /** Event subscriptions: destinations of clients, and open event streams. */
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { isForbidden } from '../event-post.js';
+import { isForbidden } from '../subscriptions/event-post.js';
 import { eventFormats, eventTypes, type EventFormat } from '../event-filter.js';
 import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
-import { deliveryRetryPolicies } from '../push-delivery.js';
+import { deliveryRetryPolicies } from '../subscriptions/push-delivery.js';
 import {
   subscriptionUri,
   type PushSubscription,
   type StreamSubscription,
   type Subscription,
-} from '../subscriptions.js';
+} from '../subscriptions/subscription.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject, ResourceRequest } from '../../redfish/resource.js';

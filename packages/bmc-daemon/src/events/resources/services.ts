@@ -1,7 +1,7 @@
 /** The services that the resources of events use, and `defineResource` for these services. */
 import type { EventBus } from '../event-bus.js';
 import type { EventLogs } from '../event-logs.js';
-import type { Subscriptions } from '../subscriptions.js';
+import type { Subscriptions } from '../subscriptions/subscriptions.js';
 import { resourceDefiner } from '../../redfish/resource.js';
 import type { ServicesWith } from '../../resources/services.js';
 

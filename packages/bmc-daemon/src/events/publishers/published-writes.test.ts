@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Privilege } from '../redfish/privileges.js';
-import { createEventBus, type ServiceEvent } from './event-bus.js';
+import type { Privilege } from '../../redfish/privileges.js';
+import { createEventBus, type ServiceEvent } from '../event-bus.js';
 import { publishWrites } from './published-writes.js';
 
 describe('what clients change', () => {

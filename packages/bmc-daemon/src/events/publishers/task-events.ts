@@ -1,10 +1,10 @@
 /** Publishes changes of tasks as events. */
-import { taskEventRegistry, taskEventTable } from '../redfish/messages/task-event-registry.js';
-import { machinesOf } from '../redfish/machine-of.js';
-import { messageSeverity, messageText } from '../redfish/messages/messages.js';
-import type { TaskListener, TaskRecord } from '../redfish/tasks/task-record.js';
-import { taskUri, type TaskStore } from '../redfish/tasks/task-store.js';
-import type { Actor, EventBus } from './event-bus.js';
+import { taskEventRegistry, taskEventTable } from '../../redfish/messages/task-event-registry.js';
+import { machinesOf } from '../../redfish/machine-of.js';
+import { messageSeverity, messageText } from '../../redfish/messages/messages.js';
+import type { TaskListener, TaskRecord } from '../../redfish/tasks/task-record.js';
+import { taskUri, type TaskStore } from '../../redfish/tasks/task-store.js';
+import type { Actor, EventBus } from '../event-bus.js';
 
 type Key = keyof typeof taskEventTable;
 

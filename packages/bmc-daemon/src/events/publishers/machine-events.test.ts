@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createEventBus, type EventBus } from './event-bus.js';
+import { createEventBus, type EventBus } from '../event-bus.js';
 import { publishMachineChanges, type MachineEvents } from './machine-events.js';
 
 describe('changes that a driver reports', () => {

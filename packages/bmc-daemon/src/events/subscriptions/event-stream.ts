@@ -1,9 +1,9 @@
 /** Server-Sent Events to one client (HTML Living Standard, server-sent events; DSP0266, Server-Sent Events). */
 import type { Writable } from 'node:stream';
-import type { ReportMessage } from '../offers/report-source.js';
-import { EventBacklog } from './event-backlog.js';
-import type { EventFeed, Replay } from './event-feed.js';
-import { renderEvents, type FeedEvent } from './event-record.js';
+import type { ReportMessage } from '../../offers/report-source.js';
+import { EventBacklog } from '../event-backlog.js';
+import type { EventFeed, Replay } from '../event-feed.js';
+import { renderEvents, type FeedEvent } from '../event-record.js';
 import { ReportQueue } from './payload-queue.js';
 
 interface EventStreamOptions {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createTaskStore } from '../redfish/tasks/task-store.js';
-import type { ServiceEvent } from './event-bus.js';
+import { createTaskStore } from '../../redfish/tasks/task-store.js';
+import type { ServiceEvent } from '../event-bus.js';
 import { publishTasks } from './task-events.js';
 
 const owner = { user: 'ironic', address: '192.0.2.1' };

@@ -1,8 +1,8 @@
 /** Publishes clients' writes as events, for all resources. */
-import type { Change, ChangeListener } from '../redfish/exchange.js';
-import { systemOf } from '../redfish/machine-of.js';
-import { resourceEventRegistry } from '../redfish/messages/resource-event-registry.js';
-import type { EventBus } from './event-bus.js';
+import type { Change, ChangeListener } from '../../redfish/exchange.js';
+import { systemOf } from '../../redfish/machine-of.js';
+import { resourceEventRegistry } from '../../redfish/messages/resource-event-registry.js';
+import type { EventBus } from '../event-bus.js';
 
 const keys = {
   created: 'ResourceCreated',

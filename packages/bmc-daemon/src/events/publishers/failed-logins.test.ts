@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { ServiceEvent } from './event-bus.js';
+import type { ServiceEvent } from '../event-bus.js';
 import { publishFailedLogins, type FailedLogins } from './failed-logins.js';
 
 const minute = 60_000;

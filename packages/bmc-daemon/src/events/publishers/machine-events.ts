@@ -1,8 +1,8 @@
 /** Publishes the machine changes that a driver reports. */
-import type { MachineChange, MachineChangeKind } from '../drivers/machine-change.js';
-import type { Severity } from '../redfish/messages/base-registry.js';
-import { resourceEventRegistry, type resourceEventTable } from '../redfish/messages/resource-event-registry.js';
-import type { EventBus, ServiceEvent } from './event-bus.js';
+import type { MachineChange, MachineChangeKind } from '../../drivers/machine-change.js';
+import type { Severity } from '../../redfish/messages/base-registry.js';
+import { resourceEventRegistry, type resourceEventTable } from '../../redfish/messages/resource-event-registry.js';
+import type { EventBus, ServiceEvent } from '../event-bus.js';
 
 type Key = keyof typeof resourceEventTable;
 

@@ -3,9 +3,9 @@
  * may cause any number, so the events are limited: the first ones are published individually, then
  * one event summarizes each ten minutes. A log of 1,000 entries then lasts a week.
  */
-import type { RefusedAttempt } from '../offers/logins.js';
-import { baseRegistry } from '../redfish/messages/base-registry.js';
-import type { Actor, EventBus } from './event-bus.js';
+import type { RefusedAttempt } from '../../offers/logins.js';
+import { baseRegistry } from '../../redfish/messages/base-registry.js';
+import type { Actor, EventBus } from '../event-bus.js';
 
 /** The destination of the events, and the clocks. */
 interface FailedLoginsOptions {

@@ -1,10 +1,10 @@
 /** Queues for one listener: many events per payload, one metric report per payload. */
-import { stringify } from '../redfish/answer.js';
-import type { JsonObject } from '../redfish/json.js';
-import type { ReportMessage } from '../offers/report-source.js';
-import { EventBacklog } from './event-backlog.js';
-import type { EventFeed } from './event-feed.js';
-import { renderEvents, type FeedEvent } from './event-record.js';
+import { stringify } from '../../redfish/answer.js';
+import type { JsonObject } from '../../redfish/json.js';
+import type { ReportMessage } from '../../offers/report-source.js';
+import { EventBacklog } from '../event-backlog.js';
+import type { EventFeed } from '../event-feed.js';
+import { renderEvents, type FeedEvent } from '../event-record.js';
 
 /** A payload that was taken from the queue. */
 interface Payload {

@@ -1,0 +1,148 @@
+/** The open event streams. A stream is a subscription that ends with its client. */
+import { randomUUID } from 'node:crypto';
+import { refuse } from '../../redfish/messages/errors.js';
+import type { StreamSource } from '../../redfish/stream.js';
+import type { ReportMessage, ReportSource } from '../../offers/report-source.js';
+import type { Actor } from '../event-bus.js';
+import type { EventFeed } from '../event-feed.js';
+import { EventStream } from './event-stream.js';
+import { eventsOf, reportsOf } from '../machine-filter.js';
+import { everyEvent, type StreamWants } from '../stream-filter.js';
+import type { StreamSubscription } from './subscription.js';
+import type { Asker } from './subscription-shares.js';
+
+/** A client's request for an event stream. */
+export interface EventStreamRequest {
+  /** Null: every event. */
+  readonly wants: StreamWants | null;
+  /** UUID of the only machine whose events it receives. Default: all machines. */
+  readonly machine?: string;
+  /** Header Last-Event-ID. */
+  readonly lastEventId: string | undefined;
+  readonly actor: Actor;
+  /** @see Asker.isAdministrator */
+  readonly isAdministrator: boolean;
+  /** `192.0.2.1:40112`. */
+  readonly peer: string;
+  /** @see EventStreamOptions.isWelcome */
+  readonly isWelcome: () => boolean;
+}
+
+/** The event of a stream that opened or closed. */
+export type StreamChange = 'ResourceCreated' | 'ResourceRemoved';
+
+/** Options of {@link OpenStreams}. */
+export interface OpenStreamsOptions {
+  readonly feed: EventFeed;
+  /** The source of metric reports; null without telemetry. */
+  readonly reports: ReportSource | null;
+  /** The most events that wait for one stream. */
+  readonly backlog: number;
+  readonly keepAliveMs: number;
+  /** @throws {RedfishError} if the service has no room for another subscription. */
+  readonly checkRoom: (asker: Asker) => void;
+  /** Called after each change of the list. */
+  readonly onChange: () => void;
+  /** Publishes that a stream opened or closed. */
+  readonly publish: (change: StreamChange, id: string, actor: Actor) => void;
+}
+
+interface OpenStream {
+  readonly subscription: StreamSubscription;
+  readonly close: () => void;
+}
+
+/** A stream whose client reads nothing for this time is closed. */
+const STALLED_MS = 120_000;
+
+/** All open streams. */
+export class OpenStreams {
+  readonly #options: OpenStreamsOptions;
+  readonly #streams = new Map<string, OpenStream>();
+  #closed = false;
+
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options;
+  }
+
+  list(): readonly StreamSubscription[] {
+    return [...this.#streams.values()].map(({ subscription }) => subscription);
+  }
+
+  find(id: string): StreamSubscription | undefined {
+    return this.#streams.get(id)?.subscription;
+  }
+
+  /** Closes a stream. @returns false if it does not exist. */
+  remove(id: string): boolean {
+    const stream = this.#streams.get(id);
+    stream?.close();
+    return stream !== undefined;
+  }
+
+  /** Closes all streams, and rejects new ones. */
+  close(): void {
+    this.#closed = true;
+    for (const { close } of [...this.#streams.values()]) close();
+  }
+
+  /** @throws {RedfishError} EventSubscriptionLimitExceeded, or ServiceShuttingDown. */
+  open(request: EventStreamRequest): StreamSource {
+    const { actor, isAdministrator, machine = null } = request;
+    if (this.#closed) throw refuse('ServiceShuttingDown');
+    const { user: owner, address } = actor;
+    this.#options.checkRoom({ kind: 'stream', owner, address, isAdministrator });
+    const asked = request.wants ?? everyEvent;
+    const wants = {
+      ...asked,
+      events: eventsOf(machine, asked.events),
+      reports: asked.reports === null ? null : reportsOf(machine, asked.reports),
+    };
+    const subscription: StreamSubscription = {
+      kind: 'stream',
+      id: randomUUID(),
+      destination: `redfish-sse://${request.peer}`,
+      address,
+      owner,
+      format: wants.format,
+      machine,
+    };
+    return (output) => this.#connect(output, subscription, wants, request);
+  }
+
+  #connect(
+    output: Parameters<StreamSource>[0],
+    subscription: StreamSubscription,
+    wants: StreamWants,
+    { actor, isWelcome, lastEventId }: EventStreamRequest,
+  ): void {
+    const { feed, reports, backlog, keepAliveMs, onChange, publish } = this.#options;
+    const { id } = subscription;
+    const stream = new EventStream(output, {
+      feed,
+      context: '',
+      limit: backlog,
+      keepAliveMs,
+      stalledMs: STALLED_MS,
+      isWelcome,
+      onEnd: () => {
+        leave();
+        leaveReports?.();
+        this.#streams.delete(id);
+        onChange();
+        if (!this.#closed) publish('ResourceRemoved', id, actor);
+      },
+    });
+    const missed = lastEventId === undefined ? undefined : feed.since(lastEventId);
+    if (missed !== undefined) stream.replay({ ...missed, events: missed.events.filter(wants.events) });
+    const leave = feed.add({ wants: wants.events, deliver: (event) => stream.deliver(event) });
+    const deliver = (message: ReportMessage): void => stream.deliverReport(message);
+    const leaveReports = wants.reports === null ? undefined : reports?.subscribe({ wants: wants.reports, deliver });
+    this.#streams.set(id, { subscription, close: () => stream.close() });
+    onChange();
+    // This is also the first event of the stream, which shows the client that the stream is open.
+    publish('ResourceCreated', id, actor);
+    // The client may have disconnected before the listeners existed.
+    if (output.destroyed) stream.close();
+  }
+}

@@ -1,0 +1,248 @@
+/** The listeners of events: they are stored across restarts, and receive POST requests. */
+import { randomUUID } from 'node:crypto';
+import type { Log } from '@rackless/daemon/log.js';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
+import type { ReportMessage, ReportSource } from '../../offers/report-source.js';
+import type { StateFile } from '../../state-file.js';
+import type { EventFeed } from '../event-feed.js';
+import { createFilter } from '../event-filter.js';
+import type { EventPost } from './event-post.js';
+import type { FeedEvent } from '../event-record.js';
+import { eventsOf, reportsOf } from '../machine-filter.js';
+import { EventQueue, ReportQueue, type PayloadQueue } from './payload-queue.js';
+import { PushDelivery } from './push-delivery.js';
+import {
+  checkSize,
+  type NewSubscription,
+  type PushChange,
+  type PushRecord,
+  type PushSubscription,
+  type SubscriptionsState,
+} from './subscription.js';
+
+/** The event of a listener that the service itself changed or removed. */
+export type ListenerChange = 'ResourceChanged' | 'ResourceRemoved';
+
+/** Options of {@link PushListeners}. */
+export interface PushListenersOptions {
+  readonly feed: EventFeed;
+  /** The source of metric reports; null without telemetry. */
+  readonly reports: ReportSource | null;
+  readonly state: StateFile<SubscriptionsState>;
+  readonly post: EventPost;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** The most events that wait for one listener. */
+  readonly backlog: number;
+  /** Called after each change of the list or of a listener. */
+  readonly onChange: () => void;
+  /** Publishes that the service gave up a listener. */
+  readonly publish: (change: ListenerChange, id: string) => void;
+}
+
+interface Push {
+  subscription: PushSubscription;
+  readonly delivery: PushDelivery;
+  readonly leave: () => void;
+}
+
+/** All listeners. */
+export class PushListeners {
+  readonly #options: PushListenersOptions;
+  readonly #pushes = new Map<string, Push>();
+
+  /** Starts the stored listeners. */
+  constructor(options: PushListenersOptions) {
+    this.#options = options;
+    for (const record of options.state.state.subscriptions) this.#start(record);
+  }
+
+  list(): readonly PushSubscription[] {
+    return [...this.#pushes.values()].map(({ subscription }) => subscription);
+  }
+
+  find(id: string): PushSubscription | undefined {
+    return this.#pushes.get(id)?.subscription;
+  }
+
+  /** @throws {StateFileError} */
+  create(record: NewSubscription): PushSubscription {
+    const push = this.#start({ machine: null, ...record, id: randomUUID(), suspended: false });
+    try {
+      this.#store();
+    } catch (error) {
+      this.#stop(push);
+      throw error;
+    }
+    return push.subscription;
+  }
+
+  /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
+  change(id: string, change: PushChange): void {
+    const push = this.#pushes.get(id);
+    if (push === undefined) return;
+    checkSize({ ...push.subscription.record, ...change });
+    this.#keep(push, change);
+  }
+
+  /** @throws {StateFileError} */
+  suspend(id: string): void {
+    const push = this.#pushes.get(id);
+    if (push === undefined) return;
+    this.#keep(push, { suspended: true });
+    push.delivery.suspend();
+  }
+
+  /** @throws {StateFileError} */
+  resume(id: string): void {
+    const push = this.#pushes.get(id);
+    if (push === undefined) return;
+    this.#keep(push, { suspended: false });
+    push.delivery.resume();
+  }
+
+  /** @returns false if it does not exist. @throws {StateFileError} */
+  remove(id: string): boolean {
+    const push = this.#pushes.get(id);
+    if (push === undefined) return false;
+    // Update the file first: if this fails, the subscription continues.
+    this.#store(id);
+    this.#stop(push);
+    return true;
+  }
+
+  /** Stops all deliveries. */
+  close(): void {
+    for (const { delivery, leave } of this.#pushes.values()) {
+      leave();
+      delivery.close();
+    }
+  }
+
+  #start(record: PushRecord): Push {
+    const { queue, listen } = queueOf(record, this.#options);
+    const delivery = this.#deliver(record, queue);
+    if (record.suspended) delivery.suspend();
+    const leave = listen(() => delivery.notify());
+    const push: Push = { subscription: { kind: 'push', record, failing: false }, delivery, leave };
+    this.#pushes.set(record.id, push);
+    this.#options.onChange();
+    return push;
+  }
+
+  #deliver({ id, destination, ...first }: PushRecord, queue: PayloadQueue): PushDelivery {
+    const { state, post, log } = this.#options;
+    const shown = maskUrl(destination);
+    /** The present record: a client may change it. */
+    const present = (): PushRecord => this.find(id)?.record ?? { id, destination, ...first };
+    return new PushDelivery({
+      queue,
+      post,
+      listener: () => {
+        const { httpHeaders, verifyCertificate } = present();
+        return { url: new URL(destination), headers: httpHeaders, verifyCertificate };
+      },
+      context: () => present().context,
+      policy: () => present().policy,
+      retries: () => ({ attempts: state.state.retryAttempts, intervalMs: state.state.retryIntervalSeconds * 1000 }),
+      onHealth: (failure) => {
+        const push = this.#pushes.get(id);
+        if (push !== undefined) this.#set(push, { ...push.subscription, failing: failure !== null });
+        if (failure === null) log.info(`events are delivered again to ${shown}`, { subscription: id });
+        else log.warn(`events can not be delivered to ${shown}`, { subscription: id, error: failure });
+      },
+      onGivenUp: (end) => {
+        log.warn(`delivery of events to ${shown} is given up: ${end}`, { subscription: id });
+        this.#giveUp(id, end);
+      },
+    });
+  }
+
+  #giveUp(id: string, end: 'terminate' | 'suspend'): void {
+    const { log, publish } = this.#options;
+    const push = this.#pushes.get(id);
+    try {
+      if (end === 'terminate') this.remove(id);
+      else if (push !== undefined) this.#keep(push, { suspended: true });
+    } catch (error) {
+      log.warn('keeping the subscriptions failed', { error });
+    }
+    publish(end === 'terminate' ? 'ResourceRemoved' : 'ResourceChanged', id);
+  }
+
+  /**
+   * Stores all listeners.
+   * @param without a subscription that is about to end.
+   */
+  #store(without?: string): void {
+    this.#options.state.update((present) => ({
+      ...present,
+      subscriptions: this.list()
+        .map(({ record }) => record)
+        .filter(({ id }) => id !== without),
+    }));
+  }
+
+  #set(push: Push, subscription: PushSubscription): void {
+    push.subscription = subscription;
+    this.#options.onChange();
+  }
+
+  /** Stores a change. If this fails, nothing changes. */
+  #keep(push: Push, change: Partial<PushRecord>): void {
+    const before = push.subscription;
+    this.#set(push, { ...before, record: { ...before.record, ...change } });
+    try {
+      this.#store();
+    } catch (error) {
+      this.#set(push, before);
+      throw error;
+    }
+  }
+
+  #stop(push: Push): void {
+    push.leave();
+    push.delivery.close();
+    this.#pushes.delete(push.subscription.record.id);
+    this.#options.onChange();
+  }
+}
+
+/** The queue of a listener, and the function that fills it and notifies the delivery. */
+interface FilledQueue {
+  readonly queue: PayloadQueue;
+  /** @returns a function that ends it. */
+  readonly listen: (notify: () => void) => () => void;
+}
+
+function queueOf(record: PushRecord, { feed, reports, backlog }: PushListenersOptions): FilledQueue {
+  return record.format === 'MetricReport' ? reportQueue(record, reports) : eventQueue(record, feed, backlog);
+}
+
+function reportQueue({ machine, reportDefinitions }: PushRecord, reports: ReportSource | null): FilledQueue {
+  const queue = new ReportQueue();
+  const definitions = new Set(reportDefinitions);
+  const wants = reportsOf(
+    machine,
+    (definition) => definitions.size === 0 || (definition !== null && definitions.has(definition)),
+  );
+  const listen = (notify: () => void): (() => void) => {
+    const deliver = (message: ReportMessage): void => {
+      queue.push(message);
+      notify();
+    };
+    return reports?.subscribe({ wants, deliver }) ?? (() => undefined);
+  };
+  return { queue, listen };
+}
+
+function eventQueue({ machine, wanted }: PushRecord, feed: EventFeed, backlog: number): FilledQueue {
+  const queue = new EventQueue(feed, backlog);
+  const listen = (notify: () => void): (() => void) => {
+    const deliver = (event: FeedEvent): void => {
+      queue.push(event);
+      notify();
+    };
+    return feed.add({ wants: eventsOf(machine, createFilter(wanted)), deliver });
+  };
+  return { queue, listen };
+}

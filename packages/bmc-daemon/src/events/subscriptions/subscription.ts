@@ -1,0 +1,95 @@
+/** The subscriptions of events: listeners, as they are stored, and open streams. */
+import { z } from 'zod';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { message, withDetail } from '../../redfish/messages/messages.js';
+import { eventFormats, type EventFormat } from '../event-filter.js';
+import { deliveryRetryPolicies } from './push-delivery.js';
+
+const strings = z.array(z.string());
+
+/** A stored listener. */
+const pushRecord = z.object({
+  id: z.string(),
+  context: z.string().nullable(),
+  /** As the client sent it; a password in it is never shown. */
+  destination: z.string(),
+  httpHeaders: z.record(z.string(), z.string()),
+  verifyCertificate: z.boolean(),
+  policy: z.enum(deliveryRetryPolicies),
+  suspended: z.boolean(),
+  /** The user who created it; null without accounts. */
+  owner: z.string().nullable(),
+  /** Files older than metric reports lack this property and the next one. */
+  format: z.enum(eventFormats).default('Event'),
+  /** Canonical URIs; empty: reports of all definitions. */
+  reportDefinitions: strings.default([]),
+  /** UUID of the only machine whose events it receives; null: all. Old files lack it. */
+  machine: z.string().nullable().default(null),
+  wanted: z.object({
+    registryPrefixes: strings,
+    messageIds: strings,
+    excludeRegistryPrefixes: strings,
+    excludeMessageIds: strings,
+    resourceTypes: strings,
+    originResources: strings,
+    subordinateResources: z.boolean(),
+    severities: z.array(z.enum(['OK', 'Warning', 'Critical'])),
+    eventTypes: strings,
+  }),
+});
+export type PushRecord = z.infer<typeof pushRecord>;
+
+/** The content of the state file. */
+export const subscriptionsState = z.object({
+  retryAttempts: z.number().int(),
+  retryIntervalSeconds: z.number().int(),
+  subscriptions: z.array(pushRecord),
+});
+export type SubscriptionsState = z.infer<typeof subscriptionsState>;
+
+export const noSubscriptions: SubscriptionsState = { retryAttempts: 3, retryIntervalSeconds: 30, subscriptions: [] };
+
+export interface PushSubscription {
+  readonly kind: 'push';
+  readonly record: PushRecord;
+  /** Whether the last payload could not be delivered. */
+  readonly failing: boolean;
+}
+
+export interface StreamSubscription {
+  readonly kind: 'stream';
+  readonly id: string;
+  /** `redfish-sse://192.0.2.1:40112`. */
+  readonly destination: string;
+  /** The client's address, without its port. */
+  readonly address: string;
+  readonly owner: string | null;
+  readonly format: EventFormat;
+  /** As in a stored listener. */
+  readonly machine: string | null;
+}
+
+/** A subscription; immutable, a change creates a new object. */
+export type Subscription = PushSubscription | StreamSubscription;
+
+/** The properties of a listener that a client may change. */
+export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'verifyCertificate' | 'policy'>>;
+
+/** A new listener. `machine` is null by default: all machines. */
+export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine'> & Partial<Pick<PushRecord, 'machine'>>;
+
+/** Returns the URI of a subscription. */
+export const subscriptionUri = (id: string): string => `/redfish/v1/EventService/Subscriptions/${id}`;
+
+/**
+ * Maximum length of the JSON of a subscription. A change of one subscription writes all of them
+ * before the answer. 200 of this size take some milliseconds; with 1 MiB each they took seconds.
+ */
+const LONGEST_RECORD = 16 * 1024;
+
+/** Rejects a subscription that is too long. @throws {RedfishError} PayloadTooLarge. */
+export function checkSize(record: NewSubscription): void {
+  if (JSON.stringify(record).length <= LONGEST_RECORD) return;
+  const detail = `A subscription has ${LONGEST_RECORD} characters of JSON at most.`;
+  throw new RedfishError(413, [withDetail(message('PayloadTooLarge'), detail)]);
+}

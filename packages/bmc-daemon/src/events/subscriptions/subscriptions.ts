@@ -1,0 +1,156 @@
+/**
+ * Manages the subscribers of events: listeners, which are stored across restarts, and open streams.
+ */
+import type { Log } from '@rackless/daemon/log.js';
+import { RedfishError } from '../../redfish/messages/errors.js';
+import { message } from '../../redfish/messages/messages.js';
+import { resourceEventRegistry } from '../../redfish/messages/resource-event-registry.js';
+import type { StreamSource } from '../../redfish/stream.js';
+import type { StateFile } from '../../state-file.js';
+import type { ReportSource } from '../../offers/report-source.js';
+import type { Actor, EventBus } from '../event-bus.js';
+import type { EventFeed } from '../event-feed.js';
+import type { EventPost } from './event-post.js';
+import { OpenStreams, type EventStreamRequest } from './open-streams.js';
+import { PushListeners } from './push-listeners.js';
+import {
+  checkSize,
+  subscriptionUri,
+  type NewSubscription,
+  type PushChange,
+  type PushSubscription,
+  type Subscription,
+  type SubscriptionsState,
+} from './subscription.js';
+import { hasPlace, type Asker, type Place } from './subscription-shares.js';
+
+/** A change of the retries of all listeners. */
+export interface RetryChange {
+  readonly attempts?: number;
+  readonly intervalSeconds?: number;
+}
+
+/** All subscriptions. */
+export interface Subscriptions {
+  /**
+   * Lists subscriptions in the order of creation, listeners first; the same array until something
+   * changes.
+   */
+  list(): readonly Subscription[];
+  find(id: string): Subscription | undefined;
+  /**
+   * @param isAdministrator see {@link Asker}.
+   * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws {StateFileError}
+   */
+  create(record: NewSubscription, requester: { readonly isAdministrator: boolean }): PushSubscription;
+  /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
+  change(id: string, change: PushChange): void;
+  suspend(id: string): void;
+  resume(id: string): void;
+  /**
+   * Removes a subscription; closes a stream.
+   * @returns false if it does not exist.
+   */
+  remove(id: string): boolean;
+  /** @throws {RedfishError} EventSubscriptionLimitExceeded. */
+  openStream(request: EventStreamRequest): StreamSource;
+  readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
+  setRetries(change: RetryChange): void;
+  /** Closes all streams, which never end by themselves. */
+  closeStreams(): void;
+  /** Closes the streams and stops all deliveries. */
+  close(): void;
+}
+
+/** Options of {@link createSubscriptions}. */
+export interface SubscriptionsOptions {
+  readonly feed: EventFeed;
+  readonly bus: EventBus;
+  /** The source of metric reports; null without telemetry. */
+  readonly reports: ReportSource | null;
+  readonly state: StateFile<SubscriptionsState>;
+  readonly post: EventPost;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** The most listeners and streams in total; {@link hasPlace} divides them among the clients. */
+  readonly limit: number;
+  /** The most events that wait for one subscriber. */
+  readonly backlog: number;
+  readonly keepAliveMs: number;
+}
+
+/** When a rejected client should retry, in seconds. */
+const RETRY_AFTER_S = '30';
+
+/** Opens the subscriptions and starts the stored listeners. */
+export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+  const { feed, bus, state, limit } = options;
+  let listed: readonly Subscription[] | undefined;
+  const onChange = (): void => {
+    listed = undefined;
+  };
+  const checkRoom = (asker: Asker): void => {
+    const places = [...pushes.list().map(placeOf), ...streams.list()];
+    if (hasPlace(asker, places, limit)) return;
+    throw new RedfishError(503, [message('EventSubscriptionLimitExceeded')], { 'Retry-After': RETRY_AFTER_S });
+  };
+  const pushes = new PushListeners({ ...options, onChange, publish: (change, id) => publish(bus, change, id, null) });
+  const streams = new OpenStreams({
+    ...options,
+    checkRoom,
+    onChange,
+    publish: (change, id, actor) => publish(bus, change, id, actor),
+  });
+
+  return {
+    list: () => (listed ??= [...pushes.list(), ...streams.list()]),
+    find: (id) => pushes.find(id) ?? streams.find(id),
+    create(record, { isAdministrator }) {
+      checkSize(record);
+      checkRoom({ kind: 'push', owner: record.owner, address: null, isAdministrator });
+      return pushes.create(record);
+    },
+    change: (id, change) => pushes.change(id, change),
+    suspend: (id) => pushes.suspend(id),
+    resume: (id) => pushes.resume(id),
+    remove: (id) => pushes.remove(id) || streams.remove(id),
+    openStream: (request) => streams.open(request),
+    get retries() {
+      return { attempts: state.state.retryAttempts, intervalSeconds: state.state.retryIntervalSeconds };
+    },
+    setRetries({ attempts, intervalSeconds }) {
+      state.update((present) => ({
+        ...present,
+        retryAttempts: attempts ?? present.retryAttempts,
+        retryIntervalSeconds: intervalSeconds ?? present.retryIntervalSeconds,
+      }));
+    },
+    closeStreams: () => streams.close(),
+    close() {
+      streams.close();
+      pushes.close();
+      feed.close();
+    },
+  };
+}
+
+function placeOf({ record: { owner } }: PushSubscription): Place {
+  return { kind: 'push', owner, address: null };
+}
+
+function publish(
+  bus: EventBus,
+  change: 'ResourceCreated' | 'ResourceRemoved' | 'ResourceChanged',
+  id: string,
+  actor: Actor | null,
+): void {
+  bus.publish({
+    messageId: `${resourceEventRegistry}.${change}`,
+    messageArgs: [],
+    severity: 'OK',
+    origin: subscriptionUri(id),
+    system: null,
+    actor,
+    time: new Date(),
+    detail: `EventService/Subscriptions/${id}.`,
+  });
+}
