@@ -2,7 +2,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** An address is a network of one. */
-export interface WrittenNetwork {
+interface WrittenNetwork {
   readonly address: string;
   /** Bits of the network: 0 to 32, or to 128. */
   readonly prefix: number;

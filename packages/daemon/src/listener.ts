@@ -69,7 +69,7 @@ export interface ListenOptions {
  * request with its body. A service with long uploads sets it to 0 and limits the wait for each
  * chunk itself. `headersTimeout` (60 s) still applies, also to connections without a request.
  */
-export type ServerTuning = Pick<ServerOptions, 'requestTimeout' | 'headersTimeout' | 'maxHeaderSize' | 'highWaterMark'>;
+type ServerTuning = Pick<ServerOptions, 'requestTimeout' | 'headersTimeout' | 'maxHeaderSize' | 'highWaterMark'>;
 
 /** An open server socket. Close it with {@link Listener.close}. */
 export interface Listener {

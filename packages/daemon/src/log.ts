@@ -12,7 +12,7 @@ export type { LogFields } from './redact.js';
 /** From the fewest to the most lines. */
 const levels = ['error', 'warn', 'info', 'debug'] as const;
 /** Name of a log level. */
-export type LogLevel = (typeof levels)[number];
+type LogLevel = (typeof levels)[number];
 
 /** A logger. Messages are lower case, without a period and without secrets. */
 export interface Log {

@@ -16,7 +16,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 const secretName = /pass(word|wd|phrase)|token(?!s)|secret|authorization|cookie|credential|api[-_]?key/i;
 
 /** Options of {@link redact}. */
-export interface RedactOptions {
+interface RedactOptions {
   /** Adds the top of the stack trace to an error. */
   readonly stacks: boolean;
 }

@@ -28,7 +28,7 @@ export class FileChangedError extends Error {
 }
 
 /** Options of {@link replaceFile}. */
-export interface ReplaceOptions {
+interface ReplaceOptions {
   /** The old text from which the caller made the new text. `''`: there was no file. */
   readonly basedOn?: string;
 }

@@ -5,7 +5,7 @@ import type { StreamDirection } from './protocol/procedure.js';
 import { XdrReader } from './xdr.js';
 
 /** Interface of a stream to its connection. */
-export interface StreamChannel {
+interface StreamChannel {
   /** Sends a stream message. `written` is called when the operating system has accepted it. */
   send(status: number, payload: Uint8Array | null, written?: () => void): void;
   /** Stops reading from the connection. */

@@ -9,7 +9,7 @@ import { tooManyChunks } from './errors/body.js';
 const LIMITS = { freeChunks: 16_384, minAverageBytes: 16 };
 
 /** Limits the chunks of one body. */
-export class ChunkLimit {
+class ChunkLimit {
   readonly #allowance = new ChunkAllowance(LIMITS);
 
   /** @throws {ProxyError} 400: the body has too many small chunks. */

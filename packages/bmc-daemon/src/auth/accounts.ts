@@ -35,7 +35,7 @@ export interface Account {
   readonly who: Authenticated;
 }
 
-export interface NewAccount {
+interface NewAccount {
   readonly user: string;
   readonly password: string;
   readonly roleId: string;
@@ -47,7 +47,7 @@ export interface NewAccount {
  * A change of an account; absent properties stay. A new password resets `passwordChangeRequired`
  * unless the change sets it.
  */
-export interface AccountChange {
+interface AccountChange {
   /** A new name. It ends the account's sessions, which belong to the old name. */
   readonly user?: string;
   readonly password?: string;
@@ -72,6 +72,7 @@ export class AccountError extends Error {
   }
 }
 
+/** The accounts of the service. Changes are written before they take effect. */
 export interface Accounts {
   /** Lists the accounts. Returns the same array until something changes. */
   list(): readonly Account[];
@@ -90,7 +91,7 @@ export interface Accounts {
   passwordWasRight(user: string): void;
 }
 
-export interface AccountsOptions {
+interface AccountsOptions {
   /** The path of the password file. */
   readonly file: string;
   readonly passwordFile: PasswordFile;

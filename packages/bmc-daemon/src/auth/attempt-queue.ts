@@ -12,6 +12,7 @@
 import { Pace, type PaceLimits } from './attempt-pace.js';
 import { RecentMap } from './recent-map.js';
 
+/** A login that waits for its turn. */
 export interface Attempt {
   /** The client: an IP address, or the result of `clientNetwork`. */
   readonly address: string;
@@ -28,6 +29,7 @@ export interface Attempt {
 /** `retryAfterMs`: the attempt was not verified, or its result must not be reported yet. */
 export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: number };
 
+/** Limits on the rate of logins; times in milliseconds. */
 export interface AttemptLimits {
   /** One user name from one address. */
   readonly pair: PaceLimits;
@@ -45,6 +47,7 @@ export interface AttemptLimits {
   readonly forgetAfterMs: number;
 }
 
+/** The limits of the daemon. */
 export const attemptLimits: AttemptLimits = {
   // Five wrong passwords have no delay; the sixth attempt is the first to wait.
   pair: { free: 4, firstGapMs: 500, longestGapMs: 5000 },

@@ -20,6 +20,7 @@ import { isPassword } from '../password-file/bcrypt-password.js';
 import type { PasswordFile } from '../password-file/password-file.js';
 import { PasswordMemory } from './password-memory.js';
 
+/** Options of {@link createLogin}. */
 export interface LoginOptions {
   readonly accounts: Pick<Accounts, 'find' | 'passwordWasRight' | 'passwordWasWrong'>;
   readonly passwordFile: Pick<PasswordFile, 'entries'>;

@@ -24,7 +24,7 @@ export interface RecordingPace {
 }
 
 /** Options of {@link ConsoleRecording}. */
-export interface RecordingOptions {
+interface RecordingOptions {
   readonly folder: ConsoleLogFolder;
   /** Returns the id of the machine's run; null if unknown. Never rejects. */
   readonly instance: () => Promise<string | null>;

@@ -79,7 +79,7 @@ export const consoleLogBounds: ConsoleLogBounds = {
 };
 
 /** Options of {@link openConsoleLogs}. */
-export interface ConsoleLogsOptions {
+interface ConsoleLogsOptions {
   readonly driver: Pick<HypervisorDriver, 'console' | 'listSystems' | 'onChange'>;
   readonly hub: Pick<ConsoleHub, 'attach'>;
   /** Used by this module alone; created with the first text. */

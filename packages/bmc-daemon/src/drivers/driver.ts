@@ -19,7 +19,7 @@ import type { VolumeControl } from './volume-control.js';
  * The least that a driver has: it lists, reads and powers machines. An id is a UUID or a name. A
  * UUID has precedence over an equal name. Every method rejects with a {@link DriverError}.
  */
-export interface MinimalDriver {
+interface MinimalDriver {
   /** Name for logs and the status page: `libvirt qemu:///system`, `fake`. */
   readonly name: string;
   /** Returns all machines in no particular order. */

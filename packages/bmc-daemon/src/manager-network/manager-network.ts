@@ -32,13 +32,14 @@ import {
   type ConfiguredAddress,
 } from './network-state.js';
 
-export interface ChangeOptions {
+interface ChangeOptions {
   /**
    * Whether to remove addresses 1 s later, because the reply may use one of them. Default: false.
    */
   readonly lateRemoval?: boolean;
 }
 
+/** The addresses and names of all managers. */
 export interface ManagerNetwork extends MachineAddresses {
   /** Returns the network that the manager of a machine shows. */
   of(uuid: string): ManagerView;
@@ -59,7 +60,7 @@ export interface ManagerNetwork extends MachineAddresses {
   close(): Promise<void>;
 }
 
-export interface ManagerNetworkOptions {
+interface ManagerNetworkOptions {
   readonly state: StateFile<ManagerNetworkState>;
   /** Reads the network of the host. */
   readonly hostNetwork: () => HostNetwork;

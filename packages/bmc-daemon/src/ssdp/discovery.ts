@@ -19,7 +19,7 @@ export interface Discovery extends DiscoveryControl {
 }
 
 /** The addresses of the service. */
-export interface DiscoveredService {
+interface DiscoveredService {
   /** The service's URLs. */
   readonly addresses: readonly string[];
   /** Whether the service listens at all addresses of the host. */
@@ -38,7 +38,7 @@ const stateSchema = z.object({
 const NOTIFY_TTL = 2;
 const NOTIFY_INTERVAL_S = 600;
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   /** EMULATOR_SSDP: whether it is on where nobody has set it since. */
   readonly configured: boolean;
   readonly stateDir: string;

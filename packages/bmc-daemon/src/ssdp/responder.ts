@@ -6,6 +6,7 @@ import { networkInterfaces } from 'node:os';
 import type { Log } from '@rackless/daemon/log.js';
 import { aliveMessage, byebyeMessage, readSearch, searchAnswer, type Announced, type Search } from './message.js';
 
+/** Options of {@link openResponder}. */
 export interface ResponderOptions extends Announced {
   /** The service's URLs, `https://192.0.2.1:8000`. */
   readonly addresses: readonly string[];
@@ -25,6 +26,7 @@ export interface ResponderOptions extends Announced {
   readonly interfaces?: typeof networkInterfaces;
 }
 
+/** An open SSDP socket, which announces the service and answers searches. */
 export interface Responder {
   /** Sends byebye messages if the service was announced, and closes the socket. */
   close(): Promise<void>;

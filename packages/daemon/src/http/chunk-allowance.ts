@@ -1,5 +1,5 @@
 /** Number and average size of the chunks that a body may have. */
-export interface ChunkAllowanceOptions {
+interface ChunkAllowanceOptions {
   /** Chunks that may have any size. */
   readonly freeChunks: number;
   /** Minimum average size of the chunks beyond that, in bytes. */

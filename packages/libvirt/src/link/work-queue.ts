@@ -15,7 +15,7 @@ interface Job {
 }
 
 /** Settings of a {@link WorkQueue}. */
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   /** Name of the peer in error messages. */
   readonly label: string;
   /**
@@ -40,7 +40,7 @@ interface Load {
  * fifth is reserved for keepalive.
  * @see https://libvirt.org/manpages/libvirtd.html
  */
-export const MAX_PARALLEL_CALLS = 4;
+const MAX_PARALLEL_CALLS = 4;
 
 /**
  * Queue of calls that may wait for a domain. At most {@link MAX_PARALLEL_CALLS} run in parallel.

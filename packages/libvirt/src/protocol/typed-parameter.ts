@@ -17,7 +17,7 @@ export type TypedParameterValue =
   | { readonly type: 'string'; readonly value: string };
 
 /** A value after the number of its type. */
-export const typedParameterValue: Codec<TypedParameterValue> = {
+const typedParameterValue: Codec<TypedParameterValue> = {
   encode: (writer, parameter) => {
     switch (parameter.type) {
       case 'int':

@@ -105,7 +105,7 @@ function inOrder(findings: readonly Finding[]): readonly string[] {
 export type Table = Readonly<Record<string, SettingDefinition<unknown>>>;
 
 /** The checked values of a block; undefined if a value is not set or faulty. */
-export type Values<T extends Table> = {
+type Values<T extends Table> = {
   readonly [Key in keyof T]: (T[Key] extends SettingDefinition<infer V> ? V : never) | undefined;
 };
 

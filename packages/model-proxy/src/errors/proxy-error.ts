@@ -21,7 +21,7 @@ interface ErrorBody {
 }
 
 /** Options of {@link ProxyError}. */
-export interface ProxyErrorOptions {
+interface ProxyErrorOptions {
   /** HTTP status of the answer. */
   readonly status: number;
   readonly message: string;
@@ -107,7 +107,7 @@ export function shuttingDown(): ProxyError {
 }
 
 /** An internal fault. The client does not see its cause; the log does. */
-export function internalError(cause: unknown): ProxyError {
+function internalError(cause: unknown): ProxyError {
   return new ProxyError({ status: 500, kind: 'internal', message: 'Internal server error.', cause });
 }
 

@@ -47,7 +47,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
  * Makes a complete JSON answer for a socket that has no `ServerResponse`. The answer announces that
  * the connection closes.
  */
-export function rawAnswer(status: number, reason: string, body: string): string {
+function rawAnswer(status: number, reason: string, body: string): string {
   const lines = [
     `HTTP/1.1 ${status} ${reason}`,
     'connection: close',

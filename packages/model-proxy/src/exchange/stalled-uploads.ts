@@ -21,7 +21,7 @@ export interface Upload extends Tracked {
 const CHECK_INTERVAL_MS = 30_000;
 
 /** The uploads that are watched. */
-export interface Uploads {
+interface Uploads {
   add(upload: Upload): void;
   remove(upload: Upload): void;
 }

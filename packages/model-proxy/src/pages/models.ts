@@ -5,7 +5,7 @@ import type { Router } from '../routing/router.js';
 import { secretParameter } from '../secret-names.js';
 
 /** An entry of `/v1/models`. As in LiteLLM, all entries have the same `created` and `owned_by`. */
-export interface Model {
+interface Model {
   readonly id: string;
   readonly object: 'model';
   readonly created: number;

@@ -120,6 +120,7 @@ function byQuery({ target, path, query, choosing }: RawTask, model?: string): Pi
   return { selection, query: renames ? withValue(query, 'model', selection.upstreamModel) : query };
 }
 
+/** Selects the deployment of a WebSocket. @throws {ProxyError} 400: the choice is not clear; 404. */
 export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, choosing } = task;
   const { router } = exchange.serving;

@@ -22,7 +22,7 @@ const forProxyOnly =
 const harmless = new Set(['idempotency-key', 'sec-websocket-key']);
 
 /** Options of {@link rawRequestHeaders}. */
-export interface RawRequestHeadersOptions {
+interface RawRequestHeadersOptions {
   /** The client's headers. */
   readonly head: IncomingHttpHeaders;
   readonly deployment: Deployment;

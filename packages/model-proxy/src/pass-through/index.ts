@@ -12,7 +12,7 @@ import { acceptsPath } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
 
 /** Options of {@link createPassThrough}. */
-export interface PassThroughOptions {
+interface PassThroughOptions {
   /** The caller reloads and closes it. */
   readonly upstream: Pick<PooledUpstream, 'wayTo'>;
 }

@@ -9,7 +9,7 @@ import { memberEdits, spliceJson, type MemberChanges } from '../json/splice.js';
 import { isInOtherCase, memberNamed, textOf, valueOf } from '../json/text.js';
 
 /** The top-level members of a body. */
-export interface JsonChoice {
+interface JsonChoice {
   /**
    * Returns the text of a member; undefined: the member is missing, empty or not a text.
    * @throws {ProxyError} 400: the name occurs twice, in another case, or with escapes.

@@ -9,7 +9,7 @@ import { lateChoice } from '../errors/path.js';
  * Checks a chunk of a body before it is forwarded.
  * @throws {ProxyError} 400: such a field begins.
  */
-export type Inspect = (chunk: Buffer) => void;
+type Inspect = (chunk: Buffer) => void;
 
 /**
  * Makes the check for a form.

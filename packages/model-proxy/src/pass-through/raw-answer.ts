@@ -10,7 +10,7 @@ import { secretMask } from '../upstream/own-secrets.js';
 import { rawAnswerHeaders } from './headers.js';
 
 /** Callbacks of {@link passAnswer}. */
-export interface RawAnswerHooks {
+interface RawAnswerHooks {
   /** Bytes arrived, or the client has read its bytes. The upstream's time limit starts anew. */
   onProgress(): void;
   /** The upstream pauses because the client does not read. */

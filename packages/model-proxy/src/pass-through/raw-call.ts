@@ -27,7 +27,7 @@ export type RawBody =
     };
 
 /** Options of {@link sendRaw}. */
-export interface RawCallOptions {
+interface RawCallOptions {
   readonly exchange: Exchange;
   readonly request: Omit<UpstreamRequest, 'body' | 'isRaw'>;
   readonly body: RawBody;

@@ -7,7 +7,7 @@ const LAST_BYTES_MS = 30_000;
 const CLOSE_REASON = 'the proxy is shutting down';
 
 /** Callbacks of {@link SocketPair}. */
-export interface SocketPairHooks {
+interface SocketPairHooks {
   /** Bytes passed in one of the directions. */
   onBytes(): void;
   onUpstreamClosed(): void;

@@ -21,7 +21,7 @@ import { SocketPair } from './socket-pair.js';
 import { asKnown, proxyOptions, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Options of {@link WebSocketCall}. */
-export interface WebSocketOptions {
+interface WebSocketOptions {
   readonly exchange: Exchange;
   /** The client's socket. It carries the exchange's response until the handshake ends. */
   readonly socket: Socket;

@@ -16,7 +16,7 @@ export interface RequestBodyOptions {
 }
 
 /** The changes of a deployment, with values as JSON. Made once for each deployment. */
-export interface Plan {
+interface Plan {
   readonly allowed: ReadonlySet<string>;
   readonly additional: readonly DropPath[];
   readonly defaults: readonly (readonly [string, Buffer])[];

@@ -85,7 +85,7 @@ export interface DialectEndpoint {
 }
 
 /** The upstream's request, which {@link Dialect.sign} signs. */
-export interface SignedRequest {
+interface SignedRequest {
   /** The deployment's key; null: it has none. */
   readonly apiKey: string | null;
   readonly method: string;

@@ -15,7 +15,7 @@ const NEARBY = 512;
  * Finds the end of the line that contains `from`.
  * @returns the offset of its LF or CR; -1: these bytes do not contain the end.
  */
-export function endOfLine(bytes: Buffer, from: number): number {
+function endOfLine(bytes: Buffer, from: number): number {
   const nearby = Math.min(bytes.length, from + NEARBY);
   for (let at = from; at < nearby; at += 1) {
     const byte = bytes[at];

@@ -9,7 +9,7 @@ import { dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.j
 import { isComplete, isDoneMark, RecentChunks } from './stream-end.js';
 
 /** Options of {@link createEventRewriter}. */
-export interface EventRewriterOptions {
+interface EventRewriterOptions {
   /** Paths of the member with the model's name. The first path that exists is used. */
   readonly modelPaths: readonly (readonly string[])[];
   /**
@@ -20,7 +20,7 @@ export interface EventRewriterOptions {
 }
 
 /** Why a stream is incomplete although its connection ended without an error. */
-export type Interruption =
+type Interruption =
   /** The stream ended in the middle of an event. The client did not get that event. */
   | 'event'
   /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`. */

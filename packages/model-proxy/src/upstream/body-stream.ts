@@ -7,7 +7,7 @@ const MAX_BUFFERED_BYTES = 65_536;
 const SHOWN_CHUNKS = 4;
 
 /** Options of {@link BodyStream}. */
-export interface BodyStreamOptions {
+interface BodyStreamOptions {
   /** Size of the whole body; null: unknown, so the body is sent in chunks. */
   readonly byteLength: number | null;
   /** The chunks received so far. */

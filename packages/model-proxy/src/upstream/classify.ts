@@ -9,7 +9,7 @@ import { inModelGroup } from './model-group.js';
 import { secretMask, type SecretMask } from './own-secrets.js';
 
 /** The deployment of a request. A subset of the router's `Selection`. */
-export interface ErrorSelection {
+interface ErrorSelection {
   readonly deployment: Deployment;
   readonly modelGroup: string;
 }

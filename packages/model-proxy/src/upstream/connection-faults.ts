@@ -30,7 +30,7 @@ export function timeoutFault(bound: Bound, limitMs: number, takenMs: number, pee
 }
 
 /** The state of a request when its connection failed. */
-export interface Progress {
+interface Progress {
   /** The answer had begun, so the answer is the fault. */
   readonly answerBegun: boolean;
   /** The connection had carried another request. */

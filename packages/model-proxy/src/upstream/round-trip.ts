@@ -16,7 +16,7 @@ import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './connection/wire-request.js';
 
 /** Dependencies of {@link RoundTrip}. */
-export interface RoundTripContext {
+interface RoundTripContext {
   readonly pool: ConnectionPool;
   readonly clock: BoundsClock;
   readonly peer: Peer;

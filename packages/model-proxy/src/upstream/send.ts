@@ -18,7 +18,7 @@ import type { Upstream, SentCall, UpstreamHandler, UpstreamRequest } from './ups
 import { UnsendableError, wireRequest, type AbsoluteForm } from './connection/wire-request.js';
 
 /** Options of {@link createUpstream}. */
-export interface UpstreamOptions {
+interface UpstreamOptions {
   /** Their certificates are read at once, so that faults show before the first request. */
   readonly deployments: readonly Deployment[];
   /** `process.env` in the daemon. Contains SSL_CERT_FILE and the forward proxies. */

@@ -21,7 +21,7 @@ export interface Statement {
 }
 
 /** An expression of type i32. */
-export type I32 = Expression<'i32'>;
+type I32 = Expression<'i32'>;
 /** An expression of type i64. */
 export type I64 = Expression<'i64'>;
 /** An expression of type v128. */

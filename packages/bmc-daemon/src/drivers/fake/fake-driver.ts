@@ -29,7 +29,7 @@ import { probeImage } from './probe-image.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
 
 /** Options of the fake driver. */
-export interface FakeDriverOptions {
+interface FakeDriverOptions {
   /** Default: {@link sampleMachines}. */
   readonly machines?: readonly CompleteSnapshot[];
   /** Fetches an image. Default: {@link probeImage}, which reads only the headers. */

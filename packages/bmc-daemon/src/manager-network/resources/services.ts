@@ -10,7 +10,7 @@ export interface ManagerNetworkServices {
 }
 
 /** The services that all resources use, and those of the manager network. */
-export type Services = ServicesWith<ManagerNetworkServices>;
+type Services = ServicesWith<ManagerNetworkServices>;
 
 /** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

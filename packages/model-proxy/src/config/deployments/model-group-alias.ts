@@ -5,7 +5,7 @@ import type { Block, Findings } from '../faults.js';
 import type { routerTable } from '../settings.js';
 
 /** All aliases of a configuration. */
-export interface Aliases {
+interface Aliases {
   /** Maps a public name to its model group. */
   readonly groups: ReadonlyMap<string, string>;
   /** Aliases that `/v1/models` does not list. */

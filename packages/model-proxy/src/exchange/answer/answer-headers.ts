@@ -103,7 +103,7 @@ export function overheadOf({ receivedAt, sentAt, firstByteAt, answeredAt }: Exch
  * Writes milliseconds with up to three decimals: `1.25`. Formats whole numbers only, which takes V8
  * a fifth of the time for fractions.
  */
-export function milliseconds(value: number): string {
+function milliseconds(value: number): string {
   const microseconds = Math.round(value * 1000);
   const whole = Math.floor(microseconds / 1000);
   const rest = microseconds - whole * 1000;

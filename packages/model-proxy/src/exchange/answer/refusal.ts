@@ -99,7 +99,7 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
  * connection with unread bytes, TCP would reset it, and the client could lose the answer (RFC 9112
  * §9.6).
  */
-export function linger({ request, response }: Exchange): void {
+function linger({ request, response }: Exchange): void {
   const close = () => request.destroy();
   const whole = setTimeout(close, LINGER_MS);
   const idle = setTimeout(close, LINGER_IDLE_MS);

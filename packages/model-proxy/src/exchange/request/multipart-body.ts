@@ -12,7 +12,7 @@ import { boundaryOf, MultipartError, MultipartScanner, type FormField } from './
 import type { RequestBody } from './request-body.js';
 
 /** The client that sends the form. */
-export interface FormSender {
+interface FormSender {
   /** Content-Length of the form; null: the client announced no length. */
   readonly announcedBytes: number | null;
   /** Stops reading from the client. Chunks that are already read still arrive. */

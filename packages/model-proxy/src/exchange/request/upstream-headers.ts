@@ -17,7 +17,7 @@ interface Fixed {
 const fixedOf = new WeakMap<Deployment, Fixed>();
 
 /** Options of {@link upstreamHeaders}. */
-export interface UpstreamHeadersOptions {
+interface UpstreamHeadersOptions {
   readonly deployment: Deployment;
   readonly version: string;
   /** Sent as `x-request-id`, to find the request in the upstream's log. */

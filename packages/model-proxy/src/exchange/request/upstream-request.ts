@@ -11,7 +11,7 @@ import { boundsOf, type RequestBounds } from '../request-bounds.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
 /** Options of {@link upstreamRequest}. */
-export interface UpstreamRequestOptions {
+interface UpstreamRequestOptions {
   readonly serving: Pick<Serving, 'settings' | 'version'>;
   readonly selection: Selection;
   readonly endpoint: Endpoint;

@@ -11,7 +11,7 @@ import type { Provider } from '../provider.js';
 const none: ReadonlySet<string> = new Set();
 
 /** The differences between providers with OpenAI's dialect. */
-export interface OpenaiDialect {
+interface OpenaiDialect {
   readonly name: string;
   readonly displayName?: string;
   readonly apiKeyEnvironment?: readonly string[];

@@ -1,7 +1,7 @@
 /** Faults of an answer as HTTP/1.1. */
 
 /** The kind of a fault. */
-export type AnswerFaultKind =
+type AnswerFaultKind =
   /** The answer is not HTTP/1.1, or is ambiguous. */
   | 'http'
   /** The head is too large. */

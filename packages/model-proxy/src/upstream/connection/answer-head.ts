@@ -26,7 +26,7 @@ export interface AnswerHead {
 }
 
 /** How the body ends: after a number of bytes, with its last chunk, or with the connection. */
-export type Framing = number | 'chunked' | 'connection';
+type Framing = number | 'chunked' | 'connection';
 
 /**
  * Parses a head.

@@ -26,14 +26,14 @@ export type Destination = Host &
   );
 
 /** A forward proxy that opens a tunnel with CONNECT. */
-export interface Tunnel {
+interface Tunnel {
   readonly proxy: ForwardProxy;
   /** Verifies the proxy's own certificate; null for an http proxy. */
   readonly tls: TlsIdentity | null;
 }
 
 /** The stage at which a connection failed. */
-export type ConnectStage = 'tcp' | 'proxy' | 'tls';
+type ConnectStage = 'tcp' | 'proxy' | 'tls';
 
 /** The connection failed. `cause` is Node's error. */
 export class ConnectError extends Error {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { BodyStream } from '../body-stream.js';
 
 /** The connection that writes. */
-export interface UploadOwner {
+interface UploadOwner {
   /** Returns whether the connection still sends this body. */
   isCurrent(): boolean;
   /** The socket took a part of the body. */

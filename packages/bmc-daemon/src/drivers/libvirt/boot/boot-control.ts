@@ -35,7 +35,7 @@ import type { FirmwareChoice } from '../xml/os/firmware.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
 /** Dependencies of {@link BootControl}. */
-export interface BootControlOptions {
+interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
   /**

@@ -5,7 +5,7 @@ import type { Machine } from '../machine/inventory.js';
 import type { SystemReader } from '../read/system-reader.js';
 
 /** Dependencies of {@link checkEarly}. */
-export interface EarlyCheckOptions {
+interface EarlyCheckOptions {
   readonly host: Pick<Host, 'inventory' | 'timeoutMs'>;
   readonly reader: Pick<SystemReader, 'lastReading'>;
 }

@@ -25,7 +25,7 @@ import { attempt, driverError } from '../failure.js';
 import type { ImagePlace, PoolImages } from './pool-images.js';
 
 /** Dependencies of {@link ImageStore}. */
-export interface ImageStoreOptions {
+interface ImageStoreOptions {
   /**
    * Opens the pool; null if there is none and `create` is false. The store calls it again after a
    * failure and after a new connection.
@@ -46,7 +46,7 @@ export interface ImageLease extends ImagePlace {
 }
 
 /** Options of {@link ImageStore.acquire}. */
-export interface AcquireOptions {
+interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
   /** Receives 0 to 100 during the download; never called if the size is unknown. */
   readonly onProgress?: ((percent: number) => void) | undefined;

@@ -42,7 +42,7 @@ interface StartOutcome {
 }
 
 /** Work around a start that other modules do. */
-export interface StartPreparations {
+interface StartPreparations {
   /**
    * Applies the pending settings to the definition.
    * @returns whether the definition has changed.

@@ -19,7 +19,7 @@ import { powerIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
 /** Dependencies of {@link PowerControl}. */
-export interface PowerControlOptions {
+interface PowerControlOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly coldStart: ColdStart;

@@ -10,7 +10,7 @@
 import { DriverError } from '../../driver-error.js';
 
 /** One attribute. `valueStart` and `valueEnd` are the offsets between its quotes. */
-export interface XmlAttribute {
+interface XmlAttribute {
   /** As written, `xmlns:qemu`. */
   readonly name: string;
   /** Decoded. */
