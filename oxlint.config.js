@@ -4,10 +4,10 @@ import { existsSync, readdirSync } from 'node:fs';
 const features = ['auth', 'certificates', 'console', 'events', 'manager-network', 'ssdp', 'telemetry'];
 
 /**
- * Import floors (docs/internals/architecture.md): a file may import its own floor and the floors below it, never one above.
+ * Import layers (docs/internals/architecture.md): a file may import its own layer and the layers below it, never one above.
  * Listed from top to bottom; each entry is a path prefix below the package's `src/`. The longest entry counts.
  */
-const floors = {
+const layers = {
   daemon: [
     ['signals.ts'],
     ['listener.ts', 'start-report.ts', 'systemd-notify.ts'],
@@ -97,9 +97,9 @@ const libvirtFloors = [
   ['access-hint.ts', 'connection-uri.ts', 'failure.ts'],
 ];
 
-// The lint does not check the imports of a file that has no floor.
+// The lint does not check the imports of a file that has no layer.
 for (const [name, levels] of [
-  ...Object.entries(floors).map(([name, levels]) => [`${name}/src`, levels]),
+  ...Object.entries(layers).map(([name, levels]) => [`${name}/src`, levels]),
   ['bmc-daemon/src/drivers/libvirt', libvirtFloors],
 ]) {
   const folder = new URL(`packages/${name}/`, import.meta.url);
@@ -108,12 +108,12 @@ for (const [name, levels] of [
     .filter((path) => !path.endsWith('.test.ts'));
   const listed = levels.flat();
   const faults = [
-    ...present.filter((path) => !listed.includes(path)).map((path) => `${path} is on no floor`),
+    ...present.filter((path) => !listed.includes(path)).map((path) => `${path} is in no layer`),
     ...listed
       .filter((path) => !existsSync(new URL(path, folder)))
-      .map((path) => `${path} is on a floor and does not exist`),
+      .map((path) => `${path} is in a layer and does not exist`),
   ];
-  if (faults.length > 0) throw new Error(`import floors of packages/${name}: ${faults.join('; ')}`);
+  if (faults.length > 0) throw new Error(`import layers of packages/${name}: ${faults.join('; ')}`);
 }
 
 const downwardsOnly = 'Imports go downwards only: docs/internals/architecture.md.';
@@ -171,7 +171,7 @@ const unsplit = {
 
 const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\\?\.ts$/, '');
 
-/** Expressions for the paths of a floor, as they end the specifier of an import. */
+/** Expressions for the paths of a layer, as they end the specifier of an import. */
 function targetsOf(paths) {
   return paths.map((path) => (path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`));
 }
@@ -184,7 +184,7 @@ function isolation(path) {
   return [{ regex: `^(\\./|(\\.\\./)+)(${others})/`, message }];
 }
 
-/** The floors of a folder. A second rule for a file replaces the first, so `ruleWith` adds these patterns to its own. */
+/** The layers of a folder. A second rule for a file replaces the first, so `ruleWith` adds these patterns to its own. */
 function innerFloors(folder, levels, ruleWith) {
   return levels.flatMap((paths, level) => {
     const above = targetsOf(levels.slice(0, level).flat()).join('|');
@@ -197,12 +197,12 @@ function innerFloors(folder, levels, ruleWith) {
   });
 }
 
-function floorRules(name) {
-  const levels = floors[name];
+function layerRules(name) {
+  const levels = layers[name];
   return levels.flatMap((paths, level) => {
     const above = levels.slice(0, level).flat();
     if (above.length === 0) return [];
-    // A relative import reaches an upper floor by its name at the start of the path below src/.
+    // A relative import reaches an upper layer by its name at the start of the path below src/.
     const targets = targetsOf(above);
     const rules = (speaksLibvirt, inner = [], path = '') => ({
       'no-restricted-imports': [
@@ -330,9 +330,9 @@ export default {
       rules: { 'no-undef': 'error', 'typescript/restrict-template-expressions': 'off' },
     },
     ...structureRules,
-    ...floorRules('daemon'),
-    ...floorRules('libvirt'),
-    ...floorRules('bmc-daemon'),
-    ...floorRules('model-proxy'),
+    ...layerRules('daemon'),
+    ...layerRules('libvirt'),
+    ...layerRules('bmc-daemon'),
+    ...layerRules('model-proxy'),
   ],
 };

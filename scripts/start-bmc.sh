@@ -151,7 +151,7 @@ print_lines() {
 
 case $(node scripts/ask.js "$address/redfish/v1") in
   rackless)
-    printf '%s\n\n%s\n\n' "bmc-daemon is already running at $address (Ctrl-C in its terminal ends it). To paste:" "$(print_lines)"
+    printf '%s\n\n%s\n\n' "bmc-daemon is already running at $address (Ctrl-C in its terminal stops it). Lines to paste:" "$(print_lines)"
     exit
     ;;
   other) die "Something else listens at $address. Another port: scripts/start --port N" ;;
@@ -237,9 +237,9 @@ if kill -0 "$daemon" 2>/dev/null; then
   lines=$(print_lines)
   echo
   if [ "$fake" = yes ]; then
-    echo "bmc-daemon serves machines in memory at $address. Ctrl-C ends it. To paste:"
+    echo "bmc-daemon serves machines in memory at $address. Ctrl-C stops it. Lines to paste:"
   else
-    echo "bmc-daemon serves the machines of this host at $address. Ctrl-C ends it. To paste:"
+    echo "bmc-daemon serves the machines of this host at $address. Ctrl-C stops it. Lines to paste:"
   fi
   printf '\n%s\n\n' "$lines"
   if [ -n "$demo_image" ]; then

@@ -89,7 +89,7 @@ print_lines() {
 models=$(node "$ask" "$address/v1/models")
 case $models in
   models* | locked)
-    printf '%s\n\n%s\n\n' "model-proxy is already running at $address (Ctrl-C in its terminal ends it). To paste:" \
+    printf '%s\n\n%s\n\n' "model-proxy is already running at $address (Ctrl-C in its terminal stops it). Lines to paste:" \
       "$(print_lines "$models")"
     exit
     ;;
@@ -168,7 +168,7 @@ until models=$(node "$ask" "$address/v1/models") && [ -n "$models" ]; do
   sleep 0.1
 done
 if kill -0 "$daemon" 2>/dev/null; then
-  printf '\n%s\n\n%s\n\n' "model-proxy serves $what at $address. Ctrl-C ends it. To paste:" "$(print_lines "$models")"
+  printf '\n%s\n\n%s\n\n' "model-proxy serves $what at $address. Ctrl-C stops it. Lines to paste:" "$(print_lines "$models")"
 fi
 status=0
 wait "$daemon" || status=$?

@@ -159,7 +159,7 @@ export class Service {
 
 /** Returns the lines to paste from the output of a service. */
 export function linesToPaste(output) {
-  const lines = output.slice(output.indexOf('To paste:')).split('\n').slice(1);
+  const lines = output.slice(output.indexOf('Lines to paste:')).split('\n').slice(1);
   const first = lines.findIndex((line) => line.startsWith('  '));
   const end = lines.findIndex((line, index) => index > first && line === '');
   return first < 0 ? [] : lines.slice(first, end).map((line) => line.trim());
