@@ -1,29 +1,28 @@
 /** Machines in memory: `--fake`, or the systems of EMULATOR_FAKE_SYSTEMS. */
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { settingsTable } from '../config/settings.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';
 import { probeImage } from '../drivers/fake/probe-image.js';
 import type { InsertOptions } from '../drivers/operation-options.js';
 import type { ImageRequest } from '../media/image.js';
 import { startNotifications, type NotificationTarget } from './fake-notifications.js';
 import { machinesOf } from './fake-systems.js';
-import type { DriverContext, Hypervisor } from './hypervisor.js';
+import type { DriverContext } from './hypervisor.js';
 
-/** Machines in memory, for tests of clients. */
-export const fake: Hypervisor = {
-  isSelected: ({ fakeDriver }) => fakeDriver,
-  createDriver(context) {
-    const { settings, images, log } = context;
-    const { fakeSystems: systems } = settings;
-    const fetchImage = (image: ImageRequest, options: InsertOptions) => probeImage(image, options, images);
-    if (systems === null) return new FakeDriver({ fetchImage });
-    const target = notificationTarget(context);
-    let endNotifications = (): void => undefined;
-    const driver = new FakeDriver({ fetchImage, machines: machinesOf(systems), onClose: () => endNotifications() });
-    endNotifications = startNotifications(systems, driver, target, log);
-    return driver;
-  },
-};
+/** Creates the driver of machines in memory, for tests of clients; undefined if not selected. */
+export function fake(context: DriverContext): HypervisorDriver | undefined {
+  const { settings, images, log } = context;
+  if (!settings.fakeDriver) return undefined;
+  const { fakeSystems: systems } = settings;
+  const fetchImage = (image: ImageRequest, options: InsertOptions) => probeImage(image, options, images);
+  if (systems === null) return new FakeDriver({ fetchImage });
+  const target = notificationTarget(context);
+  let endNotifications = (): void => undefined;
+  const driver = new FakeDriver({ fetchImage, machines: machinesOf(systems), onClose: () => endNotifications() });
+  endNotifications = startNotifications(systems, driver, target, log);
+  return driver;
+}
 
 /** Reads the files of the notification settings. @throws the error of `at` for an unreadable file. */
 function notificationTarget({ settings, at }: DriverContext): NotificationTarget {

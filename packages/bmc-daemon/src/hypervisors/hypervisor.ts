@@ -14,10 +14,9 @@ export interface DriverContext {
   readonly at: (key: SettingKey, sentence: string, cause: unknown) => Error;
 }
 
-/** A hypervisor that the settings can select. */
-export interface Hypervisor {
-  /** Returns whether the settings select it. */
-  isSelected(settings: Settings): boolean;
-  /** Creates its driver, which does not connect yet. @throws the error of `at`. */
-  createDriver(context: DriverContext): HypervisorDriver;
-}
+/**
+ * A hypervisor that the settings can select. Creates its driver, which does not connect yet.
+ * @returns undefined if the settings do not select it.
+ * @throws the error of `at`.
+ */
+export type Hypervisor = (context: DriverContext) => HypervisorDriver | undefined;

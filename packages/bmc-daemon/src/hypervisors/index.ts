@@ -10,8 +10,8 @@ import { libvirt } from './libvirt.js';
 
 const GIB = 2 ** 30;
 
-/** All hypervisors. The first one that the settings select is used; the last one is the default. */
-const hypervisors: readonly Hypervisor[] = [fake, libvirt];
+/** All hypervisors except libvirt, which serves if the settings select none of these. */
+const hypervisors: readonly Hypervisor[] = [fake];
 
 /**
  * Creates the driver of the selected hypervisor, for the allowed machines.
@@ -23,9 +23,16 @@ export function createDriver({
   ...context
 }: Omit<DriverContext, 'images'> & { readonly lookup: NameLookup }): HypervisorDriver {
   const { settings } = context;
-  const selected = hypervisors.find((hypervisor) => hypervisor.isSelected(settings)) ?? libvirt;
-  const driver = selected.createDriver({ ...context, images: imageLimits(settings, lookup) });
+  const driver = select({ ...context, images: imageLimits(settings, lookup) });
   return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
+}
+
+function select(context: DriverContext): HypervisorDriver {
+  for (const hypervisor of hypervisors) {
+    const driver = hypervisor(context);
+    if (driver !== undefined) return driver;
+  }
+  return libvirt(context);
 }
 
 function imageLimits(settings: Settings, lookup: NameLookup): ImageServerLimits {

@@ -1,26 +1,24 @@
 /** The machines of a libvirt host: EMULATOR_LIBVIRT_URI. */
 import { createLibvirtDriver } from '../drivers/libvirt/libvirt-driver.js';
-import type { Hypervisor } from './hypervisor.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { DriverContext } from './hypervisor.js';
 
-/** libvirt, which is selected if nothing else is. */
-export const libvirt: Hypervisor = {
-  isSelected: () => true,
-  createDriver({ settings, images, log, at }) {
-    try {
-      return createLibvirtDriver({
-        uri: settings.libvirtUri,
-        bootLoaderMap: { efi: settings.bootLoaderMap.UEFI ?? {}, bios: settings.bootLoaderMap.Legacy ?? {} },
-        secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
-        storagePool: settings.storagePool,
-        gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
-        timeoutMs: settings.libvirtTimeoutSeconds * 1000,
-        images,
-        log,
-      });
-    } catch (error) {
-      // The driver does not connect yet, so only the URI can be wrong.
-      const why = error instanceof Error ? error.message : String(error);
-      throw at('libvirtUri', `EMULATOR_LIBVIRT_URI can not be used: ${why}`, error);
-    }
-  },
-};
+/** Creates the driver of a libvirt host, which serves if the settings select nothing else. */
+export function libvirt({ settings, images, log, at }: DriverContext): HypervisorDriver {
+  try {
+    return createLibvirtDriver({
+      uri: settings.libvirtUri,
+      bootLoaderMap: { efi: settings.bootLoaderMap.UEFI ?? {}, bios: settings.bootLoaderMap.Legacy ?? {} },
+      secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
+      storagePool: settings.storagePool,
+      gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
+      timeoutMs: settings.libvirtTimeoutSeconds * 1000,
+      images,
+      log,
+    });
+  } catch (error) {
+    // The driver does not connect yet, so only the URI can be wrong.
+    const why = error instanceof Error ? error.message : String(error);
+    throw at('libvirtUri', `EMULATOR_LIBVIRT_URI can not be used: ${why}`, error);
+  }
+}
