@@ -16,12 +16,15 @@ const read = (...parts: string[]) => readFileSync(path.join(folder, ...parts), '
  */
 const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').replace(/ +# /g, '  # ');
 
+/** Defaults are on the generated page, so that a new setting changes no golden file. */
+const withoutDefaults = (text: string) => text.replaceAll(/^.* {2}# default\n/gm, '');
+
 describe('whole configuration files', () => {
   it.each(['spec-sample', 'sushy-emulator'])('%s.conf gives the settings of its golden file', (name) => {
     const loaded = loadSettings({ file: path.join(folder, `${name}.conf`) });
     expect(loaded.faults).toEqual([]);
     const warnings = loaded.warnings.map((warning) => `# ${warning}\n`).join('');
-    expect(portable(warnings + renderEffectiveSettings(loaded))).toBe(read(`${name}.effective`));
+    expect(withoutDefaults(portable(warnings + renderEffectiveSettings(loaded)))).toBe(read(`${name}.effective`));
   });
 
   it('docs/reference/bmc-daemon-configuration.md matches the table of settings; npm run generate updates it', () => {
