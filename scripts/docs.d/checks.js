@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import yaml from 'js-yaml';
 
-const LANGUAGES = ['sh', 'console', 'text', 'json', 'js', 'ts', 'yaml', 'python', 'ini', 'go', 'xml'];
+const LANGUAGES = ['sh', 'console', 'text', 'json', 'js', 'ts', 'yaml', 'python', 'ini', 'go', 'xml', 'diff'];
 /** Blocks of a configuration of model-proxy. */
 const PROXY_BLOCKS = ['model_list', 'litellm_settings', 'general_settings', 'router_settings', 'credential_list'];
 
