@@ -21,7 +21,7 @@ import { telemetry } from './telemetry/feature.js';
  * The features in the order of their start. A feature can use the services of those above it while
  * it opens.
  */
-export const features = [
+const features = [
   // Events and consoles use `access`.
   accounts,
   certificates,

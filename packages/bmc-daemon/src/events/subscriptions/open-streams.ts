@@ -29,10 +29,10 @@ export interface EventStreamRequest {
 }
 
 /** The event of a stream that opened or closed. */
-export type StreamChange = 'ResourceCreated' | 'ResourceRemoved';
+type StreamChange = 'ResourceCreated' | 'ResourceRemoved';
 
 /** Options of {@link OpenStreams}. */
-export interface OpenStreamsOptions {
+interface OpenStreamsOptions {
   readonly feed: EventFeed;
   /** The source of metric reports; null without telemetry. */
   readonly reports: ReportSource | null;

@@ -21,10 +21,10 @@ import {
 } from './subscription.js';
 
 /** The event of a listener that the service itself changed or removed. */
-export type ListenerChange = 'ResourceChanged' | 'ResourceRemoved';
+type ListenerChange = 'ResourceChanged' | 'ResourceRemoved';
 
 /** Options of {@link PushListeners}. */
-export interface PushListenersOptions {
+interface PushListenersOptions {
   readonly feed: EventFeed;
   /** The source of metric reports; null without telemetry. */
   readonly reports: ReportSource | null;

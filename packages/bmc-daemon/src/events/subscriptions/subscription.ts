@@ -37,6 +37,7 @@ const pushRecord = z.object({
     eventTypes: strings,
   }),
 });
+/** A listener as the state file stores it. */
 export type PushRecord = z.infer<typeof pushRecord>;
 
 /** The content of the state file. */
@@ -45,10 +46,13 @@ export const subscriptionsState = z.object({
   retryIntervalSeconds: z.number().int(),
   subscriptions: z.array(pushRecord),
 });
+/** The retry settings and the listeners of the state file. */
 export type SubscriptionsState = z.infer<typeof subscriptionsState>;
 
+/** The state before the first change, with the default retry settings. */
 export const noSubscriptions: SubscriptionsState = { retryAttempts: 3, retryIntervalSeconds: 30, subscriptions: [] };
 
+/** A listener that receives events by POST (DSP2046, EventDestination). */
 export interface PushSubscription {
   readonly kind: 'push';
   readonly record: PushRecord;
@@ -56,6 +60,7 @@ export interface PushSubscription {
   readonly failing: boolean;
 }
 
+/** An open stream of events (DSP0266, event message delivery by SSE). */
 export interface StreamSubscription {
   readonly kind: 'stream';
   readonly id: string;

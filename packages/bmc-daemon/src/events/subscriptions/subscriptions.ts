@@ -25,7 +25,7 @@ import {
 import { hasPlace, type Asker, type Place } from './subscription-shares.js';
 
 /** A change of the retries of all listeners. */
-export interface RetryChange {
+interface RetryChange {
   readonly attempts?: number;
   readonly intervalSeconds?: number;
 }
@@ -63,7 +63,7 @@ export interface Subscriptions {
 }
 
 /** Options of {@link createSubscriptions}. */
-export interface SubscriptionsOptions {
+interface SubscriptionsOptions {
   readonly feed: EventFeed;
   readonly bus: EventBus;
   /** The source of metric reports; null without telemetry. */
