@@ -15,7 +15,7 @@ export interface Target {
 }
 
 /** Finds endpoints by path. */
-interface Paths {
+export interface Paths {
   /** Finds the usual spellings with a single table look-up. @param url as received. */
   exact(url: string): Target | undefined;
   /** Finds all spellings. @param path result of {@link plainPath}. */

@@ -2,7 +2,7 @@
  * Raw pass-through: `/openai/…`, `/vllm/…`, files, batches and WebSockets. Its modules are loaded
  * after the start.
  */
-import type { PassThrough } from '../app.js';
+import type { PassThrough } from '../dispatch.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { toProxyError } from '../errors/proxy-error.js';

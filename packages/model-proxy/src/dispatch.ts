@@ -1,0 +1,131 @@
+/** Routes the requests that are no model requests: pages, raw pass-through, and unknown paths. */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { hasOneHost } from '@rackless/daemon/http/request-head.js';
+import { uncheckedUser } from './errors/access.js';
+import { methodNotAllowed, noSuchPath, notImplemented, unreadableRequest, wrongHost } from './errors/path.js';
+import { ProxyError } from './errors/proxy-error.js';
+import { litellmRoutePage } from './endpoints/litellm-routes.js';
+import { forwardedTarget, type Paths } from './endpoints/paths.js';
+import { answerJson } from './exchange/answer/answer-json.js';
+import { refuse } from './exchange/answer/refusal.js';
+import { answerOptions } from './exchange/cors.js';
+import type { Exchange } from './exchange/exchange.js';
+import { forward } from './exchange/forward.js';
+import { pagePaths } from './pages/paths.js';
+import { polledPage } from './pages/polled.js';
+import { rawMethods } from './pass-through/paths.js';
+
+/**
+ * Raw pass-through: forwards requests without reading the model. The app asks it before it answers
+ * 404.
+ */
+export interface PassThrough {
+  /**
+   * Returns whether a path is passed through.
+   * @param path without query, with repeated slashes collapsed.
+   */
+  accepts(path: string): boolean;
+  /** Forwards a request of an authenticated client. Reports errors with {@link refuse}. */
+  handle(exchange: Exchange): void;
+  /** Loads the modules for this, as {@link App.loadModules}. */
+  loadModules(): Promise<void>;
+  /**
+   * Forwards the WebSocket handshake of an authenticated client, for a path that {@link accepts}
+   * matches, and takes over the connection. Until it answers 101 and sets `exchange.upgraded`, the
+   * response of the exchange is attached to the socket: ending the response closes the connection.
+   */
+  upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
+  /**
+   * Sends close code 1001 on every WebSocket, in both directions, as soon as the current frame is
+   * complete.
+   */
+  closeWebSockets(): void;
+}
+
+/** Dependencies of {@link createDispatch}. */
+interface DispatchOptions {
+  readonly paths: Paths;
+  /** undefined: no raw pass-through. */
+  readonly passThrough: PassThrough | undefined;
+  /** Shows a page of Express. */
+  readonly showPage: (exchange: Exchange) => void;
+}
+
+/**
+ * Makes the function that routes requests by their exact path.
+ * @returns a function that takes the path without query, with repeated slashes collapsed.
+ */
+export function createDispatch({ paths, passThrough, showPage }: DispatchOptions) {
+  return (exchange: Exchange, path: string): void => {
+    const method = exchange.request.method ?? '';
+    const target = paths.match(path) ?? forwardedTarget(path, exchange.serving.settings.forwardedPaths);
+    if (target !== undefined) {
+      if (method === 'POST') forward(exchange, target);
+      else otherMethod(exchange, path, 'POST');
+      return;
+    }
+    const polled = polledPage(path);
+    const page = polled ?? pagePaths.get(path);
+    if (page !== undefined) {
+      exchange.routeLabel = polled?.label ?? path;
+      if (method !== 'GET' && method !== 'HEAD') otherMethod(exchange, path, 'GET, HEAD');
+      else if (!authorize(exchange, page.open && !exchange.serving.settings.closedPages.has(path))) return;
+      else if (polled === undefined) showPage(exchange);
+      else {
+        const result = polled.answer(exchange.serving);
+        if (result instanceof ProxyError) refuse(exchange, result);
+        else answerJson(exchange, result.status, result.value);
+      }
+      return;
+    }
+    if (passThrough?.accepts(path) === true) {
+      exchange.routeLabel = 'pass-through';
+      if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
+      else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
+        refuse(exchange, uncheckedUser(path));
+      else if (authorize(exchange, false)) passThrough.handle(exchange);
+      return;
+    }
+    const documentation = litellmRoutePage(path);
+    refuse(
+      exchange,
+      documentation === undefined ? noSuchPath(method, path) : notImplemented(method, path, documentation),
+    );
+  };
+}
+
+/** Methods of raw requests that do not run a model. LiteLLM checks `user` only for POST. */
+const modelFree: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
+
+/**
+ * Checks the version (RFC 9112 §2.3) and the Host header (§3.2), which the listener leaves to the
+ * app. Node also accepts a request line without a version, as in HTTP/0.9, and HTTP/2.0.
+ */
+export function headFault(request: IncomingMessage): ProxyError | undefined {
+  if (request.httpVersionMajor !== 1)
+    return unreadableRequest(400, 'The request line must end with HTTP/1.0 or HTTP/1.1.');
+  return hasOneHost(request) ? undefined : wrongHost();
+}
+
+/**
+ * Authenticates the client. If that fails, answers with the error.
+ * @param offered the subprotocols of a WebSocket handshake; the key may be one of them.
+ * @returns whether the request may proceed.
+ */
+export function authorize(exchange: Exchange, open: boolean, offered?: readonly string[]): boolean {
+  if (open) return true;
+  const client = exchange.serving.authenticate(exchange.request, offered);
+  if (client instanceof ProxyError) {
+    refuse(exchange, client);
+    return false;
+  }
+  exchange.client = client;
+  return true;
+}
+
+function otherMethod(exchange: Exchange, path: string, allow: string): void {
+  const method = exchange.request.method ?? '';
+  if (method === 'OPTIONS') answerOptions(exchange, allow);
+  else refuse(exchange, methodNotAllowed(method, path, allow));
+}

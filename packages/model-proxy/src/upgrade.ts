@@ -1,0 +1,60 @@
+/** Answers WebSocket handshakes. */
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { subprotocols } from './auth/client-keys.js';
+import { authorize, headFault, type PassThrough } from './dispatch.js';
+import { plainPath } from './endpoints/paths.js';
+import { uncheckedUser } from './errors/access.js';
+import { noSuchPath } from './errors/path.js';
+import { toProxyError } from './errors/proxy-error.js';
+import { breakOff, refuse } from './exchange/answer/refusal.js';
+import type { Exchange } from './exchange/exchange.js';
+import { handshakeFault } from './pass-through/handshake.js';
+
+/** Begins the exchange of a request. */
+type Begin = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean) => Exchange;
+
+/**
+ * Makes the function that answers a handshake. Until the answer, the client sends nothing, and only
+ * the answer itself is HTTP.
+ */
+export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined) {
+  return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    // The type is wider than the value: both of Node's servers pass the socket itself.
+    if (!(socket instanceof Socket)) {
+      socket.destroy();
+      return;
+    }
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(request);
+    try {
+      response.assignSocket(socket);
+    } catch {
+      // An earlier request of this connection is not answered yet. Browsers and SDKs never do this.
+      socket.destroy();
+      return;
+    }
+    response.on('finish', () => socket.destroySoon());
+    // Node's server does this for its own responses. Without it, an answer above 64 KB would wait
+    // forever.
+    socket.on('drain', () => response.emit('drain'));
+    const exchange = begin(request, response, true);
+    const path = plainPath(request.url ?? '/');
+    try {
+      const rejection = headFault(request) ?? exchange.serving.gate?.(request, path);
+      if (rejection !== undefined) refuse(exchange, rejection);
+      else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
+      else {
+        exchange.routeLabel = 'pass-through';
+        const fault = handshakeFault(request);
+        if (fault !== undefined) refuse(exchange, fault);
+        // A session's events may name users, but only after it has opened.
+        else if (exchange.serving.settings.enforceUserParam) refuse(exchange, uncheckedUser(path));
+        else if (authorize(exchange, false, subprotocols(request.headers))) passThrough.upgrade(exchange, socket, head);
+      }
+    } catch (error) {
+      breakOff(exchange, toProxyError(error));
+    }
+  };
+}
