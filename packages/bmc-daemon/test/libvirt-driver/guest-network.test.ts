@@ -13,7 +13,7 @@ import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { GuestNetworkReader } from '../../src/drivers/libvirt/read/guest-network.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
 import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
-import { OperationQueue } from '../../src/drivers/queue/operation-queue.js';
+import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
 
 const [sample] = sampleMachines(1);
 if (sample === undefined) throw new Error('a machine expected');
@@ -55,7 +55,7 @@ beforeEach(async () => {
   const hypervisor = Hypervisor.connect(fake.uri, { callTimeoutMs: 2_000 });
   const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
   const inventory = new Inventory(hypervisor, 2_000);
-  host = { hypervisor, inventory, edits: new OperationQueue(), log, timeoutMs: 2_000 };
+  host = { hypervisor, inventory, queue: new MachineQueue(), log, timeoutMs: 2_000 };
   reader = new GuestNetworkReader(host);
   fake.on(domainProcedures.lookupByName, ({ name }) => ({ name, uuid, id: 1 }));
   fake.on(networkProcedures.lookupByName, ({ name }) => ({ name, uuid }));

@@ -13,7 +13,7 @@ import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
 import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
-import { OperationQueue } from '../../src/drivers/queue/operation-queue.js';
+import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
 import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
 import { imageLimits } from '../support/image-limits.js';
 
@@ -106,7 +106,7 @@ export class TestHost {
     const hypervisor = Hypervisor.connect(this.libvirtd.uri, { callTimeoutMs: timeoutMs });
     this.#hypervisors.push(hypervisor);
     const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
-    return { hypervisor, inventory: new Inventory(hypervisor, timeoutMs), edits: new OperationQueue(), log, timeoutMs };
+    return { hypervisor, inventory: new Inventory(hypervisor, timeoutMs), queue: new MachineQueue(), log, timeoutMs };
   }
 
   file(name: string): string {

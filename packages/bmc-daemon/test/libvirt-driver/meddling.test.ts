@@ -16,7 +16,6 @@ import { LibvirtMedia } from '../../src/drivers/libvirt/media/media-control.js';
 import { PowerControl } from '../../src/drivers/libvirt/power/power-control.js';
 import { SystemReader } from '../../src/drivers/libvirt/read/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
-import { PowerMediaQueue } from '../../src/drivers/queue/power-media-queue.js';
 import { imageLimits } from '../support/image-limits.js';
 import { TestHost, until, type Guest } from './host.js';
 
@@ -65,12 +64,8 @@ describe('a definition that another program changes', () => {
 describe('a machine that a client switches off while it starts', () => {
   /** Starts a machine, and switches it off just before libvirt starts it. Returns the error of the start. */
   async function switchedOffAtStart(parts: Host, machine: Machine): Promise<unknown> {
-    const [boot, coldStart, queue] = [
-      new BootControl({ host: parts, bootLoaderMap: {} }),
-      new ColdStart(parts),
-      new PowerMediaQueue(),
-    ];
-    const power = new PowerControl({ host: parts, boot, coldStart, queue, gracefulRestartWaitMs: 600_000 });
+    const [boot, coldStart] = [new BootControl({ host: parts, bootLoaderMap: {} }), new ColdStart(parts)];
+    const power = new PowerControl({ host: parts, boot, coldStart, gracefulRestartWaitMs: 600_000 });
     const { domain } = machine;
     const [start, getState] = [domain.createWithFlags.bind(domain), domain.getState.bind(domain)];
     let switchedOff: Promise<void> = Promise.resolve();
@@ -90,7 +85,7 @@ describe('a machine that a client switches off while it starts', () => {
     await switchedOff;
     await power.close();
     await boot.close();
-    await queue.close();
+    await parts.queue.close();
     return error;
   }
 
@@ -322,7 +317,6 @@ describe('a drive that was hot-plugged into a running machine', () => {
       reader: { lastReading: () => undefined },
       store,
       streams: new ImageStreams(imageLimits),
-      queue: new PowerMediaQueue(),
     });
     return { guest, machine, eject: () => media.eject(machine, 'cdrom', {}) };
   }

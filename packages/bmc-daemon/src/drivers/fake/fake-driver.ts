@@ -17,7 +17,7 @@ import { changeOfState, type MachineChangeKind, type MachineChangeListener } fro
 import type { MediaControl } from '../media-control.js';
 import type { GuestNetwork } from '../guest-network.js';
 import { cdStep, everyPart, type SystemChange } from '../system-change.js';
-import { PowerMediaQueue } from '../queue/power-media-queue.js';
+import { MachineQueue } from '../queue/machine-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
 import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
@@ -64,7 +64,7 @@ export class FakeDriver implements CompleteDriver {
     update: (uuid, change) => this.#update(uuid, change),
   });
   readonly statistics: FakeStatistics;
-  readonly #queue = new PowerMediaQueue();
+  readonly #queue = new MachineQueue();
   readonly #listeners = new Set<MachineChangeListener>();
   readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   readonly #onClose: () => void;

@@ -10,10 +10,9 @@ import type { ConsoleControl } from '../console-control.js';
 import type { MediaControl } from '../media-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
-import { OperationQueue } from '../queue/operation-queue.js';
 import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
-import { PowerMediaQueue } from '../queue/power-media-queue.js';
+import { MachineQueue } from '../queue/machine-queue.js';
 import type { VolumeControl } from '../volume-control.js';
 import { accessHint, type Account } from './access-hint.js';
 import { BootControl } from './boot/boot-control.js';
@@ -74,7 +73,6 @@ class LibvirtDriver implements CompleteDriver {
   readonly #store: ImageStore;
   readonly #streams: ImageStreams;
   readonly #changes: ChangeFeed;
-  readonly #queue = new PowerMediaQueue();
   readonly #systemChanges: SystemChanges;
   readonly #reconciler: Reconciler;
   readonly #closing = new AbortController();
@@ -89,7 +87,7 @@ class LibvirtDriver implements CompleteDriver {
       onWarning: (error) => log.warn('libvirt connection', { error }),
     });
     const inventory = new Inventory(hypervisor, timeoutMs);
-    this.#host = { hypervisor, inventory, edits: new OperationQueue(), log, timeoutMs };
+    this.#host = { hypervisor, inventory, queue: new MachineQueue(), log, timeoutMs };
     const templates = options.secureBootTemplates ?? { enabled: null, disabled: null };
     this.#firmwareFiles = new FirmwareChooser({
       bootLoaderMap: options.bootLoaderMap,
@@ -116,7 +114,7 @@ class LibvirtDriver implements CompleteDriver {
       limits: options.images,
       warn: (message, error) => log.warn(message, { error }),
     });
-    const [host, queue] = [this.#host, this.#queue];
+    const host = this.#host;
     this.#boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap, variables: templates.disabled });
     const pending = new PendingSettings({
       host,
@@ -133,14 +131,12 @@ class LibvirtDriver implements CompleteDriver {
     this.#changes = new ChangeFeed({ host, isStarting: (uuid) => this.#coldStart.isStarting(uuid) });
     this.#power = new PowerControl({
       host,
-      queue,
       boot: this.#boot,
       coldStart: this.#coldStart,
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
     this.#media = new LibvirtMedia({
       host,
-      queue,
       reader: this.#reader,
       boot: this.#boot,
       store: this.#store,
@@ -149,7 +145,6 @@ class LibvirtDriver implements CompleteDriver {
     this.media = this.#mediaControl();
     this.#systemChanges = new SystemChanges({
       host,
-      queue,
       reader: this.#reader,
       boot: this.#boot,
       media: this.#media,
@@ -222,12 +217,12 @@ class LibvirtDriver implements CompleteDriver {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const ending = [this.#reconciler.close(), this.#power.close(), this.#boot.close(), this.#queue.close()];
+    const ending = [this.#reconciler.close(), this.#power.close(), this.#boot.close(), this.#host.queue.close()];
     // Partial downloads are removed while the connection is open.
     await this.#store.close();
     // Running operations end with the connection.
     await this.#host.hypervisor.close();
-    await Promise.allSettled([...ending, this.#host.edits.close()]);
+    await Promise.allSettled(ending);
   }
 
   async ping(): Promise<void> {

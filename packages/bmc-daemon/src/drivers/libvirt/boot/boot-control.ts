@@ -116,7 +116,7 @@ export class BootControl {
    */
   onStartedElsewhere(uuid: string, detail: number): void {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
-      await this.#host.edits.run(uuid, async () => {
+      await this.#host.queue.edit(uuid, async () => {
         const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
         // Another daemon on this host may be using the override at this moment.
         if (instance === null || onceDevice(xml) === null || isStarting(instance)) return;
@@ -146,7 +146,7 @@ export class BootControl {
   }
 
   async #reconcile(machine: Machine): Promise<void> {
-    await this.#host.edits.run(machine.uuid, async () => {
+    await this.#host.queue.edit(machine.uuid, async () => {
       const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
       if (instance === null) return;
       const armed = readProcess(instance)?.armed ?? null;
@@ -169,7 +169,7 @@ export class BootControl {
 
   /**
    * Sets the order of the changed definition, or of a machine with a new device, in the running
-   * QEMU. The caller has locked the machine in `edits`.
+   * QEMU. The caller has begun an edit in the queue.
    */
   async applyOrder(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -213,7 +213,7 @@ export class BootControl {
 
   /**
    * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
-   * because its definition has the order. The caller has locked the machine in `edits`.
+   * because its definition has the order. The caller has begun an edit in the queue.
    * @param xml the definition.
    */
   async applyOrderIfRunning(machine: Machine, instance: Instance, xml: string): Promise<void> {
@@ -274,7 +274,7 @@ export class BootControl {
     const armed = instance === null ? null : (readProcess(instance)?.armed ?? null);
     if (armed === null) return;
     await orderIsUsed(machine.domain, armed.evidence, { timeoutMs, signal });
-    await this.#host.edits.run(machine.uuid, async () => {
+    await this.#host.queue.edit(machine.uuid, async () => {
       const definition = await readDefinition(machine, this.#host.timeoutMs);
       const { instance } = definition;
       if (instance === null || (readProcess(instance)?.armed ?? null) === null) return;

@@ -10,7 +10,6 @@ import { DriverError } from '../../driver-error.js';
 import type { InsertOptions } from '../../operation-options.js';
 import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { changesOverride } from '../../rules/boot-override.js';
-import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';
@@ -43,7 +42,6 @@ import { readSnapshot } from '../xml/snapshot.js';
 /** Dependencies of {@link SystemChanges}. */
 interface SystemChangesOptions {
   readonly host: Host;
-  readonly queue: PowerMediaQueue;
   readonly reader: SystemReader;
   readonly boot: BootControl;
   readonly media: Pick<LibvirtMedia, 'acquire'>;
@@ -81,7 +79,8 @@ export class SystemChanges {
 
   /** @see HypervisorDriver.change */
   async change(machine: Machine, change: SystemChange, options: InsertOptions): Promise<void> {
-    const { queue, variables, removeUnusedImages } = this.#options;
+    const { variables, removeUnusedImages } = this.#options;
+    const { queue } = this.#host;
     checkPersistence(machine, change);
     const files = await this.#files(machine, change);
     const { cd } = change;
@@ -100,8 +99,8 @@ export class SystemChanges {
   /** Finishes changes that an earlier daemon has begun. */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).intents === null) return;
-    const { edits, timeoutMs } = this.#host;
-    await edits.run(machine.uuid, async () => {
+    const { queue, timeoutMs } = this.#host;
+    await queue.edit(machine.uuid, async () => {
       const { intents } = readMetadata(await readInactiveXml(machine, timeoutMs));
       for (const intent of intents ?? []) {
         if (intent.kind === 'autostart') await autostartStep(this.#host, machine, intent.on).run();
@@ -166,10 +165,10 @@ export class SystemChanges {
   }
 
   async #commit(machine: Machine, prepared: Prepared): Promise<void> {
-    const { edits, timeoutMs } = this.#host;
+    const { queue, timeoutMs } = this.#host;
     const { boot, bootOrder, cd } = prepared.change;
     const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
-    await edits.run(machine.uuid, async () => {
+    await queue.edit(machine.uuid, async () => {
       const definition = affectsGuest
         ? await readForChange(this.#host, machine)
         : { xml: await readInactiveXml(machine, timeoutMs), instance: null };

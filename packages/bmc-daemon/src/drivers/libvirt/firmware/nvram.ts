@@ -51,7 +51,7 @@ export class Variables {
    * this. Never rejects.
    */
   async carryNow(machine: Machine): Promise<void> {
-    const { edits, hypervisor, timeoutMs } = this.#options.host;
+    const { queue, hypervisor, timeoutMs } = this.#options.host;
     const carry = async (): Promise<void> => {
       const { xml, instance } = await readDefinition(machine, timeoutMs);
       const record = readMetadata(xml);
@@ -60,7 +60,7 @@ export class Variables {
       await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
     };
     // The next start retries.
-    await edits.run(machine.uuid, carry).catch((error: unknown) => {
+    await queue.edit(machine.uuid, carry).catch((error: unknown) => {
       this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
     });
   }

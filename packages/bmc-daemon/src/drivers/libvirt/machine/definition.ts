@@ -80,8 +80,7 @@ export async function readInactiveXml({ name, domain }: Machine, timeoutMs: numb
 }
 
 /**
- * Changes a definition: one read, one edit, one define. The caller has locked the machine in
- * `edits`.
+ * Changes a definition: one read, one edit, one define. The caller has begun an edit in the queue.
  * @throws {DriverError} what the edit throws; notFound, unavailable.
  */
 export async function editDefinition(
@@ -104,7 +103,7 @@ export async function editRecord(
 
 /**
  * Removes finished operations from the record. Never rejects: if it fails, the next daemon removes
- * them. The caller has locked the machine in `edits`.
+ * them. The caller has begun an edit in the queue.
  */
 export async function forgetDone(
   host: Pick<Host, 'hypervisor' | 'timeoutMs' | 'log'>,

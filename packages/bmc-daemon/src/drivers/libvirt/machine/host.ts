@@ -1,6 +1,6 @@
 import type { Hypervisor } from '@rackless/libvirt';
 import type { Log } from '@rackless/daemon/log.js';
-import type { OperationQueue } from '../../queue/operation-queue.js';
+import type { MachineQueue } from '../../queue/machine-queue.js';
 import type { Inventory } from './inventory.js';
 
 /** The libvirt host that the modules of the driver share. */
@@ -8,10 +8,10 @@ export interface Host {
   readonly hypervisor: Hypervisor;
   readonly inventory: Inventory;
   /**
-   * Lock for short changes of a machine: a caller that reads a definition and writes it back does
-   * so in this queue. Downloads never run in it.
+   * The queue of each machine. A caller that reads a definition and writes it back does so in
+   * `queue.edit`. Downloads never run in it.
    */
-  readonly edits: OperationQueue;
+  readonly queue: MachineQueue;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /** The longest time that a read, or a change that libvirt makes at once, may take. */
   readonly timeoutMs: number;

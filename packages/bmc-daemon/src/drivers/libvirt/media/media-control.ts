@@ -4,7 +4,6 @@ import { storedUrl, type ImageRequest } from '../../../media/image.js';
 import { DriverError } from '../../driver-error.js';
 import type { InsertOptions, OperationOptions } from '../../operation-options.js';
 import type { MediaChange, MediaDevice } from '../../snapshot/media-snapshot.js';
-import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import type { BootControl } from '../boot/boot-control.js';
 import {
   editRecord,
@@ -40,10 +39,6 @@ interface LibvirtMediaOptions {
   readonly boot: BootControl;
   readonly store: ImageStore;
   readonly streams: ImageStreams;
-  /**
-   * Shared with power: an insert occupies the queue of the machine from the start of the download.
-   */
-  readonly queue: PowerMediaQueue;
 }
 
 /** A change of a drive, in the definition and in the running guest. */
@@ -77,7 +72,7 @@ export class LibvirtMedia {
         return;
       const lease = await this.acquire(device, image, { ...options, signal });
       try {
-        await this.#host.edits.run(machine.uuid, () =>
+        await this.#host.queue.edit(machine.uuid, () =>
           retryOnConflict(() => this.#insert(machine, device, image, lease)),
         );
       } catch (error) {
@@ -88,7 +83,7 @@ export class LibvirtMedia {
       }
       lease.release();
     };
-    await this.#options.queue.insert(machine, device, insert, options);
+    await this.#host.queue.insert(machine, device, insert, options);
   }
 
   /**
@@ -96,17 +91,17 @@ export class LibvirtMedia {
    * @throws {DriverError} unavailable, unsupported; the signal's reason while it waits.
    */
   async eject(machine: Machine, device: MediaDevice, options: OperationOptions): Promise<void> {
-    const { store, queue } = this.#options;
+    const { store } = this.#options;
     const eject = async (): Promise<void> => {
-      await this.#host.edits.run(machine.uuid, () => retryOnConflict(() => this.#eject(machine, device)));
+      await this.#host.queue.edit(machine.uuid, () => retryOnConflict(() => this.#eject(machine, device)));
       await store.removeUnused();
     };
-    await queue.eject(machine, device, eject, options);
+    await this.#host.queue.eject(machine, device, eject, options);
   }
 
   /** @see MediaControl.set */
   async set(machine: Machine, device: MediaDevice, change: MediaChange): Promise<void> {
-    await this.#host.edits.run(machine.uuid, () =>
+    await this.#host.queue.edit(machine.uuid, () =>
       editRecord(this.#host, machine, (record) => {
         const settings = change(mediaSettings(record.mediaSettings, device));
         return { ...record, mediaSettings: withMediaSettings(record.mediaSettings, device, settings) };

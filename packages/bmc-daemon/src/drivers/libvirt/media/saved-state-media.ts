@@ -20,7 +20,7 @@ import { readMetadata } from '../xml/metadata/metadata.js';
 
 /**
  * Applies the drives of the definition to the guest. Never rejects: the guest runs in any case, and
- * its drives show their images. The caller has locked the machine in `edits`.
+ * its drives show their images. The caller has begun an edit in the queue.
  */
 export async function updateMedia(host: Host, machine: Machine): Promise<void> {
   const steps = [
@@ -36,7 +36,7 @@ export async function updateMedia(host: Host, machine: Machine): Promise<void> {
 }
 
 /**
- * Applies one drive of the definition to the guest. The caller has locked the machine in `edits`.
+ * Applies one drive of the definition to the guest. The caller has begun an edit in the queue.
  * @throws {DriverError}
  */
 export async function updateGuestDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {

@@ -56,7 +56,7 @@ interface StartPreparations {
   carryVariables(machine: Machine, xml: string): Promise<boolean>;
   /**
    * Applies changes to a guest that continued from its saved state. Never rejects. The caller has
-   * locked the machine in `edits`.
+   * begun an edit in the queue.
    */
   catchUp(machine: Machine): Promise<void>;
 }
@@ -98,7 +98,7 @@ export class ColdStart {
   }
 
   /**
-   * Starts a machine that is off. The caller has locked the machine in `edits`.
+   * Starts a machine that is off. The caller has begun an edit in the queue.
    * @throws {DriverError} conflict, if it is running; else the error of libvirt.
    */
   async start(machine: Machine): Promise<void> {
@@ -119,7 +119,7 @@ export class ColdStart {
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const isPaused = known.instance !== null && isStarting(known.instance);
     if (!isPaused && (readMetadata(known.xml).boot?.saved ?? null) === null) return;
-    await this.#host.edits.run(machine.uuid, async () => {
+    await this.#host.queue.edit(machine.uuid, async () => {
       const { hypervisor, timeoutMs } = this.#host;
       const { xml, instance } = await readDefinition(machine, timeoutMs);
       if (instance !== null && isStarting(instance)) {
@@ -265,8 +265,7 @@ export class ColdStart {
   }
 
   /**
-   * Completes the record of a start by an earlier daemon. The caller has locked the machine in
-   * `edits`.
+   * Completes the record of a start by an earlier daemon. The caller has begun an edit in the queue.
    */
   async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     if (!fresh) await this.#preparations.catchUp(machine);

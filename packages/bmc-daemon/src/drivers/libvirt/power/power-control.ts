@@ -3,7 +3,6 @@ import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { OperationOptions } from '../../operation-options.js';
 import { type PowerAction, transientError, planPower, type PowerStep } from '../../power.js';
-import type { PowerMediaQueue } from '../../queue/power-media-queue.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { withFirmwareInstalled, type ColdStart } from './cold-start.js';
 import { editRecord, readDefinition, type Definition } from '../machine/definition.js';
@@ -23,8 +22,6 @@ interface PowerControlOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly coldStart: ColdStart;
-  /** Queue of the machines, in which power waits for an insert. */
-  readonly queue: PowerMediaQueue;
   /** Time that a graceful restart gives the guest before a hard restart. */
   readonly gracefulRestartWaitMs: number;
 }
@@ -60,7 +57,7 @@ export class PowerControl {
    *   unsupported.
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
-    const { queue } = this.#options;
+    const { queue } = this.#host;
     // A guest that is paused or interrupted still has to restart.
     if (!keepsRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.mustWait(action)) {
@@ -78,7 +75,7 @@ export class PowerControl {
     }
     // A daemon that ends in between must not start a machine that is switched off. A running start
     // is not awaited.
-    const forgetsFirst = !this.#host.edits.isBusy(machine.uuid);
+    const forgetsFirst = !this.#host.queue.isEditing(machine.uuid);
     if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);
     if (!forgetsFirst) await this.#forgetRestart(machine);
@@ -98,7 +95,7 @@ export class PowerControl {
       else await this.#askToRestart(machine);
     } else {
       const fresh = intent.kind === 'restart' || intent.fresh;
-      await this.#host.edits.run(machine.uuid, () => this.#options.coldStart.settle(machine, { fresh }));
+      await this.#host.queue.edit(machine.uuid, () => this.#options.coldStart.settle(machine, { fresh }));
     }
   }
 
@@ -144,8 +141,8 @@ export class PowerControl {
    */
   async #onReset(machine: Machine): Promise<void> {
     if (machine.persistent) return;
-    await this.#host.edits
-      .run(machine.uuid, () => editRecord(this.#host, machine, withFirmwareInstalled))
+    await this.#host.queue
+      .edit(machine.uuid, () => editRecord(this.#host, machine, withFirmwareInstalled))
       .catch((error: unknown) => {
         this.#host.log.warn(`installing the firmware update of machine ${machine.name} failed`, { error });
       });
@@ -181,7 +178,7 @@ export class PowerControl {
       await destroyStarted(machine, this.#host);
       signal.throwIfAborted();
     };
-    await this.#starts.run(machine, (signal) => this.#host.edits.run(uuid, () => begin(signal)));
+    await this.#starts.run(machine, (signal) => this.#host.queue.edit(uuid, () => begin(signal)));
   }
 
   async #dropSavedState(machine: Machine): Promise<void> {
@@ -253,7 +250,7 @@ export class PowerControl {
   async #rebootGracefully(machine: Machine): Promise<void> {
     const { boot } = this.#options;
     if (machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }))) {
-      await this.#host.edits.run(machine.uuid, () => rememberRestart(this.#host, machine, { force: false }));
+      await this.#host.queue.edit(machine.uuid, () => rememberRestart(this.#host, machine, { force: false }));
       await this.#askToRestart(machine);
       return;
     }
@@ -287,13 +284,13 @@ export class PowerControl {
     }
     const isLate = outcome === 'late';
     if (isLate) this.#host.log.info(`machine ${machine.name} did not restart in time: forcing a restart`);
-    await this.#options.queue.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
+    await this.#host.queue.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
     await this.#forgetRestart(machine);
   }
 
   /** Removes the record of a restart: it is done, or a newer action replaces it. Never rejects. */
   async #forgetRestart(machine: Machine): Promise<void> {
-    await this.#host.edits.run(machine.uuid, () => forgetRestart(this.#host, machine));
+    await this.#host.queue.edit(machine.uuid, () => forgetRestart(this.#host, machine));
   }
 
   #isActive(machine: Machine): Promise<boolean> {

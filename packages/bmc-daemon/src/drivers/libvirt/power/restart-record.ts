@@ -7,7 +7,7 @@ import { withIntent, withoutPowerIntent, type RestartIntent, type StartIntent } 
 import { readMetadata } from '../xml/metadata/metadata.js';
 
 /**
- * Records that a machine needs a new process. The caller has locked the machine in `edits`.
+ * Records that a machine needs a new process. The caller has begun an edit in the queue.
  * @param options force: the daemon destroys the process; else it asks the guest to shut down.
  * @throws {DriverError}
  */
@@ -41,8 +41,7 @@ export async function tryToRememberRestart(host: Host, machine: Machine): Promis
 }
 
 /**
- * Records that a machine must boot and not continue its saved state. The caller has locked the
- * machine in `edits`.
+ * Records that a machine must boot and not continue its saved state. The caller has begun an edit in the queue.
  * @throws {DriverError}
  */
 export async function rememberBoot(host: Host, machine: Machine): Promise<void> {
@@ -54,7 +53,7 @@ export async function rememberBoot(host: Host, machine: Machine): Promise<void> 
 
 /**
  * Removes the record after a restart, or because of a newer action. Never rejects. The caller has
- * locked the machine in `edits`.
+ * begun an edit in the queue.
  */
 export async function forgetRestart(host: Host, machine: Machine): Promise<void> {
   if (!machine.persistent) return;

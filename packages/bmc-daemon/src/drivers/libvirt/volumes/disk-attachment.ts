@@ -13,7 +13,7 @@ import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 import { withoutUnattached, withUnattached, type UnattachedRecord } from '../xml/metadata/unattached-record.js';
 
-/** Disks of the machines of one host. Callers have locked the machine in `edits`. */
+/** Disks of the machines of one host. Callers have begun an edit in the queue. */
 export class DiskAttachment {
   readonly #host: Host;
   readonly #guestDisks: GuestDisks;

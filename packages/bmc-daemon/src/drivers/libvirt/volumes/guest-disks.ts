@@ -12,7 +12,7 @@ import { diskMarkup, findDisk } from '../xml/devices/disk.js';
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 
-/** Disks of the guests of one host. Callers have locked the machine in `edits`. */
+/** Disks of the guests of one host. Callers have begun an edit in the queue. */
 export class GuestDisks {
   readonly #host: Host;
 

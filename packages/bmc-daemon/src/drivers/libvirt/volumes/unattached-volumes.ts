@@ -56,18 +56,18 @@ export class UnattachedVolumes {
    * @throws {DriverError} if that fails; the next connection retries.
    */
   async reconcile(machine: Machine): Promise<void> {
-    const { edits, timeoutMs } = this.#host;
+    const { queue, timeoutMs } = this.#host;
     const xml = await readInactiveXml(machine, timeoutMs);
     for (const volume of readMetadata(xml).unattached ?? []) {
       if (this.#creating.has(volume.volume)) continue;
       const { step } = volume;
       if (step?.kind === 'attach') {
-        await edits.run(machine.uuid, () => this.#guestDisks.plugDefined(machine, step.target));
+        await queue.edit(machine.uuid, () => this.#guestDisks.plugDefined(machine, step.target));
         await this.forget(machine, volume);
         continue;
       }
       if (step?.kind === 'detach') {
-        await edits.run(machine.uuid, () => this.#guestDisks.unplug(machine, step.target));
+        await queue.edit(machine.uuid, () => this.#guestDisks.unplug(machine, step.target));
       }
       if (await this.#isSettled(machine, volume)) await this.forget(machine, volume);
     }
@@ -108,7 +108,7 @@ export class UnattachedVolumes {
   }
 
   async #change(machine: Machine, change: (known: Records) => Records): Promise<void> {
-    await this.#host.edits.run(machine.uuid, () =>
+    await this.#host.queue.edit(machine.uuid, () =>
       editRecord(this.#host, machine, (record) => ({ ...record, unattached: change(record.unattached) })),
     );
   }

@@ -52,7 +52,7 @@ export class LibvirtVolumes {
 
   /** @see VolumeControl.createVolume */
   async create(machine: Machine, volume: NewVolume, { signal }: OperationOptions): Promise<string> {
-    const { timeoutMs, edits } = this.#host;
+    const { timeoutMs, queue } = this.#host;
     const { capacityBytes, provisioning } = volume;
     // The check comes first, so that a bus without a free place leaves nothing behind.
     const present = await readDefinition(machine, timeoutMs);
@@ -71,7 +71,7 @@ export class LibvirtVolumes {
       made = await attempt(doing, () => makeVolume(pool, spec));
       signal?.throwIfAborted();
       const place = await placeOfVolume(made, timeoutMs);
-      return await edits.run(machine.uuid, () => {
+      return await queue.edit(machine.uuid, () => {
         signal?.throwIfAborted();
         return this.#attachment.attach(machine, volume, { format: spec.format, place, unattached });
       });
@@ -90,8 +90,8 @@ export class LibvirtVolumes {
 
   /** @see VolumeControl.removeVolume */
   async remove(machine: Machine, target: string): Promise<void> {
-    const { hypervisor, timeoutMs, edits } = this.#host;
-    await edits.run(machine.uuid, async () => {
+    const { hypervisor, timeoutMs, queue } = this.#host;
+    await queue.edit(machine.uuid, async () => {
       const definition = await readDefinition(machine, timeoutMs);
       const disk = diskOf(definition, machine, target);
       const doing = `removing disk ${target} of machine ${machine.name}`;
@@ -114,8 +114,8 @@ export class LibvirtVolumes {
 
   /** @see VolumeControl.setDriveIndicator */
   async setIndicator(machine: Machine, target: string, indicator: IndicatorState): Promise<void> {
-    const { hypervisor, timeoutMs, edits } = this.#host;
-    await edits.run(machine.uuid, async () => {
+    const { hypervisor, timeoutMs, queue } = this.#host;
+    await queue.edit(machine.uuid, async () => {
       const definition = await readDefinition(machine, timeoutMs);
       const source = diskOf(definition, machine, target).source.name;
       const record = readMetadata(definition.xml);

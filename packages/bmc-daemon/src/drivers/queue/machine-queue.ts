@@ -1,8 +1,12 @@
 /**
- * Queues power and media operations of each machine, the same for every driver. Ironic and sushy do
- * not wait for the task of a slow InsertMedia, so their next power-on waits here. If the insert
- * fails, the power-on fails too: a guest never boots an empty drive. An eject cancels the inserts
- * of its drive that were requested before it.
+ * The queue of each machine, the same for every driver. An operation has two stages. Inserts, ejects
+ * and actions that boot the guest wait for each other from their first step, such as a download.
+ * Every change, also a change of a property, then waits for its edit: the moment in which it reads
+ * and writes the machine. So a change of a property does not wait for a download.
+ *
+ * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
+ * here. If the insert fails, the power-on fails too: a guest never boots an empty drive. An eject
+ * cancels the inserts of its drive that were requested before it.
  */
 import { DriverError } from '../driver-error.js';
 import type { OperationOptions } from '../operation-options.js';
@@ -30,11 +34,26 @@ interface Insertion {
   readonly cancelling: AbortController;
 }
 
-/** The queue of each machine. */
-export class PowerMediaQueue {
+/** The queue of each machine; closed with the driver. */
+export class MachineQueue {
   readonly #queue = new OperationQueue();
+  readonly #edits = new OperationQueue();
   readonly #insertions = new Set<Insertion>();
   readonly #closing = new AbortController();
+
+  /**
+   * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
+   * never within another edit.
+   * @throws what the edit throws; {DriverError} unavailable after {@link close}.
+   */
+  edit<Result>(uuid: string, edit: () => Promise<Result>): Promise<Result> {
+    return this.#edits.run(uuid, edit);
+  }
+
+  /** Returns whether an edit of the machine runs. */
+  isEditing(uuid: string): boolean {
+    return this.#edits.isBusy(uuid);
+  }
 
   /** Returns whether the action must go through {@link power}. */
   mustWait(action: PowerAction): boolean {
@@ -134,6 +153,7 @@ export class PowerMediaQueue {
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
     await this.#queue.close();
+    await this.#edits.close();
   }
 
   async #run(uuid: string, work: () => Promise<void>, label: Label, signal: AbortSignal | undefined): Promise<void> {
