@@ -25,6 +25,11 @@ export default {
   projects: [project('daemon'), project('libvirt'), project('bmc-daemon'), project('model-proxy')],
   // Two cores: QEMU and libvirtd need one of them.
   maxWorkers: 2,
+  // Only with --coverage.
+  collectCoverageFrom: ['packages/*/src/**/*.ts', '!**/*.test.ts'],
+  coverageDirectory: '.cache/coverage',
+  coverageProvider: 'v8',
+  coverageReporters: ['text-summary', 'html', 'json-summary'],
   // Only for a test that hangs. Four suites at the same time make a test of 20 s take over 300 s.
   testTimeout: 900_000,
 };
