@@ -23,8 +23,8 @@ const project = (name) => ({
 
 export default {
   projects: [project('daemon'), project('libvirt'), project('bmc-daemon'), project('model-proxy')],
-  // Two cores: QEMU and libvirtd need one of them.
-  maxWorkers: 2,
+  // For two cores. The third worker uses the time in which tests wait for guests and for time limits.
+  maxWorkers: 3,
   // Only with --coverage.
   collectCoverageFrom: ['packages/*/src/**/*.ts', '!**/*.test.ts'],
   coverageDirectory: '.cache/coverage',
