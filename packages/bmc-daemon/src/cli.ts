@@ -7,7 +7,7 @@ import { htpasswd } from './cli/htpasswd.js';
 import { serve } from './cli/serve.js';
 import { configFileOf } from './config/environment.js';
 import { loadSettings, type Flags, type LoadedSettings } from './config/load.js';
-import { featureSets } from './config/rows/service.js';
+import { featureSets } from './resources/feature-set.js';
 import { version } from './version.js';
 
 /** Flags from commander: texts unchanged, switches as true. */

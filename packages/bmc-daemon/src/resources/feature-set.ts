@@ -3,8 +3,14 @@ import { isArray, isObject, type Json, type JsonObject } from '../redfish/json.j
 import type { Resource } from '../redfish/resource.js';
 import { createRouter } from '../redfish/router.js';
 
-/** `minimum`: Systems; `vmedia`: also Managers, virtual media and Ethernet interfaces; `full`: everything. */
-export type FeatureSet = 'full' | 'vmedia' | 'minimum';
+/**
+ * `minimum`: Systems; `vmedia`: also Managers, virtual media and Ethernet interfaces; `full`: everything.
+ * The names are those of sushy-tools.
+ */
+export const featureSets = ['full', 'vmedia', 'minimum'] as const;
+
+/** One of {@link featureSets}. */
+export type FeatureSet = (typeof featureSets)[number];
 
 const MINIMUM = [
   'ServiceRoot',

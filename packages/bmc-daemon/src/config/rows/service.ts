@@ -1,9 +1,7 @@
 /** The settings of the service itself: consoles, discovery, tasks, state. */
 import { z } from 'zod';
+import { featureSets } from '../../resources/feature-set.js';
 import { boolean, number, oneOf, optionalPath, type SettingDefinition } from './row.js';
-
-/** The served resources: all; Systems, Managers and virtual media; Systems only. As in sushy-tools. */
-export const featureSets = ['full', 'vmedia', 'minimum'] as const;
 
 /** The rows, in the order of the documentation. */
 export const serviceSettings = {
