@@ -15,7 +15,7 @@ const MOST_TASKS = 100;
 /** The pause between two resets of managers. */
 const RELOAD_REST_MS = 500;
 
-/** What the management controllers show and do. */
+/** The data and actions of management controllers. */
 interface ControllerState {
   readonly addresses: readonly string[];
   readonly lastReset: Date;

@@ -56,7 +56,7 @@ describe('an account that is renamed', () => {
 
   it('is never an administrator in between if it was none before', async () => {
     await accounts().change('eve', { roleId: 'ReadOnly' });
-    // Of a user that the state file says nothing of, everything is allowed.
+    // A user without an entry in the state file has all rights.
     const roles: unknown[] = [];
     const real = state.update.bind(state);
     state.update = (change) => {

@@ -19,7 +19,7 @@ export function readUserName(name: string, isMachine: (name: string) => boolean)
   return isMachine(name) ? { account: null, machine: name } : { account: name, machine: null };
 }
 
-/** What a client wants after its login. */
+/** The request of a client after its login. */
 export type ConsoleRequest =
   | { readonly kind: 'console'; readonly machine: string }
   /** It names no machine. */

@@ -1,4 +1,4 @@
-/** What the table of hypervisors lists. */
+/** The entries of the table of hypervisors. */
 import type { Log } from '@rackless/daemon/log.js';
 import type { SettingKey, Settings } from '../config/settings.js';
 import type { HypervisorDriver } from '../drivers/driver.js';

@@ -97,7 +97,8 @@ if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
             expect(sorted(properties[name])).toEqual(sorted(alternatives(OperationMap, method)));
         for (const { Targets, OperationMap } of mapping.SubordinateOverrides ?? []) {
           const segment = segments[Targets[0] ?? ''];
-          // What no machine here has: PCIe devices, ports and the like, whose metrics are not served.
+          // Parts that no virtual machine has: PCIe devices, ports and the like, whose metrics are
+          // not served.
           if (segment === undefined) continue;
           const expected = alternatives(OperationMap, method) ?? alternatives(mapping.OperationMap, method);
           expect([segment, method, sorted(asked(`/redfish/v1/${segment}/{a}/X`, method).any)]).toEqual([

@@ -15,7 +15,7 @@ import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
 
-/** What a tree serves, and how. */
+/** The resources of a tree and their options. */
 interface TreeOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */

@@ -39,7 +39,7 @@ export class Sampler {
     this.#options = options;
   }
 
-  /** The last sample, if there is one, and the one before it. Each is of all machines, whoever asked for it. */
+  /** The last sample and the one before it, if any. Each contains all machines. */
   get last(): { readonly sample: Sample | undefined; readonly before: Sample | undefined } {
     return { sample: this.#latest, before: this.#previous };
   }

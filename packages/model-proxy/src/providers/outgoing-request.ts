@@ -77,7 +77,7 @@ export class OutgoingRequest implements RequestMembers {
   #parameter(name: string): unknown {
     const member = this.#consumed.get(name);
     if (member === undefined) return undefined;
-    // To parse a megabyte of names would block other requests.
+    // Parsing a megabyte of names would block other requests.
     if (member.valueEnd - member.valueStart > MAX_PARAMETER_BYTES) throw invalidParameter(name, 'is too long');
     return valueOf(this.#object, member);
   }

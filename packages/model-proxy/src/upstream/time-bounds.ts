@@ -81,7 +81,7 @@ export class Deadline implements Bounded {
     this.#startedAt = clock.now;
   }
 
-  /** Starts the time limit anew. */
+  /** Restarts the time limit. */
   restart(): void {
     this.#startedAt = this.#clock.now;
   }

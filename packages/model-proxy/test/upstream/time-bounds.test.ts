@@ -103,7 +103,7 @@ describe('a timeout', () => {
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
     const asked = send(upstream, deployment, { body });
     await server.visited(1);
-    // Bytes that the kernel takes meanwhile start the limit anew.
+    // Bytes that the kernel accepts meanwhile restart the limit.
     await waitFor(
       async () => {
         await passTime(400);

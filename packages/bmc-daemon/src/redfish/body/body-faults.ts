@@ -8,7 +8,7 @@ import { about, message, withDetail, type Message } from '../messages/messages.j
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** What a body is sent to. */
+/** The target of a body. */
 export type BodyOwner =
   /**
    * A PATCH, or a POST to a collection. `shown` returns the resource as GET sends it: a property in
