@@ -9,7 +9,7 @@ const nameAttack = {
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.bmc();
-    const paths = [...(await crawl(daemon, { most: 60 })).keys()].filter((path) => path !== root);
+    const paths = [...(await crawl(daemon, { max: 60 })).keys()].filter((path) => path !== root);
     const names = [
       '__proto__',
       'constructor',

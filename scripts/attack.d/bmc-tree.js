@@ -3,10 +3,10 @@
 export const root = '/redfish/v1';
 
 /** Returns every linked resource by URI. It does not use `$expand`, which other attacks test. */
-export async function crawl(daemon, { most = 400, headers = {} } = {}) {
+export async function crawl(daemon, { max = 400, headers = {} } = {}) {
   const found = new Map();
   const queue = [root];
-  while (queue.length > 0 && found.size < most) {
+  while (queue.length > 0 && found.size < max) {
     const path = queue.shift();
     if (found.has(path)) continue;
     const { status, json } = await daemon.ask({ path, headers });

@@ -6,7 +6,7 @@ import { exchange, listen } from './wire.js';
 
 const PLAIN_MIB = 400;
 /** The proxy uses about 70 MiB when idle, and an answer in JSON may have 50 MiB. */
-const LARGEST_MIB = 400;
+const MAX_MIB = 400;
 const body = '{"model":"m","messages":[]}';
 const chat = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
@@ -20,7 +20,7 @@ const kinds = {
 
 const bombAttack = {
   name: `${PLAIN_MIB} MiB of an upstream in 400 KB of gzip`,
-  holds: `each kind of answer has its status, and the process stays below ${LARGEST_MIB} MiB`,
+  holds: `each kind of answer has its status, and the process stays below ${MAX_MIB} MiB`,
   seconds: 90,
   run: async (arena) => {
     const start = Buffer.from('{"model":"m","a":"');
@@ -34,8 +34,8 @@ const bombAttack = {
     );
     const settings = 'general_settings: {max_response_size_mb: 50}\n';
     const daemon = await arena.startProxy(oneModel(server.port, '', settings));
-    let most = 0;
-    const watch = setInterval(() => (most = Math.max(most, daemon.memoryMiB())), 20);
+    let max = 0;
+    const watch = setInterval(() => (max = Math.max(max, daemon.memoryMiB())), 20);
     try {
       for (const [kind, [status, type, expected]] of Object.entries(kinds)) {
         head = `HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\n`;
@@ -44,7 +44,7 @@ const bombAttack = {
         const received = Number(text.slice(9, 12));
         if (!expected.includes(received)) throw new Error(`${kind}: ${text.slice(0, 200)}`);
         await delay(50);
-        if (most > LARGEST_MIB) throw new Error(`${kind}: ${most.toFixed(0)} MiB`);
+        if (max > MAX_MIB) throw new Error(`${kind}: ${max.toFixed(0)} MiB`);
       }
       clearInterval(watch);
       const code = await daemon.stop();

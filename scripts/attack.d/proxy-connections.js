@@ -20,7 +20,7 @@ const ok = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:
  */
 const withSlowUpstream = (arena) =>
   arena.share('connections', async () => {
-    const state = { atOnce: 0, most: 0, asked: 0, last: '' };
+    const state = { atOnce: 0, max: 0, asked: 0, last: '' };
     const server = await listen((socket) =>
       socket.on('data', (bytes) => {
         const text = bytes.toString('latin1');
@@ -28,7 +28,7 @@ const withSlowUpstream = (arena) =>
         state.last = text;
         state.asked += 1;
         state.atOnce += 1;
-        state.most = Math.max(state.most, state.atOnce);
+        state.max = Math.max(state.max, state.atOnce);
         setTimeout(() => {
           state.atOnce -= 1;
           socket.write(ok);
@@ -53,7 +53,7 @@ const pipelineAttack = {
       [60, 60],
       [400, 1],
     ]) {
-      state.most = state.asked = 0;
+      state.max = state.asked = 0;
       const end = count === answered ? chat('Connection: close\r\n') : chat();
       const { text, isClosed } = await daemon.beside(20, () =>
         exchange(daemon.port, `${chat().repeat(count - 1)}${end}`),
@@ -62,8 +62,8 @@ const pipelineAttack = {
       const areAllAnswered = count > answered ? seen.length <= answered : seen.length === answered;
       if (!isClosed || !areAllAnswered || seen.some((status) => status !== 200))
         throw new Error(`${count}: ${seen.length} answers, closed: ${isClosed}: ${text.slice(-300)}`);
-      if (state.most > 1 || state.asked > answered)
-        throw new Error(`${count}: ${state.most} at once, ${state.asked} in all`);
+      if (state.max > 1 || state.asked > answered)
+        throw new Error(`${count}: ${state.max} at once, ${state.asked} in all`);
     }
   },
 };

@@ -66,7 +66,7 @@ const ways = {
 };
 
 /** Node's own clients reject heads from 16 KiB on. */
-const LARGEST_HEAD = 8192;
+const MAX_HEAD_BYTES = 8192;
 
 /**
  * Makes the upstream answer once, then sends a probe.
@@ -80,7 +80,7 @@ async function tryAnswer({ daemon, answers }, id, way, serve) {
   if (!isClosed && !isUpgraded(text))
     throw new Error(`${way}: no end within ${PATIENCE} s after ${JSON.stringify(text.slice(0, 200))}`);
   const end = text.indexOf('\r\n\r\n');
-  const isAnswer = /^HTTP\/1\.1 (101|[2-5]\d\d) /.test(text) && end <= LARGEST_HEAD;
+  const isAnswer = /^HTTP\/1\.1 (101|[2-5]\d\d) /.test(text) && end <= MAX_HEAD_BYTES;
   if (text !== '' && !isAnswer)
     throw new Error(`${way}: the client got ${JSON.stringify(text.slice(0, 200))}, a head of ${end} bytes`);
   const probe = await exchange(daemon.port, chat(`probe-${id}-`));
@@ -171,7 +171,7 @@ const floods = {
 };
 const floodAttack = {
   name: 'floods of headers, and 5,000 early hints, from an upstream',
-  holds: `no client gets a head of more than ${LARGEST_HEAD} bytes`,
+  holds: `no client gets a head of more than ${MAX_HEAD_BYTES} bytes`,
   seconds: 90,
   run: async (arena) => {
     const upstream = await withUpstream(arena);

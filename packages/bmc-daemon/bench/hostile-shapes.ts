@@ -15,7 +15,7 @@ const mebibyte = 1024 * 1024;
 /** Just below node:http's limit of 16 KiB for the head. */
 const headBytes = 15_000;
 /** Just below the limit for members of an object or array. */
-const most = 999;
+const maxMembers = 999;
 
 const times = (count: number, text: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => text(index)).join(',');
@@ -42,26 +42,29 @@ export function bodies(system: string, port: string): readonly Shape[] {
     `{"MetricReportName":"x","GeneratedMetricReportValues":[${times(count, () => value)}]}`;
   const csr = 'CertificateService/Actions/CertificateService.GenerateCSR';
   const insert = `Managers/${id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
-  const longNames = times(most, (index) => `"${String(index).padEnd(1_000, 'n')}":1`);
-  const tenObjects = times(9, (index) => `"n${index}":${names(most)}`);
+  const longNames = times(maxMembers, (index) => `"${String(index).padEnd(1_000, 'n')}":1`);
+  const tenObjects = times(9, (index) => `"n${index}":${names(maxMembers)}`);
   return [
     patch('95,000 unknown names', names(78_000)),
-    patch(`${most} unknown names`, names(most)),
-    patch(`${most} unknown names of 1,000 bytes`, `{${longNames}}`),
-    patch(`9 objects of ${most} names`, `{${tenObjects}}`),
-    patch(`9 objects of ${most} names in Boot`, `{"Boot":{${tenObjects}}}`),
+    patch(`${maxMembers} unknown names`, names(maxMembers)),
+    patch(`${maxMembers} unknown names of 1,000 bytes`, `{${longNames}}`),
+    patch(`9 objects of ${maxMembers} names`, `{${tenObjects}}`),
+    patch(`9 objects of ${maxMembers} names in Boot`, `{"Boot":{${tenObjects}}}`),
     patch('brackets, 1 MiB deep', filled('[', mebibyte)),
     patch('braces, 1 MiB deep', filled('{"a":', mebibyte)),
     patch('an array of 500,000 numbers', `{"Boot":{"BootOrder":[${filled('1,', mebibyte - 40)}1]}}`),
     patch(
-      `an array of ${most} unknown boot options`,
-      `{"Boot":{"BootOrder":[${times(most, (index) => `"b${index}"`)}]}}`,
+      `an array of ${maxMembers} unknown boot options`,
+      `{"Boot":{"BootOrder":[${times(maxMembers, (index) => `"b${index}"`)}]}}`,
     ),
-    patch(`an array of ${most} objects for strings`, `{"Boot":{"BootOrder":[${times(most, () => '{"length":1}')}]}}`),
+    patch(
+      `an array of ${maxMembers} objects for strings`,
+      `{"Boot":{"BootOrder":[${times(maxMembers, () => '{"length":1}')}]}}`,
+    ),
     patch('one name 170,000 times', `{${filled('"AssetTag":1,', mebibyte - 20)}"AssetTag":1}`),
-    patch(`one name ${most} times`, `{${times(most, () => '"AssetTag":1')}}`),
-    patch(`${most} names in Boot`, `{"Boot":${names(most)}}`),
-    patch(`${most} attributes of the firmware`, `{"Attributes":${names(most)}}`, `${system}/Bios/Settings`),
+    patch(`one name ${maxMembers} times`, `{${times(maxMembers, () => '"AssetTag":1')}}`),
+    patch(`${maxMembers} names in Boot`, `{"Boot":${names(maxMembers)}}`),
+    patch(`${maxMembers} attributes of the firmware`, `{"Attributes":${names(maxMembers)}}`, `${system}/Bios/Settings`),
     patch('a string of 1 MiB', `{"AssetTag":"${filled('x', mebibyte - 20)}"}`),
     patch('8 strings of 127 KiB', `{${times(8, (index) => `"n${index}":"${filled('x', 130_000)}"`)}}`),
     patch('a string of 128 KiB for AssetTag', `{"AssetTag":"${filled('x', 131_000)}"}`),
@@ -72,8 +75,8 @@ export function bodies(system: string, port: string): readonly Shape[] {
     patch('no JSON at the end of 1 MiB', `{"AssetTag":"x"${filled(' ', mebibyte - 20)}`),
     patch('no UTF-8, 1 MiB', filled('\u00ff', mebibyte / 2)),
     patch(
-      `${most} addresses of a manager`,
-      `{"IPv4StaticAddresses":[${times(most, () => '{"Address":1,"x":2}')}],"StaticNameServers":[${times(most, () => '"x"')}]}`,
+      `${maxMembers} addresses of a manager`,
+      `{"IPv4StaticAddresses":[${times(maxMembers, () => '{"Address":1,"x":2}')}],"StaticNameServers":[${times(maxMembers, () => '"x"')}]}`,
       port,
     ),
     post('a session, 1 MiB', sessions, names(78_000)),
@@ -89,7 +92,7 @@ export function bodies(system: string, port: string): readonly Shape[] {
       submitReport,
       report(1_000, '{"MetricValue":1,"Timestamp":"x"}'),
     ),
-    post(`a report of ${most} empty values`, submitReport, report(most, '{}')),
+    post(`a report of ${maxMembers} empty values`, submitReport, report(maxMembers, '{}')),
     post('an address of 128 KiB of @', csr, `{"Email":"${filled('@', 131_000)} "}`),
     post('a name of 128 KiB of dots', csr, `{"AlternativeNames":["${filled('a.', 131_000)}!"]}`),
     post(
@@ -103,9 +106,9 @@ export function bodies(system: string, port: string): readonly Shape[] {
       `{"Destination":"http://x/${filled('%', 131_000)}"}`,
     ),
     post(
-      `9 times ${most} headers of a subscription`,
+      `9 times ${maxMembers} headers of a subscription`,
       'EventService/Subscriptions',
-      `{"HttpHeaders":[${times(9, () => names(most))}],"Destination":"http://x/","Protocol":"Redfish"}`,
+      `{"HttpHeaders":[${times(9, () => names(maxMembers))}],"Destination":"http://x/","Protocol":"Redfish"}`,
     ),
     post('an image of 128 KiB', insert, `{"Image":"http://127.0.0.1:9/${filled('x', 131_000)}"}`),
     post('an image with a user of 128 KiB', insert, `{"Image":"http://${filled('u:', 131_000)}@127.0.0.1:9/"}`),

@@ -10,8 +10,8 @@ import type { ManagementController } from './resources/managers/management-contr
 import type { Offers, Services } from './resources/services.js';
 import { serviceUuid } from './service-uuid.js';
 
-/** The most tasks of the task store. */
-const MOST_TASKS = 100;
+/** Maximum number of tasks of the task store. */
+const MAX_TASKS = 100;
 /** The pause between two resets of managers. */
 const RELOAD_REST_MS = 500;
 
@@ -47,7 +47,7 @@ export function createCoreServices(options: CoreServicesOptions): Omit<Services,
     now,
     log,
     operations: {
-      tasks: createTaskStore({ limit: MOST_TASKS, now }),
+      tasks: createTaskStore({ limit: MAX_TASKS, now }),
       get waitMs() {
         return settings.taskAfterSeconds * 1000;
       },

@@ -38,8 +38,8 @@ const WAIT_MS = 10_000;
 const PAUSE_MS = 100;
 /** Time for the other process to say its id. A stopped process never does. */
 const REPLY_MS = 1_000;
-/** The longest address of a unix socket, unix(7), without its last zero. */
-const LONGEST_ADDRESS = 107;
+/** Maximum length of the address of a unix socket, unix(7), without its last zero. */
+const MAX_ADDRESS_LENGTH = 107;
 /** Errors of a folder that cannot be written, or of a file system without sockets. */
 const unlockable: ReadonlySet<string> = new Set([
   ...['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST', 'ENOTSOCK'],
@@ -184,7 +184,7 @@ function notASocket(file: string): Error {
  * @returns `done` is called when the address is not used any more.
  */
 function addressOf(file: string): { readonly address: string; readonly done: () => void } {
-  if (Buffer.byteLength(file) <= LONGEST_ADDRESS) return { address: file, done: () => undefined };
+  if (Buffer.byteLength(file) <= MAX_ADDRESS_LENGTH) return { address: file, done: () => undefined };
   const folder = openSync(path.dirname(file), 'r');
   return { address: `/proc/self/fd/${folder}/${path.basename(file)}`, done: () => closeSync(folder) };
 }

@@ -12,9 +12,9 @@ interface WrittenNetwork {
 export function readNetwork(text: string): WrittenNetwork | null {
   const [, address = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   if (isIP(address) === 0) return null;
-  const longest = isIPv6(address) ? 128 : 32;
-  const prefix = length === undefined ? longest : Number(length);
-  return prefix > longest ? null : { address, prefix };
+  const maxPrefix = isIPv6(address) ? 128 : 32;
+  const prefix = length === undefined ? maxPrefix : Number(length);
+  return prefix > maxPrefix ? null : { address, prefix };
 }
 
 /**

@@ -33,14 +33,14 @@ function isPrefix(a: string, b: string): boolean {
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
-  let least = Infinity;
+  let minDistance = Infinity;
   for (const candidate of known) {
     const distance = isPrefix(name, candidate)
       ? Math.abs(name.length - candidate.length)
       : editDistance(name, candidate, Math.floor(candidate.length / 3));
-    if (distance < least) {
+    if (distance < minDistance) {
       nearest = candidate;
-      least = distance;
+      minDistance = distance;
     }
   }
   return nearest;

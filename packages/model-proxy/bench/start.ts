@@ -23,7 +23,7 @@ export async function benchStart({ folder, rounds, print }: Bench): Promise<read
     return [name, short(median(times)), short(sorted[0] ?? NaN), short(sorted.at(-1) ?? NaN)];
   };
   print(
-    `Start to listening, ${model.length} starts\n\n${table(['command', 'median, ms', 'least', 'most'], [row('model-proxy', model), row('an empty node:http server', node)])}`,
+    `Start to listening, ${model.length} starts\n\n${table(['command', 'median, ms', 'min', 'max'], [row('model-proxy', model), row('an empty node:http server', node)])}`,
   );
   return [{ what: 'start to listening', value: median(model), unit: 'ms', must: 400, aim: 250, better: 'lower' }];
 }

@@ -39,7 +39,7 @@ export interface Proxy {
 }
 
 /**
- * Longest time between the close frame to WebSockets and the end of their connections, in
+ * Maximum time between the close frame to WebSockets and the end of their connections, in
  * milliseconds.
  */
 const CLOSE_FRAME_MS = 1000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Pace } from './attempt-pace.js';
 
-const limits = { free: 2, firstGapMs: 100, longestGapMs: 400 };
+const limits = { free: 2, firstGapMs: 100, maxGapMs: 400 };
 
 /** Takes turns as soon as they come. @returns when each of them began. */
 function turns(pace: Pace, number: number): readonly number[] {

@@ -11,7 +11,7 @@ export interface PaceLimits {
    * attempt.
    */
   readonly firstGapMs: number;
-  readonly longestGapMs: number;
+  readonly maxGapMs: number;
 }
 
 /** The attempts of one key so far. */
@@ -40,12 +40,12 @@ export class Pace {
    *   attempt of this key.
    */
   take(now: number): () => void {
-    const { free, firstGapMs, longestGapMs } = this.#limits;
+    const { free, firstGapMs, maxGapMs } = this.#limits;
     const before = this.#nextAt;
     this.#count += 1;
     const beyond = this.#count - free;
     // 2 ** 30 exceeds every gap.
-    const gap = beyond <= 0 ? 0 : Math.min(longestGapMs, firstGapMs * 2 ** Math.min(30, beyond - 1));
+    const gap = beyond <= 0 ? 0 : Math.min(maxGapMs, firstGapMs * 2 ** Math.min(30, beyond - 1));
     this.#nextAt = now + gap;
     return () => {
       this.#count = Math.max(0, this.#count - 1);

@@ -41,7 +41,7 @@ export interface AttemptLimits {
   readonly waiting: number;
   /** Waiting attempts from one address. */
   readonly waitingOfAddress: number;
-  /** The most addresses, pairs and accounts to remember, each. */
+  /** Maximum number of addresses; also of pairs and of accounts. */
   readonly keys: number;
   /** A key without attempts for this time starts again. */
   readonly forgetAfterMs: number;
@@ -50,9 +50,9 @@ export interface AttemptLimits {
 /** The limits of the daemon. */
 export const attemptLimits: AttemptLimits = {
   // Five wrong passwords have no delay; the sixth attempt is the first to wait.
-  pair: { free: 4, firstGapMs: 500, longestGapMs: 5000 },
+  pair: { free: 4, firstGapMs: 500, maxGapMs: 5000 },
   // An address may be a whole site behind one router.
-  address: { free: 20, firstGapMs: 100, longestGapMs: 1000 },
+  address: { free: 20, firstGapMs: 100, maxGapMs: 1000 },
   waitMs: 8000,
   waiting: 4096,
   waitingOfAddress: 1024,

@@ -17,8 +17,8 @@ interface AuthenticationOptions {
 }
 
 /**
- * The most Authorization headers in the cache of verified headers; a client sends the same header
- * with each request.
+ * Maximum number of Authorization headers in the cache of verified headers; a client sends the same
+ * header with each request.
  */
 const MAX_VERIFIED_HEADERS = 1024;
 

@@ -4,7 +4,7 @@ import type { Account } from './accounts.js';
 import { MAX_PASSWORD_BYTES } from '../password-file/bcrypt-password.js';
 import { RecentMap } from './recent-map.js';
 
-/** The most wrong passwords in the cache. */
+/** Maximum number of wrong passwords in the cache. */
 const MAX_KNOWN_WRONG = 10_000;
 
 /**

@@ -4,7 +4,7 @@ export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #limit: number;
 
-  /** @param limit the most entries, at least 1. */
+  /** @param limit maximum number of entries, at least 1. */
   constructor(limit: number) {
     this.#limit = limit;
   }

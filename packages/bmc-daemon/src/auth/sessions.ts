@@ -15,9 +15,9 @@ export interface SessionsOptions {
    * hash has ended.
    */
   readonly hashOf: (user: string | null) => string | undefined;
-  /** The most sessions of one user; another session ends the least recently used one. */
+  /** Maximum number of sessions of one user; another session ends the least recently used one. */
   readonly perUser: number;
-  /** The most sessions in total. */
+  /** Maximum number of sessions in total. */
   readonly inAll: number;
 }
 

@@ -5,11 +5,11 @@ const SCRYPT = Buffer.from('06092b06010401da47040b', 'hex');
 /**
  * Usual keys have 2,048 to 1,000,000 iterations. Two million block the only thread for a second.
  */
-const MOST_ITERATIONS = 2_000_000;
+const MAX_ITERATIONS = 2_000_000;
 /**
  * OpenSSL's own parameters give 2^17, or 32 times that if the parameters include the key length.
  */
-const MOST_SCRYPT_WORK = 2 ** 22;
+const MAX_SCRYPT_WORK = 2 ** 22;
 
 const INTEGER = 0x02;
 const CONSTRUCTED = 0x20;
@@ -24,8 +24,8 @@ export function opensSoon(pem: string): boolean {
   const numbers = integersOf(der);
   if (numbers === undefined) return false;
   return der.includes(SCRYPT)
-    ? numbers.reduce((product, number) => product * number, 1) <= MOST_SCRYPT_WORK
-    : numbers.every((number) => number <= MOST_ITERATIONS);
+    ? numbers.reduce((product, number) => product * number, 1) <= MAX_SCRYPT_WORK
+    : numbers.every((number) => number <= MAX_ITERATIONS);
 }
 
 /** Returns all INTEGERs in DER, including those in sequences; undefined for invalid DER. */

@@ -35,9 +35,9 @@ export type RequestedKeys = Readonly<z.infer<typeof requestedKeysState>>;
 export const noRequestedKeys: RequestedKeys = { keys: [] };
 
 /** Maximum number of open requests; a new request removes the oldest. */
-const MOST_REQUESTS = 8;
+const MAX_REQUESTS = 8;
 /** Maximum number of keys in work. More would push out requests before their clients get them. */
-const MOST_AT_ONCE = 8;
+const MAX_AT_ONCE = 8;
 
 /** The certificate and key of the HTTPS server. */
 export interface ServerCertificate {
@@ -103,7 +103,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
   const make = async (request: SigningRequest): Promise<string> => {
     const key = await generateKey(request.key);
     const pem = await createSigningRequest(request, key);
-    keepKeys((keys) => [...keys, keyPem(key)].slice(-MOST_REQUESTS));
+    keepKeys((keys) => [...keys, keyPem(key)].slice(-MAX_REQUESTS));
     return pem;
   };
   let atOnce = 0;
@@ -114,8 +114,8 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       return chain;
     },
     async request(request) {
-      if (atOnce >= MOST_AT_ONCE)
-        throw new ServerCertificateError('busy', `${MOST_AT_ONCE} keys for signing requests are being made already`);
+      if (atOnce >= MAX_AT_ONCE)
+        throw new ServerCertificateError('busy', `${MAX_AT_ONCE} keys for signing requests are being made already`);
       atOnce += 1;
       const made = turn.then(() => make(request));
       turn = made.catch(() => undefined);

@@ -10,7 +10,7 @@ import { keyPem, pemOf } from './pem.js';
 /** Clocks of the authority and of this host may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 /** The minimum of today's clients (OpenSSL's security level 2, browsers). */
-const LEAST_RSA_BITS = 2048;
+const MIN_RSA_BITS = 2048;
 /** Curves for certificates in TLS 1.3 (RFC 8446 §4.2.3), with OpenSSL's names. */
 const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
 
@@ -68,7 +68,7 @@ function keyFault({ publicKey }: X509Certificate): string | undefined {
     case 'rsa':
     case 'rsa-pss': {
       const bits = details?.modulusLength ?? 0;
-      return bits < LEAST_RSA_BITS ? `its key is too weak: ${bits} bits, the minimum is ${LEAST_RSA_BITS}` : undefined;
+      return bits < MIN_RSA_BITS ? `its key is too weak: ${bits} bits, the minimum is ${MIN_RSA_BITS}` : undefined;
     }
     case 'ec': {
       const curve = details?.namedCurve ?? 'unnamed';

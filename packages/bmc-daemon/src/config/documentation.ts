@@ -44,7 +44,10 @@ deletes. The daemon ignores members of the mappings that sushy-tools does not kn
   { title: 'The log', rows: logSettings },
 ];
 
-/** The longest value or default, in characters, that the table shows. Longer ones are in a section below it. */
+/**
+ * Maximum length, in characters, of a value or default in the table. Longer ones are in a section
+ * below it.
+ */
 const MAX_CELL_LENGTH = 44;
 
 /** Escapes a cell of a Markdown table. */

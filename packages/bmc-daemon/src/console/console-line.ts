@@ -42,7 +42,7 @@ interface Condition {
  * stopped.
  */
 const REST_MS = 100;
-const MOST_RETRIES = 5;
+const MAX_RETRIES = 5;
 
 /** One machine's connection and its listeners. The constructor makes the first attempt. */
 export class ConsoleLine {
@@ -177,7 +177,7 @@ export class ConsoleLine {
       return;
     }
     if (!retry) return;
-    this.#retries = Math.min(MOST_RETRIES, this.#retries + 1);
+    this.#retries = Math.min(MAX_RETRIES, this.#retries + 1);
     this.#attemptIn(this.#retries * this.#options.retryMs);
   }
 

@@ -57,7 +57,7 @@ interface KnownBoot extends BootFacts {
 }
 
 /** Limit for one file. It bounds the marks of a machine that prints a few bytes a second. */
-const MOST_MARKS = 4_096;
+const MAX_MARKS = 4_096;
 
 /** The folder of one machine. */
 export class ConsoleLogFolder {
@@ -216,7 +216,7 @@ export class ConsoleLogFolder {
   async #segment(boot: KnownBoot): Promise<Segment> {
     const { segmentBytes, firstSegments, lastSegments } = this.#limits;
     const last = boot.segments.at(-1);
-    if (last !== undefined && last.size < segmentBytes && boot.marks < MOST_MARKS) return last;
+    if (last !== undefined && last.size < segmentBytes && boot.marks < MAX_MARKS) return last;
     const segment = { at: last === undefined ? 0 : last.at + last.size, size: 0 };
     boot.segments.push(segment);
     boot.marks = 0;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { lastLines } from './console-log-lines.js';
 
-const shown = (text: string | Buffer, most = 100) =>
-  lastLines({ start: 0, bytes: Buffer.from(text), marks: [] }, most, 0).map((line) => line.text);
+const shown = (text: string | Buffer, max = 100) =>
+  lastLines({ start: 0, bytes: Buffer.from(text), marks: [] }, max, 0).map((line) => line.text);
 
 describe('console lines', () => {
   it('contain the visible text without control sequences', () => {

@@ -21,7 +21,7 @@ export interface ConsoleLine {
 }
 
 /** The maximum length of a line in bytes; longer lines are split. */
-const LONGEST = 1_000;
+const MAX_LINE_BYTES = 1_000;
 const ESCAPE = 0x1b;
 const NEWLINE = 0x0a;
 
@@ -43,17 +43,17 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * @param most maximum number of lines.
  * @param began the time of text before the first mark, in milliseconds since 1970.
  */
-export function lastLines({ start, bytes, marks }: Stretch, most: number, began: number): readonly ConsoleLine[] {
+export function lastLines({ start, bytes, marks }: Stretch, max: number, began: number): readonly ConsoleLine[] {
   const lines: ConsoleLine[] = [];
   let end = bytes.length;
   let mark = marks.length - 1;
   // Starts at the end, to read no more than necessary.
-  while (end > 0 && lines.length < most) {
+  while (end > 0 && lines.length < max) {
     const newline = bytes.lastIndexOf(NEWLINE, end - 1);
     const parts = partsOf(bytes, newline + 1, end);
     for (const { from, to } of parts.toReversed()) {
       const text = shown(bytes.toString('utf8', from, to));
-      if (text === '' || lines.length === most) continue;
+      if (text === '' || lines.length === max) continue;
       while (mark >= 0 && (marks[mark]?.at ?? 0) > start + from) mark -= 1;
       lines.push({ at: start + from, time: marks[mark]?.time ?? began, text });
     }
@@ -73,8 +73,8 @@ function partsOf(bytes: Buffer, from: number, to: number): readonly { readonly f
     const end = cuts[index + 1] ?? to;
     const parts = [];
     let begin = cut;
-    while (end - begin > LONGEST) {
-      const next = charStart(bytes, begin + LONGEST);
+    while (end - begin > MAX_LINE_BYTES) {
+      const next = charStart(bytes, begin + MAX_LINE_BYTES);
       parts.push({ from: begin, to: next });
       begin = next;
     }

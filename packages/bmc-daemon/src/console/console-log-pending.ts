@@ -22,9 +22,9 @@ export interface Piece {
 /** The minimum time between two marks. */
 const MARK_EVERY_MS = 1_000;
 /** Bounds the marks while a disk hangs for hours. */
-const MOST_MARKS = 256;
-/** The smallest buffer in bytes. */
-const SMALLEST = 1_024;
+const MAX_MARKS = 256;
+/** Minimum size of the buffer. */
+const MIN_BUFFER_BYTES = 1_024;
 
 /** Makes a note inside the text itself, so that readers of the file see it. */
 export function note(text: string): Buffer {
@@ -60,7 +60,7 @@ export class PendingText {
     this.#lost += bytes.length - added.length;
     this.#grow(this.#size + added.length);
     // The clock may go back; the next mark must not wait until it catches up.
-    if (Math.abs(time - this.#lastMark) >= MARK_EVERY_MS && this.#marks.length < MOST_MARKS) {
+    if (Math.abs(time - this.#lastMark) >= MARK_EVERY_MS && this.#marks.length < MAX_MARKS) {
       this.#marks.push({ at: this.#size, time });
       this.#lastMark = time;
     }
@@ -108,7 +108,7 @@ export class PendingText {
 
   #grow(size: number): void {
     if (size <= this.#bytes.length) return;
-    const larger = Buffer.alloc(Math.min(this.#limit, Math.max(size, 2 * this.#bytes.length, SMALLEST)));
+    const larger = Buffer.alloc(Math.min(this.#limit, Math.max(size, 2 * this.#bytes.length, MIN_BUFFER_BYTES)));
     larger.set(this.#bytes.subarray(0, this.#size));
     this.#bytes = larger;
   }

@@ -14,7 +14,7 @@ export interface RecordingPace {
   /** Number of buffered bytes that are written at once. */
   readonly flushBytes: number;
   /** Maximum number of buffered bytes. */
-  readonly mostPending: number;
+  readonly maxPending: number;
   /** Long-term rate. A serial line of 115,200 baud carries 11,520. */
   readonly bytesPerSecond: number;
   /** Bytes that may exceed the rate in a burst. */
@@ -68,7 +68,7 @@ interface Connection {
 }
 
 /** Maximum number of boots that wait for a slow disk. */
-const MOST_BATCHES = 4;
+const MAX_BATCHES = 4;
 /** A port that is connected later than this after the start may have missed output. */
 const LATE_MS = 2_000;
 
@@ -250,8 +250,8 @@ export class ConsoleRecording {
   }
 
   #begin(boot: Running | null): Batch {
-    const batch: Batch = { boot, text: new PendingText(this.#options.pace.mostPending), opening: undefined };
-    this.#batches = [...this.#batches.filter(({ text }) => text.size > 0), batch].slice(-MOST_BATCHES);
+    const batch: Batch = { boot, text: new PendingText(this.#options.pace.maxPending), opening: undefined };
+    this.#batches = [...this.#batches.filter(({ text }) => text.size > 0), batch].slice(-MAX_BATCHES);
     return batch;
   }
 

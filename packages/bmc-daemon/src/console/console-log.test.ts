@@ -235,7 +235,7 @@ describe('the console log', () => {
   });
 
   it('keeps the beginning and the end of a long boot, with a note about the gap', async () => {
-    await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, mostPending: 10_000 });
+    await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, maxPending: 10_000 });
     ports.starts('1');
     const lines = Array.from({ length: 100 }, (_, index) => `line ${String(index).padStart(4, '0')}`);
     for (const line of lines) ports.says(`${line}\n`);
@@ -348,7 +348,7 @@ describe('the console log', () => {
   });
 
   it('writes in the background, in the long run no more than a serial line carries', async () => {
-    await restart({ flushMs: 5, burstBytes: 3_000, bytesPerSecond: 1, mostPending: 1_000, flushBytes: 500 });
+    await restart({ flushMs: 5, burstBytes: 3_000, bytesPerSecond: 1, maxPending: 1_000, flushBytes: 500 });
     ports.starts('1');
     const file = path.join(folder, 'console', uuid, '1', '0.log');
     const size = () => (existsSync(file) ? statSync(file).size : 0);

@@ -70,7 +70,7 @@ export const consoleLogBounds: ConsoleLogBounds = {
   totalBytes: 512 * KIB * KIB,
   flushMs: 1_000,
   flushBytes: 32 * KIB,
-  mostPending: 64 * KIB,
+  maxPending: 64 * KIB,
   bytesPerSecond: 16 * KIB,
   burstBytes: 512 * KIB,
   retryMs: 10_000,
@@ -263,9 +263,9 @@ async function findOldest(machines: readonly Recorded[]): Promise<ConsoleRecordi
 }
 
 /** Returns the boots with their lines, `most` records at most. */
-async function recordsIn(folder: ConsoleLogFolder, most: number): Promise<readonly ConsoleLogRecord[]> {
+async function recordsIn(folder: ConsoleLogFolder, max: number): Promise<readonly ConsoleLogRecord[]> {
   const boots = await folder.boots();
-  let left = most - boots.length;
+  let left = max - boots.length;
   const newestFirst: (readonly ConsoleLogRecord[])[] = [];
   for (const boot of boots.toReversed()) {
     const lines = left > 0 ? await linesOf(folder, boot, left) : [];
@@ -278,10 +278,10 @@ async function recordsIn(folder: ConsoleLogFolder, most: number): Promise<readon
   return newestFirst.reverse().flat();
 }
 
-async function linesOf(folder: ConsoleLogFolder, boot: Boot, most: number): Promise<readonly ConsoleLine[]> {
+async function linesOf(folder: ConsoleLogFolder, boot: Boot, max: number): Promise<readonly ConsoleLine[]> {
   let lines: readonly ConsoleLine[] = [];
   for (const stretch of (await folder.stretches(boot.number)).toReversed()) {
-    if (lines.length < most) lines = [...lastLines(stretch, most - lines.length, Date.parse(boot.began)), ...lines];
+    if (lines.length < max) lines = [...lastLines(stretch, max - lines.length, Date.parse(boot.began)), ...lines];
   }
   return lines;
 }

@@ -37,21 +37,21 @@ const IDLE_MS = 60_000;
 /** Time for the client to read the last message. */
 const GOODBYE_MS = 300;
 /** Maximum number of channels of a connection. */
-const MOST_CHANNELS = 16;
+const MAX_CHANNELS = 16;
 /**
  * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of
  * the client's size: with 0 its loop never ends, and with a few bytes each costs a whole packet.
  */
-const LEAST_PACKET_BYTES = 1024;
+const MIN_PACKET_BYTES = 1024;
 /** The library's record of a channel's other end, which its types do not declare. */
-const otherEnd = z.object({ packetSize: z.number().min(LEAST_PACKET_BYTES) });
+const otherEnd = z.object({ packetSize: z.number().min(MIN_PACKET_BYTES) });
 /**
  * Maximum number of unsent bytes of a connection. Consoles stop below it, so a client that exceeds it
  * sends requests and never reads the replies.
  */
-const MOST_UNSENT_BYTES = 16 * 1024 * 1024;
+const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 /** Maximum number of machines in the list for a client that names none. */
-const MOST_NAMED = 50;
+const MAX_NAMED = 50;
 
 const REFUSED = 1;
 
@@ -90,7 +90,7 @@ export class SshConnection {
       this.#startIdleTimer();
     });
     client.on('session', (accept, reject) => {
-      if (this.#channels >= MOST_CHANNELS) {
+      if (this.#channels >= MAX_CHANNELS) {
         reject();
         return;
       }
@@ -232,7 +232,7 @@ export class SshConnection {
   /** Closes the connection if its session has ended, its role changed, or the client never reads. */
   #check(): void {
     const { access, socket, log } = this.#options;
-    if (socket.writableLength > MOST_UNSENT_BYTES) {
+    if (socket.writableLength > MAX_UNSENT_BYTES) {
       log.info('an SSH connection was closed: the client does not read', { address: socket.remoteAddress });
       socket.destroy();
       return;
@@ -282,10 +282,10 @@ function find(machines: readonly SystemRef[], id: string): SystemRef | undefined
 function machineList({ account, target }: SshUser, machines: readonly SystemRef[]): readonly string[] {
   const who = account ?? target.account ?? '';
   const names = machines.map(({ name }) => name).toSorted();
-  const rest = names.length - MOST_NAMED;
+  const rest = names.length - MAX_NAMED;
   return [
     `which console? ssh ${who}@HOST NAME, or ssh ${who}/NAME@HOST, with the name or the UUID of a machine:`,
-    ...names.slice(0, MOST_NAMED),
+    ...names.slice(0, MAX_NAMED),
     ...(rest > 0 ? [`and ${rest} more`] : []),
   ];
 }

@@ -26,14 +26,14 @@ interface SshConsoleOptions {
 /**
  * The maximum backlog of a slow client. An OpenSSH client accepts up to 2 MiB before this counts.
  */
-const MOST_BEHIND_BYTES = 1024 * 1024;
+const MAX_BEHIND_BYTES = 1024 * 1024;
 /**
  * A client below this backlog has caught up. It is more than a socket takes at once, so that
  * `drain` comes below it.
  */
 const CAUGHT_UP_BYTES = 64 * 1024;
 /** Maximum number of typed bytes that the guest has not read. */
-const MOST_TYPED_BYTES = 64 * 1024;
+const MAX_TYPED_BYTES = 64 * 1024;
 /**
  * A client that sent input and closed its end waits for the answer. The answer ends with such a
  * silence.
@@ -116,7 +116,7 @@ export class SshConsole {
     const { channel } = this.#options;
     if (this.#ended) return;
     this.#silence?.refresh();
-    if (this.#leftOut > 0 || this.#behindBytes() > MOST_BEHIND_BYTES) {
+    if (this.#leftOut > 0 || this.#behindBytes() > MAX_BEHIND_BYTES) {
       this.#leftOut += bytes.length;
       return;
     }
@@ -169,11 +169,11 @@ export class SshConsole {
       return;
     }
     this.#typing += bytes.length;
-    if (this.#typing > MOST_TYPED_BYTES) channel.pause();
+    if (this.#typing > MAX_TYPED_BYTES) channel.pause();
     this.#attachment.write(bytes, () => {
       this.#typing -= bytes.length;
       this.#silence?.refresh();
-      if (this.#typing <= MOST_TYPED_BYTES && channel.isPaused()) channel.resume();
+      if (this.#typing <= MAX_TYPED_BYTES && channel.isPaused()) channel.resume();
     });
   }
 
@@ -215,7 +215,7 @@ export class SshConsole {
     const { channel, terminal } = this.#options;
     if (this.#ended || !channel.writable || !channel.stderr.writable) return;
     // A client that asks for help and never reads it must not fill the memory.
-    if (this.#behindBytes() > MOST_BEHIND_BYTES) return;
+    if (this.#behindBytes() > MAX_BEHIND_BYTES) return;
     if (terminal) channel.write(`\r\n[${lines.join('\r\n ')}]\r\n`);
     // Standard output carries only the output of the guest.
     else channel.stderr.write(`${lines.join('\n')}\n`);

@@ -29,15 +29,15 @@ interface SshLoginOptions {
 }
 
 /** As sshd's MaxAuthTries. */
-const MOST_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 /** Limit for unsupported methods, such as each of a client's keys. */
-const MOST_OTHER_ATTEMPTS = 20;
+const MAX_OTHER_ATTEMPTS = 20;
 
 /**
  * Attempts per password while the password check is busy. Together they are shorter than the login
  * time.
  */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** The offered methods. OpenSSH's client tries them in this order. */
 const methods = ['keyboard-interactive', 'password'] as const;
@@ -78,7 +78,7 @@ export class SshLogin {
     // machine list.
     if (!isOpen && context.method !== 'password' && context.method !== 'keyboard-interactive') {
       this.#otherAttempts += 1;
-      if (this.#otherAttempts > MOST_OTHER_ATTEMPTS) onTooMany();
+      if (this.#otherAttempts > MAX_OTHER_ATTEMPTS) onTooMany();
       else context.reject([...methods]);
       return;
     }
@@ -133,7 +133,7 @@ export class SshLogin {
       const opened = await access.openSession({ user, password, type: 'HostConsole' }, asker);
       if (!('refused' in opened)) return opened;
       const { refused, retryAfterSeconds } = opened;
-      if (retryAfterSeconds === undefined || tries === MOST_TRIES || asker.gone()) return refused;
+      if (retryAfterSeconds === undefined || tries === MAX_TRIES || asker.gone()) return refused;
       await delay(retryAfterSeconds * 1000, undefined, { ref: false });
     }
   }
@@ -144,7 +144,7 @@ export class SshLogin {
     const account = user === null || access.accounts?.find(user) === undefined ? null : user;
     log.warn('log-in to a console refused', { account, address: asker.address, reason });
     this.#attempts += 1;
-    if (this.#attempts >= MOST_ATTEMPTS) onTooMany();
+    if (this.#attempts >= MAX_ATTEMPTS) onTooMany();
     else context.reject([...methods]);
   }
 }

@@ -54,7 +54,7 @@ export interface SshServer {
   /** The port of all listeners. */
   readonly port: number;
   /** Maximum number of consoles of all machines and clients. */
-  readonly mostConsoles: number;
+  readonly maxConsoles: number;
   /**
    * Listens at another address.
    * @returns a function that closes this listener.
@@ -66,7 +66,7 @@ export interface SshServer {
 }
 
 const KEEPALIVE_MS = 30_000;
-const MOST_MISSED_KEEPALIVES = 3;
+const MAX_MISSED_KEEPALIVES = 3;
 /** Time for the last messages to arrive. */
 const CLOSE_MS = 500;
 
@@ -110,7 +110,7 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
     algorithms: sshAlgorithms,
     ident: 'Rackless',
     keepaliveInterval: KEEPALIVE_MS,
-    keepaliveCountMax: MOST_MISSED_KEEPALIVES,
+    keepaliveCountMax: MAX_MISSED_KEEPALIVES,
   });
   ssh.on('connection', (client: Connection, { ip, port }) => {
     const socket = sockets.get(endOf(ip, port));
@@ -185,7 +185,7 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
 
   return {
     port,
-    mostConsoles: limits.consoles,
+    maxConsoles: limits.consoles,
     async addAddress(ip) {
       if (coversAddress(options.ip, ip)) return () => undefined;
       const listener = await openListener(ip, port);

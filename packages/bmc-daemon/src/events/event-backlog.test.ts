@@ -23,8 +23,8 @@ const filled = (limit: number, count: number): EventBacklog => {
   for (let sequence = 1; sequence <= count; sequence += 1) backlog.push(event(sequence));
   return backlog;
 };
-const take = (backlog: EventBacklog, most: number) => {
-  const { events, dropped } = backlog.take(most);
+const take = (backlog: EventBacklog, max: number) => {
+  const { events, dropped } = backlog.take(max);
   return { events: events.map(({ sequence }) => sequence), dropped };
 };
 

@@ -17,7 +17,7 @@ export class EventBacklog {
   #first = 0;
   #dropped = 0;
 
-  /** @param limit the most events. */
+  /** @param limit maximum number of events. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -40,8 +40,8 @@ export class EventBacklog {
   }
 
   /** Removes and returns the next events. */
-  take(most: number): Batch {
-    const events = this.#events.slice(this.#first, this.#first + most);
+  take(max: number): Batch {
+    const events = this.#events.slice(this.#first, this.#first + max);
     this.#first += events.length;
     const dropped = this.#dropped;
     this.#dropped = 0;

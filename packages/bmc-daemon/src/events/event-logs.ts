@@ -31,7 +31,7 @@ export interface EventLogs {
   readonly ofService: EventLog;
   /** Removes the logs of machines that were removed while the service did not run. */
   retain(uuids: ReadonlySet<string>): Promise<void>;
-  /** The most records in a log. */
+  /** Maximum number of records in a log. */
   readonly limit: number;
   /** Stops logging and resolves when all entries are on the disk. */
   close(): Promise<void>;
@@ -48,8 +48,8 @@ interface EventLogsOptions {
 const SERVICE = 'service';
 /** The number of logs with entries in memory: the most recently used ones. */
 const IN_MEMORY = 16;
-/** The longest text of an entry, in characters. */
-const LONGEST = 1_000;
+/** Maximum length of the text of an entry, in characters. */
+const MAX_TEXT_LENGTH = 1_000;
 
 /** Opens the logs and subscribes to the bus. */
 export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): EventLogs {
@@ -148,7 +148,7 @@ function recordOf(event: ServiceEvent): Omit<LogRecord, 'id'> {
     messageId: event.messageId,
     args: [...event.messageArgs],
     severity: event.severity,
-    message: text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text,
+    message: text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text,
     origin: event.origin,
     ...(event.actor === null ? {} : { actor: { user: event.actor.user, address: event.actor.address } }),
   };

@@ -47,14 +47,14 @@ interface OpenEventServices {
 
 /** Events that are stored for a stream that reconnects. */
 const KEPT_FOR_REPLAY = 1_000;
-/** The most listeners and streams in total. */
-const MOST_SUBSCRIPTIONS = 200;
+/** Maximum number of listeners and streams in total. */
+const MAX_SUBSCRIPTIONS = 200;
 /**
- * The most waiting events of a subscriber: the stored events that a reconnecting stream missed, and
- * as many new ones.
+ * Maximum number of waiting events of a subscriber: the stored events that a reconnecting stream
+ * missed, and as many new ones.
  */
 const BACKLOG = 2 * KEPT_FOR_REPLAY;
-/** The most entries of a log. */
+/** Maximum number of entries of a log. */
 const LOG_RECORDS = 1_000;
 /** Shorter than the idle timeout of most proxies, 60 s. */
 const KEEP_ALIVE_MS = 15_000;
@@ -82,7 +82,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
     }),
     post: sender.post,
     log,
-    limit: MOST_SUBSCRIPTIONS,
+    limit: MAX_SUBSCRIPTIONS,
     backlog: BACKLOG,
     keepAliveMs: KEEP_ALIVE_MS,
   });

@@ -32,7 +32,7 @@ const headSchema = z.object({ next: z.number().int().positive() });
 /** Options of a log file. */
 interface LogFileOptions {
   readonly path: string;
-  /** The most records. */
+  /** Maximum number of records. */
   readonly limit: number;
   readonly log: Pick<Log, 'warn'>;
   /** A promise to wait for first: the removal of an earlier file at the same path. */

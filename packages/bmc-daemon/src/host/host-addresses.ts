@@ -67,7 +67,7 @@ const ARP_STEP_MS = 50;
 /** The discard port (RFC 863). The datagram only makes the kernel ask for the address. */
 const DISCARD = 9;
 /** The kernel's limit for labels, in characters. */
-const LONGEST_LABEL = 15;
+const MAX_LABEL_LENGTH = 15;
 
 const addressesJson = z.array(
   z.object({
@@ -110,7 +110,7 @@ export function hostAddresses(): HostAddresses {
     async add({ address, prefix, device }) {
       const label = `${device}${managerLabel}`;
       // The label shows administrators that the address belongs to a manager.
-      const labelled = isIPv4(address) && label.length <= LONGEST_LABEL ? ['label', label] : [];
+      const labelled = isIPv4(address) && label.length <= MAX_LABEL_LENGTH ? ['label', label] : [];
       await change(`adding ${address} to ${device}`, /exists|already assigned/i, [
         ...['address', 'add', `${address}/${prefix}`, 'dev', device],
         ...labelled,

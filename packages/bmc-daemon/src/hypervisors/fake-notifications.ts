@@ -37,8 +37,8 @@ interface NotifiedMachines {
 /** Time limit for one notification, after its connection is open. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 16;
-/** The largest number of queued notifications. New ones are dropped, with a warning. */
-const LONGEST_QUEUE = 20_000;
+/** Maximum number of queued notifications. New ones are dropped, with a warning. */
+const MAX_QUEUE_LENGTH = 20_000;
 
 const pendingPower: Readonly<Partial<Record<MachineChangeKind, PendingPower['power_state']>>> = {
   started: 'On',
@@ -69,8 +69,8 @@ export function startNotifications(
   let ended = false;
 
   const send = (uuid: string, name: string, body: () => Promise<SystemNotification>): void => {
-    if (waiting >= LONGEST_QUEUE) {
-      if (!dropped) log.warn(`${LONGEST_QUEUE} notifications wait for ${target.url}: new ones are dropped`);
+    if (waiting >= MAX_QUEUE_LENGTH) {
+      if (!dropped) log.warn(`${MAX_QUEUE_LENGTH} notifications wait for ${target.url}: new ones are dropped`);
       dropped = true;
       return;
     }

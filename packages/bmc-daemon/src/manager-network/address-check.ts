@@ -34,7 +34,7 @@ const never = [
   ['fe80::/10', 'it is a link-local address'],
   ['ff00::/8', 'it is a multicast address'],
 ] as const;
-const SHORTEST_PREFIX = 8;
+const MIN_PREFIX = 8;
 
 /** Checks an address. @returns its prefix length on the device, or the fault. */
 export function checkAddress(
@@ -45,7 +45,7 @@ export function checkAddress(
   const alone = { address, prefix: bits };
   const kind = device === 'lo' ? loopbackFault(address) : ordinaryFault(address);
   if (kind !== undefined) return { part: 'address', why: kind };
-  if (prefix < SHORTEST_PREFIX || prefix > bits) return { part: 'prefix', why: `it is a network of ${prefix} bits` };
+  if (prefix < MIN_PREFIX || prefix > bits) return { part: 'prefix', why: `it is a network of ${prefix} bits` };
   if (!isHostAddress({ address, prefix })) {
     return { part: 'address', why: `it is the address of its network, or the network's broadcast address` };
   }

@@ -8,7 +8,7 @@ import { reading, seconds, silence, transportError } from './image-exchange.js';
 interface BodyLimits {
   readonly maxBytes: number;
   /**
-   * The longest silence of the server within the body. In each such period the server must send
+   * Maximum silence of the server within the body. In each such period the server must send
    * {@link MIN_BYTES_PER_SECOND} on average.
    */
   readonly idleTimeoutMs: number;
@@ -50,13 +50,13 @@ export function countedBody(
     },
   });
   const tickMs = Math.max(10, limits.idleTimeoutMs / 4);
-  const leastBytes = (MIN_BYTES_PER_SECOND * limits.idleTimeoutMs) / 1000;
+  const minBytes = (MIN_BYTES_PER_SECOND * limits.idleTimeoutMs) / 1000;
   let slowMs = 0;
   let counted = 0;
   const watch = setInterval(() => {
     // While bytes wait for a slow disk, the server is not too slow.
     const isHeldBack = counter.readableLength > 0 || counter.writableNeedDrain;
-    if (isHeldBack || received - counted >= leastBytes) {
+    if (isHeldBack || received - counted >= minBytes) {
       slowMs = 0;
       counted = received;
       return;

@@ -21,7 +21,7 @@ export interface ImageServerLimits {
    * redirects and 1xx responses.
    */
   readonly answerTimeoutMs: number;
-  /** The longest silence of the server, before and within the response. */
+  /** Maximum silence of the server, before and within the response. */
   readonly idleTimeoutMs: number;
   /** Total time from the first request to the last byte. */
   readonly downloadTimeoutMs: number;

@@ -4,5 +4,5 @@
 export interface ConsoleSsh {
   readonly port: number;
   /** Maximum number of concurrent consoles, over all machines and clients. */
-  readonly mostConsoles: number;
+  readonly maxConsoles: number;
 }

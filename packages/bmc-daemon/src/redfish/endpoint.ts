@@ -39,7 +39,7 @@ export interface Endpoint {
   /** Loads the input of queries. Absent if queries do not apply: documents, actions, monitors. */
   readonly show?: (exchange: Exchange, params: Params) => Awaitable<Shown>;
   readonly isCollection: boolean;
-  /** The largest number of members in one answer; a link leads to the rest. */
+  /** Maximum number of members in one answer; a link leads to the rest. */
   readonly pageSize?: number;
   /** Protocol parameters that the operations read themselves. */
   readonly ownQuery?: readonly string[];

@@ -198,7 +198,7 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
    */
   volatile?(services: Services): Readonly<Record<string, string>>;
   /**
-   * For a collection: the largest number of members in one answer; a link leads to the rest.
+   * For a collection: maximum number of members in one answer; a link leads to the rest.
    * Default: all.
    */
   readonly pageSize?: number;

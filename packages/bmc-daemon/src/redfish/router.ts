@@ -40,7 +40,7 @@ const cachedPaths = 4096;
  * Longer paths are not cached. A path may have 16 KiB, and any client may send it, because the
  * match comes before the login.
  */
-const longestCachedPath = 256;
+const maxCachedPathLength = 256;
 
 /**
  * Creates a router.
@@ -53,7 +53,7 @@ export function createRouter<Target>(routes: readonly Route<Target>[]): Router<T
 
   const cache = new Map<string, Match<Target>>();
   const remember = (path: string, found: Match<Target> | undefined): Match<Target> | undefined => {
-    if (found === undefined || path.length > longestCachedPath) return found;
+    if (found === undefined || path.length > maxCachedPathLength) return found;
     if (cache.size >= cachedPaths) cache.clear();
     cache.set(path, found);
     return found;

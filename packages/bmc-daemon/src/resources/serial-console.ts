@@ -15,7 +15,7 @@ export function renderManagerConsole(
   return {
     SerialConsole: {
       ServiceEnabled: true,
-      MaxConcurrentSessions: ssh.mostConsoles,
+      MaxConcurrentSessions: ssh.maxConsoles,
       ConnectTypesSupported: ['SSH'],
     },
   };
@@ -26,7 +26,7 @@ export function renderSystemConsole({ hasConsole, name }: SystemSnapshot, ssh: C
   if (hasConsole !== true || ssh === null) return {};
   return {
     SerialConsole: {
-      MaxConcurrentSessions: ssh.mostConsoles,
+      MaxConcurrentSessions: ssh.maxConsoles,
       SSH: {
         ServiceEnabled: true,
         Port: ssh.port,

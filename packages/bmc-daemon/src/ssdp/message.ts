@@ -17,9 +17,9 @@ const EVERYTHING = 'ssdp:all';
 const ROOT_DEVICE = 'upnp:rootdevice';
 
 /** Longer packets are not searches. */
-const LONGEST = 2_048;
+const MAX_PACKET_BYTES = 2_048;
 /** UPnP §1.3.2: more than five seconds count as five. */
-const LONGEST_WAIT_S = 5;
+const MAX_WAIT_S = 5;
 
 /** The service's data in SSDP messages. */
 export interface Announced {
@@ -41,7 +41,7 @@ export interface Search {
 
 /** Parses a search; returns undefined for any other packet, or a search for something else. */
 export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>): Search | undefined {
-  if (packet.length > LONGEST) return undefined;
+  if (packet.length > MAX_PACKET_BYTES) return undefined;
   const [first = '', ...lines] = packet.toString('latin1').split('\r\n');
   if (first !== 'M-SEARCH * HTTP/1.1') return undefined;
   const headers = new Map(
@@ -55,7 +55,7 @@ export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>):
   const wait = Number(headers.get('mx') ?? NaN);
   if (!Number.isInteger(wait) || wait < 1) return undefined;
   const target = foundBy(headers.get('st') ?? '', minor);
-  return target === undefined ? undefined : { target, withinMs: Math.min(wait, LONGEST_WAIT_S) * 1_000 };
+  return target === undefined ? undefined : { target, withinMs: Math.min(wait, MAX_WAIT_S) * 1_000 };
 }
 
 /** Returns the target of the single answer, because there is one service; undefined: no match. */

@@ -33,14 +33,14 @@ export interface Responder {
 }
 
 /** The minimum of DSP0266. */
-const LEAST_MAX_AGE_S = 1_800;
-/** The most waiting answers. Further searches get no answer, and clients repeat them. */
-const MOST_WAITING = 64;
+const MIN_MAX_AGE_S = 1_800;
+/** Maximum number of waiting answers. Further searches get no answer, and clients repeat them. */
+const MAX_WAITING = 64;
 /**
- * The most answers per second in total, so that searches with a forged address cannot abuse the
- * host for an attack.
+ * Maximum number of answers per second in total, so that searches with a forged address cannot
+ * abuse the host for an attack.
  */
-const MOST_ANSWERS_PER_SECOND = 20;
+const MAX_ANSWERS_PER_SECOND = 20;
 /** How often the interfaces are checked, because networks of machines come and go. */
 const REJOIN_MS = 30_000;
 
@@ -60,7 +60,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
   socket.setMulticastTTL(ttl);
   // Clients may run on this host.
   socket.setMulticastLoopback(true);
-  const maxAge = Math.max(LEAST_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
+  const maxAge = Math.max(MIN_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
 
   // The kernel rejects interfaces that are already members, so this finds new networks.
   const join = (): void => {
@@ -79,7 +79,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
 
   const waiting = new Set<NodeJS.Timeout>();
   const askers = new Set<string>();
-  const allowance = createAllowance(MOST_ANSWERS_PER_SECOND);
+  const allowance = createAllowance(MAX_ANSWERS_PER_SECOND);
   let closed = false;
   const answer = async ({ target }: Search, { address, port: askerPort }: RemoteInfo): Promise<void> => {
     if (!allowance()) return;
@@ -90,7 +90,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
   };
   socket.on('message', (packet, sender) => {
     const search = readSearch(packet, options);
-    if (search === undefined || sender.port === 0 || waiting.size >= MOST_WAITING) return;
+    if (search === undefined || sender.port === 0 || waiting.size >= MAX_WAITING) return;
     // Clients repeat searches because packets get lost; one pending answer is enough.
     const asker = `${sender.address} ${sender.port} ${search.target}`;
     if (askers.has(asker)) return;

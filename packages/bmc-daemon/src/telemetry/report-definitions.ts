@@ -37,9 +37,9 @@ export const initialTelemetry: TelemetryState = { enabled: true, definitions: {}
 
 const usual: ReportDefinition = { enabled: true, type: 'periodic', intervalSeconds: 60 };
 
-/** The shortest interval that a client may set. */
+/** Minimum interval that a client may set. */
 export const MIN_INTERVAL_SECONDS = 1;
-/** The longest interval: a day. */
+/** Maximum interval: a day. */
 export const MAX_INTERVAL_SECONDS = 86_400;
 
 /** The report definitions of all machines. */

@@ -50,9 +50,9 @@ interface Subscription {
 /** A read keeps a periodic report active for this time, and for this number of intervals. */
 const WATCHED_MS = 300_000;
 const WATCHED_INTERVALS = 3;
-/** The longest time that a rate may cover, unless two intervals are longer. */
-const LONGEST_WINDOW_MS = 600_000;
-const SHORTEST_MS = MIN_INTERVAL_SECONDS * 1000;
+/** Maximum time that a rate may cover, unless two intervals are longer. */
+const MAX_WINDOW_MS = 600_000;
+const MIN_INTERVAL_MS = MIN_INTERVAL_SECONDS * 1000;
 /**
  * The first two reports are this many times the duration of a sample apart. With less, there would
  * be no rates (figures.ts).
@@ -61,7 +61,7 @@ const SAMPLE_TIMES = 6;
 /** The pause before another attempt if the host does not answer. */
 const RETRY_MS = 5_000;
 /** The interval of checks for new machines. */
-const LONGEST_SLEEP_MS = 60_000;
+const MAX_SLEEP_MS = 60_000;
 
 /** Makes the metric reports of machines, at intervals or when a client reads them. */
 export class ReportSchedule implements ReportSource {
@@ -185,7 +185,7 @@ export class ReportSchedule implements ReportSource {
     const latest = this.#latest.get(uuid);
     const begun = this.#begun.get(uuid);
     // Needs a sample from after the start, although samples are shared for a while.
-    const newAt = begun === undefined ? undefined : begun + SHORTEST_MS;
+    const newAt = begun === undefined ? undefined : begun + MIN_INTERVAL_MS;
     if (latest === undefined) return newAt ?? -Infinity;
     return Math.min(this.#nextAt(uuid, latest), newAt ?? Infinity);
   }
@@ -193,15 +193,15 @@ export class ReportSchedule implements ReportSource {
   /** Returns when the next report is due. */
   #nextAt(uuid: string, { madeAt, measurement, isFirst }: LatestReport): number {
     const { type, intervalSeconds } = this.#options.definitions.of(uuid);
-    if (type === 'onRequest') return measurement.clockMs + SHORTEST_MS;
+    if (type === 'onRequest') return measurement.clockMs + MIN_INTERVAL_MS;
     if (isFirst && measurement.statistics !== null) {
-      return measurement.clockMs + Math.max(SHORTEST_MS, SAMPLE_TIMES * measurement.tookMs);
+      return measurement.clockMs + Math.max(MIN_INTERVAL_MS, SAMPLE_TIMES * measurement.tookMs);
     }
     const intervalMs = intervalSeconds * 1000;
     // Uses multiples of the interval, so that machines share samples independent of their first
     // readers.
     const next = (Math.floor(madeAt / intervalMs) + 1) * intervalMs;
-    return next - madeAt < SHORTEST_MS / 2 ? next + intervalMs : next;
+    return next - madeAt < MIN_INTERVAL_MS / 2 ? next + intervalMs : next;
   }
 
   /** Makes a report for a reader, who waits at most `waitMs`. */
@@ -228,9 +228,9 @@ export class ReportSchedule implements ReportSource {
       this.#latest.set(uuid, { ...last, madeAt: clock() });
       return last.report;
     }
-    const longest = Math.max(LONGEST_WINDOW_MS, 2 * definitions.of(uuid).intervalSeconds * 1000);
+    const maxMs = Math.max(MAX_WINDOW_MS, 2 * definitions.of(uuid).intervalSeconds * 1000);
     const before = [last?.measurement, sampler.last.before?.of(uuid)].find(
-      (earlier) => earlier !== undefined && isWithin(measurement.clockMs - earlier.clockMs, longest),
+      (earlier) => earlier !== undefined && isWithin(measurement.clockMs - earlier.clockMs, maxMs),
     );
     const report = { machine, measurement, figures: figures(measurement, before) };
     const isFirst = before?.statistics?.run !== measurement.statistics?.run;
@@ -300,7 +300,7 @@ export class ReportSchedule implements ReportSource {
       }
       onHealth(null);
       const next = Math.min(...observed.map(({ uuid }) => this.#dueAt(uuid)));
-      return Math.min(Math.max(0, next - clock()), LONGEST_SLEEP_MS);
+      return Math.min(Math.max(0, next - clock()), MAX_SLEEP_MS);
     } catch (error) {
       onHealth(error);
       return RETRY_MS;
@@ -308,6 +308,6 @@ export class ReportSchedule implements ReportSource {
   }
 }
 
-function isWithin(window: number, longest: number): boolean {
-  return window > 0 && window <= longest;
+function isWithin(window: number, maxMs: number): boolean {
+  return window > 0 && window <= maxMs;
 }

@@ -389,12 +389,12 @@ describe('a console', () => {
 
   it('delays a client that types faster than the guest reads, and loses no input', async () => {
     const taken: (() => void)[] = [];
-    let [typed, waiting, most] = [0, 0, 0];
+    let [typed, waiting, max] = [0, 0, 0];
     await start({
       hub: hubOf(new Set(), (bytes, done) => {
         typed += bytes.length;
         waiting += bytes.length;
-        most = Math.max(most, waiting);
+        max = Math.max(max, waiting);
         taken.push(() => {
           waiting -= bytes.length;
           done?.();
@@ -412,7 +412,7 @@ describe('a console', () => {
     }, 1);
     await becomes(() => typed === paste && waiting === 0, true);
     clearInterval(drain);
-    expect(most).toBeLessThan(256 * 1024);
+    expect(max).toBeLessThan(256 * 1024);
     expect(await client.exit()).toBe(0);
   });
 

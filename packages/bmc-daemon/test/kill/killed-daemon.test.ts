@@ -11,7 +11,7 @@ import { atomicOperations, operations, type Operation } from './operations.js';
 
 const all = process.env['RACKLESS_KILL'] === 'all';
 /** More calls than any operation makes. */
-const MOST_CALLS = 60;
+const MAX_CALLS = 60;
 // These limits end a test that hangs. Load does not reach them.
 const SETTLE_MS = 600_000;
 jest.setTimeout(3_600_000);
@@ -64,7 +64,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
       const after = await lab.fingerprint();
       expect(after.unfinished).toEqual([]);
       expect(calls.length).toBeGreaterThan(0);
-      expect(calls.length).toBeLessThan(MOST_CALLS);
+      expect(calls.length).toBeLessThan(MAX_CALLS);
       const kills = calls
         .map((_call, index) => index)
         .filter((index) => all || index === Math.min(1, calls.length - 1));

@@ -104,7 +104,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     // The folder cannot exist, so the logs are in memory only.
     logs: openEventLogs({ bus: events, folder: '/dev/null/logs', limit: 100, log: silent }),
     telemetry,
-    consoleSsh: { port: 2222, mostConsoles: 64 },
+    consoleSsh: { port: 2222, maxConsoles: 64 },
     consoleLogs: null,
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),

@@ -48,17 +48,17 @@ async function probe(port: number, rounds: number): Promise<void> {
 describe('pipelined requests', () => {
   it('run one at a time, and their answers come in order', async () => {
     const running = new Set<ServerResponse>();
-    let most = 0;
+    let max = 0;
     const { port } = await listen((incoming, response) => {
       running.add(response);
-      most = Math.max(most, running.size);
+      max = Math.max(max, running.size);
       response.once('close', () => running.delete(response));
       incoming.resume().once('end', () => setImmediate(() => response.end(incoming.url)));
     });
     const body = 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody';
     const { answers } = send(port, `${request('/first')}${body.repeat(20)}${request('/get').repeat(20)}${lastOne}`);
     const expected = ['/first', ...Array<string>(20).fill('/body'), ...Array<string>(20).fill('/get'), '/last'];
-    expect([pathsOf(await answers), most]).toEqual([expected, 1]);
+    expect([pathsOf(await answers), max]).toEqual([expected, 1]);
   });
 
   it('beyond a hundred that wait close the connection, and none of them runs', async () => {

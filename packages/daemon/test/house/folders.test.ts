@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 const repository = join(import.meta.dirname, '../../../..');
 const page = readFileSync(join(repository, 'docs/internals/architecture.md'), 'utf8');
 
-/** The largest number of source files in a folder, without tests. */
+/** Maximum number of source files in a folder, without tests. */
 const limit = 20;
 
 function foldersBelow(folder: string): readonly string[] {

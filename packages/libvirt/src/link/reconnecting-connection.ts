@@ -216,11 +216,11 @@ export class ReconnectingConnection {
   #planAfter(error: Error): void {
     const { backoff, clock, random } = this.options;
     this.#lastError = error;
-    const longest = Math.min(backoff.maxMs, backoff.firstMs * 2 ** this.#failures);
+    const maxDelayMs = Math.min(backoff.maxMs, backoff.firstMs * 2 ** this.#failures);
     this.#failures += 1;
     // Half of the delay is random, so that many clients do not reconnect to a restarted daemon at
     // the same time.
-    this.#notBefore = clock.now() + longest * (0.5 + random() / 2);
+    this.#notBefore = clock.now() + maxDelayMs * (0.5 + random() / 2);
   }
 }
 

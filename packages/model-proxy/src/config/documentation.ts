@@ -12,7 +12,7 @@ import { credentialTable, entryTable, generalTable, paramsTable, routerTable, se
 /** Escapes a cell of a Markdown table. */
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
-/** The longest text, in words, of a cell. A longer text is in a section below the table. */
+/** Maximum number of words in a cell. A longer text is in a section below the table. */
 const MAX_CELL_WORDS = 15;
 
 const isShort = (text: string) => text.split(/\s+/).length <= MAX_CELL_WORDS;

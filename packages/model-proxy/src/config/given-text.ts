@@ -24,7 +24,7 @@ export function fromEnvironment(environment: Environment, variable: string): Giv
 interface NumberRules {
   /** Format of the string. */
   readonly pattern: RegExp;
-  readonly most: number;
+  readonly max: number;
   /** Completes the message "must be …". */
   readonly expected: string;
   readonly findings: Findings;
@@ -35,10 +35,10 @@ interface NumberRules {
  * @returns undefined if there is no string, or if it is not valid, which adds a fault.
  */
 export function readNumber(given: GivenText | undefined, rules: NumberRules): number | undefined {
-  const { pattern, most, expected, findings } = rules;
+  const { pattern, max, expected, findings } = rules;
   if (given === undefined) return undefined;
   const text = given.text.trim();
-  if (pattern.test(text) && Number(text) <= most) return Number(text);
+  if (pattern.test(text) && Number(text) <= max) return Number(text);
   findings.faultAt(given.origin, `${given.place} must be ${expected}, not ${JSON.stringify(given.text)}`);
   return undefined;
 }
@@ -46,5 +46,5 @@ export function readNumber(given: GivenText | undefined, rules: NumberRules): nu
 /** Parses a time in seconds, at most one day. */
 export function readSeconds(given: GivenText | undefined, findings: Findings): number | undefined {
   const expected = 'a number of seconds from 0 to 86400';
-  return readNumber(given, { pattern: /^\d{1,6}(\.\d+)?$/, most: 86_400, expected, findings });
+  return readNumber(given, { pattern: /^\d{1,6}(\.\d+)?$/, max: 86_400, expected, findings });
 }

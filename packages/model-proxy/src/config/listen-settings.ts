@@ -57,7 +57,7 @@ export function readListenSettings(input: ListenInput): ListenSettings {
     port:
       readNumber(given(flags.port, '--port', 'PORT'), {
         pattern: /^\d{1,5}$/,
-        most: 65_535,
+        max: 65_535,
         expected: 'a port from 0 to 65535',
         findings,
       }) ?? defaults.port,

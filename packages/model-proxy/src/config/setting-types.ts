@@ -117,15 +117,15 @@ export function booleanWord(text: string): boolean | undefined {
 export const boolean = (given: Row) => row(trueOrFalse, 'true or false', given);
 
 /** A number, also as a string (from the environment). */
-const numeric = (least: number, most: number) =>
+const numeric = (min: number, max: number) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
-    z.number().min(least).max(most),
+    z.number().min(min).max(max),
   );
 
 /** A number with limits. */
-export const number = (least: number, most: number, given: Row) =>
-  row(numeric(least, most), `a number from ${least} to ${most}`, given);
+export const number = (min: number, max: number, given: Row) =>
+  row(numeric(min, max), `a number from ${min} to ${max}`, given);
 
 /** Node's timers accept no longer times (2^31 ms). */
 const MAX_SECONDS = 2_000_000;

@@ -93,7 +93,7 @@ export function requestFault(message: string, more: Partial<ProxyErrorOptions> =
   return new ProxyError({ status: 400, kind: 'request', message, ...more });
 }
 
-/** Longest part of a client's text that an error repeats, in characters. */
+/** Maximum length of a client's text in an error, in characters. */
 const MAX_QUOTED = 200;
 
 /** Cuts a text of the client, which an error repeats. */

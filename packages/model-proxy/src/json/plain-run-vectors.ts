@@ -96,8 +96,7 @@ function assemble(): Uint8Array {
     const bits = ({ value }: typeof a) => i64.extendI32U(i8x16.bitmask(test(value)));
     return or(or(bits(a), shifted(bits(b), 16n)), or(shifted(bits(c), 32n), shifted(bits(d), 48n)));
   };
-  const isAtMost = (bytes: V128, most: number) =>
-    i8x16.eq(i8x16.minU(spare.tee(bytes), i8x16.splat(most)), spare.value);
+  const isAtMost = (bytes: V128, max: number) => i8x16.eq(i8x16.minU(spare.tee(bytes), i8x16.splat(max)), spare.value);
   const isHex = (bytes: V128) =>
     v128.or(
       isAtMost(i8x16.sub(bytes, i8x16.splat(0x30)), 9),

@@ -11,8 +11,8 @@ export interface WildcardGroup {
 }
 
 /**
- * Longest name that a wildcard matches. With several stars, the time of a match is polynomial in
- * the length.
+ * Maximum length of a name that a wildcard matches. With several stars, the time of a match is
+ * polynomial in the length.
  */
 const MAX_NAME_LENGTH = 256;
 

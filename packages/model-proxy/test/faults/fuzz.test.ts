@@ -78,10 +78,10 @@ function objectText(random: Random, members: readonly (readonly [string, string]
 }
 
 /** Cuts bytes into random chunks, also inside of characters and line ends. */
-function cut(bytes: Buffer, random: Random, most: number): readonly Buffer[] {
+function cut(bytes: Buffer, random: Random, max: number): readonly Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
-    const length = 1 + random.integer(random.integer(3) === 0 ? 3 : most);
+    const length = 1 + random.integer(random.integer(3) === 0 ? 3 : max);
     pieces.push(bytes.subarray(at, at + length));
     at += length;
   }
@@ -127,8 +127,8 @@ describe('random valid JSON', () => {
 
   const asked = (script: readonly Step[], stream: boolean) =>
     call(`${fixture().proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages, stream, script } });
-  const writes = (bytes: Buffer, random: Random, most: number): readonly Step[] =>
-    cut(bytes, random, most).map((piece) => ({ base64: piece.toString('base64') }));
+  const writes = (bytes: Buffer, random: Random, max: number): readonly Step[] =>
+    cut(bytes, random, max).map((piece) => ({ base64: piece.toString('base64') }));
 
   it('reaches the client with only the model changed, in any chunks', async () => {
     const faults = await rounds(async (random, seed) => {

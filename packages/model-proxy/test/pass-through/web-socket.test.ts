@@ -18,7 +18,7 @@ const MASTER = 'sk-master-0123456789';
 const WEBSOCKET_ID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY_LINE = 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 const VERSION_LINE = 'sec-websocket-version: 13\r\n';
-const LARGEST = 64 * 1024 * 1024;
+const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 const fixture = useRawProxy({
   config: (upstream) =>
     configOf(
@@ -37,7 +37,7 @@ interface Opening {
 const withKey = { authorization: `Bearer ${MASTER}` };
 
 function opening(path: string, { protocols = [], headers = withKey, port = fixture().proxy.port }: Opening = {}) {
-  return new WebSocket(`ws://127.0.0.1:${port}${path}`, [...protocols], { headers, maxPayload: LARGEST });
+  return new WebSocket(`ws://127.0.0.1:${port}${path}`, [...protocols], { headers, maxPayload: MAX_PAYLOAD_BYTES });
 }
 
 async function opened(path = '/v1/realtime?model=gpt', options: Opening = {}): Promise<WebSocket> {

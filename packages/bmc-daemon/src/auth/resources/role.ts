@@ -12,7 +12,7 @@ import { defineResource, type Services } from './services.js';
 const rolesUri = '/redfish/v1/AccountService/Roles';
 
 /** Maximum number of created roles. Each change writes the whole file of accounts and roles. */
-const MOST_ROLES = 100;
+const MAX_ROLES = 100;
 
 const assignedPrivileges = z.array(z.enum(privilegeNames)).max(privilegeNames.length);
 /** The service has no OEM privileges, so the list must be empty. */
@@ -74,7 +74,7 @@ const roleCollection = defineResource({
       translateAccountErrors({ roleId }, () => {
         checkGrant(AssignedPrivileges, services, requester);
         const own = services.access.roles.list().filter(({ predefined }) => !predefined);
-        if (own.length >= MOST_ROLES) throw refuse('CreateLimitReachedForResource');
+        if (own.length >= MAX_ROLES) throw refuse('CreateLimitReachedForResource');
         services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
         return { created: { location: `${rolesUri}/${roleId}` } };
       }),

@@ -11,8 +11,8 @@ import { mediaOf } from '../../resources/details.js';
 import { loadMediaDrive } from '../../resources/virtual-media/virtual-media.js';
 
 /** The machine's definition stores the certificates, so their number and size are limited. */
-const MOST_CERTIFICATES = 8;
-const LONGEST_PEM = 32_768;
+const MAX_CERTIFICATES = 8;
+const MAX_PEM_LENGTH = 32_768;
 
 /** Returns the certificates of a PEM text. Empty if the text contains anything else. */
 function certificatesOf(pem: string): readonly X509Certificate[] {
@@ -31,7 +31,7 @@ const certificatesAlone = 'The text must contain one or more certificates in PEM
 const newCertificate = z.strictObject({
   CertificateString: z
     .string()
-    .max(LONGEST_PEM)
+    .max(MAX_PEM_LENGTH)
     .superRefine((pem, context) => {
       if (certificatesOf(pem).length > 0) return;
       const fault = message('PropertyValueFormatError', '******', 'CertificateString');
@@ -59,7 +59,7 @@ const collection = defineResource({
       let number = '';
       await mediaOf(services).set(system.uuid, drive.device, (present) => {
         const { certificates } = present;
-        if (certificates.length >= MOST_CERTIFICATES) throw refuse('CreateLimitReachedForResource');
+        if (certificates.length >= MAX_CERTIFICATES) throw refuse('CreateLimitReachedForResource');
         number = String(1 + Math.max(0, ...certificates.map((known) => Number(known.id))));
         return { ...present, certificates: [...certificates, { id: number, pem }] };
       });

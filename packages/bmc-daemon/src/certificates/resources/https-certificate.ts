@@ -11,7 +11,7 @@ const uri = '/redfish/v1/Managers/{managerId}/NetworkProtocol/HTTPS/Certificates
 /** Id of the only certificate. */
 const ID = '1';
 /** Maximum length of a PEM text, which is more than any chain needs. */
-const LONGEST_PEM = 65_536;
+const MAX_PEM_LENGTH = 65_536;
 
 /** Delay, in seconds, after which a client can retry while the service generates another key. */
 const RETRY_AFTER_S = '5';
@@ -29,8 +29,8 @@ export function httpsCertificateUri(uuid: string): string {
 /** Properties of a sent certificate. It can contain a private key, so error messages do not quote it. */
 export const sentCertificate = {
   CertificateString: z.string().superRefine((pem, context) => {
-    if (pem.length <= LONGEST_PEM) return;
-    context.addIssue({ code: 'custom', params: { message: message('StringValueTooLong', '******', LONGEST_PEM) } });
+    if (pem.length <= MAX_PEM_LENGTH) return;
+    context.addIssue({ code: 'custom', params: { message: message('StringValueTooLong', '******', MAX_PEM_LENGTH) } });
   }),
   CertificateType: z.enum(certificateTypes),
   // DMTF defines it for PKCS #12. Here it decrypts the private key.

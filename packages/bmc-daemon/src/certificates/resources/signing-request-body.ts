@@ -16,10 +16,10 @@ const curveIds = ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521']
  * Returns the schema of an optional text with a maximum length of RFC 5280, appendix A. An empty text
  * means absent, because clients send empty form fields.
  */
-const text = (most: number) =>
+const text = (max: number) =>
   z
     .string()
-    .max(most)
+    .max(max)
     .regex(/^[^\p{Cc}\p{Cs}]*$/u)
     .optional();
 

@@ -68,22 +68,22 @@ const parentOf = (text: string): string => asPath(dirname(asPath(text)));
 
 interface Signature {
   readonly gives: Kind;
-  readonly least: number;
-  readonly most: number;
+  readonly minArguments: number;
+  readonly maxArguments: number;
   readonly run: PathFunction;
 }
 
 const one = (run: (text: string, context: PathContext) => string, gives: Kind = 'string'): Signature => ({
   gives,
-  least: 1,
-  most: 1,
+  minArguments: 1,
+  maxArguments: 1,
   run: ([text = ''], context) => run(text, context),
 });
 
 const variable: Signature = {
   gives: 'string',
-  least: 1,
-  most: 2,
+  minArguments: 1,
+  maxArguments: 2,
   run: ([name = '', fallback], { environment }) => variableOf(environment, name) ?? fallback ?? null,
 };
 
@@ -95,17 +95,22 @@ export function variableOf(environment: PathContext['environment'], name: string
 /** Functions by qualified name. */
 const functions = new Map<string, Signature>(
   Object.entries({
-    'os.path.join': { gives: 'string', least: 1, most: 100, run: join },
+    'os.path.join': { gives: 'string', minArguments: 1, maxArguments: 100, run: join },
     'os.path.dirname': one(dirname),
     'os.path.basename': one((text) => text.slice(text.lastIndexOf('/') + 1)),
     'os.path.abspath': one(absolute),
     'os.path.realpath': one(real),
     'os.path.normpath': one((text) => (text === '' ? '.' : path.normalize(text).replace(/(.)\/$/, '$1'))),
     'os.path.expanduser': one(expandUser),
-    'os.getcwd': { gives: 'string', least: 0, most: 0, run: (_texts, { workingDirectory }) => workingDirectory },
+    'os.getcwd': {
+      gives: 'string',
+      minArguments: 0,
+      maxArguments: 0,
+      run: (_texts, { workingDirectory }) => workingDirectory,
+    },
     'os.getenv': variable,
     'os.environ.get': variable,
-    'pathlib.Path': { gives: 'path', least: 0, most: 100, run: (texts) => asPath(join(['', ...texts])) },
+    'pathlib.Path': { gives: 'path', minArguments: 0, maxArguments: 100, run: (texts) => asPath(join(['', ...texts])) },
     str: one((text) => text),
   } satisfies Record<string, Signature>),
 );
@@ -116,7 +121,7 @@ const methods = new Map<string, Signature>(
     resolve: one(real, 'path'),
     absolute: one(absolute, 'path'),
     expanduser: one(expandUser, 'path'),
-    joinpath: { gives: 'path', least: 1, most: 100, run: (texts) => asPath(join(texts)) },
+    joinpath: { gives: 'path', minArguments: 1, maxArguments: 100, run: (texts) => asPath(join(texts)) },
     as_posix: one((text) => text),
   } satisfies Record<string, Signature>),
 );
@@ -147,7 +152,7 @@ function run(
   if (signature === undefined) return undefined;
   // `os.environ.get('X', None)` is the same as without its second argument.
   const given = values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
-  if (given.length < signature.least || given.length > signature.most) {
+  if (given.length < signature.minArguments || given.length > signature.maxArguments) {
     throw new PathFault('it does not take that many arguments');
   }
   const result = signature.run(texts(given), context);

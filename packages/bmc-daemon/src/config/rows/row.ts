@@ -81,18 +81,18 @@ const unquoted = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value;
 
 /** Returns a row for an integer within inclusive bounds. */
-export const integer = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
+export const integer = (min: number, max: number, row: Row<number>): SettingDefinition<number> => ({
   ...row,
-  type: z.preprocess(unquoted, z.int().min(least).max(most)),
-  expected: `an integer from ${least} to ${most}`,
+  type: z.preprocess(unquoted, z.int().min(min).max(max)),
+  expected: `an integer from ${min} to ${max}`,
   form: 'literal',
 });
 
 /** Returns a row for a number within inclusive bounds. */
-export const number = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
+export const number = (min: number, max: number, row: Row<number>): SettingDefinition<number> => ({
   ...row,
-  type: z.number().min(least).max(most),
-  expected: `a number from ${least} to ${most}`,
+  type: z.number().min(min).max(max),
+  expected: `a number from ${min} to ${max}`,
   form: 'literal',
 });
 

@@ -18,7 +18,7 @@ export interface LibvirtDriverOptions {
   readonly storagePool: string | null;
   /** Time that a graceful restart gives the guest before a hard restart. */
   readonly gracefulRestartWaitMs: number;
-  /** The longest time that a read waits for libvirt. */
+  /** Maximum time that a read waits for libvirt. */
   readonly timeoutMs: number;
   readonly images: ImageServerLimits;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;

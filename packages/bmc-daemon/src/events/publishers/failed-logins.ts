@@ -29,8 +29,10 @@ export interface FailedLogins {
 /** The number of individual events, and the time until another one is allowed. */
 const AT_ONCE = 10;
 const EVERY_MS = 600_000;
-/** The most accounts and addresses that are counted; above it, the text says "more than". */
-const MOST_COUNTED = 1_000;
+/**
+ * Maximum number of accounts and addresses that are counted; above it, the text says "more than".
+ */
+const MAX_COUNTED = 1_000;
 
 interface PendingSummary {
   count: number;
@@ -96,8 +98,8 @@ export function publishFailedLogins({
         cancel = after(countedAt + EVERY_MS - now(), tellRest);
       }
       pending.count += 1;
-      if (account !== null && pending.accounts.size < MOST_COUNTED) pending.accounts.add(account);
-      if (pending.addresses.size < MOST_COUNTED) pending.addresses.add(address);
+      if (account !== null && pending.accounts.size < MAX_COUNTED) pending.accounts.add(account);
+      if (pending.addresses.size < MAX_COUNTED) pending.addresses.add(address);
     },
     close: tellRest,
   };
@@ -105,7 +107,7 @@ export function publishFailedLogins({
 
 function counted({ size }: ReadonlySet<string>, what: 'account' | 'address'): string {
   const plural = what === 'account' ? 'accounts' : 'addresses';
-  if (size >= MOST_COUNTED) return `more than ${size - 1} ${plural}`;
+  if (size >= MAX_COUNTED) return `more than ${size - 1} ${plural}`;
   return size === 1 ? `one ${what}` : `${size} ${plural}`;
 }
 

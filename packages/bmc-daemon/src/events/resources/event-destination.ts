@@ -21,15 +21,15 @@ import { reference, renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
 
 /** Limits of a subscription: items of a list, and characters of a string. */
-const MOST = 100;
-const LONGEST = 500;
+const MAX_ITEMS = 100;
+const MAX_TEXT_LENGTH = 500;
 
-const text = z.string().max(LONGEST);
-const texts = z.array(text).max(MOST);
-const prefixes = z.array(z.enum(eventRegistryPrefixes)).max(MOST);
+const text = z.string().max(MAX_TEXT_LENGTH);
+const texts = z.array(text).max(MAX_ITEMS);
+const prefixes = z.array(z.enum(eventRegistryPrefixes)).max(MAX_ITEMS);
 const messageIds = z
   .array(text.refine((id) => eventRegistryPrefixes.includes(prefixOf(id)), 'a message of one of RegistryPrefixes'))
-  .max(MOST);
+  .max(MAX_ITEMS);
 
 /**
  * Headers that a subscription cannot set: those that describe the request itself, and those of the
@@ -83,7 +83,7 @@ const destination = z
   });
 
 const changeable = {
-  Context: z.string().max(LONGEST).nullable().optional(),
+  Context: z.string().max(MAX_TEXT_LENGTH).nullable().optional(),
   DeliveryRetryPolicy: z.enum(deliveryRetryPolicies).optional(),
   HttpHeaders: httpHeaders.optional(),
   VerifyCertificate: z.boolean().optional(),
@@ -97,12 +97,12 @@ const newSubscription = z.strictObject({
   EventFormatType: z.enum(eventFormats).optional(),
   MetricReportDefinitions: z
     .array(z.object({ '@odata.id': text.startsWith(`${telemetryUri}/MetricReportDefinitions/`) }))
-    .max(MOST)
+    .max(MAX_ITEMS)
     .optional(),
   // Deprecated, but Ironic sends it. Scripts older than EventFormatType ask for reports by MetricReport.
   EventTypes: z
     .array(z.enum([...eventTypes, 'MetricReport']))
-    .max(MOST)
+    .max(MAX_ITEMS)
     .optional(),
   RegistryPrefixes: prefixes.optional(),
   MessageIds: messageIds.optional(),
@@ -111,12 +111,12 @@ const newSubscription = z.strictObject({
   ResourceTypes: texts.optional(),
   OriginResources: z
     .array(z.object({ '@odata.id': text.startsWith('/redfish/v1') }))
-    .max(MOST)
+    .max(MAX_ITEMS)
     .optional(),
   SubordinateResources: z.boolean().optional(),
   Severities: z
     .array(z.enum(['OK', 'Warning', 'Critical']))
-    .max(MOST)
+    .max(MAX_ITEMS)
     .optional(),
   IncludeOriginOfCondition: z.literal(false).optional(),
 });

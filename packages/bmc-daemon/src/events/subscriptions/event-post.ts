@@ -19,10 +19,10 @@ export interface Listener {
  */
 export type EventPost = (listener: Listener, payload: string, signal: AbortSignal) => Promise<void>;
 
-/** The longest time for one payload. */
+/** Maximum time for one payload. */
 const TIMEOUT_MS = 10_000;
-/** The longest answer; its content is ignored. */
-const LONGEST_ANSWER_BYTES = 65_536;
+/** Maximum size of the answer; its content is ignored. */
+const MAX_ANSWER_BYTES = 65_536;
 
 /**
  * Addresses that are forbidden for images are also forbidden for listeners: they offer the secrets
@@ -89,7 +89,7 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
         answer.on('error', fail);
         answer.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > LONGEST_ANSWER_BYTES) answer.destroy(new Error('its answer does not end'));
+          if (bytes > MAX_ANSWER_BYTES) answer.destroy(new Error('its answer does not end'));
         });
         answer.on('end', () => {
           if (statusCode >= 200 && statusCode < 300) resolve();

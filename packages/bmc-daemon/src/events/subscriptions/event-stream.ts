@@ -9,7 +9,7 @@ import { ReportQueue } from './payload-queue.js';
 interface EventStreamOptions {
   readonly feed: Pick<EventFeed, 'lossOf' | 'asideId'>;
   readonly context: string | null;
-  /** The most events that wait for a client. */
+  /** Maximum number of events that wait for a client. */
   readonly limit: number;
   /**
    * The interval of keep-alive lines: proxies close silent connections, and a write detects a lost
@@ -27,8 +27,8 @@ interface EventStreamOptions {
   readonly onEnd: () => void;
 }
 
-/** The most events in one write, so that a slow client catches up with few writes. */
-const MOST_AT_ONCE = 50;
+/** Maximum number of events in one write, so that a slow client catches up with few writes. */
+const MAX_AT_ONCE = 50;
 
 /**
  * The stream of events to one client.
@@ -102,7 +102,7 @@ export class EventStream {
   #pump(): void {
     if (!this.#ended && !this.#options.isWelcome()) this.close();
     while (!this.#ended && this.#fullSince === undefined && this.#backlog.size > 0) {
-      const { events, dropped } = this.#backlog.take(MOST_AT_ONCE);
+      const { events, dropped } = this.#backlog.take(MAX_AT_ONCE);
       const loss = dropped > 0 ? [this.#options.feed.lossOf(dropped, events[0])] : [];
       this.#write([...loss, ...events].map((event) => this.#format(event)).join(''));
     }

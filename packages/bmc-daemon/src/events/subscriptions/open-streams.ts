@@ -36,7 +36,7 @@ interface OpenStreamsOptions {
   readonly feed: EventFeed;
   /** The source of metric reports; null without telemetry. */
   readonly reports: ReportSource | null;
-  /** The most events that wait for one stream. */
+  /** Maximum number of events that wait for one stream. */
   readonly backlog: number;
   readonly keepAliveMs: number;
   /** @throws {RedfishError} if the service has no room for another subscription. */

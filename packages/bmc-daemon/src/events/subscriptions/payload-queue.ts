@@ -20,15 +20,15 @@ export interface PayloadQueue {
   take(): Payload;
 }
 
-/** The most events in one payload. */
-const MOST_AT_ONCE = 50;
+/** Maximum number of events in one payload. */
+const MAX_AT_ONCE = 50;
 
 /** Waiting events, with a report of lost ones. */
 export class EventQueue implements PayloadQueue {
   readonly #feed: Pick<EventFeed, 'lossOf'>;
   readonly #backlog: EventBacklog;
 
-  /** @param limit the most waiting events. */
+  /** @param limit maximum number of waiting events. */
   constructor(feed: Pick<EventFeed, 'lossOf'>, limit: number) {
     this.#feed = feed;
     this.#backlog = new EventBacklog(limit);
@@ -43,7 +43,7 @@ export class EventQueue implements PayloadQueue {
   }
 
   take(): Payload {
-    const batch = this.#backlog.take(MOST_AT_ONCE);
+    const batch = this.#backlog.take(MAX_AT_ONCE);
     const loss = batch.dropped > 0 ? [this.#feed.lossOf(batch.dropped, batch.events[0])] : [];
     return {
       render: (context) => renderEvents([...loss, ...batch.events], context),

@@ -33,8 +33,8 @@ interface PushDeliveryOptions {
   readonly onGivenUp: (end: 'terminate' | 'suspend') => void;
 }
 
-/** The longest pause of RetryForeverWithBackoff. */
-const LONGEST_PAUSE_MS = 3_600_000;
+/** Maximum pause of RetryForeverWithBackoff. */
+const MAX_PAUSE_MS = 3_600_000;
 
 /** Delivers the queued payloads of one subscription, one after the other, with retries. */
 export class PushDelivery {
@@ -141,7 +141,7 @@ export class PushDelivery {
         this.#timer = undefined;
         this.#pump();
       },
-      Math.min(Math.max(LONGEST_PAUSE_MS, intervalMs), intervalMs * 2 ** doublings),
+      Math.min(Math.max(MAX_PAUSE_MS, intervalMs), intervalMs * 2 ** doublings),
     );
     this.#timer.unref();
   }

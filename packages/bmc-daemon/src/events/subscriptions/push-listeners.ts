@@ -31,7 +31,7 @@ interface PushListenersOptions {
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** The most events that wait for one listener. */
+  /** Maximum number of events that wait for one listener. */
   readonly backlog: number;
   /** Called after each change of the list or of a listener. */
   readonly onChange: () => void;

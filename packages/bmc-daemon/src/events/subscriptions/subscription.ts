@@ -90,11 +90,11 @@ export const subscriptionUri = (id: string): string => `/redfish/v1/EventService
  * Maximum length of the JSON of a subscription. A change of one subscription writes all of them
  * before the answer. 200 of this size take some milliseconds; with 1 MiB each they took seconds.
  */
-const LONGEST_RECORD = 16 * 1024;
+const MAX_RECORD_LENGTH = 16 * 1024;
 
 /** Rejects a subscription that is too long. @throws {RedfishError} PayloadTooLarge. */
 export function checkSize(record: NewSubscription): void {
-  if (JSON.stringify(record).length <= LONGEST_RECORD) return;
-  const detail = `A subscription has ${LONGEST_RECORD} characters of JSON at most.`;
+  if (JSON.stringify(record).length <= MAX_RECORD_LENGTH) return;
+  const detail = `A subscription has ${MAX_RECORD_LENGTH} characters of JSON at most.`;
   throw new RedfishError(413, [withDetail(message('PayloadTooLarge'), detail)]);
 }

@@ -71,9 +71,12 @@ interface SubscriptionsOptions {
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** The most listeners and streams in total; {@link hasPlace} divides them among the clients. */
+  /**
+   * Maximum number of listeners and streams in total; {@link hasPlace} divides them among the
+   * clients.
+   */
   readonly limit: number;
-  /** The most events that wait for one subscriber. */
+  /** Maximum number of events that wait for one subscriber. */
   readonly backlog: number;
   readonly keepAliveMs: number;
 }

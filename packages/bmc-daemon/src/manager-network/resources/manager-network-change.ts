@@ -12,7 +12,7 @@ import { about, message, messageStatus, withDetail, type Message } from '../../r
 import { subnetMask } from '../../resources/systems/ethernet-interface.js';
 
 /** Maximum items of a list. */
-const MOST = 16;
+const MAX_ITEMS = 16;
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 /**
@@ -41,7 +41,7 @@ const nameServer = z
  * Returns the schema of a list. DSP0266, PATCH of arrays: null removes an item, an empty object leaves
  * it unchanged, and items after the end of the sent list are removed.
  */
-const listOf = <Item extends z.ZodType>(item: Item) => z.array(item.nullable()).max(MOST);
+const listOf = <Item extends z.ZodType>(item: Item) => z.array(item.nullable()).max(MAX_ITEMS);
 
 const ipv4List = listOf(
   z.strictObject({

@@ -191,7 +191,7 @@ function valueAt(body: Json | undefined, path: Path): Json | undefined {
   return value;
 }
 
-const longestQuote = 200;
+const maxQuoteLength = 200;
 
 /** Returns the value for a message. Hides passwords and the secrets in URLs. */
 function quote(name: string, value: Json): string {
@@ -200,5 +200,5 @@ function quote(name: string, value: Json): string {
   if (isArray(value)) return '[…]';
   const text = String(value);
   const safe = text.includes('://') ? maskUrl(text) : text;
-  return safe.length > longestQuote ? `${safe.slice(0, longestQuote)}…` : safe;
+  return safe.length > maxQuoteLength ? `${safe.slice(0, maxQuoteLength)}…` : safe;
 }

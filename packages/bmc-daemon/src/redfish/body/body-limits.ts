@@ -6,18 +6,18 @@ import { RedfishError } from '../messages/errors.js';
 import { about, message, withDetail } from '../messages/messages.js';
 
 /** The deepest accepted body (a metric report) has 4 levels. */
-const DEEPEST = 16;
+const MAX_DEPTH = 16;
 /**
  * Members, array items and containers together. The largest accepted body, 1,000 test values of
  * metrics, has 8,000.
  */
-const MOST_VALUES = 10_000;
+const MAX_VALUES = 10_000;
 /** Members of one object, or items of one array. */
-const MOST_MEMBERS = 1_000;
+const MAX_MEMBERS = 1_000;
 /**
  * Bytes as sent. The longest accepted string is a PEM text of 64 KiB whose line breaks are escaped.
  */
-const LONGEST_STRING = 131_072;
+const MAX_STRING_LENGTH = 131_072;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -36,8 +36,8 @@ const CLOSE_OBJECT = 0x7d;
 export function checkStructure(bytes: Buffer): void {
   // For each open container: in an object, the offset of the name of the current value, 0 before a
   // name; in an array, -1 - index.
-  const places = new Int32Array(DEEPEST + 1);
-  const members = new Int32Array(DEEPEST + 1);
+  const places = new Int32Array(MAX_DEPTH + 1);
+  const members = new Int32Array(MAX_DEPTH + 1);
   let depth = 0;
   let values = 0;
   let lastString = 0;
@@ -47,7 +47,7 @@ export function checkStructure(bytes: Buffer): void {
       case QUOTE: {
         lastString = at;
         at = endOfString(bytes, at);
-        if (at - lastString - 1 > LONGEST_STRING) throw tooLong(pointerTo(bytes, places, depth));
+        if (at - lastString - 1 > MAX_STRING_LENGTH) throw tooLong(pointerTo(bytes, places, depth));
         break;
       }
       case COLON:
@@ -60,8 +60,8 @@ export function checkStructure(bytes: Buffer): void {
         break;
       case OPEN_ARRAY:
       case OPEN_OBJECT:
-        if (depth === DEEPEST) {
-          throw tooMuch(`It is nested deeper than ${DEEPEST} levels.`, pointerTo(bytes, places, depth));
+        if (depth === MAX_DEPTH) {
+          throw tooMuch(`It is nested deeper than ${MAX_DEPTH} levels.`, pointerTo(bytes, places, depth));
         }
         depth += 1;
         places[depth] = byte === OPEN_ARRAY ? -1 : 0;
@@ -72,14 +72,14 @@ export function checkStructure(bytes: Buffer): void {
       case CLOSE_OBJECT:
         depth = Math.max(0, depth - 1);
     }
-    if (values > MOST_VALUES) {
-      throw tooMuch(`It has more than ${MOST_VALUES} values.`, pointerTo(bytes, places, depth - 1));
+    if (values > MAX_VALUES) {
+      throw tooMuch(`It has more than ${MAX_VALUES} values.`, pointerTo(bytes, places, depth - 1));
     }
-    if ((members[depth] ?? 0) > MOST_MEMBERS) {
+    if ((members[depth] ?? 0) > MAX_MEMBERS) {
       const pointer = pointerTo(bytes, places, depth - 1);
       throw (places[depth] ?? 0) < 0
         ? tooMany(pointer)
-        : tooMuch(`It has an object with more than ${MOST_MEMBERS} members.`, pointer);
+        : tooMuch(`It has an object with more than ${MAX_MEMBERS} members.`, pointer);
     }
   }
 }
@@ -101,12 +101,12 @@ function tooMuch(detail: string, pointer: string): RedfishError {
 
 function tooMany(pointer: string): RedfishError {
   const name = pointer.slice(pointer.lastIndexOf('/') + 1);
-  return new RedfishError(400, [about(message('ArraySizeTooLong', name, MOST_MEMBERS), pointer)]);
+  return new RedfishError(400, [about(message('ArraySizeTooLong', name, MAX_MEMBERS), pointer)]);
 }
 
 /** Returns an error without the string, which may be a private key. */
 function tooLong(pointer: string): RedfishError {
-  return new RedfishError(400, [about(message('StringValueTooLong', '…', LONGEST_STRING), pointer)]);
+  return new RedfishError(400, [about(message('StringValueTooLong', '…', MAX_STRING_LENGTH), pointer)]);
 }
 
 /** Returns the JSON pointer to the current value of the container at this depth. */
@@ -118,11 +118,11 @@ function pointerTo(bytes: Buffer, places: Int32Array, depth: number): string {
 }
 
 /** Longer names are cut, because clients choose them and people read the pointer. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** Returns the name that starts at this quote, as it was sent, escaped for a JSON pointer. */
 function nameAt(bytes: Buffer, start: number): string {
-  const end = Math.min(endOfString(bytes, start), start + 1 + LONGEST_NAME);
+  const end = Math.min(endOfString(bytes, start), start + 1 + MAX_NAME_LENGTH);
   return bytes
     .toString('utf8', start + 1, end)
     .replaceAll('~', '~0')

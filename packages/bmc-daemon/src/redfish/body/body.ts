@@ -17,10 +17,10 @@ export const freeBodyBytes = 16 * 1024;
  */
 const sharedBytes = 64 * maximumBodyBytes;
 /**
- * The largest number of chunks of a body. Each chunk costs a call: 1 MiB in chunks of one byte took
+ * Maximum number of chunks of a body. Each chunk costs a call: 1 MiB in chunks of one byte took
  * seconds. A slow network sends 1 MiB in 2,000 chunks (536 bytes of payload in a TCP segment).
  */
-const mostPieces = 4096;
+const maxPieces = 4096;
 const retryAfterSeconds = 1;
 
 /**
@@ -81,7 +81,7 @@ class Collector {
     const length = this.#length + piece.length;
     this.#pieces += 1;
     if (length > this.#limit) return refuse('PayloadTooLarge');
-    if (this.#pieces > mostPieces) return new RedfishError(413, [message('PayloadTooLarge')], { Connection: 'close' });
+    if (this.#pieces > maxPieces) return new RedfishError(413, [message('PayloadTooLarge')], { Connection: 'close' });
     if (length > this.#bytes.length && !this.#grow(Math.min(Math.max(2 * length, 1024), this.#limit))) {
       const seconds = String(retryAfterSeconds);
       return new RedfishError(503, [message('ServiceTemporarilyUnavailable', seconds)], { 'Retry-After': seconds });

@@ -18,10 +18,10 @@ import type { JsonObject } from '../json.js';
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * Most faults that an error lists. A megabyte of unknown names must not cause an answer of ten
+ * Maximum number of faults in an error. A megabyte of unknown names must not cause an answer of ten
  * megabytes.
  */
-const mostFaults = 50;
+const maxFaults = 50;
 
 /**
  * Returns the first 50 faults, followed by MaximumErrorsExceeded if there are more. Reads at most
@@ -30,7 +30,7 @@ const mostFaults = 50;
 export function limitFaults(faults: Iterable<Message>): readonly Message[] {
   const listed: Message[] = [];
   for (const fault of faults) {
-    if (listed.length === mostFaults) return [...listed, message('MaximumErrorsExceeded')];
+    if (listed.length === maxFaults) return [...listed, message('MaximumErrorsExceeded')];
     listed.push(fault);
   }
   return listed;

@@ -30,10 +30,10 @@ export function message<Key extends MessageKey>(key: Key, ...args: MessageArgume
  * Longer parts are cut. A client may send a name or URL of a megabyte, which the answer would
  * repeat up to four times.
  */
-const longestPart = 500;
+const maxPartLength = 500;
 
 function cut(text: string): string {
-  return text.length > longestPart ? `${text.slice(0, longestPart)}…` : text;
+  return text.length > maxPartLength ? `${text.slice(0, maxPartLength)}…` : text;
 }
 
 /**

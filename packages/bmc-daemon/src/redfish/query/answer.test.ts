@@ -16,7 +16,7 @@ interface Services {
   readonly undefined: Set<string>;
   readonly down: Set<string>;
   reading: number;
-  mostAtOnce: number;
+  maxAtOnce: number;
 }
 const services: Services = {
   count: 3,
@@ -24,7 +24,7 @@ const services: Services = {
   undefined: new Set(),
   down: new Set(),
   reading: 0,
-  mostAtOnce: 0,
+  maxAtOnce: 0,
 };
 const defineResource = resourceDefiner<Services>();
 const link = (uri: string) => ({ '@odata.id': uri });
@@ -49,7 +49,7 @@ const system = defineResource({
   uri: '/redfish/v1/Systems/{systemId}',
   load: async ({ params: { systemId }, services: state }) => {
     state.reading += 1;
-    state.mostAtOnce = Math.max(state.mostAtOnce, state.reading);
+    state.maxAtOnce = Math.max(state.maxAtOnce, state.reading);
     await new Promise(setImmediate);
     state.reading -= 1;
     if (state.gone.has(systemId)) throw refuse('ResourceNotFound', 'ComputerSystem', systemId);
@@ -134,7 +134,7 @@ beforeEach(() => {
   services.gone.clear();
   services.undefined.clear();
   services.down.clear();
-  services.mostAtOnce = 0;
+  services.maxAtOnce = 0;
 });
 
 const path = '/redfish/v1/Systems';
@@ -205,7 +205,7 @@ describe('$filter, $skip and $top', () => {
     services.count = 20;
     const body = await bodyOf(`${path}?$filter=PowerState eq 'On' and not (Id eq '5')`);
     expect([body['Members@odata.count'], idsOf(body)]).toEqual([9, ['1', '3', '7', '9', '11', '13', '15', '17', '19']]);
-    expect(services.mostAtOnce).toBeLessThanOrEqual(8);
+    expect(services.maxAtOnce).toBeLessThanOrEqual(8);
   });
 
   it('return a part, the number of all members, and a link to the next part', async () => {
@@ -347,9 +347,9 @@ describe('$expand', () => {
 
   it('rejects an answer that would be too large before reading it, and returns it in parts', async () => {
     services.count = maximumResources + 1;
-    services.mostAtOnce = 0;
+    services.maxAtOnce = 0;
     expect(await fault(`${path}?$expand=.`)).toEqual([507, 'InsufficientStorage']);
-    expect(services.mostAtOnce).toBe(0);
+    expect(services.maxAtOnce).toBe(0);
     expect((await bodyOf(`${path}?$expand=.&$top=10`))['Members']).toHaveLength(10);
     // Each machine has a log with two entries on its first page.
     services.count = 2000;

@@ -14,11 +14,11 @@ import type { Pace } from './pace.js';
 export type ReadLink = (uri: string) => Promise<JsonObject | undefined>;
 
 /**
- * The most resources in one answer. `$expand=*($levels=6)` would contain every resource of the
- * service several times.
+ * Maximum number of resources in one answer. `$expand=*($levels=6)` would contain every resource of
+ * the service several times.
  */
 export const maximumResources = 5000;
-/** The most bytes of JSON in one answer. */
+/** Maximum number of bytes of JSON in one answer. */
 export const maximumBytes = 32 * 1024 * 1024;
 /** Parallel reads: enough to use the host, and few enough to leave room for other requests. */
 const atOnce = 8;

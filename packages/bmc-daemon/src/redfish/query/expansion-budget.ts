@@ -14,7 +14,7 @@ export interface ExpansionLimits {
   readonly waitingPerClient: number;
   /** Waiting requests of all clients. */
   readonly waiting: number;
-  /** The longest wait, in milliseconds. */
+  /** Maximum wait, in milliseconds. */
   readonly waitMs: number;
   /** Unread bytes of one client's answers; above this limit its next request waits. */
   readonly unreadBytesPerClient: number;

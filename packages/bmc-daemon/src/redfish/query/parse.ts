@@ -3,7 +3,7 @@ import { RedfishError } from '../messages/errors.js';
 import { message, type Message, type MessageArguments, type MessageKey } from '../messages/messages.js';
 import { FilterSyntaxError, parseFilter, type Filter } from './filter.js';
 
-/** The largest `$levels` of `$expand`; the service root shows it. */
+/** Maximum `$levels` of `$expand`; the service root shows it. */
 export const maximumLevels = 6;
 
 /** `.`: links outside `Links`; `~`: links inside `Links`; `*`: both. */

@@ -67,7 +67,7 @@ export class TaskRecords {
   #listed: readonly TaskRecord[] | undefined;
 
   /**
-   * @param limit the largest number of records.
+   * @param limit maximum number of records.
    * @param clock milliseconds of a steady clock.
    */
   constructor(limit: number, clock: () => number) {

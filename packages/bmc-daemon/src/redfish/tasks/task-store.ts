@@ -68,7 +68,7 @@ export const taskMonitorUri = (id: string): string => `/redfish/v1/TaskService/T
 
 /** Options of a task store. */
 interface TaskStoreOptions {
-  /** The largest number of tasks. */
+  /** Maximum number of tasks. */
   readonly limit: number;
   readonly now: () => Date;
   /** Milliseconds of a steady clock. Default: performance.now. */

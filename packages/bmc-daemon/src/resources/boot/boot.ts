@@ -17,7 +17,7 @@ import { message, withDetail, type Message } from '../../redfish/messages/messag
 import type { JsonObject } from '../../redfish/resource.js';
 import type { SystemWith } from '../details.js';
 import { reference } from '../reference.js';
-import { LONGEST_URL } from '../virtual-media/insert-media.js';
+import { MAX_URL_LENGTH } from '../virtual-media/insert-media.js';
 import { bootReference, bootSource, optionOf } from './boot-reference.js';
 
 /** Targets that are not a kind of device. The last three need UEFI. */
@@ -85,7 +85,7 @@ const bootShape = ({ boot, architecture }: Bootable) =>
       .string()
       .transform((name, context) => named(namedOptions(boot), name, context))
       .nullish(),
-    HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(LONGEST_URL)]).nullish(),
+    HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(MAX_URL_LENGTH)]).nullish(),
     BootOrder: z
       .array(z.string().transform((name, context) => named(namedOptions(boot), name, context)))
       .min(1)

@@ -53,14 +53,14 @@ function protocolOf(image: string): string {
  * Maximum length of an image URL. Signed URLs of object stores have about 2,000 characters. A longer URL
  * would fill the machine's metadata and the events.
  */
-export const LONGEST_URL = 4_096;
-const LONGEST_CREDENTIAL = 1_000;
+export const MAX_URL_LENGTH = 4_096;
+const MAX_CREDENTIAL_LENGTH = 1_000;
 
 /** Returns the schema of an image URL. @param faults creates its error messages. */
 export const imageUrl = (faults: ImageFaults) =>
   z
     .string()
-    .max(LONGEST_URL, { abort: true })
+    .max(MAX_URL_LENGTH, { abort: true })
     .superRefine((image, context) => {
       const fault = imageFault(image, faults);
       if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
@@ -71,8 +71,8 @@ export const imageOptions = {
   WriteProtected: z.boolean().optional(),
   TransferMethod: z.enum(transferMethods).nullish(),
   TransferProtocolType: z.enum(transferProtocols).nullish(),
-  UserName: z.string().max(LONGEST_CREDENTIAL).nullish(),
-  Password: z.string().max(LONGEST_CREDENTIAL).nullish(),
+  UserName: z.string().max(MAX_CREDENTIAL_LENGTH).nullish(),
+  Password: z.string().max(MAX_CREDENTIAL_LENGTH).nullish(),
 };
 
 /**

@@ -18,7 +18,7 @@ const SHRINK_INTERVAL_MS = 10_000;
 /** The pool. */
 const free: Buffer[] = [];
 /** Minimum size of the pool since the last call of {@link shrink}. */
-let leastFree = 0;
+let minFree = 0;
 let timer: NodeJS.Timeout | undefined;
 
 /**
@@ -47,7 +47,7 @@ function findCollector(): NonNullable<typeof collectYoung> {
 
 function take(): Buffer {
   const block = free.pop();
-  leastFree = Math.min(leastFree, free.length);
+  minFree = Math.min(minFree, free.length);
   return block ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
 }
 
@@ -57,8 +57,8 @@ function giveBack(blocks: readonly Buffer[]): void {
 }
 
 function shrink(): void {
-  free.splice(0, leastFree);
-  leastFree = free.length;
+  free.splice(0, minFree);
+  minFree = free.length;
   if (free.length > 0) return;
   clearInterval(timer);
   timer = undefined;

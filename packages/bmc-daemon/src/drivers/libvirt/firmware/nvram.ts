@@ -32,7 +32,7 @@ interface VariablesOptions {
 }
 
 /** Limit of a variable store, which has about half a MiB. */
-const longestStore = 64 * 1024 * 1024;
+const maxStoreBytes = 64 * 1024 * 1024;
 
 /** Prefix of the pools that exist only while variables are read and written. */
 const POOL_PREFIX = 'rackless-variables-';
@@ -117,7 +117,7 @@ export class Variables {
     return await withDirectory(hypervisor, dirname(path), timeoutMs, async (pool) => {
       const volume = await pool.storageVolLookupByName(basename(path), { timeoutMs });
       const { capacityBytes } = await volume.getInfo({ timeoutMs });
-      if (capacityBytes > longestStore) throw new Error(`${path} is not a variable store`);
+      if (capacityBytes > maxStoreBytes) throw new Error(`${path} is not a variable store`);
       const merged = withVariablesOf(fresh, await buffer(await volume.download({}, { timeoutMs })));
       if (merged === null) throw new Error(`${path} and ${template} have different layouts`);
       await pipeline(Readable.from([merged]), await volume.upload({}, { timeoutMs }));

@@ -13,7 +13,7 @@ export interface Host {
    */
   readonly queue: MachineQueue;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  /** The longest time that a read, or a change that libvirt makes at once, may take. */
+  /** Maximum time that a read, or a change that libvirt makes at once, may take. */
   readonly timeoutMs: number;
 }
 

@@ -58,7 +58,7 @@ export class Inventory {
   /** False if libvirtd sends no events: then nothing is cached. */
   #eventful = true;
 
-  /** @param timeoutMs the longest time of a read. */
+  /** @param timeoutMs maximum time of a read. */
   constructor(hypervisor: Hypervisor, timeoutMs: number) {
     this.#hypervisor = hypervisor;
     this.#timeoutMs = timeoutMs;

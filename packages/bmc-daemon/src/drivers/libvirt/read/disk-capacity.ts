@@ -26,7 +26,7 @@ export class DiskCapacity {
   readonly #reading = new Map<string, { readonly of: string; readonly promise: Promise<Capacities> }>();
   readonly #waitMs: number;
 
-  /** @param waitMs the longest time that a reader waits. */
+  /** @param waitMs maximum time that a reader waits. */
   constructor(waitMs: number) {
     this.#waitMs = waitMs;
   }

@@ -14,7 +14,7 @@ import type { Machine } from '../machine/inventory.js';
 import { RevalidatingCache } from './revalidating-cache.js';
 import { attribute, child, childElements, parseXml } from '../xml/parse.js';
 
-/** The longest time that a GET waits, once. */
+/** Maximum time that a GET waits, once. */
 const WAIT_MS = 250;
 
 /**

@@ -5,7 +5,7 @@
 
 /** Times of a {@link RevalidatingCache}, in milliseconds. */
 interface RevalidatingCacheOptions {
-  /** The longest time that a reader waits for the first value. */
+  /** Maximum time that a reader waits for the first value. */
   readonly waitMs: number;
   /** Age at which the cache refreshes a value. It returns the old value until then. */
   readonly freshMs: number;

@@ -155,8 +155,8 @@ function readProcessors(parameters: Parameters): ProcessorStatistics {
   const timeNs = count(parameters, 'cpu.time');
   const online = count(parameters, 'vcpu.current');
   // An unplugged vCPU leaves a gap in the numbers.
-  const most = count(parameters, 'vcpu.maximum') ?? 0;
-  const times = Array.from({ length: most }, (_, index) => count(parameters, `vcpu.${index}.time`)).filter(isKnown);
+  const max = count(parameters, 'vcpu.maximum') ?? 0;
+  const times = Array.from({ length: max }, (_, index) => count(parameters, `vcpu.${index}.time`)).filter(isKnown);
   const isWhole = online !== undefined && online > 0 && times.length === online;
   return {
     ...(timeNs === undefined ? {} : { timeNs }),

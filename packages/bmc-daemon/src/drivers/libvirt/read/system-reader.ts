@@ -70,7 +70,7 @@ interface Read {
 /** Dependencies of {@link SystemReader}. */
 interface SystemReaderOptions {
   readonly inventory: Inventory;
-  /** The longest time that a read waits for libvirt. */
+  /** Maximum time that a read waits for libvirt. */
   readonly timeoutMs: number;
   /** Time that the first reader of a machine waits for the sizes of its disks. */
   readonly diskSizeWaitMs: number;

@@ -130,7 +130,7 @@ export function encodeAttribute(text: string, quote: '"' | "'" = "'"): string {
 /** The latest documents, newest first, because an operation reads the same text several times. */
 const recent: XmlDocument[] = [];
 /** Machines that are read at the same time, each with a definition and a running instance. */
-const MOST_RECENT = 16;
+const MAX_RECENT = 16;
 
 /**
  * Parses one domain or metadata document.
@@ -142,7 +142,7 @@ export function parseXml(source: string): XmlDocument {
   if (known !== undefined) return known;
   const document = parse(source);
   recent.unshift(document);
-  if (recent.length > MOST_RECENT) recent.pop();
+  if (recent.length > MAX_RECENT) recent.pop();
   return document;
 }
 
