@@ -88,6 +88,7 @@ const layers = {
 /** Floors of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
 const libvirtFloors = [
   ['libvirt-driver.ts'],
+  ['libvirt-parts.ts'],
   ['libvirt-driver-options.ts', 'change/', 'console.ts', 'power/'],
   ['media/', 'volumes/'],
   ['boot/', 'read/'],
@@ -144,7 +145,6 @@ const unsplit = {
     'packages/bmc-daemon/src/auth/login.ts',
     'packages/bmc-daemon/src/console/console-log.ts',
     'packages/bmc-daemon/src/console/ssh-server.ts',
-    'packages/bmc-daemon/src/drivers/libvirt/libvirt-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/parse.ts',
     'packages/bmc-daemon/src/manager-network/manager-network.ts',
     'packages/bmc-daemon/src/ssdp/discovery.ts',
@@ -156,7 +156,6 @@ const unsplit = {
     'packages/bmc-daemon/src/console/console-log-recording.ts',
     'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
-    'packages/bmc-daemon/src/drivers/libvirt/libvirt-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/media/image-store.ts',
     'packages/bmc-daemon/src/drivers/libvirt/power/cold-start.ts',
     'packages/bmc-daemon/src/drivers/libvirt/power/power-control.ts',

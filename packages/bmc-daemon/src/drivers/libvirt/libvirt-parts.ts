@@ -1,0 +1,134 @@
+/** The parts of the libvirt driver, connected with each other. */
+import { Hypervisor } from '@rackless/libvirt';
+import { DriverError } from '../driver-error.js';
+import { MachineQueue } from '../queue/machine-queue.js';
+import { BootControl } from './boot/boot-control.js';
+import { ChangeFeed } from './read/change-feed.js';
+import { ColdStart } from './power/cold-start.js';
+import { FirmwareChooser } from './firmware/firmware-choice.js';
+import { GuestNetworkReader } from './read/guest-network.js';
+import type { Host } from './machine/host.js';
+import { HostCpu } from './read/host-cpu.js';
+import { openPool } from './media/image-pool.js';
+import { openPoolImages } from './media/pool-images.js';
+import { ImageStore } from './media/image-store.js';
+import { ImageStreams } from './media/image-stream.js';
+import { Inventory } from './machine/inventory.js';
+import type { LibvirtDriverOptions } from './libvirt-driver-options.js';
+import { LibvirtMedia } from './media/media-control.js';
+import { Variables } from './firmware/nvram.js';
+import { PendingSettings } from './firmware/pending-settings.js';
+import { PowerControl } from './power/power-control.js';
+import { updateMedia } from './media/saved-state-media.js';
+import { sourcesInUse } from './media/sources-in-use.js';
+import { SystemChanges } from './change/system-changes.js';
+import { SystemReader } from './read/system-reader.js';
+import { Reconciler } from './machine/reconciler.js';
+import { LibvirtVolumes } from './volumes/volume-control.js';
+
+/** Connects to the host, and creates what reads it. */
+function openHost(options: LibvirtDriverOptions) {
+  const { uri, timeoutMs, log } = options;
+  const hypervisor = Hypervisor.connect(uri, {
+    callTimeoutMs: timeoutMs,
+    onWarning: (error) => log.warn('libvirt connection', { error }),
+  });
+  const inventory = new Inventory(hypervisor, timeoutMs);
+  const host: Host = { hypervisor, inventory, queue: new MachineQueue(), log, timeoutMs };
+  const templates = options.secureBootTemplates ?? { enabled: null, disabled: null };
+  const firmware = new FirmwareChooser({ bootLoaderMap: options.bootLoaderMap, templates, hypervisor, timeoutMs });
+  const hostCpu = new HostCpu(hypervisor);
+  const streams = new ImageStreams(options.images);
+  const reader = new SystemReader({
+    inventory,
+    timeoutMs,
+    diskSizeWaitMs: options.diskSizeWaitMs ?? 1_000,
+    knowledge: () => firmware.knowledge(),
+    hostCpuModel: () => hostCpu.model(),
+    streams: () => streams.isOffered,
+  });
+  return { host, firmware, streams, reader, templates };
+}
+
+/** Creates the stores of images and disks. They open their pools later. */
+function openStorage(host: Host, { uri, storagePool: name, images: limits, log, timeoutMs }: LibvirtDriverOptions) {
+  const open = (create: boolean) => openPool({ hypervisor: host.hypervisor, uri, name, create, timeoutMs });
+  const store = new ImageStore({
+    openPoolImages: async ({ create }) => {
+      const pool = await open(create);
+      return pool === null ? null : openPoolImages(pool, timeoutMs);
+    },
+    sourcesInUse: () => sourcesInUse(host),
+    limits,
+    warn: (message, error) => log.warn(message, { error }),
+  });
+  const disks = new LibvirtVolumes({
+    host,
+    openPool: async () => {
+      const opened = await open(true);
+      if (opened === null) throw new DriverError('unsupported', 'opening the storage pool: there is none');
+      return opened.pool;
+    },
+  });
+  return { store, disks };
+}
+
+type Opened = ReturnType<typeof openHost> & ReturnType<typeof openStorage>;
+
+/** Creates boot override and power. */
+function createPower({ host, firmware, templates, store }: Opened, options: LibvirtDriverOptions) {
+  const boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap, variables: templates.disabled });
+  const pending = new PendingSettings({
+    host,
+    firmware,
+    wantedFirmware: (type, architecture) => boot.wantedFirmware(type, architecture),
+    now: () => new Date(),
+  });
+  const variables = new Variables({ host, uri: options.uri, knowledge: () => firmware.knowledge() });
+  const coldStart = new ColdStart(host, {
+    applySettings: (machine, xml) => pending.apply(machine, xml),
+    carryVariables: (machine, xml) => variables.carryOver(machine, xml),
+    catchUp: async (machine) => {
+      await updateMedia(host, machine);
+      // The images of the saved state may now be unused.
+      void store.removeUnused();
+      await boot.applyOrder(machine).catch((error: unknown) => {
+        host.log.warn(`setting the boot order of machine ${machine.name} failed`, { error });
+      });
+    },
+  });
+  const { gracefulRestartWaitMs } = options;
+  const power = new PowerControl({ host, boot, coldStart, gracefulRestartWaitMs });
+  return { boot, variables, coldStart, power };
+}
+
+/** The parts of a driver. */
+export type LibvirtParts = ReturnType<typeof createParts>;
+
+/**
+ * Creates the parts of a driver. They do not connect yet; the driver closes them.
+ * @throws {LibvirtError} INVALID_URI.
+ */
+export function createParts(options: LibvirtDriverOptions) {
+  const opened = openHost(options);
+  const { host, firmware, reader, streams } = opened;
+  const storage = openStorage(host, options);
+  const { store, disks } = storage;
+  const { boot, variables, coldStart, power } = createPower({ ...opened, ...storage }, options);
+  const changes = new ChangeFeed({ host, isStarting: (uuid) => coldStart.isStarting(uuid) });
+  const media = new LibvirtMedia({ host, reader, boot, store, streams });
+  const removeUnusedImages = (): Promise<void> => store.removeUnused();
+  const systemChanges = new SystemChanges({ host, reader, boot, media, firmware, variables, removeUnusedImages });
+  const reconciler = new Reconciler({
+    host,
+    hostTasks: [
+      { doing: 'looking for changes without a connection', run: () => changes.catchUp() },
+      { doing: 'tidying the image store', run: () => store.tidy() },
+      { doing: 'removing leftover pools', run: () => variables.removeLeftoverPools() },
+    ],
+    machineParts: [systemChanges, variables, coldStart, boot, power, disks],
+  });
+  const guestNetwork = new GuestNetworkReader(host);
+  const reading = { host, firmware, reader, streams, changes, guestNetwork };
+  return { ...reading, store, disks, boot, coldStart, power, media, systemChanges, reconciler };
+}
