@@ -257,8 +257,6 @@ const structureRules = [
   },
   { files: [...Object.keys(longFunctions), ...unsplit.functions], rules: { 'max-lines-per-function': 'off' } },
   { files: [...Object.keys(longFiles), ...unsplit.files], rules: { 'max-lines': 'off' } },
-  // The interface of drivers and its parts.
-  { files: ['packages/bmc-daemon/src/drivers/**/*.ts'], rules: { 'import/no-cycle': 'off' } },
 ];
 
 /** Rules of typescript-eslint's `strictTypeChecked` and `stylisticTypeChecked`, in addition to the category `correctness`. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../../src/drivers/driver-error.js';
-import type { FirmwareType } from '../../src/drivers/snapshot/boot-snapshot.js';
+import type { FirmwareType } from '../../src/drivers/snapshot/firmware-snapshot.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { guestImage } from '../harness/guest-image.js';
 import { reaches, TestHost, type Guest } from './host.js';

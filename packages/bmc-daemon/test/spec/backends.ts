@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
 import type { BootChoice } from '../../src/drivers/rules/boot-override.js';
-import type { BootDevice } from '../../src/drivers/snapshot/boot-snapshot.js';
+import type { BootDevice } from '../../src/drivers/snapshot/firmware-snapshot.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';

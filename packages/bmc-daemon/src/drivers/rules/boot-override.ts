@@ -2,8 +2,8 @@
  * The boot override as a value: its change by a client and by a boot. Pure. All drivers share these
  * rules, because Ironic, sushy and DMTF's checkers each rely on different details of them.
  */
-import type { BootChange, BootDevice, BootOverrideEnabled, BootTarget } from '../snapshot/boot-snapshot.js';
-import type { DeviceKey } from '../snapshot/firmware-snapshot.js';
+import type { BootChange, BootOverrideEnabled, BootTarget } from '../snapshot/boot-snapshot.js';
+import type { BootDevice, DeviceKey } from '../snapshot/firmware-snapshot.js';
 
 /** A boot source: any device of a kind, or one device. */
 export type BootChoice = BootDevice | DeviceKey;

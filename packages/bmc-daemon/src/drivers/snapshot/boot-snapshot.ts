@@ -1,11 +1,5 @@
 /** The boot settings of a machine, in hypervisor terms. */
-import type { BootOptionSnapshot, DeviceKey } from './firmware-snapshot.js';
-
-/** Boot devices of libvirt (`<boot dev>`), and `usb` for a disk on a USB bus. */
-export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
-
-/** Firmware type: `bios` is Redfish's Legacy, `efi` its UEFI. */
-export type FirmwareType = 'bios' | 'efi';
+import type { BootDevice, BootOptionSnapshot, DeviceKey, FirmwareType } from './firmware-snapshot.js';
 
 /** `disabled`: the machine's own order; `once`: the next boot only; `continuous`: every boot. */
 export type BootOverrideEnabled = 'disabled' | 'once' | 'continuous';

@@ -2,7 +2,12 @@
  * The firmware of a machine as values: Secure Boot, boot options, and settings that wait for the
  * next start.
  */
-import type { BootDevice, FirmwareType } from './boot-snapshot.js';
+
+/** Boot devices of libvirt (`<boot dev>`), and `usb` for a disk on a USB bus. */
+export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
+
+/** Firmware type: `bios` is Redfish's Legacy, `efi` its UEFI. */
+export type FirmwareType = 'bios' | 'efi';
 
 /** Identifies a device within its machine: `disk:vda`, `interface:52:54:00:12:34:56`. */
 export type DeviceKey = `${string}:${string}`;

@@ -2,8 +2,8 @@
  * Names of boot options: kind and device, for example `Hdd.vda`. A name does not change when other
  * devices are added or removed.
  */
-import type { BootDevice, BootSnapshot } from '../../drivers/snapshot/boot-snapshot.js';
-import type { BootOptionSnapshot, DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
+import type { BootSnapshot } from '../../drivers/snapshot/boot-snapshot.js';
+import type { BootDevice, BootOptionSnapshot, DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
 
 /**
  * DMTF's BootSource for each kind of device.

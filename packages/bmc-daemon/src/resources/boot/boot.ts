@@ -2,13 +2,11 @@
 import { z } from 'zod';
 import type {
   BootChange,
-  BootDevice,
   BootOverrideEnabled,
   BootSnapshot,
   BootTarget,
-  FirmwareType,
 } from '../../drivers/snapshot/boot-snapshot.js';
-import type { DeviceKey } from '../../drivers/snapshot/firmware-snapshot.js';
+import type { BootDevice, DeviceKey, FirmwareType } from '../../drivers/snapshot/firmware-snapshot.js';
 import { everyPart, type SystemChangePart } from '../../drivers/system-change.js';
 import { storedUrl } from '../../media/image.js';
 import type { PropertyNames } from '../../redfish/messages/driver-errors.js';

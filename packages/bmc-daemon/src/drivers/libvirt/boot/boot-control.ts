@@ -12,7 +12,7 @@
 import { DomainEventStartedDetail } from '@rackless/libvirt';
 import type { BootChoice } from '../../rules/boot-override.js';
 import { DriverError } from '../../driver-error.js';
-import type { FirmwareType } from '../../snapshot/boot-snapshot.js';
+import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import { readDefinition, saveDefinition, saveProcess, type Definition } from '../machine/definition.js';
 import { chooseFirmware, type BootLoaderMap } from '../firmware/firmware-choice.js';
 import type { Host } from '../machine/host.js';

@@ -6,7 +6,7 @@ import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
-import type { FirmwareType } from '../../snapshot/boot-snapshot.js';
+import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { attempt } from '../failure.js';
 import {

@@ -7,7 +7,8 @@ import {
   untouchedOverride,
   type BootChoice,
 } from '../../rules/boot-override.js';
-import type { BootChange, FirmwareType } from '../../snapshot/boot-snapshot.js';
+import type { BootChange } from '../../snapshot/boot-snapshot.js';
+import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import { without } from '../../rules/firmware-settings.js';
 import type { Machine } from './inventory.js';
 import {

@@ -10,7 +10,7 @@
  * ```
  */
 import type { BootChoice } from '../../rules/boot-override.js';
-import type { BootDevice } from '../../snapshot/boot-snapshot.js';
+import type { BootDevice } from '../../snapshot/firmware-snapshot.js';
 import type { Instance } from './instance.js';
 import { attribute, child, encodeAttribute, parseXml, type XmlElement } from '../xml/parse.js';
 import { applySplices, insertChild } from '../xml/splice.js';

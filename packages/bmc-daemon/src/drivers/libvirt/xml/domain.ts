@@ -4,7 +4,7 @@
  * @see https://libvirt.org/formatdomain.html
  */
 import { DriverError } from '../../driver-error.js';
-import type { FirmwareType } from '../../snapshot/boot-snapshot.js';
+import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import type { MemoryDeviceSnapshot, ProcessorTopology, SysinfoSnapshot } from '../../snapshot/hardware-snapshot.js';
 import { readDevices } from './devices/device.js';
 import type { Devices } from './devices/device.js';

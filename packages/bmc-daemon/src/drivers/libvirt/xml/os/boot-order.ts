@@ -7,8 +7,7 @@
  */
 import { DriverError } from '../../../driver-error.js';
 import type { BootChoice } from '../../../rules/boot-override.js';
-import type { BootDevice } from '../../../snapshot/boot-snapshot.js';
-import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
+import type { BootDevice, DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 import type { BootableDevice, Devices } from '../devices/device.js';
 import type { Domain } from '../domain.js';
 import { readDomain } from '../domain.js';

@@ -3,7 +3,7 @@
  * @see https://libvirt.org/formatdomain.html#operating-system-booting
  */
 import { DriverError } from '../../../driver-error.js';
-import type { FirmwareType } from '../../../snapshot/boot-snapshot.js';
+import type { FirmwareType } from '../../../snapshot/firmware-snapshot.js';
 import { readDomain, type OperatingSystem } from '../domain.js';
 import { child, childElements, encodeAttribute, encodeText, parseXml } from '../parse.js';
 import { KEEPS_VARIABLES, smmOn } from './secure-boot.js';
