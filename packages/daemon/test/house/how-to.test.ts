@@ -1,4 +1,4 @@
-/** Compares the recipes of docs/internals/how-to with the source code. `scripts/how-to.js` also follows them. */
+/** Compares the recipes of docs/internals/how-to with the source code. `scripts/how-to` also follows them. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,8 +7,9 @@ import { expect, it } from '@jest/globals';
 
 const repository = join(import.meta.dirname, '../../../..');
 const check = (...options: readonly string[]): string =>
-  spawnSync(process.execPath, [join(repository, 'scripts/how-to.js'), '--check', ...options], { encoding: 'utf8' })
-    .stderr;
+  spawnSync(process.execPath, [join(repository, 'scripts/docs.d/how-to.js'), '--check', ...options], {
+    encoding: 'utf8',
+  }).stderr;
 
 it('the recipes name existing files, existing places in them, and the number of files', () => {
   expect(check()).toBe('');

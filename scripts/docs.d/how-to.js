@@ -3,12 +3,12 @@
  * repository: makes the changes, runs the commands of the page, and checks format and lint. Fails if
  * other files changed than the page names.
  *
- * `node scripts/how-to.js [--keep FOLDER] [RECIPE]...`: `--keep` leaves the copies in FOLDER. A
- * recipe is the name of its page without `.md`. Needs what `scripts/test` installs.
+ * `node how-to.js [--keep FOLDER] [RECIPE]...`: see scripts/how-to, which first installs what is
+ * missing.
  *
- * `node scripts/how-to.js --check` only compares the pages with the repository, and changes nothing:
- * the files that a page names, the places that it changes, and the number of files. `--pages
- * FOLDER` reads other pages.
+ * `node how-to.js --check` only compares the pages with the repository, and changes nothing: the
+ * files that a page names, the places that it changes, and the number of files. `--pages FOLDER`
+ * reads other pages.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -26,9 +26,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { applyStep, readRecipe } from './docs.d/recipe.js';
+import { applyStep, readRecipe } from './recipe.js';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 /** Links the installed packages into a copy, whose own packages take precedence. */
 function linkModules(copy, folder) {
