@@ -6,7 +6,7 @@ import type { X509Certificate } from 'node:crypto';
 import { decodeUsages, purposesOf, type KeyUsage } from './key-usage.js';
 
 /** Parts of a certificate. */
-export interface CertificateExtensions {
+export interface CertificateDetails {
   readonly keyUsage: readonly KeyUsage[];
   /** Host names and addresses of subjectAltName, in the certificate's order. */
   readonly alternativeNames: readonly string[];
@@ -28,7 +28,7 @@ const processed: ReadonlySet<string> = new Set(
 );
 
 /** Reads the extensions of a certificate. */
-export async function readExtensions(certificate: X509Certificate): Promise<CertificateExtensions> {
+export async function readExtensions(certificate: X509Certificate): Promise<CertificateDetails> {
   const [{ AsnConvert }, schemas] = await Promise.all([import('@peculiar/asn1-schema'), import('@peculiar/asn1-x509')]);
   const { tbsCertificate, signatureAlgorithm } = AsnConvert.parse(certificate.raw, schemas.Certificate);
   const valueOf = (id: string) => tbsCertificate.extensions?.find(({ extnID }) => extnID === id)?.extnValue;

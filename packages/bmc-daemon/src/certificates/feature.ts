@@ -25,7 +25,7 @@ export const certificates: Feature<CertificateServices> = {
     return {
       services: { serverCertificate },
       reload: (tls) => {
-        if (tls !== undefined) serverCertificate?.taken(tls);
+        if (tls !== undefined) serverCertificate?.adopt(tls);
       },
     };
   },

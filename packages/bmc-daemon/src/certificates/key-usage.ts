@@ -24,7 +24,7 @@ const purposes = {
 } as const;
 
 /** All words, in the order of the schema. */
-export const keyUsages = [...bits, ...(Object.keys(purposes) as (keyof typeof purposes)[])] as const; // a literal's keys
+export const keyUsages = [...bits, ...(Object.keys(purposes) as (keyof typeof purposes)[])] as const; // Object.keys returns string[]
 /** A key usage or extended key usage, as DMTF names it (DSP2046, Certificate). */
 export type KeyUsage = (typeof keyUsages)[number];
 
@@ -44,7 +44,7 @@ export function encodeUsages(usages: readonly KeyUsage[]): {
 
 /** Decodes bits and purposes. Drops purposes without a DMTF word. */
 export function decodeUsages(flags: number, purposeIds: readonly string[]): readonly KeyUsage[] {
-  const words = Object.entries(purposes) as readonly [keyof typeof purposes, string][]; // a literal's entries
+  const words = Object.entries(purposes) as readonly [keyof typeof purposes, string][]; // Object.entries returns [string, string][]
   return [
     ...bits.filter((_word, bit) => (flags & (1 << bit)) !== 0),
     ...words.flatMap(([word, id]) => (purposeIds.includes(id) ? [word] : [])),
@@ -52,8 +52,8 @@ export function decodeUsages(flags: number, purposeIds: readonly string[]): read
 }
 
 /**
- * Returns the purposes as object identifiers. Node omits the property for a certificate without
- * purposes, which its types do not declare.
+ * Returns the purposes as object identifiers. Node's `keyUsage` is the extended key usage. It may
+ * be missing, although the types say that it exists.
  */
 export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[] }): readonly string[] {
   return keyUsage ?? [];
@@ -63,9 +63,11 @@ export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[]
  * Returns whether a TLS server may use the key (RFC 5280 §4.2.1.3, as OpenSSL checks it). Without
  * bits everything is allowed.
  */
-export function canOpenTls(usages: readonly KeyUsage[]): boolean {
-  const said = bits.filter((bit) => usages.includes(bit));
-  return said.length === 0 || said.some((bit) => ['DigitalSignature', 'KeyEncipherment', 'KeyAgreement'].includes(bit));
+export function allowsTlsServerKey(usages: readonly KeyUsage[]): boolean {
+  const setBits = bits.filter((bit) => usages.includes(bit));
+  return (
+    setBits.length === 0 || setBits.some((bit) => ['DigitalSignature', 'KeyEncipherment', 'KeyAgreement'].includes(bit))
+  );
 }
 
 /** Returns whether a TLS server may use the certificate. Without purposes everything is allowed. */

@@ -3,11 +3,13 @@
 /** 1.3.6.1.4.1.11591.4.11 in DER (RFC 7914 §7). */
 const SCRYPT = Buffer.from('06092b06010401da47040b', 'hex');
 /**
- * Usual keys have 2,048 to 1,000,000 iterations. Two million block the only thread for a second.
+ * Maximum number of iterations. Usual keys have 2,048 to 1,000,000. Two million block the only
+ * thread for a second.
  */
 const MAX_ITERATIONS = 2_000_000;
 /**
- * OpenSSL's own parameters give 2^17, or 32 times that if the parameters include the key length.
+ * Maximum product of all integers: N·r·p, times the key length if present. OpenSSL's own parameters
+ * give 2^17, or 2^22 with the key length.
  */
 const MAX_SCRYPT_WORK = 2 ** 22;
 
@@ -17,9 +19,10 @@ const CONSTRUCTED = 0x20;
 /**
  * Returns whether decrypting a key (`ENCRYPTED PRIVATE KEY`, RFC 5958 §3) takes about a second at
  * most. OpenSSL does as many iterations as the key requests, up to 2^31, and cannot be interrupted.
- * @param pem one block; false if it is unreadable.
+ * @param pem one block.
+ * @returns false for an unreadable block.
  */
-export function opensSoon(pem: string): boolean {
+export function decryptsQuickly(pem: string): boolean {
   const der = Buffer.from(pem.replace(/-----[^-]*-----/g, ''), 'base64');
   const numbers = integersOf(der);
   if (numbers === undefined) return false;

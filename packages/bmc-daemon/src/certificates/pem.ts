@@ -1,6 +1,6 @@
 /** Reads and writes certificates and private keys as PEM (RFC 7468). */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { opensSoon } from './locked-key.js';
+import { decryptsQuickly } from './locked-key.js';
 
 interface PemContents {
   /** In the order of the text. */
@@ -72,7 +72,7 @@ function readCertificate(pem: string): X509Certificate {
 function readKey(pem: string, passphrase: string | undefined): KeyObject {
   const isLocked = pem.includes('ENCRYPTED');
   if (isLocked && passphrase === undefined) throw new PemError('its private key has a passphrase');
-  if (pem.includes('BEGIN ENCRYPTED') && !opensSoon(pem))
+  if (pem.includes('BEGIN ENCRYPTED') && !decryptsQuickly(pem))
     throw new PemError('its private key takes too long to open: it has too many iterations');
   try {
     return createPrivateKey(passphrase === undefined ? pem : { key: pem, passphrase });

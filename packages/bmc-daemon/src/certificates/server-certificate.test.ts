@@ -197,7 +197,7 @@ describe('an unusable certificate', () => {
       await faultOf(`${garbled.certificate}${garbled.key}`),
       await faultOf(`${below.certificate}${plain.root}${below.key}`),
     ]).toEqual([
-      'value: the certificate is not for servers, by its key usage',
+      'value: the certificate is not for servers, according to its key usage',
       'format: the extensions of a certificate in it cannot be read',
       'value: certificate 2 of the chain is not a CA certificate',
     ]);
@@ -278,11 +278,11 @@ describe('an unusable certificate', () => {
       'format: there is a X509 CRL in it',
       'value: there is no certificate in it',
       'value: there is no private key in it, and the first certificate fits neither a signing request of this service nor the current key',
-      "value: its private key is not the first certificate's",
+      'value: its private key does not belong to the first certificate',
       'value: there are several private keys in it',
       'value: its key is too weak: 1024 bits, the minimum is 2048',
       'value: its key is on a curve that TLS does not use: secp256k1',
-      'value: the certificate is not for servers, by its extended key usage',
+      'value: the certificate is not for servers, according to its extended key usage',
       'value: the certificate has expired',
     ]);
     expect([textOf('server.pem'), textOf('server.key')]).toEqual(before);
@@ -351,7 +351,7 @@ describe('a certificate file', () => {
     writeFileSync(at('server.pem'), `${before}-----BEGIN DH PARAMETERS-----\nMAY=\n-----END DH PARAMETERS-----\n`);
     certificate = open();
     expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
-    certificate.taken(loadTls(files()));
+    certificate.adopt(loadTls(files()));
     expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 });

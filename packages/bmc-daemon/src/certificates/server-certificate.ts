@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import type { TlsFiles, TlsOptions } from '@rackless/daemon/tls.js';
 import type { StateFile } from '../state-file.js';
-import { readExtensions, type CertificateExtensions } from './extensions.js';
+import { readExtensions, type CertificateDetails } from './extensions.js';
 import { keyPem, PemError, pemOf, readCertificates, readPem } from './pem.js';
 import { chainFault, pairFault } from './server-chain.js';
 import { createSigningRequest, generateKey, type SigningRequest } from './signing-request.js';
@@ -15,7 +15,10 @@ import { writeTlsFiles } from './tls-file-writer.js';
 /** A rejected certificate; the old one stays. The message gives the reason and quotes no key. */
 export class ServerCertificateError extends Error {
   override readonly name = 'ServerCertificateError';
-  /** `format`: it cannot be parsed; `value`: it is not usable; `busy`: later, perhaps. */
+  /**
+   * `format`: it cannot be parsed; `value`: it is not usable; `busy`: too many requests; retry
+   * later.
+   */
   readonly kind: 'format' | 'value' | 'busy';
 
   constructor(kind: ServerCertificateError['kind'], reason: string, cause?: unknown) {
@@ -36,8 +39,11 @@ export const noRequestedKeys: RequestedKeys = { keys: [] };
 
 /** Maximum number of open requests; a new request removes the oldest. */
 const MAX_REQUESTS = 8;
-/** Maximum number of keys in work. More would push out requests before their clients get them. */
-const MAX_AT_ONCE = 8;
+/**
+ * Maximum number of requests that wait for a key. With more, a new key could delete the key of a
+ * request that its client has not received yet.
+ */
+const MAX_PENDING = 8;
 
 /** The certificate and key of the HTTPS server. */
 export interface ServerCertificate {
@@ -62,7 +68,7 @@ export interface ServerCertificate {
    */
   replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;
   /** Adopts files that were read again and are already in use at the listener. */
-  taken(tls: TlsOptions): void;
+  adopt(tls: TlsOptions): void;
 }
 
 interface ServerCertificateOptions {
@@ -83,14 +89,14 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
   let tls = options.tls;
   let chain = readCertificates(tls.cert);
 
-  const take = (next: TlsOptions): void => {
+  const adopt = (next: TlsOptions): void => {
     tls = next;
     chain = readCertificates(next.cert);
   };
   const keepKeys = (change: (keys: readonly string[]) => readonly string[]): void =>
     state.update(({ keys }) => ({ keys: change(keys) }));
 
-  /** Removes the key of a completed request: its own file has it now. */
+  /** Removes the key of a completed request: the configured key file contains it now. */
   const forget = (used: string): void => {
     if (!state.state.keys.includes(used)) return;
     try {
@@ -106,7 +112,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     keepKeys((keys) => [...keys, keyPem(key)].slice(-MAX_REQUESTS));
     return pem;
   };
-  let atOnce = 0;
+  let pending = 0;
   let turn: Promise<unknown> = Promise.resolve();
 
   return {
@@ -114,15 +120,15 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       return chain;
     },
     async request(request) {
-      if (atOnce >= MAX_AT_ONCE)
-        throw new ServerCertificateError('busy', `${MAX_AT_ONCE} keys for signing requests are being made already`);
-      atOnce += 1;
+      if (pending >= MAX_PENDING)
+        throw new ServerCertificateError('busy', `${MAX_PENDING} keys for signing requests are being made already`);
+      pending += 1;
       const made = turn.then(() => make(request));
       turn = made.catch(() => undefined);
       try {
         return await made;
       } finally {
-        atOnce -= 1;
+        pending -= 1;
       }
     },
     async replace(pem, { passphrase } = {}) {
@@ -138,11 +144,11 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       const next: TlsOptions = { ...tls, cert: pemOf(certificates), key: keyPem(key) };
       writeTlsFiles(files(), next);
       setTls(next);
-      take(next);
+      adopt(next);
       log.info('certificate replaced', { certificate: files().sslCert, fingerprint: leaf.fingerprint256 });
       forget(next.key);
     },
-    taken: take,
+    adopt,
   };
 }
 
@@ -159,7 +165,7 @@ function read(pem: string, passphrase: string | undefined) {
  * Reads the extensions; rejects a certificate that GET could not show.
  * @throws {ServerCertificateError}
  */
-async function extensionsOf(certificate: X509Certificate): Promise<CertificateExtensions> {
+async function extensionsOf(certificate: X509Certificate): Promise<CertificateDetails> {
   try {
     return await readExtensions(certificate);
   } catch (error) {
@@ -176,7 +182,7 @@ function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readon
   if (others.length > 0) throw new ServerCertificateError('value', 'there are several private keys in it');
   if (key !== undefined) {
     if (leaf.checkPrivateKey(key)) return key;
-    throw new ServerCertificateError('value', "its private key is not the first certificate's");
+    throw new ServerCertificateError('value', 'its private key does not belong to the first certificate');
   }
   const found = known.map((one) => createPrivateKey(one)).find((one) => leaf.checkPrivateKey(one));
   if (found !== undefined) return found;

@@ -3,13 +3,13 @@ import type { KeyObject, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { connect, createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
-import type { CertificateExtensions } from './extensions.js';
-import { canOpenTls, isForServers, purposesOf } from './key-usage.js';
+import type { CertificateDetails } from './extensions.js';
+import { allowsTlsServerKey, isForServers, purposesOf } from './key-usage.js';
 import { keyPem, pemOf } from './pem.js';
 
 /** Clocks of the authority and of this host may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** The minimum of today's clients (OpenSSL's security level 2, browsers). */
+/** Minimum key length: that of today's clients (OpenSSL's security level 2, browsers). */
 const MIN_RSA_BITS = 2048;
 /** Curves for certificates in TLS 1.3 (RFC 8446 §4.2.3), with OpenSSL's names. */
 const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
@@ -21,7 +21,7 @@ const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
  */
 export function chainFault(
   certificates: readonly X509Certificate[],
-  extensions: readonly CertificateExtensions[],
+  extensions: readonly CertificateDetails[],
   now: Date,
 ): string | undefined {
   const [leaf] = certificates;
@@ -40,8 +40,9 @@ export function chainFault(
     if (issuer !== undefined && !isAuthority(issuer))
       return `certificate ${index + 2} of the chain is not a CA certificate`;
   }
-  if (!isForServers(purposesOf(leaf))) return 'the certificate is not for servers, by its extended key usage';
-  if (!canOpenTls(extensions[0]?.keyUsage ?? [])) return 'the certificate is not for servers, by its key usage';
+  if (!isForServers(purposesOf(leaf))) return 'the certificate is not for servers, according to its extended key usage';
+  if (!allowsTlsServerKey(extensions[0]?.keyUsage ?? []))
+    return 'the certificate is not for servers, according to its key usage';
   return keyFault(leaf);
 }
 

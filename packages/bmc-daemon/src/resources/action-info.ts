@@ -14,7 +14,7 @@ interface ActionInfoOptions<Services> {
    * Annotations that replace those derived from `body`, for example
    * `KeyUsage@Redfish.AllowableValues`. Default: none.
    */
-  readonly words?: JsonObject;
+  readonly annotations?: JsonObject;
   /** Returns whether the service has the action; if not, the ActionInfo is a 404. Default: true. */
   readonly available?: (services: Services) => boolean;
 }
@@ -24,11 +24,11 @@ interface ActionInfoOptions<Services> {
  * @see DSP0266, actions; DSP2046, ActionInfo
  */
 export function actionInfo<Services>(options: ActionInfoOptions<Services>) {
-  const { uri, action, body, words = {}, available = () => true } = options;
+  const { uri, action, body, annotations = {}, available = () => true } = options;
   const id = uri.split('/').at(-1) ?? '';
   const parameters = Object.entries(shapeOf(body) ?? {}).map(([name, schema]): JsonObject => {
-    const values = words[`${name}@Redfish.AllowableValues`] ?? wordsOf(schema);
-    const numbers = words[`${name}@Redfish.AllowableNumbers`];
+    const values = annotations[`${name}@Redfish.AllowableValues`] ?? wordsOf(schema);
+    const numbers = annotations[`${name}@Redfish.AllowableNumbers`];
     return {
       Name: name,
       Required: isRequired(schema),

@@ -61,5 +61,5 @@ export interface Services extends Offers {
 /** {@link Services}, in which a feature replaces its own part. */
 export type ServicesWith<Own> = Omit<Services, keyof Own> & Own;
 
-/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+/** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

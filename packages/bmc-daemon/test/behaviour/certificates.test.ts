@@ -223,7 +223,7 @@ describe('the certificate of HTTPS', () => {
     ]).toEqual([
       [
         400,
-        `The value of the parameter CertificateString ${action} is not valid. Its private key is not the first certificate's.`,
+        `The value of the parameter CertificateString ${action} is not valid. Its private key does not belong to the first certificate.`,
       ],
       [
         400,

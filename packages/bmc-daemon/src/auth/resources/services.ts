@@ -11,5 +11,5 @@ export interface AccountServices {
 /** The services that all resources use, and those of accounts. */
 export type Services = ServicesWith<AccountServices>;
 
-/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+/** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

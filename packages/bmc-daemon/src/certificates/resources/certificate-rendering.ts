@@ -1,6 +1,6 @@
 /** Renders certificates of any usage as DMTF's Certificate. */
 import type { X509Certificate } from 'node:crypto';
-import { readExtensions, type CertificateExtensions } from '../extensions.js';
+import { readExtensions, type CertificateDetails } from '../extensions.js';
 import { pemOf } from '../pem.js';
 import type { JsonObject } from '../../redfish/resource.js';
 
@@ -11,7 +11,7 @@ export const certificateTypes = ['PEM', 'PEMchain'] as const;
 interface CertificateView {
   /** Leaf certificate first; never empty. */
   readonly chain: readonly [X509Certificate, ...X509Certificate[]];
-  readonly extensions: CertificateExtensions;
+  readonly extensions: CertificateDetails;
 }
 
 /** Reads the extensions of the leaf certificate. Returns null for an empty chain. */

@@ -55,8 +55,8 @@ const certificateService = defineResource({
       }),
       summary: ({ CommonName }) => CommonName,
       async run({ certificate }, body, { services, requester }) {
-        const collection = await httpsManagerOf(body.CertificateCollection['@odata.id'], services);
-        if (collection === null || certificate === null)
+        const machineUuid = await httpsManagerOf(body.CertificateCollection['@odata.id'], services);
+        if (machineUuid === null || certificate === null)
           throw refuseCollection(body.CertificateCollection['@odata.id']);
         const request = signingRequestOf(body);
         // The generation of a long RSA key can take minutes.
@@ -69,7 +69,7 @@ const certificateService = defineResource({
               try {
                 const pem = await certificate.request(request);
                 return {
-                  response: { CertificateCollection: reference(httpsCertificatesUri(collection)), CSRString: pem },
+                  response: { CertificateCollection: reference(httpsCertificatesUri(machineUuid)), CSRString: pem },
                 };
               } catch (error) {
                 throw translateCertificateError(error);
@@ -160,7 +160,7 @@ const generateInfo = actionInfo<Services>({
   uri: '/redfish/v1/CertificateService/GenerateCSRActionInfo',
   action: generateAction,
   body: signingRequestBody,
-  words: signingRequestAnnotations,
+  annotations: signingRequestAnnotations,
   available: ({ serverCertificate }) => serverCertificate !== null,
 });
 

@@ -14,7 +14,10 @@ import { loadMediaDrive } from '../../resources/virtual-media/virtual-media.js';
 const MAX_CERTIFICATES = 8;
 const MAX_PEM_LENGTH = 32_768;
 
-/** Returns the certificates of a PEM text. Empty if the text contains anything else. */
+/**
+ * Returns the certificates of a PEM text. Empty if the text contains a private key or another PEM
+ * block.
+ */
 function certificatesOf(pem: string): readonly X509Certificate[] {
   try {
     const { certificates, keys } = readPem(pem);
@@ -26,7 +29,8 @@ function certificatesOf(pem: string): readonly X509Certificate[] {
   }
 }
 
-const certificatesAlone = 'The text must contain one or more certificates in PEM, and nothing else.';
+const onlyCertificatesDetail =
+  'The text must contain one or more certificates in PEM, no private key and no other PEM block.';
 
 const newCertificate = z.strictObject({
   CertificateString: z
@@ -35,7 +39,7 @@ const newCertificate = z.strictObject({
     .superRefine((pem, context) => {
       if (certificatesOf(pem).length > 0) return;
       const fault = message('PropertyValueFormatError', '******', 'CertificateString');
-      context.addIssue({ code: 'custom', params: { message: withDetail(fault, certificatesAlone) } });
+      context.addIssue({ code: 'custom', params: { message: withDetail(fault, onlyCertificatesDetail) } });
     }),
   CertificateType: z.enum(certificateTypes),
 });
@@ -57,11 +61,11 @@ const collection = defineResource({
       // Encoding the certificates again drops comments between them.
       const pem = pemOf(certificatesOf(CertificateString));
       let number = '';
-      await mediaOf(services).set(system.uuid, drive.device, (present) => {
-        const { certificates } = present;
+      await mediaOf(services).set(system.uuid, drive.device, (current) => {
+        const { certificates } = current;
         if (certificates.length >= MAX_CERTIFICATES) throw refuse('CreateLimitReachedForResource');
         number = String(1 + Math.max(0, ...certificates.map((known) => Number(known.id))));
-        return { ...present, certificates: [...certificates, { id: number, pem }] };
+        return { ...current, certificates: [...certificates, { id: number, pem }] };
       });
       const location = `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates/${number}`;
       return { created: { location } };
@@ -85,9 +89,9 @@ const member = defineResource({
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ certificate: { id }, view }) => ({ Id: id, Name: `Certificate ${id}`, ...renderCertificate(view) }),
   async delete({ system, drive, certificate }, { services }) {
-    await mediaOf(services).set(system.uuid, drive.device, (present) => ({
-      ...present,
-      certificates: present.certificates.filter(({ id }) => id !== certificate.id),
+    await mediaOf(services).set(system.uuid, drive.device, (current) => ({
+      ...current,
+      certificates: current.certificates.filter(({ id }) => id !== certificate.id),
     }));
     return undefined;
   },
@@ -114,11 +118,11 @@ export async function replaceDriveCertificate(
   const pem = pemOf(certificatesOf(CertificateString));
   if (pem === '') {
     const fault = message('ActionParameterValueFormatError', '******', 'CertificateString', action);
-    throw new RedfishError(400, [about(withDetail(fault, certificatesAlone), '#/CertificateString')]);
+    throw new RedfishError(400, [about(withDetail(fault, onlyCertificatesDetail), '#/CertificateString')]);
   }
-  await mediaOf(services).set(system.uuid, drive.device, (present) => ({
-    ...present,
-    certificates: present.certificates.map((known) => (known.id === certificateId ? { ...known, pem } : known)),
+  await mediaOf(services).set(system.uuid, drive.device, (current) => ({
+    ...current,
+    certificates: current.certificates.map((known) => (known.id === certificateId ? { ...known, pem } : known)),
   }));
   return `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates/${certificateId}`;
 }

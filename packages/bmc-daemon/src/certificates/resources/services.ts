@@ -12,5 +12,5 @@ export interface CertificateServices {
 /** The services that all resources use, and those of certificates. */
 export type Services = ServicesWith<CertificateServices>;
 
-/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+/** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

@@ -15,5 +15,5 @@ export interface ConsoleServices {
 /** The services that all resources use, and those of consoles. */
 export type Services = ServicesWith<ConsoleServices>;
 
-/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+/** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

@@ -18,5 +18,5 @@ export interface EventServices {
 /** The services that all resources use, and those of events. */
 export type Services = ServicesWith<EventServices>;
 
-/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+/** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

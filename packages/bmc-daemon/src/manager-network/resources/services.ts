@@ -12,5 +12,5 @@ export interface ManagerNetworkServices {
 /** The services that all resources use, and those of the manager network. */
 type Services = ServicesWith<ManagerNetworkServices>;
 
-/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+/** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();

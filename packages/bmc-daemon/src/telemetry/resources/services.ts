@@ -11,5 +11,5 @@ export interface TelemetryServices {
 /** The services that all resources use, and those of telemetry. */
 export type Services = ServicesWith<TelemetryServices>;
 
-/** Returns a resource definition after inferring its types from its URI, `load` and bodies. */
+/** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */
 export const defineResource = resourceDefiner<Services>();
