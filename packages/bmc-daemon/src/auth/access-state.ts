@@ -69,7 +69,7 @@ export const initialAccessState: AccessState = {
 };
 
 /** Returns the state of an account that is only in the password file, as `htpasswd` creates it. */
-export function unlisted(user: string): AccountState {
+export function defaultState(user: string): AccountState {
   return { user, roleId: administrator, enabled: true, passwordChangeRequired: false };
 }
 

@@ -44,7 +44,7 @@ interface AccessOptions {
    * Default: 500 per user, 2000 in total. Ironic opens a session for each node; ilorest leaves
    * sessions open.
    */
-  readonly sessionLimits?: Pick<SessionsOptions, 'perUser' | 'inAll'>;
+  readonly sessionLimits?: Pick<SessionsOptions, 'perUser' | 'total'>;
 }
 
 /** Steady, so that setting the host's clock neither ends locks nor makes them last for years. */
@@ -125,7 +125,7 @@ export function openAccess(options: AccessOptions): Access {
   });
 }
 
-const SESSION_LIMITS = { perUser: 500, inAll: 2000 };
+const SESSION_LIMITS = { perUser: 500, total: 2000 };
 
 type Shared = Pick<Access, 'settings' | 'changeSettings'>;
 

@@ -86,7 +86,7 @@ describe('an account that is renamed', () => {
         about: 'user',
       });
     }
-    await expect(accounts().change('carol', { user: 'dave' })).rejects.toMatchObject({ kind: 'gone' });
+    await expect(accounts().change('carol', { user: 'dave' })).rejects.toMatchObject({ kind: 'notFound' });
     expect([text(), state.state]).toEqual([before, initialAccessState]);
   });
 });
@@ -109,6 +109,6 @@ describe('a change while neither file can be written', () => {
     // The first half of the change was stored and could not be reverted.
     left = 1;
     await expect(accounts().change('eve', { password: 'pear' })).rejects.toBeInstanceOf(PasswordFileWriteError);
-    expect(logged).toEqual(['putting an account back as it was failed']);
+    expect(logged).toEqual(['restoring the stored state of an account failed']);
   });
 });

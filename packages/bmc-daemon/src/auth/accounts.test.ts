@@ -70,7 +70,7 @@ describe('accounts', () => {
       enabled: true,
       locked: false,
       passwordChangeRequired: false,
-      who: {
+      identity: {
         user: 'admin',
         roleId: 'Administrator',
         privileges: new Set(['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf']),
@@ -88,7 +88,7 @@ describe('accounts', () => {
     await accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
     expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
     expect((statSync(file).mode & 0o777).toString(8)).toBe('640');
-    expect(accounts().find('bob')?.who.privileges).toEqual(new Set(['Login', 'ConfigureSelf']));
+    expect(accounts().find('bob')?.identity.privileges).toEqual(new Set(['Login', 'ConfigureSelf']));
     expect(await logIn('bob', 'walnut tree')).toBe('in');
     await accounts().change('bob', { password: 'other walnut', roleId: 'Operator' });
     expect([await logIn('bob', 'walnut tree'), await logIn('bob', 'other walnut')]).toEqual(['wrong password', 'in']);
@@ -111,8 +111,8 @@ describe('accounts', () => {
     const long = { ...newAccount, user: 'bob', roleId: 'ReadOnly', password: 'x'.repeat(73) };
     await expect(accounts().create(long)).rejects.toThrow('73 bytes');
     await expect(accounts().change('eve', { roleId: 'Nurse' })).rejects.toEqual(fault('roleUnknown'));
-    await expect(accounts().change('bob', { enabled: false })).rejects.toEqual(fault('gone'));
-    await expect(accounts().remove('bob')).rejects.toEqual(fault('gone'));
+    await expect(accounts().change('bob', { enabled: false })).rejects.toEqual(fault('notFound'));
+    await expect(accounts().remove('bob')).rejects.toEqual(fault('notFound'));
     expect([readFileSync(file, 'utf8'), state.state]).toEqual([before, initialAccessState]);
   });
 
@@ -171,7 +171,7 @@ describe('accounts', () => {
 
   it('whose password must be changed may do nothing else, and not set the same password', async () => {
     await accounts().change('eve', { passwordChangeRequired: true });
-    expect(accounts().find('eve')?.who).toEqual({
+    expect(accounts().find('eve')?.identity).toEqual({
       user: 'eve',
       roleId: 'Administrator',
       privileges: new Set(['ConfigureSelf']),
@@ -300,9 +300,9 @@ describe('roles', () => {
   it('apply to their accounts at once, and can be removed if no account has them', async () => {
     access.roles.create('Nurse', ['Login']);
     await accounts().change('eve', { roleId: 'Nurse' });
-    expect(accounts().find('eve')?.who.privileges).toEqual(new Set(['Login']));
+    expect(accounts().find('eve')?.identity.privileges).toEqual(new Set(['Login']));
     access.roles.change('Nurse', ['Login', 'ConfigureUsers']);
-    expect(accounts().find('eve')?.who.privileges).toEqual(new Set(['Login', 'ConfigureUsers']));
+    expect(accounts().find('eve')?.identity.privileges).toEqual(new Set(['Login', 'ConfigureUsers']));
     expect(() => access.roles.remove('Nurse')).toThrow('eve has the role Nurse');
     // Whoever left the file is remembered with the role, and does not stand in its way.
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
@@ -311,7 +311,7 @@ describe('roles', () => {
     expect(access.roles.list()).toHaveLength(3);
     execFileSync('htpasswd', ['-bB', file, 'eve', 'apple'], { stdio: 'pipe' });
     time += 1000;
-    expect(accounts().find('eve')?.who.privileges).toEqual(new Set());
+    expect(accounts().find('eve')?.identity.privileges).toEqual(new Set());
   });
 
   it('that are missing in the state file grant nothing', () => {
@@ -319,6 +319,6 @@ describe('roles', () => {
       ...old,
       accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],
     }));
-    expect(accounts().find('eve')?.who.privileges).toEqual(new Set());
+    expect(accounts().find('eve')?.identity.privileges).toEqual(new Set());
   });
 });

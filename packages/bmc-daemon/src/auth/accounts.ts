@@ -6,7 +6,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import type { Authenticated } from '../redfish/authenticate.js';
 import type { StateFile } from '../state-file.js';
-import { unlisted, type AccessState, type AccountState } from './access-state.js';
+import { defaultState, type AccessState, type AccountState } from './access-state.js';
 import { isPassword } from '../password-file/bcrypt-password.js';
 import type { HtpasswdEntry } from '../password-file/htpasswd.js';
 import { createLockout } from './lockout.js';
@@ -32,7 +32,7 @@ export interface Account {
   readonly locked: boolean;
   readonly passwordChangeRequired: boolean;
   /** The identity of this account's requests, without a session. */
-  readonly who: Authenticated;
+  readonly identity: Authenticated;
 }
 
 interface NewAccount {
@@ -44,8 +44,8 @@ interface NewAccount {
 }
 
 /**
- * A change of an account; absent properties stay. A new password resets `passwordChangeRequired`
- * unless the change sets it.
+ * A change of an account; properties that are not given do not change. A new password resets
+ * `passwordChangeRequired` unless the change sets it.
  */
 interface AccountChange {
   /** A new name. It ends the account's sessions, which belong to the old name. */
@@ -64,7 +64,7 @@ interface AccountChange {
  */
 export class AccountError extends Error {
   override readonly name = 'AccountError';
-  readonly kind: 'exists' | 'gone' | 'lastAdministrator' | 'roleUnknown' | 'roleInUse' | 'samePassword';
+  readonly kind: 'exists' | 'notFound' | 'lastAdministrator' | 'roleUnknown' | 'roleInUse' | 'samePassword';
 
   constructor(kind: AccountError['kind'], message: string) {
     super(message);
@@ -106,9 +106,12 @@ interface Listing {
   readonly state: AccessState;
   readonly byUser: ReadonlyMap<string, Account>;
   readonly list: readonly Account[];
-  /** When the first lock ends; Infinity: none ends. */
-  readonly holdsUntil: number;
+  /** End of the first temporary lock; Infinity: there is none. */
+  readonly validUntil: number;
 }
+
+/** Key of the only queue of changes. */
+const ONE_QUEUE = '';
 
 const selfOnly: ReadonlySet<Privilege> = new Set(['ConfigureSelf']);
 const none: ReadonlySet<Privilege> = new Set();
@@ -124,14 +127,14 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
   const lockout = createLockout(state, { log, clock });
   // One change at a time: two concurrent changes could otherwise remove the last two
   // administrators.
-  const turns = new OperationQueue();
+  const changes = new OperationQueue();
 
   const listing = (): Listing => {
     const entries = passwordFile.entries();
     if (
       current?.entries !== entries ||
       current.state !== state.state ||
-      (current.holdsUntil !== Infinity && clock() >= current.holdsUntil)
+      (current.validUntil !== Infinity && clock() >= current.validUntil)
     )
       current = makeListing(entries, state.state, clock());
     return current;
@@ -141,32 +144,32 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
   const need = (user: string): Account => {
     passwordFile.refresh();
     const account = find(user);
-    if (account === undefined) throw new AccountError('gone', `there is no user ${user}`);
+    if (account === undefined) throw new AccountError('notFound', `there is no user ${user}`);
     return account;
   };
   const needRole = (roleId: string): void => {
     if (!rolesOf(state.state).some(({ id }) => id === roleId))
       throw new AccountError('roleUnknown', `there is no role ${roleId}`);
   };
-  const leaveAdministrator = (account: Account, remains: boolean): void => {
-    if (remains || !isAdministrator(account)) return;
+  const requireOtherAdministrator = (account: Account, staysAdministrator: boolean): void => {
+    if (staysAdministrator || !isAdministrator(account)) return;
     if (listing().list.some((other) => other.user !== account.user && isAdministrator(other))) return;
     throw new AccountError(
       'lastAdministrator',
       `the last enabled ${administrator} can not be removed, disabled or given another role`,
     );
   };
-  const setKept = (kept: readonly AccountState[]): void => state.update((old) => ({ ...old, accounts: kept }));
+  const storeAccounts = (accounts: readonly AccountState[]): void => state.update((old) => ({ ...old, accounts }));
   /**
    * Changes both files or none. Writes role and flags before the password, so that a crash in
-   * between never leaves a new administrator. Prepares the password file first, so that a full disk
-   * fails before any change.
+   * between never leaves a new administrator (a user without stored state is an administrator).
+   * Prepares the password file first, so that a full disk fails before any change.
    */
-  const write = ({ keep, forget, edit }: AccountWrite): void => {
+  const write = ({ stored, removeState, edit }: AccountWrite): void => {
     const before = state.state.accounts;
     const prepared = edit === undefined ? undefined : preparePasswordFile(file, edit);
     try {
-      if (keep !== undefined) setKept([...before.filter(({ user }) => user !== keep.user), keep]);
+      if (stored !== undefined) storeAccounts([...before.filter(({ user }) => user !== stored.user), stored]);
     } catch (error) {
       prepared?.discard();
       throw error;
@@ -174,29 +177,29 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
     try {
       prepared?.commit();
     } catch (error) {
-      if (keep !== undefined) tryToKeep(before, keep.user, 'putting an account back as it was failed');
+      if (stored !== undefined) tryToStore(before, stored.user, 'restoring the stored state of an account failed');
       throw error;
     }
     passwordFile.refresh();
-    if (forget === undefined) return;
+    if (removeState === undefined) return;
     // The account no longer exists, so leftover state grants nothing.
-    const others = state.state.accounts.filter(({ user }) => user !== forget);
-    tryToKeep(others, forget, 'forgetting a removed account failed');
+    const others = state.state.accounts.filter(({ user }) => user !== removeState);
+    tryToStore(others, removeState, 'deleting the stored state of a removed account failed');
   };
-  const tryToKeep = (accounts: readonly AccountState[], user: string, complaint: string): void => {
+  const tryToStore = (accounts: readonly AccountState[], user: string, complaint: string): void => {
     try {
-      setKept(accounts);
+      storeAccounts(accounts);
     } catch (error) {
       log.error(complaint, { account: user, error });
     }
   };
-  const keptOf = (user: string) => state.state.accounts.find((kept) => kept.user === user) ?? unlisted(user);
+  const storedOf = (user: string) => state.state.accounts.find((stored) => stored.user === user) ?? defaultState(user);
 
   return {
     list: () => listing().list,
     find,
     create: ({ password, ...account }) =>
-      turns.run('', async () => {
+      changes.run(ONE_QUEUE, async () => {
         const { user, roleId } = account;
         const check = () => {
           passwordFile.refresh();
@@ -207,40 +210,40 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
         const line = await userLine(user, password);
         // Check again: accounts may have changed during the hashing. The rest runs without waiting.
         check();
-        write({ keep: account, edit: (text) => withUserLine(text, user, line) });
+        write({ stored: account, edit: (text) => withUserLine(text, user, line) });
         log.info('account created', { account: user, role: roleId });
       }),
-    change: (user, { password, locked, user: name = user, ...change }) =>
-      turns.run('', async () => {
+    change: (user, { password, locked, user: newName = user, ...change }) =>
+      changes.run(ONE_QUEUE, async () => {
         const old = need(user);
         if (password !== undefined && old.passwordChangeRequired && (await isPassword(Buffer.from(password), old.hash)))
           throw new AccountError('samePassword', 'the new password is the old one');
-        if (name !== user) checkUser(name);
-        const line = password === undefined ? undefined : await userLine(name, password);
+        if (newName !== user) checkUser(newName);
+        const line = password === undefined ? undefined : await userLine(newName, password);
         const account = need(user);
-        if (name !== user && find(name) !== undefined)
-          throw new AccountError('exists', `there is a user ${name} already`);
+        if (newName !== user && find(newName) !== undefined)
+          throw new AccountError('exists', `there is a user ${newName} already`);
         if (change.roleId !== undefined) needRole(change.roleId);
-        const { lockedUntil, ...kept } = keptOf(user);
+        const { lockedUntil, ...stored } = storedOf(user);
         const next: AccountState = {
-          ...kept,
+          ...stored,
           ...(line === undefined ? {} : { passwordChangeRequired: false }),
           ...change,
-          user: name,
+          user: newName,
           ...(locked === false || lockedUntil === undefined ? {} : { lockedUntil }),
         };
-        leaveAdministrator(account, next.enabled && next.roleId === administrator);
-        write({ keep: next, ...(name === user ? {} : { forget: user }), ...editOf(user, name, line) });
-        // Another process removed the account from the file at the same moment.
-        if (name !== user) need(name);
-        if (locked === false || name !== user) lockout.forget(user);
-        const renamed = name === user ? {} : { before: user };
-        log.info('account changed', { account: name, ...renamed, role: next.roleId, enabled: next.enabled });
+        requireOtherAdministrator(account, next.enabled && next.roleId === administrator);
+        write({ stored: next, ...(newName === user ? {} : { removeState: user }), ...editOf(user, newName, line) });
+        // Fails if another process removed the account from the file at the same moment.
+        if (newName !== user) need(newName);
+        if (locked === false || newName !== user) lockout.forget(user);
+        const renamed = newName === user ? {} : { before: user };
+        log.info('account changed', { account: newName, ...renamed, role: next.roleId, enabled: next.enabled });
       }),
     remove: (user) =>
-      turns.run('', () => {
-        leaveAdministrator(need(user), false);
-        write({ forget: user, edit: (text) => withoutUser(text, user) });
+      changes.run(ONE_QUEUE, () => {
+        requireOtherAdministrator(need(user), false);
+        write({ removeState: user, edit: (text) => withoutUser(text, user) });
         lockout.forget(user);
         log.info('account removed', { account: user });
         return Promise.resolve();
@@ -255,9 +258,9 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
 /** A change of both files. */
 interface AccountWrite {
   /** The new state of an account. */
-  readonly keep?: AccountState;
+  readonly stored?: AccountState;
   /** The account to remove from the state file afterwards. */
-  readonly forget?: string;
+  readonly removeState?: string;
   /** Returns the new text of the password file. */
   readonly edit?: (text: string) => string;
 }
@@ -266,9 +269,9 @@ interface AccountWrite {
  * Returns the edit of the password file, if it needs one.
  * @param line the user's line with a new password.
  */
-function editOf(user: string, name: string, line: string | undefined): Pick<AccountWrite, 'edit'> {
+function editOf(user: string, newName: string, line: string | undefined): Pick<AccountWrite, 'edit'> {
   if (line !== undefined) return { edit: (text) => withUserLine(text, user, line) };
-  return name === user ? {} : { edit: (text) => withRenamedUser(text, user, name) };
+  return newName === user ? {} : { edit: (text) => withRenamedUser(text, user, newName) };
 }
 
 function isAdministrator({ enabled, roleId }: Account): boolean {
@@ -276,17 +279,17 @@ function isAdministrator({ enabled, roleId }: Account): boolean {
 }
 
 function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessState, time: number): Listing {
-  const kept = new Map(state.accounts.map((account) => [account.user, account]));
+  const stored = new Map(state.accounts.map((account) => [account.user, account]));
   const privileges = new Map(rolesOf(state).map((role) => [role.id, new Set(role.privileges)]));
-  let holdsUntil = Infinity;
+  let validUntil = Infinity;
   const list = [...entries.values()].map(({ user, hash }): Account => {
-    const { roleId, enabled, passwordChangeRequired, lockedUntil } = kept.get(user) ?? unlisted(user);
+    const { roleId, enabled, passwordChangeRequired, lockedUntil } = stored.get(user) ?? defaultState(user);
     const locked = lockedUntil === null || (lockedUntil !== undefined && time < lockedUntil);
-    if (locked && lockedUntil !== null) holdsUntil = Math.min(holdsUntil, lockedUntil);
+    if (locked && lockedUntil !== null) validUntil = Math.min(validUntil, lockedUntil);
     // A role that is missing in the state file grants nothing.
     const mayDo = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? none);
-    const who = { user, roleId, privileges: mayDo, session: null, passwordChangeRequired };
-    return { user, hash, roleId, enabled, locked, passwordChangeRequired, who };
+    const identity = { user, roleId, privileges: mayDo, session: null, passwordChangeRequired };
+    return { user, hash, roleId, enabled, locked, passwordChangeRequired, identity };
   });
-  return { entries, state, byUser: new Map(list.map((account) => [account.user, account])), list, holdsUntil };
+  return { entries, state, byUser: new Map(list.map((account) => [account.user, account])), list, validUntil };
 }

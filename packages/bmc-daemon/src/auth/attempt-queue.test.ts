@@ -205,7 +205,7 @@ describe('logins that wait for verification', () => {
   });
 
   it('of the longest queue are dropped when the queue is full, and a new address always has a place', async () => {
-    const simulation = new Simulation({ waiting: 6, waitingOfAddress: 4 });
+    const simulation = new Simulation({ maxWaiting: 6, maxWaitingOfAddress: 4 });
     const dropped: string[] = [];
     const send = (address: string, user: string) =>
       void simulation.ask({ address, user, exists: false }).then(({ verdict, at }) => {

@@ -22,7 +22,7 @@ export interface Attempt {
   readonly account: string | null;
   /** Verifies the password. Occupies a thread; may be called twice. */
   verify(): Promise<boolean>;
-  /** Whether no client waits for the answer. */
+  /** Whether the client has disconnected. */
   gone(): boolean;
 }
 
@@ -37,10 +37,10 @@ export interface AttemptLimits {
   readonly address: PaceLimits;
   /** How long an attempt may wait, in milliseconds. */
   readonly waitMs: number;
-  /** Waiting attempts, in total. */
-  readonly waiting: number;
-  /** Waiting attempts from one address. */
-  readonly waitingOfAddress: number;
+  /** Maximum number of waiting attempts in total. */
+  readonly maxWaiting: number;
+  /** Maximum number of waiting attempts from one address. */
+  readonly maxWaitingOfAddress: number;
   /** Maximum number of addresses; also of pairs and of accounts. */
   readonly keys: number;
   /** A key without attempts for this time starts again. */
@@ -49,13 +49,13 @@ export interface AttemptLimits {
 
 /** The limits of the daemon. */
 export const attemptLimits: AttemptLimits = {
-  // Five wrong passwords have no delay; the sixth attempt is the first to wait.
+  // Five wrong passwords have no delay: the fifth starts the first gap, so the sixth attempt waits.
   pair: { free: 4, firstGapMs: 500, maxGapMs: 5000 },
   // An address may be a whole site behind one router.
   address: { free: 20, firstGapMs: 100, maxGapMs: 1000 },
   waitMs: 8000,
-  waiting: 4096,
-  waitingOfAddress: 1024,
+  maxWaiting: 4096,
+  maxWaitingOfAddress: 1024,
   keys: 10_000,
   forgetAfterMs: 900_000,
 };
@@ -76,35 +76,36 @@ interface Party {
   /** Pace in the common lane. */
   readonly pace: Pace;
   /** Pace in the account lane. */
-  readonly earlyPace: Pace;
-  /** Waiting attempts. */
-  waiting: number;
+  readonly accountPace: Pace;
+  /** Number of waiting attempts. */
+  waitingCount: number;
   /** Place in the round: the number of its last turn, or of its arrival if it had no turn yet. */
   place: number;
   readonly firstSeen: number;
   /** Verifications in the account lane without success. */
-  earlyTries: number;
+  accountLaneTries: number;
   usedAt: number;
 }
 
-interface Waiting {
+/** An attempt in the queue. */
+interface QueuedAttempt {
   readonly attempt: Attempt;
   readonly address: Party;
   readonly pair: Party;
   readonly account: Party | null;
   readonly until: number;
   /** Whether the account lane has verified it or is verifying it. */
-  isEarlyDone: boolean;
+  triedInAccountLane: boolean;
   readonly settle: (verdict: Verdict | Promise<never>) => void;
 }
 
 /** The result of a search in a lane: the next attempt, or when there may be one. */
-interface Pick {
-  readonly next: Waiting | undefined;
+interface NextAttempt {
+  readonly next: QueuedAttempt | undefined;
   readonly soonest: number;
 }
 
-const RETRY_MS = 1000;
+const MIN_RETRY_MS = 1000;
 
 /** The queue of logins that wait for verification. Needs no close. */
 export class AttemptQueue {
@@ -114,7 +115,7 @@ export class AttemptQueue {
   readonly #pairs: RecentMap<string, Party>;
   readonly #accounts: RecentMap<string, Party>;
   /** In the order of arrival, which is also the order of deadlines. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #queue = new Set<QueuedAttempt>();
   readonly #isBusy = { common: false, account: false };
   #order = 0;
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
@@ -130,18 +131,18 @@ export class AttemptQueue {
   /** Waits for a turn and verifies the attempt. Rejects only if `verify` does. */
   ask(attempt: Attempt): Promise<Verdict> {
     return new Promise((resolve) => {
-      const waiting: Waiting = {
+      const queued: QueuedAttempt = {
         attempt,
         address: this.#party(this.#addresses, attempt.address),
         pair: this.#party(this.#pairs, attempt.pair),
         account: attempt.account === null ? null : this.#party(this.#accounts, attempt.account),
         until: this.#clock.now() + this.#limits.waitMs,
-        isEarlyDone: false,
+        triedInAccountLane: false,
         settle: resolve,
       };
-      this.#waiting.add(waiting);
-      count(waiting, 1);
-      this.#makeRoom(waiting);
+      this.#queue.add(queued);
+      count(queued, 1);
+      this.#makeRoom(queued);
       this.#next();
     });
   }
@@ -149,14 +150,14 @@ export class AttemptQueue {
   #party(parties: RecentMap<string, Party>, key: string): Party {
     const now = this.#clock.now();
     const known = parties.get(key);
-    if (known !== undefined && (known.waiting > 0 || now - known.usedAt <= this.#limits.forgetAfterMs)) {
+    if (known !== undefined && (known.waitingCount > 0 || now - known.usedAt <= this.#limits.forgetAfterMs)) {
       known.usedAt = now;
       return known;
     }
     const limits = parties === this.#addresses ? this.#limits.address : this.#limits.pair;
     const place = (this.#order += 1);
-    const [pace, earlyPace] = [new Pace(limits), new Pace(limits)];
-    const party = { pace, earlyPace, waiting: 0, place, firstSeen: place, earlyTries: 0, usedAt: now };
+    const [pace, accountPace] = [new Pace(limits), new Pace(limits)];
+    const party = { pace, accountPace, waitingCount: 0, place, firstSeen: place, accountLaneTries: 0, usedAt: now };
     parties.set(key, party);
     return party;
   }
@@ -165,45 +166,45 @@ export class AttemptQueue {
    * Drops attempts above the limits: from the address with the longest queue, or from the busiest
    * pair of an address.
    */
-  #makeRoom(arrival: Waiting): void {
-    const { waiting, waitingOfAddress } = this.#limits;
-    if (arrival.address.waiting > waitingOfAddress)
+  #makeRoom(arrival: QueuedAttempt): void {
+    const { maxWaiting, maxWaitingOfAddress } = this.#limits;
+    if (arrival.address.waitingCount > maxWaitingOfAddress)
       this.#dropFrom((other) => (other.address === arrival.address ? other.pair : undefined), arrival.pair);
-    if (this.#waiting.size > waiting) this.#dropFrom((other) => other.address, arrival.address);
+    if (this.#queue.size > maxWaiting) this.#dropFrom((other) => other.address, arrival.address);
   }
 
   /**
    * Drops the newest attempt of the party with the most attempts.
    * @param own the party of the arrival, which loses a tie.
    */
-  #dropFrom(partyOf: (waiting: Waiting) => Party | undefined, own: Party): void {
+  #dropFrom(partyOf: (queued: QueuedAttempt) => Party | undefined, own: Party): void {
     let longest = own;
-    for (const other of this.#waiting) {
+    for (const other of this.#queue) {
       const party = partyOf(other);
-      if (party !== undefined && party.waiting > longest.waiting) longest = party;
+      if (party !== undefined && party.waitingCount > longest.waitingCount) longest = party;
     }
-    const newest = [...this.#waiting].findLast((other) => partyOf(other) === longest);
-    if (newest !== undefined) this.#giveUp(newest);
+    const newest = [...this.#queue].findLast((other) => partyOf(other) === longest);
+    if (newest !== undefined) this.#endWithoutResult(newest);
   }
 
   /** Starts all attempts that can start now, and sets the alarm for the others. */
   #next(): void {
     const now = this.#clock.now();
-    for (const waiting of this.#waiting) {
-      if (waiting.until > now) break;
-      this.#giveUp(waiting);
+    for (const queued of this.#queue) {
+      if (queued.until > now) break;
+      this.#endWithoutResult(queued);
     }
     if (!this.#isBusy.common) {
-      const { next, soonest } = this.#pick(now, readyInTurn, isBeforeInTurn);
+      const { next, soonest } = this.#pick(now, readyInCommonLane, isBeforeInCommonLane);
       if (next === undefined) this.#wakeAt(soonest);
-      else void this.#serve(next);
+      else void this.#serveCommonLane(next);
     }
     if (!this.#isBusy.account) {
-      const { next, soonest } = this.#pick(now, readyEarly, isBeforeEarly);
+      const { next, soonest } = this.#pick(now, readyInAccountLane, isBeforeInAccountLane);
       if (next === undefined) this.#wakeAt(soonest);
-      else void this.#serveEarly(next);
+      else void this.#serveAccountLane(next);
     }
-    for (const { until } of this.#waiting) {
+    for (const { until } of this.#queue) {
       this.#wakeAt(until);
       return;
     }
@@ -213,24 +214,24 @@ export class AttemptQueue {
 
   #pick(
     now: number,
-    readyAt: (waiting: Waiting) => number,
-    isBefore: (left: Waiting, right: Waiting) => boolean,
-  ): Pick {
-    let next: Waiting | undefined;
+    readyAt: (queued: QueuedAttempt) => number,
+    isBefore: (left: QueuedAttempt, right: QueuedAttempt) => boolean,
+  ): NextAttempt {
+    let next: QueuedAttempt | undefined;
     let soonest = Infinity;
-    for (const waiting of this.#waiting) {
-      const at = readyAt(waiting);
+    for (const queued of this.#queue) {
+      const at = readyAt(queued);
       if (at > now) soonest = Math.min(soonest, at);
-      else if (waiting.attempt.gone()) this.#giveUp(waiting);
-      else if (next === undefined || isBefore(waiting, next)) next = waiting;
+      else if (queued.attempt.gone()) this.#endWithoutResult(queued);
+      else if (next === undefined || isBefore(queued, next)) next = queued;
     }
     return { next, soonest };
   }
 
-  async #serve(waiting: Waiting): Promise<void> {
-    const { attempt, address, pair } = waiting;
+  async #serveCommonLane(queued: QueuedAttempt): Promise<void> {
+    const { attempt, address, pair } = queued;
     this.#isBusy.common = true;
-    this.#remove(waiting);
+    this.#remove(queued);
     address.place = pair.place = this.#order += 1;
     const now = this.#clock.now();
     const takeBack = address.pace.take(now);
@@ -239,33 +240,33 @@ export class AttemptQueue {
       const right = await attempt.verify();
       if (right) {
         takeBack();
-        welcome(waiting);
+        resetCounts(queued);
       }
-      waiting.settle({ right });
+      queued.settle({ right });
     } catch (error) {
-      waiting.settle(Promise.reject(asError(error)));
+      queued.settle(Promise.reject(asError(error)));
     }
     this.#isBusy.common = false;
     this.#next();
   }
 
-  async #serveEarly(waiting: Waiting): Promise<void> {
-    const { attempt, address, pair, account } = waiting;
+  async #serveAccountLane(queued: QueuedAttempt): Promise<void> {
+    const { attempt, address, pair, account } = queued;
     this.#isBusy.account = true;
-    waiting.isEarlyDone = true;
+    queued.triedInAccountLane = true;
     if (account !== null) account.place = this.#order += 1;
     const now = this.#clock.now();
     // The first attempts of a pair are also free for the address, because many users may share an
     // address.
-    const takeBack = pair.earlyPace.isFree ? () => undefined : address.earlyPace.take(now);
-    pair.earlyPace.take(now);
-    pair.earlyTries += 1;
+    const takeBack = pair.accountPace.isFree ? () => undefined : address.accountPace.take(now);
+    pair.accountPace.take(now);
+    pair.accountLaneTries += 1;
     try {
       if (await attempt.verify()) {
         takeBack();
-        this.#remove(waiting);
-        welcome(waiting);
-        waiting.settle({ right: true });
+        this.#remove(queued);
+        resetCounts(queued);
+        queued.settle({ right: true });
       }
     } catch {
       // The attempt still waits in the common lane, which reports the error.
@@ -274,14 +275,14 @@ export class AttemptQueue {
     this.#next();
   }
 
-  /** Answers an attempt without a result. */
-  #giveUp(waiting: Waiting): void {
-    this.#remove(waiting);
-    waiting.settle({ retryAfterMs: Math.max(RETRY_MS, readyInTurn(waiting) - this.#clock.now()) });
+  /** Ends an attempt; its client may retry later. */
+  #endWithoutResult(queued: QueuedAttempt): void {
+    this.#remove(queued);
+    queued.settle({ retryAfterMs: Math.max(MIN_RETRY_MS, readyInCommonLane(queued) - this.#clock.now()) });
   }
 
-  #remove(waiting: Waiting): void {
-    if (this.#waiting.delete(waiting)) count(waiting, -1);
+  #remove(queued: QueuedAttempt): void {
+    if (this.#queue.delete(queued)) count(queued, -1);
   }
 
   #wakeAt(at: number): void {
@@ -295,35 +296,37 @@ export class AttemptQueue {
   }
 }
 
-function count({ address, pair }: Waiting, change: number): void {
-  address.waiting += change;
-  pair.waiting += change;
+function count({ address, pair }: QueuedAttempt, change: number): void {
+  address.waitingCount += change;
+  pair.waitingCount += change;
 }
 
 /** Resets the counts of a client after a right password. */
-function welcome({ pair }: Waiting): void {
+function resetCounts({ pair }: QueuedAttempt): void {
   pair.pace.clear();
-  pair.earlyPace.clear();
-  pair.earlyTries = 0;
+  pair.accountPace.clear();
+  pair.accountLaneTries = 0;
 }
 
 /** Returns when the common lane may verify an attempt. */
-function readyInTurn({ address, pair }: Waiting): number {
+function readyInCommonLane({ address, pair }: QueuedAttempt): number {
   return Math.max(address.pace.nextAt, pair.pace.nextAt);
 }
 
 /**
  * Orders the common lane: addresses in turn, then the users of an address in turn, then by arrival.
  */
-function isBeforeInTurn(left: Waiting, right: Waiting): boolean {
+function isBeforeInCommonLane(left: QueuedAttempt, right: QueuedAttempt): boolean {
   if (left.address !== right.address) return left.address.place < right.address.place;
   return left.pair !== right.pair && left.pair.place < right.pair.place;
 }
 
 /** Returns when the account lane may verify an attempt. */
-function readyEarly({ account, isEarlyDone, address, pair }: Waiting): number {
-  if (account === null || isEarlyDone) return Infinity;
-  return pair.earlyPace.isFree ? pair.earlyPace.nextAt : Math.max(pair.earlyPace.nextAt, address.earlyPace.nextAt);
+function readyInAccountLane({ account, triedInAccountLane, address, pair }: QueuedAttempt): number {
+  if (account === null || triedInAccountLane) return Infinity;
+  return pair.accountPace.isFree
+    ? pair.accountPace.nextAt
+    : Math.max(pair.accountPace.nextAt, address.accountPace.nextAt);
 }
 
 /**
@@ -331,11 +334,12 @@ function readyEarly({ account, isEarlyDone, address, pair }: Waiting): number {
  * then the newest pair, because a guesser that fills the queue has been there longer than a user
  * who arrives.
  */
-function isBeforeEarly(left: Waiting, right: Waiting): boolean {
+function isBeforeInAccountLane(left: QueuedAttempt, right: QueuedAttempt): boolean {
   if (left.account !== null && right.account !== null && left.account !== right.account)
     return left.account.place < right.account.place;
   if (left.pair === right.pair) return false;
-  if (left.pair.earlyTries !== right.pair.earlyTries) return left.pair.earlyTries < right.pair.earlyTries;
+  if (left.pair.accountLaneTries !== right.pair.accountLaneTries)
+    return left.pair.accountLaneTries < right.pair.accountLaneTries;
   return left.pair.firstSeen > right.pair.firstSeen;
 }
 

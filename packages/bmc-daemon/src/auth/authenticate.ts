@@ -32,7 +32,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
   const headerKey = randomBytes(32).toString('base64');
 
   /** The identity of each session, valid while its account is unchanged. */
-  const ofSessions = new WeakMap<Session, { readonly account: Account; readonly who: Authenticated }>();
+  const ofSessions = new WeakMap<Session, { readonly account: Account; readonly identity: Authenticated }>();
 
   const byToken = (token: string): Authenticated | Refusal => {
     const session = sessions.use(token);
@@ -41,10 +41,10 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     // Without the token or its user: a client that guesses tokens must learn nothing.
     if (session === undefined || account === undefined) return { refused: 'no such session' };
     const known = ofSessions.get(session);
-    if (known?.account === account) return known.who;
-    const who = { ...account.who, session: session.id };
-    ofSessions.set(session, { account, who });
-    return who;
+    if (known?.account === account) return known.identity;
+    const identity = { ...account.identity, session: session.id };
+    ofSessions.set(session, { account, identity });
+    return identity;
   };
 
   const byPassword = (request: IncomingMessage, authorization: string): ReturnType<Authenticate> => {
@@ -52,7 +52,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     const seen = verifiedHeaders.get(header);
     if (seen !== undefined) {
       const account = accounts.find(seen.user);
-      if (account?.hash === seen.hash && closedReason(account) === undefined) return account.who;
+      if (account?.hash === seen.hash && closedReason(account) === undefined) return account.identity;
     }
     const credentials = readBasicCredentials(authorization);
     if (credentials === undefined) return { refused: 'malformed credentials' };
@@ -94,7 +94,7 @@ export function createOpenDoor(sessions: Pick<Sessions, 'use'>): Authenticate {
 }
 
 function whoOf(answer: Account | Refusal): Authenticated | Refusal {
-  return 'refused' in answer ? answer : answer.who;
+  return 'refused' in answer ? answer : answer.identity;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Locks an account after too many wrong passwords in a row (AccountLockoutThreshold). */
 import type { Log } from '@rackless/daemon/log.js';
 import type { StateFile } from '../state-file.js';
-import { unlisted, type AccessState } from './access-state.js';
+import { defaultState, type AccessState } from './access-state.js';
 
 interface Lockout {
   /** Counts a wrong password, and locks the account at the threshold. */
@@ -22,7 +22,7 @@ interface LockoutOptions {
  */
 export function createLockout(state: StateFile<AccessState>, { log, clock }: LockoutOptions): Lockout {
   const wrong = new Map<string, { readonly count: number; readonly at: number }>();
-  boundLocks(state, { log, clock });
+  shortenLocks(state, { log, clock });
 
   const lock = (user: string): void => {
     const { lockoutSeconds, lockoutResets } = state.state.settings;
@@ -30,9 +30,9 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
     const lockedUntil = lockoutResets ? clock() + lockoutSeconds * 1000 : null;
     try {
       state.update((old) => {
-        const kept = old.accounts.find((account) => account.user === user) ?? unlisted(user);
+        const stored = old.accounts.find((account) => account.user === user) ?? defaultState(user);
         const others = old.accounts.filter((account) => account.user !== user);
-        return { ...old, accounts: [...others, { ...kept, lockedUntil }] };
+        return { ...old, accounts: [...others, { ...stored, lockedUntil }] };
       });
       log.info('account locked: too many wrong passwords', { account: user });
     } catch (error) {
@@ -64,14 +64,14 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
  * Shortens locks of an earlier run to the length of a new lock. If the host's clock was years ahead
  * when it locked an account, and was corrected later, the account would stay locked for years.
  */
-function boundLocks(state: StateFile<AccessState>, { log, clock }: LockoutOptions): void {
+function shortenLocks(state: StateFile<AccessState>, { log, clock }: LockoutOptions): void {
   const latest = clock() + state.state.settings.lockoutSeconds * 1000;
   const isTooLong = (until: number | null | undefined): boolean => typeof until === 'number' && until > latest;
   try {
     state.update((old) => {
       if (!old.accounts.some(({ lockedUntil }) => isTooLong(lockedUntil))) return old;
-      const accounts = old.accounts.map((kept) =>
-        isTooLong(kept.lockedUntil) ? { ...kept, lockedUntil: latest } : kept,
+      const accounts = old.accounts.map((stored) =>
+        isTooLong(stored.lockedUntil) ? { ...stored, lockedUntil: latest } : stored,
       );
       return { ...old, accounts };
     });

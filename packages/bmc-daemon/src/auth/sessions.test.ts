@@ -16,7 +16,7 @@ beforeEach(() => {
     idleMs: () => 1000,
     hashOf: (user) => hashes.get(user),
     perUser: 3,
-    inAll: 5,
+    total: 5,
   });
 });
 

@@ -1,5 +1,6 @@
 /**
- * Sessions in memory. A session ends on request, after its idle time, or when its account changes.
+ * Sessions in memory. A session ends on request, after its idle time (a console session never times
+ * out), or when its account changes.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session, SessionType } from '../offers/logins.js';
@@ -18,7 +19,7 @@ export interface SessionsOptions {
   /** Maximum number of sessions of one user; another session ends the least recently used one. */
   readonly perUser: number;
   /** Maximum number of sessions in total. */
-  readonly inAll: number;
+  readonly total: number;
 }
 
 /**
@@ -27,7 +28,7 @@ export interface SessionsOptions {
  */
 export interface Sessions {
   /**
-   * Creates a session. A console session has no idle time and never ends other sessions; its caller
+   * Creates a session. A console session never times out and never ends other sessions; its caller
    * limits and ends it.
    * @param owner its default type is `Redfish`.
    * @returns undefined if the account may not log in.
@@ -47,7 +48,7 @@ export interface Sessions {
   end(id: string): boolean;
   /** Ends all sessions of a user, so that they stay closed even if the account is enabled again. */
   endAll(user: string): void;
-  /** Keeps a session that has just changed its own password. */
+  /** Keeps the session that changed its account's password. */
   keep(id: string): void;
 }
 
@@ -59,7 +60,7 @@ interface StoredSession {
 }
 
 /** Creates the sessions of a service. Needs no close. */
-export function createSessions({ now, idleMs, hashOf, perUser, inAll }: SessionsOptions): Sessions {
+export function createSessions({ now, idleMs, hashOf, perUser, total }: SessionsOptions): Sessions {
   const byId = new Map<string, StoredSession>();
   // Only digests of tokens are stored, so a core dump reveals no token.
   const byDigest = new Map<string, StoredSession>();
@@ -68,14 +69,14 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
     byId.delete(stored.session.id);
     byDigest.delete(stored.digest);
   };
-  const alive = (stored: StoredSession | undefined, time = now()): StoredSession | undefined => {
+  const dropIfEnded = (stored: StoredSession | undefined, time = now()): StoredSession | undefined => {
     if (stored === undefined) return undefined;
     const idle = stored.session.type === 'Redfish' && time - stored.usedAt > idleMs();
     if (!idle && hashOf(stored.session.user) === stored.hash) return stored;
     drop(stored);
     return undefined;
   };
-  const all = (): readonly StoredSession[] => [...byId.values()].filter((stored) => alive(stored) !== undefined);
+  const all = (): readonly StoredSession[] => [...byId.values()].filter((stored) => dropIfEnded(stored) !== undefined);
   const makeRoom = (sessions: readonly StoredSession[], limit: number): void => {
     if (sessions.length < limit) return;
     const oldest = sessions.reduce((left, right) => (right.usedAt < left.usedAt ? right : left));
@@ -92,7 +93,7 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
           others().filter(({ session }) => session.user === user),
           perUser,
         );
-        makeRoom(others(), inAll);
+        makeRoom(others(), total);
       }
       const session = { id: randomBytes(8).toString('hex'), user, createdAt: new Date(), address, type };
       const token = newSessionToken();
@@ -103,15 +104,15 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
     },
     use(token) {
       const time = now();
-      const stored = alive(byDigest.get(digestOf(token)), time);
+      const stored = dropIfEnded(byDigest.get(digestOf(token)), time);
       if (stored === undefined) return undefined;
       stored.usedAt = time;
       return stored.session;
     },
-    find: (id) => alive(byId.get(id))?.session,
+    find: (id) => dropIfEnded(byId.get(id))?.session,
     list: () => all().map(({ session }) => session),
     end(id) {
-      const stored = alive(byId.get(id));
+      const stored = dropIfEnded(byId.get(id));
       if (stored === undefined) return false;
       drop(stored);
       return true;

@@ -280,11 +280,11 @@ function find(machines: readonly SystemRef[], id: string): SystemRef | undefined
 
 /** Returns the answer to a client that names no machine. */
 function machineList({ account, target }: SshUser, machines: readonly SystemRef[]): readonly string[] {
-  const who = account ?? target.account ?? '';
+  const login = account ?? target.account ?? '';
   const names = machines.map(({ name }) => name).toSorted();
   const rest = names.length - MAX_NAMED;
   return [
-    `which console? ssh ${who}@HOST NAME, or ssh ${who}/NAME@HOST, with the name or the UUID of a machine:`,
+    `which console? ssh ${login}@HOST NAME, or ssh ${login}/NAME@HOST, with the name or the UUID of a machine:`,
     ...names.slice(0, MAX_NAMED),
     ...(rest > 0 ? [`and ${rest} more`] : []),
   ];

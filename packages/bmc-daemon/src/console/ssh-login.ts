@@ -48,7 +48,7 @@ export function privilegesOf(
   account: string | null,
 ): ReadonlySet<Privilege> | null {
   if (accounts === null) return null;
-  return (account === null ? undefined : accounts.find(account))?.who.privileges ?? new Set();
+  return (account === null ? undefined : accounts.find(account))?.identity.privileges ?? new Set();
 }
 
 /** The authentication of one connection. */

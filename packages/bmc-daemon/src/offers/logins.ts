@@ -56,7 +56,7 @@ interface LoginAccount {
   readonly hash: string;
   readonly enabled: boolean;
   /** The identity of this account's requests, without a session. */
-  readonly who: Authenticated;
+  readonly identity: Authenticated;
 }
 
 /** Logins of clients, over any protocol. */

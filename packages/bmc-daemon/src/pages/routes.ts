@@ -111,13 +111,13 @@ export function createPages(
  *   cannot see machines in Redfish.
  */
 async function login(authenticate: Authenticate, request: Request, { locals }: Reply): Promise<void> {
-  const who = await authenticate(request);
-  if ('refused' in who) {
-    locals.refused = describeRefusal(who);
-    throw new LoginRefused(who);
+  const identity = await authenticate(request);
+  if ('refused' in identity) {
+    locals.refused = describeRefusal(identity);
+    throw new LoginRefused(identity);
   }
-  locals.user = who.user;
-  if (!who.privileges.has('Login')) throw forbidden(who);
+  locals.user = identity.user;
+  if (!identity.privileges.has('Login')) throw forbidden(identity);
 }
 
 async function machinesPage(driver: PagesDriver, version: string, response: Reply): Promise<void> {

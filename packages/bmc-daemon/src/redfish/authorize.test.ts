@@ -35,9 +35,9 @@ describe('the guard of a resource', () => {
   });
 
   it('names the account URI while its password must be changed', () => {
-    const who = { ...having('ConfigureSelf'), passwordChangeRequired: true };
-    expect(account(who, 'GET', mine)).toBeNull();
-    expect(() => system(who, 'GET', mine)).toThrow(
+    const identity = { ...having('ConfigureSelf'), passwordChangeRequired: true };
+    expect(account(identity, 'GET', mine)).toBeNull();
+    expect(() => system(identity, 'GET', mine)).toThrow(
       expect.objectContaining({
         status: 403,
         messages: [{ key: 'PasswordChangeRequired', args: ['/redfish/v1/AccountService/Accounts/eve'], related: [] }],

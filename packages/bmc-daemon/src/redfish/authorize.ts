@@ -12,7 +12,7 @@ import { encodeSegment } from './rendering.js';
  * @returns null; or the only properties that this client's PATCH may change.
  * @throws {RedfishError} 403.
  */
-export type Guard = (who: Authenticated, method: string, isOwn: () => boolean) => ReadonlySet<string> | null;
+export type Guard = (identity: Authenticated, method: string, isOwn: () => boolean) => ReadonlySet<string> | null;
 
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'];
 
@@ -24,21 +24,21 @@ const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'];
  */
 export function guardOf(entity: string, uri: string): Guard {
   const requirements = new Map(methods.map((method) => [method, requirementOf(entity, uri, method)]));
-  return (who, method, isOwn) => {
+  return (identity, method, isOwn) => {
     const requirement = requirements.get(method);
-    if (requirement === undefined) throw forbidden(who);
-    return permit(requirement, who, isOwn);
+    if (requirement === undefined) throw forbidden(identity);
+    return permit(requirement, identity, isOwn);
   };
 }
 
 function permit(
   { any, properties }: Requirement,
-  who: Authenticated,
+  identity: Authenticated,
   isOwn: () => boolean,
 ): ReadonlySet<string> | null {
-  if (holds(any, who.privileges, isOwn)) return null;
-  const permitted = Object.entries(properties ?? {}).filter(([, some]) => holds(some, who.privileges, isOwn));
-  if (permitted.length === 0) throw forbidden(who);
+  if (holds(any, identity.privileges, isOwn)) return null;
+  const permitted = Object.entries(properties ?? {}).filter(([, some]) => holds(some, identity.privileges, isOwn));
+  if (permitted.length === 0) throw forbidden(identity);
   return new Set(permitted.map(([name]) => name));
 }
 

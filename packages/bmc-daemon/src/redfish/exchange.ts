@@ -11,7 +11,7 @@ export interface Exchange {
   /** The path as sent, without the query. */
   readonly path: string;
   readonly requester: Requester;
-  readonly who: Authenticated;
+  readonly identity: Authenticated;
   /**
    * UUID of the machine whose own name or address received the request; the request sees this
    * machine only. null: all machines are visible.
@@ -56,10 +56,10 @@ export class RequestRequester implements Requester {
   readonly #response: ServerResponse;
   #controller: AbortController | undefined;
 
-  constructor(who: Authenticated, requestId: string, request: IncomingMessage, response: ServerResponse) {
-    this.user = who.user;
-    this.session = who.session;
-    this.privileges = who.privileges;
+  constructor(identity: Authenticated, requestId: string, request: IncomingMessage, response: ServerResponse) {
+    this.user = identity.user;
+    this.session = identity.session;
+    this.privileges = identity.privileges;
     // Undefined after the socket is destroyed. The client does not receive an answer then.
     this.address = request.socket.remoteAddress ?? '';
     this.requestId = requestId;

@@ -86,19 +86,29 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       // Read the scope first: the socket loses its address if the client disconnects during the
       // login.
       const scope = scoping === undefined ? null : scoping.scopeOf(request);
-      const who = await identify(request, match, query, authenticate);
-      user = who.user;
-      if (user === null && who !== anonymous) checkOpenOrigin(request);
+      const identity = await identify(request, match, query, authenticate);
+      user = identity.user;
+      if (user === null && identity !== anonymous) checkOpenOrigin(request);
       const preconditions = preconditionsOf(request);
       const exchangeOf = (client: Authenticated): Exchange => {
         const requester = new RequestRequester(client, requestId, request, response);
-        return { request, path, preconditions, query, requester, who: client, scope, patchable: null, reauthorize };
+        return {
+          request,
+          path,
+          preconditions,
+          query,
+          requester,
+          identity: client,
+          scope,
+          patchable: null,
+          reauthorize,
+        };
       };
       const reauthorize = async (): Promise<Exchange> => {
-        const renewed = exchangeOf(who === anonymous ? who : await logIn(request, authenticate));
+        const renewed = exchangeOf(identity === anonymous ? identity : await logIn(request, authenticate));
         return match === undefined ? renewed : admit(match, renewed, request.method ?? '');
       };
-      answer = await tree.operate(match, exchangeOf(who));
+      answer = await tree.operate(match, exchangeOf(identity));
     } catch (error) {
       failure = toRedfishError(error, { path });
       answer = errorAnswer(failure);

@@ -128,6 +128,6 @@ function get(found: MatchedPath | undefined, uri: string, exchange: Exchange): A
  */
 export function admit({ target, params }: MatchedPath, exchange: Exchange, method: string): Exchange {
   if (target.guard === undefined || target.open.has(method)) return exchange;
-  const patchable = target.guard(exchange.who, method, () => target.isOwn(exchange, params));
+  const patchable = target.guard(exchange.identity, method, () => target.isOwn(exchange, params));
   return patchable === null ? exchange : { ...exchange, patchable };
 }

@@ -160,8 +160,8 @@ function deleteOperation<Services>(
  * Checks that the account may change all properties of a body.
  * @throws {RedfishError} 403.
  */
-function checkPatchable(body: JsonObject, { patchable, who }: Exchange): void {
-  if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbidden(who);
+function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): void {
+  if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbidden(identity);
 }
 
 /** Returns the body, or throws its fault. */

@@ -126,7 +126,7 @@ async function start(open: boolean, clock: () => number, advance: (ms: number) =
         return () => (isWanted = false);
       },
     },
-    sessionLimits: { perUser: 4, inAll: 8 },
+    sessionLimits: { perUser: 4, total: 8 },
   });
   const driver = new FakeDriver();
   const pipeline = createPipeline({

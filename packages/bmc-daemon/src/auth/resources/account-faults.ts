@@ -4,7 +4,7 @@ import { CredentialsError } from '../../password-file/password-file-writer.js';
 import { RedfishError, refuse } from '../../redfish/messages/errors.js';
 import { about, message, sentence, withDetail, type Message } from '../../redfish/messages/messages.js';
 
-/** The account or role of the request, which its messages name. */
+/** The account or role of the request. Error messages contain it. */
 interface AccountSubject {
   readonly user?: string;
   readonly roleId?: string;
@@ -39,7 +39,7 @@ function translateAccountError(error: AccountError, { user = '', roleId = '' }: 
       return user === ''
         ? refuse('ResourceAlreadyExists', 'Role', 'RoleId', roleId)
         : refuse('ResourceAlreadyExists', 'ManagerAccount', 'UserName', user);
-    case 'gone':
+    case 'notFound':
       return refuse('ResourceNotFound', 'ManagerAccount', user);
     case 'lastAdministrator':
       return new RedfishError(409, [withDetail(message('AccountNotModified'), sentence(error.message))], {}, error);

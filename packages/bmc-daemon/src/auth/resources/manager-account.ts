@@ -80,7 +80,7 @@ const managerAccount = defineResource({
   uri: '/redfish/v1/AccountService/Accounts/{accountId}',
   isOwn: ({ params, requester }) => requester.user !== null && params.accountId === requester.user,
   load: ({ params, services }) => findAccount(services, params.accountId),
-  render: ({ user, roleId, enabled, locked, passwordChangeRequired, who }, { services }) => ({
+  render: ({ user, roleId, enabled, locked, passwordChangeRequired, identity }, { services }) => ({
     Id: user,
     Name: 'User Account',
     UserName: user,
@@ -92,7 +92,7 @@ const managerAccount = defineResource({
     PasswordChangeRequired: passwordChangeRequired,
     AccountTypes: [
       'Redfish',
-      ...(services.consoleSsh !== null && who.privileges.has('ConfigureComponents') ? ['HostConsole'] : []),
+      ...(services.consoleSsh !== null && identity.privileges.has('ConfigureComponents') ? ['HostConsole'] : []),
     ],
     Links: { Role: reference(`/redfish/v1/AccountService/Roles/${roleId}`) },
   }),

@@ -43,8 +43,8 @@ function findRole({ access }: Services, roleId: string): Role {
  */
 function checkGrant(added: readonly Privilege[], { access }: Services, { user }: Requester): void {
   if (access.accounts === null || user === null) return;
-  const own = access.accounts.find(user)?.who.privileges;
-  const missing = added.filter((privilege) => own?.has(privilege) !== true);
+  const held = access.accounts.find(user)?.identity.privileges;
+  const missing = added.filter((privilege) => held?.has(privilege) !== true);
   if (missing.length === 0) return;
   const reason = `The account does not have ${missing.join(', ')}, and cannot give it to a role.`;
   throw new RedfishError(403, [withDetail(message('InsufficientPrivilege'), reason)]);
@@ -62,7 +62,7 @@ const roleCollection = defineResource({
     ),
   post: {
     body: z.strictObject({
-      // POST to Roles/Members creates a role, so no client could read or delete a role at that URI.
+      // Roles/Members is another URI of the collection, so a role `Members` would be unreachable.
       RoleId: z
         .string()
         .regex(ROLE_ID)
@@ -73,8 +73,8 @@ const roleCollection = defineResource({
     run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services, requester }) =>
       translateAccountErrors({ roleId }, () => {
         checkGrant(AssignedPrivileges, services, requester);
-        const own = services.access.roles.list().filter(({ predefined }) => !predefined);
-        if (own.length >= MAX_ROLES) throw refuse('CreateLimitReachedForResource');
+        const custom = services.access.roles.list().filter(({ predefined }) => !predefined);
+        if (custom.length >= MAX_ROLES) throw refuse('CreateLimitReachedForResource');
         services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
         return { created: { location: `${rolesUri}/${roleId}` } };
       }),
@@ -96,7 +96,7 @@ const role = defineResource({
   }),
   patch: {
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
-    shape: ({ predefined }) => (predefined ? 'predefined' : 'own'),
+    shape: ({ predefined }) => (predefined ? 'predefined' : 'custom'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
       translateAccountErrors({ roleId: id }, () => {
         const added = AssignedPrivileges.filter((privilege) => !privileges.includes(privilege));

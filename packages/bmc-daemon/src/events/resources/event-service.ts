@@ -159,7 +159,9 @@ export const eventStream = streamDefiner<Services>()({
       isWelcome: () => {
         if (accounts === null || requester.user === null) return true;
         const account = accountNow();
-        return account?.enabled === true && account.hash === passwordAtOpening && account.who.privileges.has('Login');
+        return (
+          account?.enabled === true && account.hash === passwordAtOpening && account.identity.privileges.has('Login')
+        );
       },
     });
   },
