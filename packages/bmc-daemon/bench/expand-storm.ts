@@ -1,6 +1,7 @@
 /**
  * Measures whether deep expansions without a reader starve other clients: 300 connections ask for
- * `/redfish/v1?$expand=*($levels=6)` and read nothing. Beside them another client reads one system, again and again, and expands all systems once.
+ * `/redfish/v1?$expand=*($levels=6)` and read nothing. Meanwhile, another client repeatedly reads
+ * one system, and expands all systems once.
  *
  *     npm run bench:storm -w @rackless/bmc-daemon [-- --machines N] [--connections N] [--seconds N]
  *

@@ -233,7 +233,10 @@ async function listen(
   }
 }
 
-/** Running requests need the host, so the driver closes after them. Streams would never end, so features stop at once. */
+/**
+ * Running requests need the host, so the driver closes after them. Streams would never end, so
+ * features stop at once.
+ */
 async function close({ driver, features, app }: Service, listener: Listener, waitMs: number): Promise<void> {
   await Promise.all([listener.close(waitMs), features.stop()]);
   await features.close();

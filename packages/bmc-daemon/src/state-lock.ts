@@ -1,7 +1,9 @@
 /**
- * One daemon at a time in EMULATOR_STATE_DIR: each daemon keeps the files in memory, so the second one would overwrite what the first
- * one stores. The lock is a listening unix socket in the folder. The kernel ends it with its process, also after SIGKILL. Other
- * containers of the same host that share the folder see it, too. On a shared file system, a daemon of another host does not see it.
+ * Allows one daemon at a time in EMULATOR_STATE_DIR. Each daemon caches the files in memory, so a
+ * second one would overwrite the changes of the first. The lock is a listening unix socket in the
+ * folder. The kernel closes it with its process, also after SIGKILL. Containers of the same host
+ * that share the folder see the lock. On a shared file system, a daemon on another host does not
+ * see it.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,13 +15,13 @@ import { errorCode } from '@rackless/daemon/error-code.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
 
-/** Another daemon has the folder. The message is for the person who starts this one. */
+/** Another daemon uses the folder. The message is for the person who starts this daemon. */
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError';
 }
 
 interface StateLock {
-  /** Lets another daemon have the folder. */
+  /** Releases the lock. */
   release(): Promise<void>;
 }
 
@@ -33,10 +35,13 @@ interface StateLockOptions {
 type Attempt = { readonly server: Server } | { readonly holder: string } | 'again';
 
 const NAME = 'lock';
-/** A daemon that stops lets its requests end. Longer than most need, and short for a person who waits. */
+/**
+ * A stopping daemon waits for its requests. This limit is longer than most need, and short for a
+ * person.
+ */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 100;
-/** Time for the other process to say its id. A stopped process never does. */
+/** Time for the other process to send its id. A stopped process never does. */
 const REPLY_MS = 1_000;
 /** Maximum length of the address of a unix socket, unix(7), without its last zero. */
 const MAX_ADDRESS_LENGTH = 107;
@@ -47,10 +52,12 @@ const unlockable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Locks a folder, and makes it if it does not exist. If the folder cannot be written, there is no lock: then no daemon can
- * overwrite anything in it.
- * @throws {FolderInUseError} another daemon keeps it for longer than the wait, or the lock belongs to another user.
- * @throws {Error} the host lacks room or handles, or the path is not usable. The cause is the error of node:fs or node:net.
+ * Locks a folder, and creates it if it is missing. If the folder is not writable, there is no lock,
+ * because no daemon can overwrite anything in it.
+ * @throws {FolderInUseError} another daemon uses it for longer than the wait, or the lock belongs
+ *   to another user.
+ * @throws {Error} the host lacks room or handles, or the path is unusable. The cause is the error
+ *   of node:fs or node:net.
  */
 export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: StateLockOptions): Promise<StateLock> {
   const end = performance.now() + waitMs;
@@ -92,7 +99,8 @@ function lockOf(server: Server): StateLock {
 }
 
 /**
- * @throws {FolderInUseError} this process may not ask the holder of the lock.
+ * Makes one attempt.
+ * @throws {FolderInUseError} this process may not connect to the holder of the lock.
  * @throws what node:fs and node:net throw.
  */
 async function attempt(file: string): Promise<Attempt> {
@@ -103,8 +111,8 @@ async function attempt(file: string): Promise<Attempt> {
   }
   const holder = await holderOf(file);
   if (holder !== null) return { holder };
-  // A killed process left the socket. The rename comes before the removal: if a third process took the lock meanwhile, this process
-  // finds it listening and gives its socket back.
+  // A killed process left the socket. Renames it before the removal: if a third process took the
+  // lock meanwhile, this process finds it listening and restores its socket.
   const aside = `${file}-${randomBytes(6).toString('hex')}`;
   try {
     if (!lstatSync(file).isSocket()) throw notASocket(file);
@@ -140,7 +148,7 @@ async function listen(file: string): Promise<Server> {
 }
 
 /**
- * Returns the process that listens at a socket, in words; null: none does.
+ * Describes the process that listens at a socket; null if none does.
  * @throws {FolderInUseError} this process may not connect.
  */
 function holderOf(file: string): Promise<string | null> {
@@ -180,8 +188,8 @@ function notASocket(file: string): Error {
 }
 
 /**
- * Returns the address of a socket file. A long path is named through an open handle of its folder (proc(5)).
- * @returns `done` is called when the address is not used any more.
+ * Returns the address of a socket file. A long path uses an open handle of its folder (proc(5)).
+ * @returns also `done`, to be called after the address was used.
  */
 function addressOf(file: string): { readonly address: string; readonly done: () => void } {
   if (Buffer.byteLength(file) <= MAX_ADDRESS_LENGTH) return { address: file, done: () => undefined };

@@ -1,14 +1,17 @@
-/** IP addresses and networks as people write them in settings: one notation for all of them, and whether an address is in one. */
+/** Parses IP addresses and networks of settings, and tests whether an address is in a network. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** An address is a network of one. */
+/** A network. An address is a network with a single address. */
 interface WrittenNetwork {
   readonly address: string;
-  /** Bits of the network: 0 to 32, or to 128. */
+  /** Length of the prefix in bits: 0 to 32, or to 128. */
   readonly prefix: number;
 }
 
-/** Reads `10.0.0.0/8`, `2001:db8::/32`, `192.0.2.1` or `::1`; null: it is none of these. A zone (`%eth0`) makes it none. */
+/**
+ * Parses `10.0.0.0/8`, `2001:db8::/32`, `192.0.2.1` or `::1`. Returns null for other texts, also
+ * with a zone (`%eth0`).
+ */
 export function readNetwork(text: string): WrittenNetwork | null {
   const [, address = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   if (isIP(address) === 0) return null;
@@ -18,8 +21,9 @@ export function readNetwork(text: string): WrittenNetwork | null {
 }
 
 /**
- * Returns a function that tells whether an address is in one of the networks. Its zone is ignored, and an IPv4 network has
- * `::ffff:192.0.2.1` too. A text that is no network has no address.
+ * Returns a function that tests whether an address is in one of the networks. It ignores the zone
+ * of an address. An IPv4 network also contains addresses such as `::ffff:192.0.2.1`. A text that is
+ * not a network contains no address.
  */
 export function networkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();

@@ -1,13 +1,13 @@
 /**
- * What a model of the sample says: it repeats what it was asked. The objects of text and chat completion are the specification's,
- * with every field that is null there; the others are OpenAI's.
+ * Makes the answers of the sample model, which repeats its input. The text and chat completion
+ * objects are the specification's, with all their null fields. The others are OpenAI's.
  */
 import { randomUUID } from 'node:crypto';
 import { arrayOf, inputText, maxTokens, tokensOf, toolToCall, type JsonObject } from './requests.js';
 
-/** What is the same in all answers to one request. */
+/** The common values of all answers to a request. */
 export interface AnswerContext {
-  /** The model's name as the server reports it. */
+  /** The model's name in answers. */
   readonly model: string;
   /** Unix time in seconds. */
   readonly created: number;
@@ -40,7 +40,7 @@ function usageOf(prompt: number, completion: number): JsonObject {
   };
 }
 
-/** Answer of `/v1/completions`. */
+/** Makes the answer of `/v1/completions`. */
 export function textCompletion(request: JsonObject, { model, created }: AnswerContext): JsonObject {
   const { tokens, finishReason, usage } = generate(request);
   const choice = { index: 0, text: tokens.join(''), logprobs: null, finish_reason: finishReason };
@@ -54,7 +54,7 @@ export function textCompletion(request: JsonObject, { model, created }: AnswerCo
   };
 }
 
-/** Answer of `/v1/chat/completions`; the first tool that is offered is called. */
+/** Makes the answer of `/v1/chat/completions`. Calls the first offered tool. */
 export function chatCompletion(request: JsonObject, { model, created }: AnswerContext): JsonObject {
   const { tokens, finishReason, usage } = generate(request);
   const tool = toolToCall(request);
@@ -77,7 +77,7 @@ export function chatCompletion(request: JsonObject, { model, created }: AnswerCo
   };
 }
 
-/** Events of a streamed answer of `/v1/chat/completions`, without the closing `[DONE]`. */
+/** Makes the events of a streamed answer of `/v1/chat/completions`, without `[DONE]`. */
 export function chatChunks(request: JsonObject, { model, created }: AnswerContext): readonly JsonObject[] {
   const { tokens, finishReason, usage } = generate(request);
   const tool = toolToCall(request);
@@ -103,7 +103,7 @@ export function chatChunks(request: JsonObject, { model, created }: AnswerContex
   ];
 }
 
-/** Events of a streamed answer of `/v1/completions`, without the closing `[DONE]`. */
+/** Makes the events of a streamed answer of `/v1/completions`, without `[DONE]`. */
 export function textChunks(request: JsonObject, { model, created }: AnswerContext): readonly JsonObject[] {
   const { tokens, finishReason, usage } = generate(request);
   const head = { id: `cmpl-${randomUUID()}`, object: 'text_completion', created, model };
@@ -124,7 +124,7 @@ function asksForUsage({ stream_options: options }: JsonObject): boolean {
   );
 }
 
-/** Answer of `/v1/embeddings`: a vector for each input, as numbers or as OpenAI's SDK asks for them. */
+/** Makes the answer of `/v1/embeddings`: a vector for each input, as numbers or as base64. */
 export function embeddings(request: JsonObject, { model }: AnswerContext): JsonObject {
   const { input } = request;
   const texts = Array.isArray(input) ? input.map(String) : [inputText(request)];
@@ -140,13 +140,13 @@ export function embeddings(request: JsonObject, { model }: AnswerContext): JsonO
   return { object: 'list', data, model, usage: { prompt_tokens: count, total_tokens: count } };
 }
 
-/** Answer of `/v1/models`. */
+/** Makes the answer of `/v1/models`. */
 export function modelList(names: readonly string[], created: number): JsonObject {
   const data = names.map((id) => ({ id, object: 'model', created, owned_by: 'sample' }));
   return { object: 'list', data };
 }
 
-/** Answer of `/v1/rerank`: the documents that hold more of the query's words come first. */
+/** Makes the answer of `/v1/rerank`. Documents with more words of the query come first. */
 export function rerank(request: JsonObject, { model }: AnswerContext): JsonObject {
   const { query } = request;
   const words = tokensOf(typeof query === 'string' ? query : '').map((word) => word.trim().toLowerCase());
@@ -164,12 +164,12 @@ export function rerank(request: JsonObject, { model }: AnswerContext): JsonObjec
   return { id: `rerank-${randomUUID()}`, model, usage: { total_tokens: words.length }, results };
 }
 
-/** Answer of `/v1/moderations`: nothing is ever flagged. */
+/** Makes the answer of `/v1/moderations`, which never flags anything. */
 export function moderation(_request: JsonObject, { model }: AnswerContext): JsonObject {
   return { id: `modr-${randomUUID()}`, model, results: [{ flagged: false, categories: {}, category_scores: {} }] };
 }
 
-/** Answer of `/v1/responses`. */
+/** Makes the answer of `/v1/responses`. */
 export function response(request: JsonObject, { model, created }: AnswerContext, status = 'completed'): JsonObject {
   const { tokens, usage } = generate(request);
   const item = {
@@ -197,7 +197,10 @@ export function response(request: JsonObject, { model, created }: AnswerContext,
   };
 }
 
-/** Events of a streamed answer of `/v1/responses`; each has a type, and those that carry the response carry its `model` within it. */
+/**
+ * Makes the events of a streamed answer of `/v1/responses`. Each has a type, and those with the
+ * response contain its `model`.
+ */
 export function responseEvents(request: JsonObject, context: AnswerContext): readonly JsonObject[] {
   const whole = response(request, context);
   const begun = { ...whole, status: 'in_progress', output: [], usage: null };

@@ -1,11 +1,14 @@
-/** A private certificate authority and what it issues, made by openssl when they are needed: no key lies in the repository. */
+/**
+ * A private certificate authority. openssl makes its keys and certificates on demand, so that the
+ * repository contains no keys.
+ */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** Elliptic keys: made in milliseconds. */
+/** Elliptic-curve keys take only milliseconds. */
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
 /** Paths of two PEM files. */
@@ -15,27 +18,27 @@ export interface CertificateFiles {
 }
 
 export interface CertificateOptions {
-  /** Names and IP addresses that the certificate is for. */
+  /** Names and IP addresses of the certificate. */
   readonly hosts?: readonly string[];
-  /** Issues a certificate whose last day is in the past. */
+  /** Whether to issue an expired certificate. */
   readonly expired?: boolean;
 }
 
 export interface Authority {
-  /** The CA bundle that its clients have to trust: a path. */
+  /** Path of the CA bundle for clients. */
   readonly caFile: string;
   /**
-   * Issues a certificate, for servers and clients alike.
-   * @param name of its files; a second one of that name takes the place of the first.
+   * Issues a certificate for servers and clients.
+   * @param name of its files. A second certificate with the same name replaces the first.
    */
   issue(name: string, options?: CertificateOptions): Promise<CertificateFiles>;
 }
 
 /**
  * Makes an authority.
- * @param folder for its files and what it issues; exists already.
- * @param name of its files; two of them may share a folder.
- * @throws {Error} where there is no openssl 3, or the folder can not be written to.
+ * @param folder for its files; it must exist.
+ * @param name of its files, so that authorities can share a folder.
+ * @throws {Error} openssl 3 is missing, or the folder is not writable.
  */
 export async function createAuthority(folder: string, name = 'ca'): Promise<Authority> {
   const [caFile, caKey] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
@@ -67,7 +70,10 @@ export async function createAuthority(folder: string, name = 'ca'): Promise<Auth
   };
 }
 
-/** Signs a request for a day of the year 2020. OpenSSL 3.5 refuses a negative `-days`; every version of `ca` accepts dates. */
+/**
+ * Signs a request for a day in 2020. OpenSSL 3.5 rejects a negative `-days`, but `ca` accepts dates
+ * in all versions.
+ */
 async function signExpired(
   { caFile, caKey }: { readonly caFile: string; readonly caKey: string },
   csr: string,

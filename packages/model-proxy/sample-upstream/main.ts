@@ -1,4 +1,7 @@
-/** The sample as a command: `node main.js --folder DIR [--port N] [--host ADDRESS] [--api-key KEY] [--token-ms N]`. */
+/**
+ * Starts the sample: `node main.js --folder DIR [--port N] [--host ADDRESS] [--api-key KEY]
+ * [--token-ms N]`.
+ */
 import { mkdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createAuthority } from './certificates.js';

@@ -1,4 +1,4 @@
-/** What a request for a model says, as far as the sample has to know it. The bodies are foreign: nothing is taken on trust. */
+/** Reads requests for a model, without trust in their content. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,7 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : []; // an array of anything
 }
 
-/** A body that is no JSON object is null. */
+/** Parses a body; null if it is not a JSON object. */
 export function parseObject(body: Buffer): JsonObject | null {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
@@ -20,7 +20,7 @@ export function parseObject(body: Buffer): JsonObject | null {
   }
 }
 
-/** The text that was put in, whatever it is called: the last message, `prompt`, or `input`. */
+/** Returns the input text: the last message, `prompt` or `input`. */
 export function inputText(request: JsonObject): string {
   const { messages, prompt, input } = request;
   if (messages !== undefined) return contentText(arrayOf(messages).at(-1));
@@ -30,7 +30,7 @@ export function inputText(request: JsonObject): string {
     : str(text);
 }
 
-/** A message's content: a text, or parts of which the texts count. */
+/** Returns the text of a message's content, which is a string or a list of parts. */
 function contentText(message: unknown): string {
   if (!isObject(message)) return '';
   const { content } = message;
@@ -44,18 +44,20 @@ function str(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** How long it is, in tokens; of this sample a token is a word. */
+/** Returns the number of tokens. In this sample, a token is a word. */
 export function tokensOf(text: string): readonly string[] {
   return text.match(/\s*\S+/g) ?? [];
 }
 
-/** Upper bound on generated tokens. */
+/** Returns the maximum number of generated tokens. */
 export function maxTokens(request: JsonObject): number {
   const bound = request['max_completion_tokens'] ?? request['max_tokens'] ?? request['max_output_tokens'];
   return typeof bound === 'number' ? bound : Number.POSITIVE_INFINITY;
 }
 
-/** The first function tool that the request offers and that has not been answered yet; undefined: none is to be called. */
+/**
+ * Returns the first offered function tool without an answer; undefined if no tool must be called.
+ */
 export function toolToCall(request: JsonObject): { readonly name: string; readonly arguments: string } | undefined {
   const last = arrayOf(request['messages']).at(-1);
   if (request['tool_choice'] === 'none' || (isObject(last) && last['role'] === 'tool')) return undefined;
@@ -67,7 +69,7 @@ export function toolToCall(request: JsonObject): { readonly name: string; readon
   return { name: str(name), arguments: JSON.stringify(Object.fromEntries(values)) };
 }
 
-/** A value that the schema of a tool's argument admits. */
+/** Returns a value that fits the schema of a tool's argument. */
 function exampleOf(schema: unknown): unknown {
   if (!isObject(schema)) return null;
   const [first] = arrayOf(schema['enum']);

@@ -1,6 +1,6 @@
 /**
- * A server of a language model that has none: HTTPS with a certificate of one's own authority, a Bearer check, and the routes of
- * OpenAI's API below `/v1`. It stands behind the proxy in `scripts/start proxy` and in the tests, which script its misbehaviour.
+ * A model server without a model: HTTPS with a private authority, a Bearer check, and the routes of
+ * OpenAI's API below `/v1`. `scripts/start proxy` and the tests put it behind the proxy.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -24,36 +24,36 @@ import {
 import type { CertificateFiles } from './certificates.js';
 import { parseObject, type JsonObject } from './requests.js';
 
-/** A request that has arrived whole. */
+/** A complete request. */
 export interface Exchange {
-  /** As it was asked for, with its query: `/v1/chat/completions`. */
+  /** The requested path with its query: `/v1/chat/completions`. */
   readonly url: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly body: Buffer;
-  /** The body as a JSON object; null where it is none. */
+  /** The body as a JSON object; null if it is not one. */
   readonly json: JsonObject | null;
 }
 
 export interface SampleUpstreamOptions {
-  /** null: plain HTTP. */
+  /** Null for plain HTTP. */
   readonly tls: CertificateFiles | null;
-  /** Clients have to show a certificate of this authority; a path. */
+  /** Path of the authority for client certificates, which are then required. */
   readonly clientCaFile?: string;
-  /** The Bearer key that clients have to send; null: none. */
+  /** The required Bearer key; null: none. */
   readonly apiKey: string | null;
   readonly host?: string;
-  /** 0: any. */
+  /** 0 chooses a free port. */
   readonly port?: number;
-  /** Names of the models; others are 404. */
+  /** Names of the models. Others get 404. */
   readonly models?: readonly string[];
-  /** What answers call a model; the name of the request unless said. */
+  /** The name of the model in answers. Default: the name in the request. */
   readonly reportedModel?: (name: string) => string;
   /** Time between two tokens of a stream, in milliseconds. */
   readonly tokenMs?: number;
-  /** Sees a request as soon as its head is here. */
+  /** Called with each request after its head. */
   readonly onRequest?: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Sees each request that is let in, and may answer it itself: then it gives true. */
+  /** Called with each accepted request. Returns true if it sent the answer itself. */
   readonly intercept?: (exchange: Exchange) => boolean | Promise<boolean>;
 }
 
@@ -62,19 +62,19 @@ export interface SampleUpstream {
   readonly apiBase: string;
   readonly port: number;
   readonly server: Server;
-  /** Ends it at once, with all connections. */
+  /** Closes the server and all connections at once. */
   close(): Promise<void>;
 }
 
-/** The model that is served unless others are named. */
+/** The default model. */
 export const SAMPLE_MODEL = 'sample-model';
 
 interface Route {
   readonly answer: (request: JsonObject, context: AnswerContext) => JsonObject;
   readonly events?: (request: JsonObject, context: AnswerContext) => readonly JsonObject[];
-  /** Member that a request must have. */
+  /** A required member of the request. */
   readonly required: string;
-  /** What closes a stream. */
+  /** The end of a stream. */
   readonly done: string;
 }
 
@@ -90,7 +90,7 @@ const routes: Readonly<Record<string, Route>> = {
 
 /**
  * Starts a sample upstream.
- * @throws {Error} when the port is taken or the certificate can not be read.
+ * @throws {Error} the port is in use, or the certificate is unreadable.
  */
 export async function startSampleUpstream(options: SampleUpstreamOptions): Promise<SampleUpstream> {
   const { tls, clientCaFile, host = '127.0.0.1', port = 0 } = options;
@@ -111,7 +111,7 @@ export async function startSampleUpstream(options: SampleUpstreamOptions): Promi
           },
           listener,
         );
-  // Longer than any pool that talks to it keeps a connection: who closes first is not what anybody here wants to find out.
+  // Longer than any client keeps an idle connection, so that the server never closes first.
   server.keepAliveTimeout = 60_000;
   server.listen(port, host);
   await once(server, 'listening');

@@ -21,7 +21,10 @@ interface Sent {
   readonly gone?: () => boolean;
 }
 
-/** A queue whose clock goes from event to event: a minute of a thousand guessers takes a moment and is always the same. */
+/**
+ * A queue whose clock jumps from event to event. A minute of a thousand attackers takes a moment,
+ * with the same result each time.
+ */
 class Simulation {
   readonly queue: AttemptQueue;
   time = 0;

@@ -99,7 +99,10 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
   }
 }
 
-/** Longer than any handshake in memory takes. Without it, a client side that ends silently would block the request forever. */
+/**
+ * Longer than any handshake in memory. Without it, a client side that ends silently would block the
+ * request forever.
+ */
 const HANDSHAKE_MS = 10_000;
 
 /** @throws what the server's side of the handshake throws. */

@@ -6,7 +6,10 @@ import { createNameServers, type NameLookup } from './name-lookup.js';
 const A = 1;
 const AAAA = 28;
 
-/** A name server for `both.test` (both families), `four.test` (IPv4) and `broken.test` (SERVFAIL); there is no other name. */
+/**
+ * A name server for `both.test` (both families), `four.test` (IPv4) and `broken.test` (SERVFAIL).
+ * Other names do not exist.
+ */
 function answer(query: Buffer): Buffer {
   const labels: string[] = [];
   let at = 12;
