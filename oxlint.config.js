@@ -144,7 +144,7 @@ const unsplit = {
     'packages/bmc-daemon/src/auth/accounts.ts',
     'packages/bmc-daemon/src/auth/login.ts',
     'packages/bmc-daemon/src/console/console-log.ts',
-    'packages/bmc-daemon/src/console/ssh-server.ts',
+    'packages/bmc-daemon/src/console/ssh/ssh-server.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/parse.ts',
     'packages/bmc-daemon/src/manager-network/manager-network.ts',
     'packages/bmc-daemon/src/ssdp/discovery.ts',
@@ -152,8 +152,6 @@ const unsplit = {
   ],
   files: [
     'packages/bmc-daemon/src/auth/attempt-queue.ts',
-    'packages/bmc-daemon/src/console/console-log-folder.ts',
-    'packages/bmc-daemon/src/console/console-log-recording.ts',
     'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/media/image-store.ts',
@@ -161,7 +159,6 @@ const unsplit = {
     'packages/bmc-daemon/src/drivers/libvirt/power/power-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/os/boot-order.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/parse.ts',
-    'packages/bmc-daemon/src/events/resources/event-destination.ts',
     'packages/bmc-daemon/src/telemetry/report-schedule.ts',
   ],
 };

@@ -5,12 +5,11 @@
  * grows too long loses files in its middle. The methods are not reentrant: the caller waits for one
  * before it calls the next.
  */
-import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode } from '@rackless/daemon/error-code.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
-import { z } from 'zod';
 import { StorageError } from '../storage-error.js';
+import { contents, factsIn, names, numbersIn, parseMarks, type BootFacts } from './console-log-files.js';
 import type { Stretch } from './console-log-lines.js';
 import { leftOut, note, type Mark, type Piece } from './console-log-pending.js';
 
@@ -25,15 +24,6 @@ export interface ConsoleLogLimits {
   /** Number of boots. */
   readonly boots: number;
 }
-
-const facts = z.object({
-  /** ISO 8601, UTC. */
-  began: z.iso.datetime(),
-  /** Id of the machine's run, which several boots can share; null if unknown. */
-  instance: z.string().nullable(),
-});
-/** When a boot began, and in which run of the machine. */
-export type BootFacts = z.infer<typeof facts>;
 
 /** A recorded boot. */
 export interface Boot extends BootFacts {
@@ -272,44 +262,4 @@ function sizeOf(segments: readonly Segment[]): number {
 
 function bytesOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { size }) => sum + size, 0);
-}
-
-async function factsIn(folder: string): Promise<BootFacts> {
-  try {
-    return facts.parse(JSON.parse(await readFile(path.join(folder, 'boot.json'), 'utf8')));
-  } catch {
-    // The daemon was killed between folder and file, or the disk was full. The text is still
-    // useful.
-    const { birthtime } = await stat(folder);
-    return { began: birthtime.toISOString(), instance: null };
-  }
-}
-
-async function names(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-/** Returns an empty buffer if the file is missing. */
-async function contents(file: string): Promise<Buffer> {
-  try {
-    return await readFile(file);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  }
-}
-
-/** Returns the numbers in file names, ascending. */
-function numbersIn(files: readonly string[], pattern: RegExp): readonly number[] {
-  return files.flatMap((file) => pattern.exec(file)?.[1] ?? []).map(Number).sort((left, right) => left - right); // prettier-ignore
-}
-
-/** Skips an incomplete last line. */
-function parseMarks(text: string): readonly Mark[] {
-  return [...text.matchAll(/^(\d+) (\d+)\n/gm)].map(([, at, time]) => ({ at: Number(at), time: Number(time) }));
 }

@@ -4,8 +4,10 @@
  * full, or the guest floods its port, the log has a gap and a note.
  */
 import type { MachineChangeKind } from '../drivers/machine-change.js';
-import type { BootFacts, ConsoleLogFolder } from './console-log-folder.js';
-import { note, PendingText, type Piece } from './console-log-pending.js';
+import { factsOf, iso, withOpening, type Batch, type Connection, type Running } from './console-log-batch.js';
+import { WriteCredit } from './console-log-credit.js';
+import type { ConsoleLogFolder } from './console-log-folder.js';
+import { PendingText } from './console-log-pending.js';
 
 /** How much is written, and how often. */
 export interface RecordingPace {
@@ -37,36 +39,6 @@ interface RecordingOptions {
   readonly onFailed: (error: unknown) => void;
 }
 
-/** A boot that is being recorded. */
-interface Running {
-  began: number;
-  instance: string | null;
-  /** Its number in the folder; undefined until something is written. */
-  number: number | undefined;
-}
-
-/**
- * Buffered text of one boot. `boot` is null while the recording still finds out which boot it is.
- */
-interface Batch {
-  boot: Running | null;
-  readonly text: PendingText;
-  /** A note to write before the text. */
-  opening: string | undefined;
-}
-
-/**
- * What is known of the machine when its port is connected. Times are in milliseconds since 1970.
- */
-interface Connection {
-  readonly time: number;
-  readonly instance: Promise<string | null>;
-  readonly startedAt: number | undefined;
-  readonly resetAt: number | undefined;
-  /** When the previous connection ended. */
-  readonly closedAt: number | undefined;
-}
-
 /** Maximum number of boots that wait for a slow disk. */
 const MAX_BATCHES = 4;
 /** A port that is connected later than this after the start may have missed output. */
@@ -89,8 +61,7 @@ export class ConsoleRecording {
   #closedAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing = false;
-  #credit: number;
-  #creditAt: number;
+  readonly #credit: WriteCredit;
   #retryAt = -Infinity;
   #removed = false;
   #version = 0;
@@ -101,8 +72,7 @@ export class ConsoleRecording {
   constructor(options: RecordingOptions, after: Promise<void> = Promise.resolve()) {
     this.#options = options;
     this.#queue = after;
-    this.#credit = options.pace.burstBytes;
-    this.#creditAt = performance.now();
+    this.#credit = new WriteCredit(options.pace);
   }
 
   /** Changes whenever the log may have changed. */
@@ -283,7 +253,7 @@ export class ConsoleRecording {
     if (!urgent && performance.now() < this.#retryAt) return;
     for (const batch of this.#batches) {
       const { boot, text } = batch;
-      if (boot === null || (!urgent && !this.#hasCredit(text.size))) return;
+      if (boot === null || (!urgent && !this.#credit.allows(text.size))) return;
       if (text.size > 0 && !(await this.#store(batch, boot))) return;
       // Later batches belong to another boot.
       if (text.size === 0) this.#batches = this.#batches.filter((other, at) => other !== batch || at === this.#batches.length - 1); // prettier-ignore
@@ -298,7 +268,7 @@ export class ConsoleRecording {
     const { text, opening } = batch;
     const { folder, now, onWritten, onFailed, pace } = this.#options;
     const { bytes, marks, printed } = text.take();
-    this.#credit -= bytes.length;
+    this.#credit.spend(bytes.length);
     try {
       boot.number ??= await folder.begin(factsOf(boot));
       await folder.append(boot.number, withOpening(opening, { bytes, marks }), now());
@@ -314,36 +284,9 @@ export class ConsoleRecording {
     }
   }
 
-  /** Returns whether the pace allows so many bytes now. */
-  #hasCredit(bytes: number): boolean {
-    const { pace } = this.#options;
-    const time = performance.now();
-    const earned = ((time - this.#creditAt) / 1000) * pace.bytesPerSecond;
-    this.#credit = Math.min(pace.burstBytes, this.#credit + earned);
-    this.#creditAt = time;
-    return this.#credit >= bytes;
-  }
-
   async #enqueue<Value>(work: () => Promise<Value>): Promise<Value> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => undefined);
     return await result;
   }
-}
-
-function withOpening(opening: string | undefined, { bytes, marks }: Piece): Piece {
-  if (opening === undefined) return { bytes, marks };
-  const start = note(opening);
-  return {
-    bytes: Buffer.concat([start, bytes]),
-    marks: marks.map(({ at, time }) => ({ at: at + start.length, time })),
-  };
-}
-
-function factsOf({ began, instance }: Pick<Running, 'began' | 'instance'>): BootFacts {
-  return { began: iso(began), instance };
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString();
 }

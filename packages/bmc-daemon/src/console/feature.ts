@@ -3,10 +3,10 @@ import { ListenError } from '@rackless/daemon/listener.js';
 import type { Feature, FeatureContext } from '../feature.js';
 import { StartError } from '../start-error.js';
 import { openConsoleServices, type ConsoleRecorder } from './console-services.js';
-import { openConsoleSsh } from './console-ssh.js';
+import { openConsoleSsh } from './ssh/console-ssh.js';
 import { consoleLogResources } from './resources/console-log.js';
 import type { ConsoleServices } from './resources/services.js';
-import type { SshServer } from './ssh-server.js';
+import type { SshServer } from './ssh/ssh-server.js';
 
 /** The feature consoles. Without it, serial ports are neither recorded nor reachable. */
 export const consoles: Feature<ConsoleServices> = {

@@ -12,8 +12,8 @@ import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
 import { openAccess } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import { createConsoleHub, type ConsoleHub } from '../../src/console/console-hub.js';
-import { openHostKeys } from '../../src/console/ssh-host-keys.js';
-import { openSshServer, type SshServer } from '../../src/console/ssh-server.js';
+import { openHostKeys } from '../../src/console/ssh/ssh-host-keys.js';
+import { openSshServer, type SshServer } from '../../src/console/ssh/ssh-server.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { stateInMemory } from '../support/services.js';
 

@@ -1,7 +1,7 @@
 import { Duplex, Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import type { ServerChannel } from 'ssh2';
-import type { ConsoleListener } from './console-line.js';
+import type { ConsoleListener } from '../console-line.js';
 import { SshConsole } from './ssh-console.js';
 
 /** Makes the parts of a channel that a console uses. The client types and reads nothing. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
 import ssh2 from 'ssh2';
-import { StateFileError } from '../state-file.js';
+import { StateFileError } from '../../state-file.js';
 
 /** A key with which the SSH server identifies itself (RFC 4253 §7). */
 export interface HostKey {

@@ -1,7 +1,7 @@
 /** Connects one console to one SSH channel: output, input, and the messages of this service. */
 import type { ServerChannel } from 'ssh2';
-import type { ConsoleAttachment, ConsoleHub } from './console-hub.js';
-import type { ConsoleState } from './console-line.js';
+import type { ConsoleAttachment, ConsoleHub } from '../console-hub.js';
+import type { ConsoleState } from '../console-line.js';
 import { EscapeReader, type EscapeAction } from './ssh-escape.js';
 
 /** Options of {@link SshConsole}. */

@@ -1,0 +1,53 @@
+/** What a recording knows of a boot, and its buffered text. */
+import type { BootFacts } from './console-log-files.js';
+import { note, type PendingText, type Piece } from './console-log-pending.js';
+
+/** A boot that is being recorded. */
+export interface Running {
+  began: number;
+  instance: string | null;
+  /** Its number in the folder; undefined until something is written. */
+  number: number | undefined;
+}
+
+/**
+ * Buffered text of one boot. `boot` is null while the recording still finds out which boot it is.
+ */
+export interface Batch {
+  boot: Running | null;
+  readonly text: PendingText;
+  /** A note to write before the text. */
+  opening: string | undefined;
+}
+
+/**
+ * What is known of the machine when its port is connected. Times are in milliseconds since 1970.
+ */
+export interface Connection {
+  readonly time: number;
+  readonly instance: Promise<string | null>;
+  readonly startedAt: number | undefined;
+  readonly resetAt: number | undefined;
+  /** When the previous connection ended. */
+  readonly closedAt: number | undefined;
+}
+
+/** Puts a note before a text. */
+export function withOpening(opening: string | undefined, { bytes, marks }: Piece): Piece {
+  if (opening === undefined) return { bytes, marks };
+  const start = note(opening);
+  return {
+    bytes: Buffer.concat([start, bytes]),
+    marks: marks.map(({ at, time }) => ({ at: at + start.length, time })),
+  };
+}
+
+/** Returns what the folder stores of a boot. */
+export function factsOf({ began, instance }: Pick<Running, 'began' | 'instance'>): BootFacts {
+  return { began: iso(began), instance };
+}
+
+/** Returns a time as ISO 8601. @param time in milliseconds since 1970. */
+export function iso(time: number): string {
+  return new Date(time).toISOString();
+}

@@ -1,0 +1,143 @@
+/** The bodies of requests that create and change subscriptions (EventDestination). */
+import { z } from 'zod';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { telemetryUri } from '../../offers/report-source.js';
+import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { parseUrl } from '../../resources/parse-url.js';
+import { eventFormats, eventTypes, type EventFormat } from '../event-filter.js';
+import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
+import { isForbidden } from '../subscriptions/event-post.js';
+import { deliveryRetryPolicies } from '../subscriptions/push-delivery.js';
+
+/** Limits of a subscription: items of a list, and characters of a string. */
+const MAX_ITEMS = 100;
+const MAX_TEXT_LENGTH = 500;
+
+const text = z.string().max(MAX_TEXT_LENGTH);
+const texts = z.array(text).max(MAX_ITEMS);
+const prefixes = z.array(z.enum(eventRegistryPrefixes)).max(MAX_ITEMS);
+const messageIds = z
+  .array(text.refine((id) => eventRegistryPrefixes.includes(prefixOf(id)), 'a message of one of RegistryPrefixes'))
+  .max(MAX_ITEMS);
+
+/**
+ * Headers that a subscription cannot set: those that describe the request itself, and those of the
+ * connection (RFC 9110 §7.6.1).
+ */
+const ownHeaders = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'odata-version',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+]);
+
+/** `[{"X-Auth": "abc"}]`, DMTF's form. Some clients send one object, others several. */
+const httpHeaders = z
+  .array(
+    z.record(
+      z
+        .string()
+        .max(100)
+        .regex(/^[\w!#$%&'*+.^`|~-]+$/)
+        .refine((name) => !ownHeaders.has(name.toLowerCase()), 'a header of the client'),
+      // RFC 9110 §5.5: a line break would add another header.
+      z
+        .string()
+        .max(4_096)
+        .regex(/^[\t\x20-\x7e\x80-\xff]*$/),
+    ),
+  )
+  .max(20)
+  .transform((headers): Readonly<Record<string, string>> => Object.assign({}, ...headers) as Record<string, string>);
+
+const destination = z
+  .string()
+  .max(2_048)
+  .superRefine((url, context) => {
+    const parsed = parseUrl(url);
+    const isUrl = parsed?.protocol === 'http:' || parsed?.protocol === 'https:';
+    if (isUrl && !isForbidden(parsed)) return;
+    const why = isUrl ? 'The service does not send events to this address.' : 'It must be an http or https URL.';
+    const fault = message('PropertyValueFormatError', maskUrl(url), 'Destination');
+    context.addIssue({ code: 'custom', params: { message: withDetail(fault, why) } });
+  });
+
+/** The properties that a PATCH can change. */
+export const changeable = {
+  Context: z.string().max(MAX_TEXT_LENGTH).nullable().optional(),
+  DeliveryRetryPolicy: z.enum(deliveryRetryPolicies).optional(),
+  HttpHeaders: httpHeaders.optional(),
+  VerifyCertificate: z.boolean().optional(),
+};
+
+/** The body that creates a subscription. */
+export const newSubscription = z.strictObject({
+  ...changeable,
+  Destination: destination,
+  Protocol: z.literal('Redfish'),
+  SubscriptionType: z.literal('RedfishEvent').optional(),
+  EventFormatType: z.enum(eventFormats).optional(),
+  MetricReportDefinitions: z
+    .array(z.object({ '@odata.id': text.startsWith(`${telemetryUri}/MetricReportDefinitions/`) }))
+    .max(MAX_ITEMS)
+    .optional(),
+  // Deprecated, but Ironic sends it. Scripts older than EventFormatType ask for reports by MetricReport.
+  EventTypes: z
+    .array(z.enum([...eventTypes, 'MetricReport']))
+    .max(MAX_ITEMS)
+    .optional(),
+  RegistryPrefixes: prefixes.optional(),
+  MessageIds: messageIds.optional(),
+  ExcludeRegistryPrefixes: prefixes.optional(),
+  ExcludeMessageIds: messageIds.optional(),
+  ResourceTypes: texts.optional(),
+  OriginResources: z
+    .array(z.object({ '@odata.id': text.startsWith('/redfish/v1') }))
+    .max(MAX_ITEMS)
+    .optional(),
+  SubordinateResources: z.boolean().optional(),
+  Severities: z
+    .array(z.enum(['OK', 'Warning', 'Critical']))
+    .max(MAX_ITEMS)
+    .optional(),
+  IncludeOriginOfCondition: z.literal(false).optional(),
+});
+
+/** The body that creates a subscription, after its check. */
+type NewSubscriptionBody = z.infer<typeof newSubscription>;
+
+/** Filters for events. They would have no effect on metric reports, so a subscription to reports rejects them. */
+const eventFilters = [
+  'RegistryPrefixes',
+  'MessageIds',
+  'ExcludeRegistryPrefixes',
+  'ExcludeMessageIds',
+  'ResourceTypes',
+  'OriginResources',
+  'Severities',
+] as const;
+
+/** Returns the format of a new subscription. @throws {RedfishError} 400 if its filters contradict it. */
+export function formatOf(body: NewSubscriptionBody, { telemetry }: { readonly telemetry: object | null }): EventFormat {
+  const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
+  const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');
+  if (format === 'MetricReport' && telemetry === null) {
+    throw refuse('PropertyValueNotInList', 'MetricReport', 'EventFormatType');
+  }
+  const contradicting = format === 'Event' ? (['MetricReportDefinitions'] as const) : eventFilters;
+  const faults = contradicting
+    .filter((name) => (body[name] ?? []).length > 0)
+    .map((name) => about(message('PropertyValueConflict', name, 'EventFormatType'), `#/${name}`));
+  if (faults.length > 0) throw new RedfishError(400, faults);
+  return format;
+}
