@@ -5,10 +5,10 @@ import type { Environment } from './environment.js';
 import type { Candidate, Findings } from './findings.js';
 import { parseAssignments, type Assignment } from './python/literals.js';
 import { lineAt, toPlain } from './python/values.js';
-import { CONFIG_STEM, isOfFakeAgent, keyOf, recognisedNames, stemOf, suggestion } from './setting-names.js';
+import { CONFIG_STEM, isOfFakeAgent, keyOf, recognizedNames, stemOf, suggestion } from './setting-names.js';
 import { settingsTable, type SettingKey } from './settings.js';
 
-/** The effective assignment of each setting in the file. */
+/** An assignment of a setting. */
 interface FileSetting {
   readonly assignment: Assignment;
   /** The name has sushy-tools' prefix. */
@@ -16,8 +16,8 @@ interface FileSetting {
 }
 
 /**
- * Reads the file and returns its value of each setting. Records the faults of the file, and warns
- * about unknown, repeated and unused names. Runs no code.
+ * Reads the file and returns the value that it gives to each setting. Records the faults of the
+ * file, and warns about unknown, repeated and unused names. Runs no code.
  * @param file path as given: absolute or relative to `workingDirectory`.
  * @param context names and folders that expressions of the file may refer to.
  */
@@ -34,8 +34,8 @@ export function readConfigFile(
     workingDirectory,
     isSetting: (name) => stemOf(name) !== undefined || keyOf(name) !== undefined,
   });
-  for (const { line, message, needsValue } of parsed.faults)
-    findings.faults.push(`${file}:${line}: ${message}${lineToWrite(needsValue)}`);
+  for (const { line, message, settingToRewrite } of parsed.faults)
+    findings.faults.push(`${file}:${line}: ${message}${lineToWrite(settingToRewrite)}`);
 
   const settings = new Map<SettingKey, FileSetting>();
   const unused: string[] = [];
@@ -44,18 +44,19 @@ export function readConfigFile(
     const { name, line } = assignment;
     const earlier = firstLines.get(name);
     if (earlier !== undefined)
-      findings.warnings.push(`${file}:${line}: ${name} was already set on line ${earlier}; this one holds`);
+      findings.warnings.push(`${file}:${line}: ${name} was already set on line ${earlier}; this line applies`);
     firstLines.set(name, line);
 
     const stem = stemOf(name)?.stem;
     const found = keyOf(name);
     if (found !== undefined) addSetting(settings, found.key, { assignment, alias: found.alias }, file, findings);
-    else if ((stem !== undefined && Object.hasOwn(recognisedNames, stem)) || isOfFakeAgent(name))
+    else if ((stem !== undefined && Object.hasOwn(recognizedNames, stem)) || isOfFakeAgent(name))
       unused.push(`${name} (line ${line})`);
     else if (stem !== CONFIG_STEM && !parsed.used.has(name))
       findings.addUnknownName(`${file}:${line}: ${name} is not a setting${suggestion(name)}`);
   }
-  if (unused.length > 0) findings.warnings.push(`${file}: recognised, not used yet: ${unused.join(', ')}`);
+  if (unused.length > 0)
+    findings.warnings.push(`${file}: settings of sushy-emulator without effect here: ${unused.join(', ')}`);
   return new Map([...settings].map(([key, { assignment }]) => [key, candidateOf(file, assignment)]));
 }
 
@@ -73,11 +74,15 @@ function readText(file: string, findings: Findings): string | undefined {
   }
 }
 
-/** Returns the end of a message about an expression that is not read: the form of the line to write instead. */
+/**
+ * Returns the end of a message about an expression that is not supported: the form of the line to
+ * write instead.
+ */
 function lineToWrite(name: string | undefined): string {
   const key = name === undefined ? undefined : keyOf(name)?.key;
   if (key === undefined) return '';
-  // Never the default: it can differ from what the expression means, such as '0.0.0.0' for '127.0.0.1'.
+  // The message never suggests the default, because it can differ from what the expression means:
+  // '0.0.0.0' for '127.0.0.1'.
   return `; write the value itself: ${name} = ${settingsTable[key].form === 'text' ? "'…'" : '…'}`;
 }
 
@@ -95,9 +100,11 @@ function addSetting(
   const other = settings.get(key);
   if (other === undefined || other.alias || !setting.alias) settings.set(key, setting);
   if (other === undefined || other.alias === setting.alias) return;
-  const [ours, theirs] = setting.alias ? [other, setting] : [setting, other];
-  const { name, line } = theirs.assignment;
-  warnings.push(`${file}:${line}: ${name} is left out: ${ours.assignment.name} is set on line ${ours.assignment.line}`);
+  const [applied, ignored] = setting.alias ? [other, setting] : [setting, other];
+  const { name, line } = ignored.assignment;
+  warnings.push(
+    `${file}:${line}: ${name} is ignored, because ${applied.assignment.name} is set on line ${applied.assignment.line}`,
+  );
 }
 
 function candidateOf(file: string, { name, value, line }: Assignment): Candidate {

@@ -12,7 +12,7 @@ import type { SettingDefinition } from './rows/row.js';
 import { serviceSettings } from './rows/service.js';
 import { virtualMediaSettings } from './rows/virtual-media.js';
 import { settingDetails } from './setting-details.js';
-import { recognisedNames } from './setting-names.js';
+import { recognizedNames } from './setting-names.js';
 import { settingKeys, settingsTable, type SettingKey } from './settings.js';
 
 /** A table of settings with its heading. */
@@ -148,7 +148,7 @@ with the new \`power_state\`. The fake machines change at once; those of sushy-t
 
 function unusedNamesSection(): string {
   const unused = new Map<string, string[]>();
-  for (const [stem, purpose] of Object.entries(recognisedNames))
+  for (const [stem, purpose] of Object.entries(recognizedNames))
     unused.set(purpose, [...(unused.get(purpose) ?? []), `\`SUSHY_EMULATOR_${stem}\``]);
   return `## Unused names of sushy-tools
 

@@ -10,7 +10,7 @@ function masked(value: unknown): unknown {
 
 /**
  * Returns a line `NAME = value  # origin` for each setting, in the order of the documentation. As a
- * file, the text gives the same settings.
+ * file, the text gives the same settings, except masked passwords.
  */
 export function renderEffectiveSettings({ settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>): string {
   const lines = settingKeys.map((key): [string, string] => [

@@ -1,6 +1,6 @@
 /** Finds the settings in the environment. */
 import type { Findings } from './findings.js';
-import { ALIAS_PREFIX, CONFIG_STEM, keyByStem, PREFIX, recognisedNames, stemOf, suggestion } from './setting-names.js';
+import { ALIAS_PREFIX, CONFIG_STEM, keyByStem, PREFIX, recognizedNames, stemOf, suggestion } from './setting-names.js';
 import type { SettingKey } from './settings.js';
 
 /** Variables of the environment; undefined: not set. */
@@ -28,7 +28,7 @@ export function environmentVariables(environment: Environment, findings: Finding
     const key = keyByStem.get(stem);
     if (key !== undefined) {
       if (!found.has(key)) found.set(key, { name, text });
-    } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognisedNames, stem)) {
+    } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognizedNames, stem)) {
       const near = suggestion(name);
       // Without a similar name it belongs to another program.
       if (near !== '') findings.addUnknownName(`environment: ${name} is not a setting${near}`);

@@ -7,13 +7,19 @@ import type { SettingDefinition } from './rows/row.js';
 /** A value before its check. */
 export interface Candidate {
   readonly value: unknown;
-  /** What is wrong with the text of the value, after its name: `must be …`. The value is not used. */
+  /**
+   * What is wrong with the text of the value: `must be …`. The message is {@link name} and this
+   * text. The value is not used.
+   */
   readonly fault?: string;
   /** Its source for `bmc-daemon check`: `etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`. */
   readonly origin: string;
   /** The name in the file or the environment, or the flag, as written. */
   readonly name: string;
-  /** Returns the place of the part of the value at `path`, as the start of a message. */
+  /**
+   * Returns the place of the part of the value at `path`, such as `file:line`. A message starts
+   * with it.
+   */
   place(path: readonly PropertyKey[]): string;
   /** Base folder for its relative paths. */
   readonly directory: string;
@@ -43,8 +49,8 @@ export class Findings {
       return undefined;
     }
     const result = row.type.safeParse(this.respelled(row, candidate));
-    // sushy-tools reads an empty string as None. It may be an unset shell variable, and would
-    // disable HTTPS.
+    // sushy-tools reads an empty string as None. It often comes from an unset shell variable; for
+    // EMULATOR_SSL_CERT it disables HTTPS. So warn.
     if (result.success && candidate.value === '' && result.data === null)
       this.warnings.push(`${candidate.place([])}: ${candidate.name} is empty, which is the same as None`);
     if (result.success)
@@ -55,7 +61,7 @@ export class Findings {
     return undefined;
   }
 
-  /** Returns the value with the keys of its mapping in the spelling of the table. */
+  /** Returns the value with the keys of its mapping in the spelling of `row.keys`. */
   private respelled({ keys }: SettingDefinition<unknown>, candidate: Candidate): unknown {
     const { name, value } = candidate;
     if (keys === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -171,7 +171,7 @@ describe('faults', () => {
     ],
     [
       "SUSHY_EMULATOR_AUTH_FILE = f'{HERE}/htpasswd'",
-      "bmc.conf:1: a string with the prefix 'f' is an expression, which is not read; write the value itself: SUSHY_EMULATOR_AUTH_FILE = '…'",
+      "bmc.conf:1: a string with the prefix 'f' is an expression, which is not supported; write the value itself: SUSHY_EMULATOR_AUTH_FILE = '…'",
     ],
     [
       "EMULATOR_FAKE_SYSTEMS = [{'uuid': 'node-0', 'name': 'node-0'}]",
@@ -308,19 +308,19 @@ describe('warnings', () => {
     ],
     [
       'EMULATOR_DMTF_STRICT = True\nEMULATOR_DMTF_STRICT = False',
-      'bmc.conf:2: EMULATOR_DMTF_STRICT was already set on line 1; this one holds',
+      'bmc.conf:2: EMULATOR_DMTF_STRICT was already set on line 1; this line applies',
     ],
     [
       'EMULATOR_DMTF_STRICT = True\nSUSHY_EMULATOR_DMTF_STRICT = False',
-      'bmc.conf:2: SUSHY_EMULATOR_DMTF_STRICT is left out: EMULATOR_DMTF_STRICT is set on line 1',
+      'bmc.conf:2: SUSHY_EMULATOR_DMTF_STRICT is ignored, because EMULATOR_DMTF_STRICT is set on line 1',
     ],
     [
       'SUSHY_EMULATOR_DMTF_STRICT = False\nEMULATOR_DMTF_STRICT = True',
-      'bmc.conf:1: SUSHY_EMULATOR_DMTF_STRICT is left out: EMULATOR_DMTF_STRICT is set on line 2',
+      'bmc.conf:1: SUSHY_EMULATOR_DMTF_STRICT is ignored, because EMULATOR_DMTF_STRICT is set on line 2',
     ],
     [
       "SUSHY_EMULATOR_NO_MEMOIZE = []\nEMULATOR_FAKE_IPA = True\nFAKE_IPA_API_URL = 'http://192.0.2.1'",
-      'bmc.conf: recognised, not used yet: SUSHY_EMULATOR_NO_MEMOIZE (line 1), EMULATOR_FAKE_IPA (line 2), FAKE_IPA_API_URL (line 3)',
+      'bmc.conf: settings of sushy-emulator without effect here: SUSHY_EMULATOR_NO_MEMOIZE (line 1), EMULATOR_FAKE_IPA (line 2), FAKE_IPA_API_URL (line 3)',
     ],
     [
       "EMULATOR_BOOT_LOADER_MAP = {\n 'Uefi': {'x86_64': None}}",

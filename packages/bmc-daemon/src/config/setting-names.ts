@@ -51,7 +51,7 @@ export function isOfFakeAgent(name: string): boolean {
  * their feature.
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
-export const recognisedNames: Readonly<Record<string, string>> = {
+export const recognizedNames: Readonly<Record<string, string>> = {
   FAKE_IPA: 'nothing: sushy-tools does not read it; `external_notifier` of a fake system tells a fake agent',
   NO_MEMOIZE: "a switch for sushy-tools' caches",
   OS_RESCUE_PXE_BOOT: 'the OpenStack backend',
@@ -66,7 +66,7 @@ export const recognisedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
 };
 
-const knownStems = [...keyByStem.keys(), ...Object.keys(recognisedNames)];
+const knownStems = [...keyByStem.keys(), ...Object.keys(recognizedNames)];
 
 /** Returns `; the nearest known name is EMULATOR_X`, or an empty text. */
 export function suggestion(name: string): string {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { renderConfigurationPage } from '../../src/config/documentation.js';
 import { renderEffectiveSettings } from '../../src/config/effective.js';
 import { loadSettings } from '../../src/config/load.js';
-import { recognisedNames } from '../../src/config/setting-names.js';
+import { recognizedNames } from '../../src/config/setting-names.js';
 import { settingKeys, settingsTable } from '../../src/config/settings.js';
 
 const folder = import.meta.dirname;
@@ -33,7 +33,7 @@ describe('whole configuration files', () => {
 
   it('no name is both a setting and a recognized name without effect', () => {
     const stems = new Set(settingKeys.map((key) => settingsTable[key].name.slice('EMULATOR_'.length)));
-    expect(Object.keys(recognisedNames).filter((stem) => stems.has(stem))).toEqual([]);
+    expect(Object.keys(recognizedNames).filter((stem) => stems.has(stem))).toEqual([]);
     expect(stems.size).toBe(settingKeys.length);
   });
 });

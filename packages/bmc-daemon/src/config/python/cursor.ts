@@ -21,7 +21,7 @@ export function isOperator(token: Token, text: string): boolean {
 }
 
 /** Returns a token for a message: in quotes, or described if it has no text. */
-export function name(token: Token): string {
+export function describe(token: Token): string {
   return token.kind === 'newline' ? 'the end of the line' : token.kind === 'end' ? token.text : `'${token.text}'`;
 }
 
@@ -42,7 +42,7 @@ export class Cursor {
 
   protected peek(offset = 0): Token {
     const token = this.tokens[Math.max(0, Math.min(this.index + offset, this.tokens.length - 1))];
-    if (token === undefined) throw new Error('a token list ends with its end token');
+    if (token === undefined) throw new Error('bug: the token list is empty');
     return token;
   }
 
@@ -74,9 +74,9 @@ export class Cursor {
     )
       return new CodeFault(token.line, `'${before.text}${token.text}…' is Python code, ${NOT_RUN}`);
     if (token.kind === 'operator' && !'()[]{}:,;='.includes(token.text))
-      return new CodeFault(token.line, `${name(token)} would have to be calculated; ${ONLY_LITERALS}`);
+      return new CodeFault(token.line, `${describe(token)} would have to be calculated; ${ONLY_LITERALS}`);
     if (token.kind === 'name' && KEYWORDS.has(token.text))
       return new LiteralFault(token.line, `'${token.text}' is Python code; ${ONLY_LITERALS}`);
-    return new LiteralFault(token.line, `${name(token)} was not expected here`);
+    return new LiteralFault(token.line, `${describe(token)} was not expected here`);
   }
 }

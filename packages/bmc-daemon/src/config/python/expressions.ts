@@ -2,7 +2,7 @@
  * Reads values of a configuration file: literals, names of earlier assignments, and the functions
  * of `paths.ts`.
  */
-import { CodeFault, Cursor, isOperator, LiteralFault, name } from './cursor.js';
+import { CodeFault, Cursor, isOperator, LiteralFault, describe } from './cursor.js';
 import {
   attributeOf,
   builtIns,
@@ -105,7 +105,7 @@ export class ExpressionReader extends Cursor {
         return this.compound(token, depth);
       case 'newline':
       case 'end':
-        throw new LiteralFault(token.line, `a value was expected, not ${name(token)}`);
+        throw new LiteralFault(token.line, `a value was expected, not ${describe(token)}`);
       default:
         throw this.unexpected(token);
     }
@@ -247,7 +247,7 @@ export class ExpressionReader extends Cursor {
       throw new LiteralFault(opening.line, `the '${opening.text}' that is opened here is never closed`);
     if (token.kind === 'operator' && !')]},:'.includes(token.text)) throw this.unexpected(token);
     if (token.kind === 'fault') throw this.unexpected(token);
-    throw new LiteralFault(token.line, `',' or '${closing}' was expected, not ${name(token)}`);
+    throw new LiteralFault(token.line, `',' or '${closing}' was expected, not ${describe(token)}`);
   }
 
   private braces(opening: Token, depth: number): PythonValue {
@@ -263,7 +263,7 @@ export class ExpressionReader extends Cursor {
       } else if (entries.length === 0) {
         items.push(key);
       } else {
-        throw new LiteralFault(this.peek().line, `':' and a value were expected, not ${name(this.peek())}`);
+        throw new LiteralFault(this.peek().line, `':' and a value were expected, not ${describe(this.peek())}`);
       }
       if (!this.take(',')) this.expectClosing(opening, '}');
     }

@@ -138,13 +138,13 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     ["A = 'a' % 'b'", `1: '%' would have to be calculated; ${ONLY}`],
     ['A = 1 if True', `1: 'if' is Python code; ${ONLY}`],
     ['A = [x for x in y]', `1: 'x' is a name: put text in quotes; ${ONLY}`],
-    ["A = f'{x}'", "1: a string with the prefix 'f' is an expression, which is not read"],
+    ["A = f'{x}'", "1: a string with the prefix 'f' is an expression, which is not supported"],
     ["A = rb'x'", "1: a bytes literal is not a setting: leave the prefix 'rb' out"],
     ["A = xy'x'", "1: 'xy' is not a prefix of a string"],
     ["A = 'open\nB = 1", "1: the string that begins here is not closed with '"],
     ["A = 1\nB = '''open\nC = 1", "2: the string that begins here is not closed with '''"],
     ["A = '\\x4'", '1: \\x needs 2 hexadecimal digits after it'],
-    ["A = '\\N{DASH}'", '1: \\N{…} is not read: write the character itself'],
+    ["A = '\\N{DASH}'", '1: \\N{…} is not supported: write the character itself'],
     ["A = '\\U00110000'", '1: \\U00110000 is beyond the last Unicode character'],
     ['A = 0123', "1: '0123' begins with a zero: write 123, or 0o… for octal"],
     ['A = 12abc', "1: '12abc' is not a number"],
@@ -268,7 +268,7 @@ describe('names, imports and functions on paths', () => {
     ['import os\nEMULATOR_X = os.path', 2, "'os.path' is Python code, which is not run"],
     ["import os\nEMULATOR_X = os.system('id')", 2, "'os.system(…)' is Python code, which is not run"],
     ["EMULATOR_X = 'node-%d' % 1", 1, `'%' would have to be calculated; ${ONLY}`],
-    ["EMULATOR_X = f'{a}'", 1, "a string with the prefix 'f' is an expression, which is not read"],
+    ["EMULATOR_X = f'{a}'", 1, "a string with the prefix 'f' is an expression, which is not supported"],
     [
       'import socket\nhost = socket.gethostname()\n\nEMULATOR_X = host',
       4,
@@ -280,12 +280,12 @@ describe('names, imports and functions on paths', () => {
       "'.read_text(…)' is Python code, which is not run",
     ],
   ])('names the setting whose value the user must write: %j', (text, line, message) => {
-    expect(parseAssignments(text, context).faults).toEqual([{ line, message, needsValue: 'EMULATOR_X' }]);
+    expect(parseAssignments(text, context).faults).toEqual([{ line, message, settingToRewrite: 'EMULATOR_X' }]);
   });
 
   it.each([
     ["import os\nEMULATOR_X = os.environ['ABSENT']", 'the environment has no ABSENT'],
-    ["import os\nEMULATOR_X = os.path.join(1, 'a')", "'os.path.join(…)': it takes strings alone"],
+    ["import os\nEMULATOR_X = os.path.join(1, 'a')", "'os.path.join(…)': it takes only strings"],
     ['import os\nEMULATOR_X = os.path.dirname()', "'os.path.dirname(…)': it does not take that many arguments"],
     [
       "import os\nEMULATOR_X = os.path.expanduser('~bob')",

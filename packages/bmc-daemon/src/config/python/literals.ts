@@ -4,7 +4,7 @@
  * sets, mappings, names of earlier assignments, imports, and the functions of `paths.ts`.
  * All other Python is a fault with its line.
  */
-import { CodeFault, isOperator, LiteralFault, name } from './cursor.js';
+import { CodeFault, isOperator, LiteralFault, describe } from './cursor.js';
 import { ExpressionReader, type SourceContext } from './expressions.js';
 import type { Token } from './tokens.js';
 import { KEYWORDS, ONLY_LITERALS } from './words.js';
@@ -23,7 +23,7 @@ interface SourceFault {
   readonly line: number;
   readonly message: string;
   /** The assignment whose value requires code. */
-  readonly needsValue?: string;
+  readonly settingToRewrite?: string;
 }
 
 /** The contents of a file. */
@@ -38,7 +38,7 @@ interface ParsedAssignments {
 
 /** Reads assignments and imports. */
 class FileReader extends ExpressionReader {
-  /** Name of the present assignment. */
+  /** Name of the current assignment. */
   private target: string | undefined;
 
   /** Reads the whole file. */
@@ -55,7 +55,7 @@ class FileReader extends ExpressionReader {
         faults.push({
           line: error.line,
           message: error.message,
-          ...(target === undefined ? {} : { needsValue: target }),
+          ...(target === undefined ? {} : { settingToRewrite: target }),
         });
         this.recover();
       }
@@ -63,7 +63,7 @@ class FileReader extends ExpressionReader {
     return { assignments, faults, used: this.used };
   }
 
-  /** Continues at the next line, or at an assignment although a bracket is still open. */
+  /** Continues at the next line, or at an assignment even inside an open bracket. */
   private recover(): void {
     this.open.length = 0;
     for (;;) {
@@ -97,14 +97,17 @@ class FileReader extends ExpressionReader {
     }
     const target = this.next();
     if (target.kind !== 'name')
-      throw new LiteralFault(target.line, `an assignment 'NAME = value' was expected, not ${name(target)}`);
+      throw new LiteralFault(target.line, `an assignment 'NAME = value' was expected, not ${describe(target)}`);
     if (KEYWORDS.has(target.text))
       throw new LiteralFault(target.line, `'${target.text}' is Python code; ${ONLY_LITERALS}`);
     const after = this.peek();
     if (isOperator(after, ':'))
       throw new LiteralFault(after.line, `write '${target.text} = value', without an annotation`);
     if (!this.take('='))
-      throw new LiteralFault(target.line, `'=' and a value were expected after ${name(target)}, not ${name(after)}`);
+      throw new LiteralFault(
+        target.line,
+        `'=' and a value were expected after ${describe(target)}, not ${describe(after)}`,
+      );
     if (this.context.isSetting(target.text)) return this.assignment(target);
     try {
       return this.assignment(target);
@@ -161,7 +164,7 @@ class FileReader extends ExpressionReader {
   }
 
   private expectWord(word: string, line: number): void {
-    if (!this.takeWord(word)) throw new LiteralFault(line, `'${word}' was expected, not ${name(this.peek())}`);
+    if (!this.takeWord(word)) throw new LiteralFault(line, `'${word}' was expected, not ${describe(this.peek())}`);
   }
 
   private endStatement(): void {

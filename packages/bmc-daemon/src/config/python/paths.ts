@@ -20,7 +20,7 @@ export interface PathContext {
   readonly workingDirectory: string;
 }
 
-/** The reason why a call has no value, in lower case, for the message about its line. */
+/** Thrown if a call cannot be evaluated. The message follows `file:line: `. */
 export class PathFault extends Error {}
 
 type Kind = 'string' | 'path';
@@ -45,7 +45,7 @@ const real = (text: string, context: PathContext): string => {
   try {
     return realpathSync(absolute(text, context));
   } catch {
-    // Python returns a path that does not exist unchanged.
+    // A path that does not exist only becomes absolute.
     return absolute(text, context);
   }
 };
@@ -67,21 +67,21 @@ const asPath = (text: string): string => {
 const parentOf = (text: string): string => asPath(dirname(asPath(text)));
 
 interface Signature {
-  readonly gives: Kind;
+  readonly returns: Kind;
   readonly minArguments: number;
   readonly maxArguments: number;
   readonly run: PathFunction;
 }
 
-const one = (run: (text: string, context: PathContext) => string, gives: Kind = 'string'): Signature => ({
-  gives,
+const unary = (run: (text: string, context: PathContext) => string, returns: Kind = 'string'): Signature => ({
+  returns,
   minArguments: 1,
   maxArguments: 1,
   run: ([text = ''], context) => run(text, context),
 });
 
 const variable: Signature = {
-  gives: 'string',
+  returns: 'string',
   minArguments: 1,
   maxArguments: 2,
   run: ([name = '', fallback], { environment }) => variableOf(environment, name) ?? fallback ?? null,
@@ -95,41 +95,46 @@ export function variableOf(environment: PathContext['environment'], name: string
 /** Functions by qualified name. */
 const functions = new Map<string, Signature>(
   Object.entries({
-    'os.path.join': { gives: 'string', minArguments: 1, maxArguments: 100, run: join },
-    'os.path.dirname': one(dirname),
-    'os.path.basename': one((text) => text.slice(text.lastIndexOf('/') + 1)),
-    'os.path.abspath': one(absolute),
-    'os.path.realpath': one(real),
-    'os.path.normpath': one((text) => (text === '' ? '.' : path.normalize(text).replace(/(.)\/$/, '$1'))),
-    'os.path.expanduser': one(expandUser),
+    'os.path.join': { returns: 'string', minArguments: 1, maxArguments: 100, run: join },
+    'os.path.dirname': unary(dirname),
+    'os.path.basename': unary((text) => text.slice(text.lastIndexOf('/') + 1)),
+    'os.path.abspath': unary(absolute),
+    'os.path.realpath': unary(real),
+    'os.path.normpath': unary((text) => (text === '' ? '.' : path.normalize(text).replace(/(.)\/$/, '$1'))),
+    'os.path.expanduser': unary(expandUser),
     'os.getcwd': {
-      gives: 'string',
+      returns: 'string',
       minArguments: 0,
       maxArguments: 0,
       run: (_texts, { workingDirectory }) => workingDirectory,
     },
     'os.getenv': variable,
     'os.environ.get': variable,
-    'pathlib.Path': { gives: 'path', minArguments: 0, maxArguments: 100, run: (texts) => asPath(join(['', ...texts])) },
-    str: one((text) => text),
+    'pathlib.Path': {
+      returns: 'path',
+      minArguments: 0,
+      maxArguments: 100,
+      run: (texts) => asPath(join(['', ...texts])),
+    },
+    str: unary((text) => text),
   } satisfies Record<string, Signature>),
 );
 
 /** Methods of a `pathlib.Path`: the first argument is the path itself. */
 const methods = new Map<string, Signature>(
   Object.entries({
-    resolve: one(real, 'path'),
-    absolute: one(absolute, 'path'),
-    expanduser: one(expandUser, 'path'),
-    joinpath: { gives: 'path', minArguments: 1, maxArguments: 100, run: (texts) => asPath(join(texts)) },
-    as_posix: one((text) => text),
+    resolve: unary(real, 'path'),
+    absolute: unary(absolute, 'path'),
+    expanduser: unary(expandUser, 'path'),
+    joinpath: { returns: 'path', minArguments: 1, maxArguments: 100, run: (texts) => asPath(join(texts)) },
+    as_posix: unary((text) => text),
   } satisfies Record<string, Signature>),
 );
 
 const attributes = new Map<string, Signature>(
   Object.entries({
-    parent: one(parentOf, 'path'),
-    name: one((text) => text.slice(text.lastIndexOf('/') + 1)),
+    parent: unary(parentOf, 'path'),
+    name: unary((text) => text.slice(text.lastIndexOf('/') + 1)),
   } satisfies Record<string, Signature>),
 );
 
@@ -138,7 +143,7 @@ export const builtIns: ReadonlySet<string> = new Set(['str']);
 
 function texts(values: readonly PythonValue[]): string[] {
   return values.map((value) => {
-    if (value.kind !== 'string' && value.kind !== 'path') throw new PathFault('it takes strings alone');
+    if (value.kind !== 'string' && value.kind !== 'path') throw new PathFault('it takes only strings');
     return value.value;
   });
 }
@@ -156,7 +161,7 @@ function run(
     throw new PathFault('it does not take that many arguments');
   }
   const result = signature.run(texts(given), context);
-  return result === null ? { kind: 'none', line } : { kind: signature.gives, line, value: result };
+  return result === null ? { kind: 'none', line } : { kind: signature.returns, line, value: result };
 }
 
 /**

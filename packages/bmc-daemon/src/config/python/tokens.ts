@@ -12,11 +12,14 @@ export interface Token {
   readonly line: number;
   /** Counted from 0. */
   readonly column: number;
-  /** Decoded value of a string or number; of a fault {@link CODE} where the text is an expression. */
+  /**
+   * Decoded value of a string or number. For a fault: {@link CODE} if the text is an expression,
+   * else ''.
+   */
   readonly value: string | number;
 }
 
-/** Marks the fault of valid Python that the daemon does not run. */
+/** Marks a fault: valid Python that the daemon does not run. */
 export const CODE = 'code';
 
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
@@ -43,7 +46,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-const CODE_ESCAPE = /x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})/y;
+const NUMERIC_ESCAPE = /x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})/y;
 
 /** The reason why a string could not be decoded; becomes a `fault` token. */
 class StringFault extends Error {
@@ -67,7 +70,7 @@ function decodeEscapes(body: string): string {
     decoded += body.slice(from, at);
     const next = body.charAt(at + 1);
     const simple = SIMPLE_ESCAPES[next];
-    const code = matchAt(CODE_ESCAPE, body, at + 1);
+    const code = matchAt(NUMERIC_ESCAPE, body, at + 1);
     if (simple !== undefined) {
       decoded += simple;
       from = at + 2;
@@ -80,7 +83,7 @@ function decodeEscapes(body: string): string {
     } else if (next === 'x' || next === 'u' || next === 'U') {
       throw new StringFault(`\\${next} needs ${{ x: 2, u: 4, U: 8 }[next]} hexadecimal digits after it`);
     } else if (next === 'N') {
-      throw new StringFault('\\N{…} is not read: write the character itself');
+      throw new StringFault('\\N{…} is not supported: write the character itself');
     } else {
       // Python keeps the backslash of an unknown escape.
       decoded += `\\${next}`;
@@ -104,7 +107,7 @@ function findStringEnd(text: string, from: number, quotes: string): number {
 function decodeString(prefix: string, body: string): string {
   const flags = prefix.toLowerCase();
   if (flags.includes('f') || flags.includes('t'))
-    throw new StringFault(`a string with the prefix '${prefix}' is an expression, which is not read`, CODE);
+    throw new StringFault(`a string with the prefix '${prefix}' is an expression, which is not supported`, CODE);
   if (flags.includes('b')) throw new StringFault(`a bytes literal is not a setting: leave the prefix '${prefix}' out`);
   if (!['', 'r', 'u'].includes(flags)) throw new StringFault(`'${prefix}' is not a prefix of a string`);
   return flags === 'r' ? body : decodeEscapes(body);
@@ -115,7 +118,7 @@ function decodeString(prefix: string, body: string): string {
  * newlines after a backslash are omitted. Never throws: unreadable text becomes a `fault` token.
  */
 export function tokenize(source: string): Token[] {
-  // Python reads a byte order mark, CR LF and CR in the same way.
+  // As Python does: skips a byte order mark; CR LF and CR end a line.
   return new Tokenizer(source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')).all();
 }
 
@@ -135,7 +138,8 @@ class Tokenizer {
 
   all(): Token[] {
     while (this.index < this.text.length) {
-      if (this.skipBlank() || this.string() || this.word() || this.number() || this.operator()) continue;
+      if (this.readBlank() || this.readString() || this.readWord() || this.readNumber() || this.readOperator())
+        continue;
       const odd = String.fromCodePoint(this.text.codePointAt(this.index) ?? 0);
       this.fault(odd.length, `'${odd}' has no place here`);
     }
@@ -144,7 +148,7 @@ class Tokenizer {
   }
 
   /** Reads white space, a comment or a newline. @returns false if there is none. */
-  private skipBlank(): boolean {
+  private readBlank(): boolean {
     const character = this.text.charAt(this.index);
     if (character === '\n') {
       // As in Python, lines do not end inside brackets. The parser finds a missing closing bracket.
@@ -157,7 +161,8 @@ class Tokenizer {
     return true;
   }
 
-  private string(): boolean {
+  /** Reads a string, or adds a fault for it. @returns false if there is none. */
+  private readString(): boolean {
     const found = matchAt(STRING_START, this.text, this.index);
     if (found === null) return false;
     const [opening, prefix = '', quotes = ''] = found;
@@ -178,13 +183,15 @@ class Tokenizer {
     return true;
   }
 
-  private word(): boolean {
+  /** Reads a name or keyword. @returns false if there is none. */
+  private readWord(): boolean {
     const found = matchAt(NAME, this.text, this.index);
     if (found !== null) this.take('name', found[0].length);
     return found !== null;
   }
 
-  private number(): boolean {
+  /** Reads a number, or adds a fault for it. @returns false if there is none. */
+  private readNumber(): boolean {
     const float = matchAt(FLOAT, this.text, this.index);
     const found = float ?? matchAt(INTEGER, this.text, this.index);
     if (found === null) return false;
@@ -198,7 +205,8 @@ class Tokenizer {
     return true;
   }
 
-  private operator(): boolean {
+  /** Reads an operator or a bracket. @returns false if there is none. */
+  private readOperator(): boolean {
     const found = matchAt(OPERATOR, this.text, this.index);
     if (found === null) return false;
     const [operator] = found;
@@ -208,12 +216,12 @@ class Tokenizer {
     return true;
   }
 
-  /** Adds a token at the current place without its text. */
+  /** Adds a token at the current place; does not move forward. */
   private add(kind: Token['kind'], text: string, value: string | number = ''): void {
     this.tokens.push({ kind, text, line: this.line, column: this.index - this.lineStart, value });
   }
 
-  /** Adds a token and moves behind its text. */
+  /** Adds a token and moves past its text. */
   private take(kind: Token['kind'], length: number, value: string | number = ''): void {
     this.add(kind, this.text.slice(this.index, this.index + length), value);
     this.skip(length);

@@ -53,7 +53,7 @@ export const contractSettings = {
   }),
   authFile: {
     name: 'EMULATOR_AUTH_FILE',
-    // An empty string must not disable authentication. None does.
+    // Only `None` disables authentication; an empty string is a fault.
     type: z.string().min(1).nullable(),
     expected: 'a path (a string) or None',
     form: 'text',
@@ -64,7 +64,7 @@ export const contractSettings = {
   ignoreBootDevice: boolean({
     name: 'EMULATOR_IGNORE_BOOT_DEVICE',
     default: false,
-    doc: 'Whether a change of the boot target has no effect.',
+    doc: 'If true, changes of the boot target have no effect.',
   }),
   bootLoaderMap: {
     name: 'EMULATOR_BOOT_LOADER_MAP',
@@ -75,6 +75,6 @@ export const contractSettings = {
     form: 'literal',
     path: true,
     keys: bootModes,
-    doc: 'Firmware for a change of the boot mode.',
+    doc: 'Firmware that is set when a client changes the boot mode.',
   } satisfies SettingDefinition<BootLoaderMap>,
 };

@@ -84,7 +84,7 @@ export const virtualMediaSettings = {
   vmediaIdleTimeoutSeconds: number(0.1, 3600, {
     name: 'EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS',
     default: 30,
-    doc: 'The longest silence of an image server.',
+    doc: 'Maximum silence of an image server.',
   }),
   vmediaDownloadTimeoutSeconds: number(1, 604_800, {
     name: 'EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS',
