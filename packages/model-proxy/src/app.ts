@@ -9,7 +9,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';
-import { Exchange, type Serving } from './exchange/exchange.js';
+import { Exchange, type SharedState } from './exchange/exchange.js';
 import { forward } from './exchange/forward.js';
 import { endpoints } from './endpoints/index.js';
 import { createPaths, plainPath } from './endpoints/paths.js';
@@ -83,7 +83,7 @@ export function createApp(options: AppOptions): App {
   const trace = options.detailedDebug ? createTrace(log) : null;
   const limits = createLimits();
   let draining = false;
-  const serve = (settings: ProxySettings): Serving => ({
+  const serve = (settings: ProxySettings): SharedState => ({
     settings,
     router: createRouter(settings, Math.random, limits),
     limits,

@@ -18,7 +18,7 @@ import type { Usage } from './answer/usage.js';
  * Everything that requests share. A reload makes a new object; requests in flight keep the object
  * that they started with.
  */
-export interface Serving {
+export interface SharedState {
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;
@@ -43,7 +43,7 @@ const MAX_ID_LENGTH = 128;
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly serving: Serving;
+  readonly serving: SharedState;
   /**
    * Id for the log and for the upstream (`x-request-id`): the client's id if it is safe in a header
    * and in a log.
@@ -64,12 +64,15 @@ export class Exchange {
    * The client waits for `100 Continue` before it sends its body. The proxy has not sent that yet.
    */
   holdsBodyBack: boolean;
-  /** Label for the metrics: the template of the path. The number of paths is unlimited. */
+  /**
+   * Label for the metrics: the template of the path, not the path, because clients can send any
+   * number of paths.
+   */
   routeLabel = 'unmatched';
   client: Client | null = null;
   selection: Selection | null = null;
   /** Timeouts that the client asks for; null: the request has no such header. */
-  bounds: RequestBounds | null = null;
+  clientTimeouts: RequestBounds | null = null;
   /** Timeout for the upstream in milliseconds; null: no timeout, or no request to an upstream. */
   timeoutMs: number | null = null;
   /** The request to the upstream. The proxy aborts it when the client closes the connection. */
@@ -87,14 +90,14 @@ export class Exchange {
   /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, serving: Serving, holdsBodyBack: boolean) {
+  constructor(request: IncomingMessage, response: ServerResponse, serving: SharedState, holdsBodyBack: boolean) {
     this.holdsBodyBack = holdsBodyBack;
     this.request = request;
     this.response = response;
     this.serving = serving;
     const { headers } = request;
-    const called = acceptableId(headers['x-litellm-call-id'], MAX_ID_LENGTH);
-    this.id = acceptableId(headers['x-request-id'], MAX_ID_LENGTH) ?? called ?? randomUUID();
-    this.callId = called ?? this.id;
+    const clientCallId = acceptableId(headers['x-litellm-call-id'], MAX_ID_LENGTH);
+    this.id = acceptableId(headers['x-request-id'], MAX_ID_LENGTH) ?? clientCallId ?? randomUUID();
+    this.callId = clientCallId ?? this.id;
   }
 }

@@ -44,7 +44,7 @@ export function forward(exchange: Exchange, target: Target): void {
     const client = serving.authenticate(request);
     if (client instanceof ProxyError) throw client;
     exchange.client = client;
-    exchange.bounds = requestBounds(request.headers);
+    exchange.clientTimeouts = requestBounds(request.headers);
     body = announcedBody(request, endpoint, serving.settings.maxRequestBytes);
   } catch (error) {
     refuse(exchange, toProxyError(error));
@@ -111,9 +111,9 @@ function isOver(exchange: Exchange): boolean {
  * and `stream` is known only now.
  */
 function startWaiting(exchange: Exchange, body: RequestBody): void {
-  const { selection, bounds } = exchange;
+  const { selection, clientTimeouts } = exchange;
   if (selection !== null)
-    exchange.timeoutMs = shownTimeout(boundsOf(bounds, selection.deployment, body.streams), body.streams);
+    exchange.timeoutMs = shownTimeout(boundsOf(clientTimeouts, selection.deployment, body.streams), body.streams);
   if (exchange.firstByteAt !== 0) return;
   const now = performance.now();
   exchange.receivedAt += now - exchange.sentAt;
@@ -144,12 +144,22 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   const limited = serving.limits.admit(selection.deployment);
   if (limited !== undefined) throw limited;
 
-  const { bounds } = exchange;
+  const { clientTimeouts } = exchange;
   const { streams } = body;
   const { deployment, upstreamModel } = selection;
   const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
   const head = request.headers;
-  const outgoing = upstreamRequest({ serving, selection, endpoint, body, id, head, bounds, streams, translated });
+  const outgoing = upstreamRequest({
+    serving,
+    selection,
+    endpoint,
+    body,
+    id,
+    head,
+    clientTimeouts,
+    streams,
+    translated,
+  });
   exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
   const rename = renaming(settings.modelNameInResponse, deployment.provider.name, requested);
   const context = { exchange, endpoint, rename, translated };

@@ -33,10 +33,10 @@ export function requestBounds(headers: IncomingHttpHeaders): RequestBounds | nul
  * Returns the timeouts of a request. The client's timeouts replace the deployment's, even with
  * longer ones, as in LiteLLM.
  */
-export function boundsOf(bounds: RequestBounds | null, deployment: Deployment, streams: boolean): Timeouts {
+export function boundsOf(clientTimeouts: RequestBounds | null, deployment: Deployment, streams: boolean): Timeouts {
   const configured = streams ? deployment.streamTimeouts : deployment.timeouts;
-  if (bounds === null) return configured;
-  const { timeoutMs, streamTimeoutMs } = bounds;
+  if (clientTimeouts === null) return configured;
+  const { timeoutMs, streamTimeoutMs } = clientTimeouts;
   return streams
     ? { ...configured, firstByteMs: streamTimeoutMs ?? timeoutMs ?? configured.firstByteMs }
     : { ...configured, totalMs: timeoutMs ?? configured.totalMs };

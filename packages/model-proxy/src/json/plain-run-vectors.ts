@@ -178,7 +178,7 @@ function assemble(): Uint8Array {
     at.set(i32.add(at.value, i32.const(64))),
   ];
 
-  return f.moduleOf(
+  return f.encodeModule(
     'endFrom',
     PAGES,
     [

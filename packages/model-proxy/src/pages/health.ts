@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { defaults } from '../config/defaults.js';
 import { endpoints } from '../endpoints/index.js';
-import type { Serving } from '../exchange/exchange.js';
+import type { SharedState } from '../exchange/exchange.js';
 import { shownApiBase } from '../exchange/answer/answer-headers.js';
 import { createJsonBody } from '../exchange/request/json-body.js';
 import { upstreamRequest } from '../exchange/request/upstream-request.js';
@@ -41,7 +41,7 @@ const MAX_TOKENS = 5;
 const MAX_ANSWER_MB = 16;
 
 /** Checks deployments, a few at a time. @param deployments in the order of the report. */
-export async function checkHealth(serving: Serving, deployments: readonly Deployment[]): Promise<HealthReport> {
+export async function checkHealth(serving: SharedState, deployments: readonly Deployment[]): Promise<HealthReport> {
   const entries: HealthEntry[] = [];
   for (let start = 0; start < deployments.length; start += CONCURRENT_CHECKS) {
     const batch = deployments.slice(start, start + CONCURRENT_CHECKS);
@@ -57,7 +57,7 @@ export async function checkHealth(serving: Serving, deployments: readonly Deploy
   };
 }
 
-async function check(serving: Serving, deployment: Deployment): Promise<HealthEntry> {
+async function check(serving: SharedState, deployment: Deployment): Promise<HealthEntry> {
   const { provider, upstreamModel, id } = deployment;
   const entry = { model: `${provider.name}/${upstreamModel}`, api_base: shownApiBase(deployment), model_id: id };
   const error = await sendCheck(serving, deployment).catch((thrown: unknown) => toProxyError(thrown).message);
@@ -76,7 +76,7 @@ const checkBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
 };
 
 /** Sends a check. @returns what is wrong; undefined if the deployment is healthy. */
-async function sendCheck(serving: Serving, deployment: Deployment): Promise<string | undefined> {
+async function sendCheck(serving: SharedState, deployment: Deployment): Promise<string | undefined> {
   const { modelInfo } = deployment;
   const mode = typeof modelInfo['mode'] === 'string' ? modelInfo['mode'] : 'chat';
   const checkBody = checkBodies[mode];
@@ -104,7 +104,7 @@ async function sendCheck(serving: Serving, deployment: Deployment): Promise<stri
     body,
     id,
     head: {},
-    bounds: null,
+    clientTimeouts: null,
     streams,
     translated,
   });

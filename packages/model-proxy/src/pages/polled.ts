@@ -4,7 +4,7 @@
  */
 import { modelNotFound } from '../errors/model.js';
 import type { ProxyError } from '../errors/proxy-error.js';
-import type { Serving } from '../exchange/exchange.js';
+import type { SharedState } from '../exchange/exchange.js';
 import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';
 
@@ -15,7 +15,7 @@ interface PolledPage {
   /** Whether the page is available without a key, which probes do not have. */
   readonly open: boolean;
   /** Returns the status and the value to send as JSON. */
-  readonly answer: (serving: Serving) => { readonly status: number; readonly value: unknown } | ProxyError;
+  readonly answer: (serving: SharedState) => { readonly status: number; readonly value: unknown } | ProxyError;
 }
 
 /** Answers with LiteLLM's text, encoded as a JSON string. */

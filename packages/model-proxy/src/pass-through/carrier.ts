@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { Exchange, Serving } from '../exchange/exchange.js';
+import type { Exchange, SharedState } from '../exchange/exchange.js';
 import { checkTransferCoding } from '../exchange/request/request-head.js';
 import { refuse } from '../exchange/answer/refusal.js';
 import { boundsOf, requestBounds, shownTimeout } from '../exchange/request-bounds.js';
@@ -101,9 +101,9 @@ function taskOf(exchange: Exchange): RawTask {
   const path = url.split(/[?#]/, 1)[0] ?? '/';
   if (target === undefined) throw noSuchPath(request.method ?? '', path);
   const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name));
-  exchange.bounds = requestBounds(request.headers);
+  exchange.clientTimeouts = requestBounds(request.headers);
   checkTransferCoding(request.headers);
-  const choosing = { ...serving, ofEnvironment: serving.settings.environmentDeployment ?? null };
+  const choosing = { ...serving, environmentDeployment: serving.settings.environmentDeployment ?? null };
   return { exchange, target, path, query, choosing };
 }
 
@@ -158,13 +158,13 @@ function headOf(
   return { url, headers: rawRequestHeaders({ head: request.headers, deployment, version, id, host }) };
 }
 
-function admit({ limits }: Serving, { deployment }: Selection): void {
+function admit({ limits }: SharedState, { deployment }: Selection): void {
   const limited = limits.admit(deployment);
   if (limited !== undefined) throw limited;
 }
 
 function bound(exchange: Exchange, { deployment }: Selection, streams: boolean): Timeouts {
-  const timeouts = boundsOf(exchange.bounds, deployment, streams);
+  const timeouts = boundsOf(exchange.clientTimeouts, deployment, streams);
   exchange.timeoutMs = shownTimeout(timeouts, streams);
   return timeouts;
 }

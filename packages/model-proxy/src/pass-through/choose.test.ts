@@ -4,7 +4,7 @@ import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import { findProvider } from '../providers/index.js';
 import { createRouter } from '../routing/create-router.js';
-import { chooseFiles, chooseProvider, type Choosing, type FilesChoice } from './choose.js';
+import { chooseFiles, chooseProvider, type SelectionContext, type FilesChoice } from './choose.js';
 
 function made(modelName: string, provider: string, more: Partial<Deployment> = {}): Deployment {
   return deploymentAt('https://one/v1', {
@@ -16,10 +16,13 @@ function made(modelName: string, provider: string, more: Partial<Deployment> = {
   });
 }
 
-function choosing(deployments: readonly Deployment[], ofEnvironment: Deployment | null = null): Choosing {
+function choosing(
+  deployments: readonly Deployment[],
+  environmentDeployment: Deployment | null = null,
+): SelectionContext {
   const unserved = new Map([['claude', 'bedrock has an API of its own']]);
   const settings = { deployments, unserved, modelGroupAlias: new Map(), hiddenAliases: new Set<string>() };
-  return { settings, router: createRouter(settings, () => 0.99), ofEnvironment };
+  return { settings, router: createRouter(settings, () => 0.99), environmentDeployment };
 }
 
 function refusal(act: () => unknown): [number, string] {
@@ -116,13 +119,13 @@ describe('the deployment of a file', () => {
     ]);
     expect(refusal(() => of({ models: ['gpt', 'other'] }, two))).toEqual([
       400,
-      '/v1/files: it is not clear which deployment is meant: the models that it names are at different upstreams, and a file is at one.',
+      "/v1/files: it is not clear which deployment is meant: the request's models are at different upstreams; a file is at one upstream only.",
     ]);
     expect(refusal(() => of({ models: ['nobody'] }, two))[1]).toContain('Invalid model name passed in model=nobody.');
     expect(refusal(() => of({ models: ['claude'] }, two))[1]).toContain('bedrock has an API of its own');
     expect(refusal(() => of({ provider: 'azure' }, two))).toEqual([
       400,
-      '/v1/files: no deployment is configured that it could be passed on to: there is none of azure, only of openai.',
+      '/v1/files: no deployment is configured that it could be passed on to: no deployment has the provider azure; configured: openai.',
     ]);
     expect(refusal(() => of({}, []))[0]).toBe(400);
   });

@@ -6,11 +6,11 @@ import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 
 /** The configuration for a selection. */
-export interface Choosing {
+export interface SelectionContext {
   readonly settings: Pick<ProxySettings, 'deployments' | 'unserved'>;
   readonly router: Router;
   /** OpenAI with the key in OPENAI_API_KEY; null: no key. */
-  readonly ofEnvironment: Deployment | null;
+  readonly environmentDeployment: Deployment | null;
 }
 
 /** LiteLLM's provider names for each path prefix. */
@@ -32,14 +32,14 @@ export function chooseProvider(
   family: 'openai' | 'vllm',
   model: string | undefined,
   path: string,
-  { settings, router, ofEnvironment }: Choosing,
+  { settings, router, environmentDeployment }: SelectionContext,
 ): Selection {
   const providers = families[family];
   const byModel = model === undefined ? undefined : router.select(model);
   if (byModel?.deployment.useInPassThrough === true && providers.includes(byModel.deployment.provider.name))
     return byModel;
-  const opened = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
-  const deployment = firstOf(opened, providers) ?? (family === 'openai' ? ofEnvironment : null);
+  const eligible = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
+  const deployment = firstOf(eligible, providers) ?? (family === 'openai' ? environmentDeployment : null);
   if (deployment !== null) return { ...selectionOf(deployment), upstreamModel: model ?? deployment.upstreamModel };
   const [name = family] = providers;
   const key = family === 'openai' ? ', or set OPENAI_API_KEY' : '';
@@ -58,36 +58,38 @@ export interface FilesChoice {
  * Selects the deployment for files and batches: by public name, by provider, or the only account.
  * @throws {ProxyError} 400: the name is unknown, or several accounts are possible.
  */
-export function chooseFiles({ models, provider }: FilesChoice, path: string, choosing: Choosing): Selection {
+export function chooseFiles({ models, provider }: FilesChoice, path: string, choosing: SelectionContext): Selection {
   const { settings } = choosing;
   const [model] = models;
   if (model !== undefined) {
     const selections = models.map((name) => selectNamed(name, path, choosing));
     const [first] = selections;
     if (first === undefined || distinct(selections.map((selection) => selection.deployment)).length > 1)
-      throw unclearDeployment(path, 'the models that it names are at different upstreams, and a file is at one');
+      throw unclearDeployment(path, "the request's models are at different upstreams; a file is at one upstream only");
     return first;
   }
   const candidates =
-    choosing.ofEnvironment === null ? settings.deployments : [...settings.deployments, choosing.ofEnvironment];
+    choosing.environmentDeployment === null
+      ? settings.deployments
+      : [...settings.deployments, choosing.environmentDeployment];
   if (provider !== null) {
     const names = provider === 'vllm' ? families.vllm : provider === 'openai' ? families.openai : [provider];
     const deployment = firstOf(candidates, names);
     if (deployment !== null) return selectionOf(deployment);
     const known = [...new Set(candidates.map((one) => one.provider.name))].join(', ');
-    const others = known === '' ? '' : `, only of ${known}`;
-    throw noDeployment(path, `there is none of ${provider.slice(0, 100)}${others}`);
+    const others = known === '' ? '' : `; configured: ${known}`;
+    throw noDeployment(path, `no deployment has the provider ${provider.slice(0, 100)}${others}`);
   }
-  const [marked] = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
-  if (marked !== undefined) return selectionOf(marked);
+  const [eligible] = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
+  if (eligible !== undefined) return selectionOf(eligible);
   // LiteLLM's default is OpenAI.
   const isOpenai = (deployment: Deployment) => families.openai.includes(deployment.provider.name);
   for (const some of [settings.deployments, settings.deployments.filter(isOpenai)]) {
     const [only, second] = distinct(some);
     if (only !== undefined && second === undefined) return selectionOf(only);
   }
-  if (choosing.ofEnvironment !== null && !settings.deployments.some(isOpenai))
-    return selectionOf(choosing.ofEnvironment);
+  if (choosing.environmentDeployment !== null && !settings.deployments.some(isOpenai))
+    return selectionOf(choosing.environmentDeployment);
   if (settings.deployments.length === 0) throw noDeployment(path, 'add one to model_list, or set OPENAI_API_KEY');
   throw unclearDeployment(
     path,
@@ -96,15 +98,18 @@ export function chooseFiles({ models, provider }: FilesChoice, path: string, cho
 }
 
 /** Returns whether all deployments have the same account, so that the selection does not matter. */
-export function hasOneAccount({ settings, ofEnvironment }: Choosing): boolean {
-  return distinct(ofEnvironment === null ? settings.deployments : [...settings.deployments, ofEnvironment]).length <= 1;
+export function hasOneAccount({ settings, environmentDeployment }: SelectionContext): boolean {
+  return (
+    distinct(environmentDeployment === null ? settings.deployments : [...settings.deployments, environmentDeployment])
+      .length <= 1
+  );
 }
 
 /**
  * Selects always the same deployment of a name, not by weight, because later requests must find the
  * file again.
  */
-function selectNamed(model: string, path: string, { settings, router }: Choosing): Selection {
+function selectNamed(model: string, path: string, { settings, router }: SelectionContext): Selection {
   const group = router.deploymentsOf(model);
   const [first] = [...group.filter(({ useInPassThrough }) => useInPassThrough), ...group];
   if (first !== undefined) return selectionOf(first);

@@ -6,7 +6,7 @@ import { missingModel } from '../errors/model.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Selection } from '../routing/router.js';
 import { hasBody, readFormHead, readWhole } from './body-reader.js';
-import { chooseFiles, chooseProvider, hasOneAccount, type Choosing, type FilesChoice } from './choose.js';
+import { chooseFiles, chooseProvider, hasOneAccount, type SelectionContext, type FilesChoice } from './choose.js';
 import { FormHeadReader } from './form-head.js';
 import { jsonChoice, listed } from './json-choice.js';
 import { inspectForm } from './late-fields.js';
@@ -24,7 +24,7 @@ export interface RawTask {
   readonly path: string;
   /** The query without keys. */
   readonly query: readonly QueryPair[];
-  readonly choosing: Choosing;
+  readonly choosing: SelectionContext;
 }
 
 /** The selected deployment, and the parts of the request to forward. */

@@ -1,4 +1,4 @@
-/** Parses the values of parameters for the proxy. */
+/** Parses the values of parameters that the proxy itself uses. */
 import { invalidParameter } from '../errors/model.js';
 
 /** Reads a boolean. Accepts the text `"true"`, which some clients send, as LiteLLM does. */

@@ -28,11 +28,11 @@ describe('WebAssembly module', () => {
   it('encodes numbers of any size', () => {
     for (const number of [0, 1, -1, 63, 64, -64, -65, 127, 128, 8191, 8192, 0x7fffffff, -0x80000000]) {
       const f = new FunctionBody();
-      expect(run(f.moduleOf('work', 1, [], i32.const(number)), nothing)).toBe(number);
+      expect(run(f.encodeModule('work', 1, [], i32.const(number)), nothing)).toBe(number);
     }
     for (const number of [0n, 64n, -65n, 1n << 62n, -(1n << 63n), 0xaaaa_aaaa_aaaa_aaaan]) {
       const f = new FunctionBody();
-      expect(run(f.moduleOf('work', 1, [], i64.const(number)), nothing)).toBe(BigInt.asIntN(64, number));
+      expect(run(f.encodeModule('work', 1, [], i64.const(number)), nothing)).toBe(BigInt.asIntN(64, number));
     }
   });
 
@@ -49,7 +49,7 @@ describe('WebAssembly module', () => {
         from.set(i32.add(from.value, i32.const(1))),
       ]),
     ];
-    const bytes = f.moduleOf('work', 1, body, sum.value);
+    const bytes = f.encodeModule('work', 1, body, sum.value);
     expect([run(bytes, nothing, 3, 7), run(bytes, nothing, 7, 3), run(bytes, nothing, 0, 1_000)]).toEqual([18, 0, -1]);
   });
 
@@ -57,20 +57,20 @@ describe('WebAssembly module', () => {
     const f = new FunctionBody();
     const sum = f.variable('i32');
     const add = Array.from({ length: 5_000 }, () => sum.set(i32.add(sum.value, i32.const(3))));
-    expect(run(f.moduleOf('work', 1, add, sum.value), nothing)).toBe(15_000);
+    expect(run(f.encodeModule('work', 1, add, sum.value), nothing)).toBe(15_000);
   });
 
   it('loads sixteen bytes from any address', () => {
     const f = new FunctionBody();
     const at = f.parameter('i32');
-    const bytes = f.moduleOf('work', 1, [], i8x16.bitmask(i8x16.eq(v128.load(at.value, 300), i8x16.splat(7))));
+    const bytes = f.encodeModule('work', 1, [], i8x16.bitmask(i8x16.eq(v128.load(at.value, 300), i8x16.splat(7))));
     const memory = new Uint8Array(400);
     memory[305] = memory[316] = 7;
     expect([run(bytes, memory, 0), run(bytes, memory, 1), run(bytes, memory, 5)]).toEqual([1 << 5, 0x8010, 0x0801]);
   });
 
   it('creates a memory of a fixed number of pages, which cannot grow', () => {
-    const { memory } = instantiate(new FunctionBody().moduleOf('work', 2, [], i32.const(0)));
+    const { memory } = instantiate(new FunctionBody().encodeModule('work', 2, [], i32.const(0)));
     expect(memory.buffer.byteLength).toBe(131_072);
     expect(() => memory.grow(1)).toThrow(RangeError);
   });

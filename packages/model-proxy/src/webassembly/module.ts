@@ -27,7 +27,12 @@ export class FunctionBody {
    * @param name under which the function is exported; the memory is exported as `memory`.
    * @param pages fixed size of the memory in pages of 65,536 bytes.
    */
-  moduleOf(name: string, pages: number, statements: readonly Statement[], result: Expression<ValueType>): Uint8Array {
+  encodeModule(
+    name: string,
+    pages: number,
+    statements: readonly Statement[],
+    result: Expression<ValueType>,
+  ): Uint8Array {
     const code = [...statements.flatMap((statement) => statement.code), ...result.code, 0x0b];
     const signature = [
       0x60,
@@ -37,15 +42,19 @@ export class FunctionBody {
     const body = [...vector(this.#variables.map((type) => [1, types[type]])), ...code];
     return Uint8Array.from([
       ...[0x00, 0x61, 0x73, 0x6d], // \0asm
-      ...[1, 0, 0, 0],
+      ...[1, 0, 0, 0], // version
+      // types
       ...section(1, [signature]),
+      // functions
       ...section(3, [[0]]),
-      // The maximum size equals the initial size.
+      // memories; the maximum size equals the initial size
       ...section(5, [[1, ...unsigned(pages), ...unsigned(pages)]]),
+      // exports
       ...section(7, [
         [...text('memory'), 2, 0],
         [...text(name), 0, 0],
       ]),
+      // code
       ...section(10, [[...unsigned(body.length), ...body]]),
     ]);
   }

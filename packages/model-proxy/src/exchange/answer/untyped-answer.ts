@@ -9,7 +9,7 @@ import { EventAnswer } from './event-answer.js';
 import { JsonAnswer } from './json-answer.js';
 import { RawAnswer } from './raw-answer.js';
 
-/** An answer that becomes a JSON answer, an event answer or a raw answer with its first chunk. */
+/** An answer of unknown type. The first chunk decides: JSON, events or raw. */
 export class UntypedAnswer implements Answer {
   readonly #context: AnswerContext;
   #answer: Answer | undefined;

@@ -5,14 +5,14 @@ import type { Selection } from '../../routing/router.js';
 import { BodyStream } from '../../upstream/body-stream.js';
 import type { UpstreamRequest } from '../../upstream/upstream.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';
-import type { Serving } from '../exchange.js';
+import type { SharedState } from '../exchange.js';
 import type { RequestBody } from './request-body.js';
 import { boundsOf, type RequestBounds } from '../request-bounds.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
 /** Options of {@link upstreamRequest}. */
 interface UpstreamRequestOptions {
-  readonly serving: Pick<Serving, 'settings' | 'version'>;
+  readonly serving: Pick<SharedState, 'settings' | 'version'>;
   readonly selection: Selection;
   readonly endpoint: Endpoint;
   /** Complete, or with `canBeSent`. */
@@ -22,7 +22,7 @@ interface UpstreamRequestOptions {
   /** The headers of the client's request. */
   readonly head: IncomingHttpHeaders;
   /** Timeouts that the client asks for; null: the request has no such header. */
-  readonly bounds: RequestBounds | null;
+  readonly clientTimeouts: RequestBounds | null;
   /** Whether the client asks for events, as far as the body has arrived. */
   readonly streams: boolean;
   /** The translation to a dialect; null: the upstream has OpenAI's API. */
@@ -34,7 +34,7 @@ interface UpstreamRequestOptions {
  * @throws {ProxyError} 400: the deployment does not support a parameter.
  */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
-  const { serving, selection, endpoint, body, id, head, bounds, streams, translated } = options;
+  const { serving, selection, endpoint, body, id, head, clientTimeouts, streams, translated } = options;
   const { settings, version } = serving;
   const { deployment } = selection;
   const request = {
@@ -49,10 +49,10 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
       clientHeaders: settings.forwardClientHeaders ? head : null,
     }),
     body: body.forUpstream(selection, endpoint, settings, translated),
-    timeouts: boundsOf(bounds, deployment, streams),
+    timeouts: boundsOf(clientTimeouts, deployment, streams),
   };
   if (request.body instanceof BodyStream)
-    return { ...request, timeoutsOfWhole: () => boundsOf(bounds, deployment, body.streams) };
+    return { ...request, timeoutsOfWhole: () => boundsOf(clientTimeouts, deployment, body.streams) };
   const { dialect } = deployment.provider;
   if (dialect?.sign === undefined) return request;
   const { method, url, headers, body: bytes } = request;
