@@ -48,7 +48,7 @@ async function askTwice(input: NodeJS.ReadStream, output: NodeJS.WritableStream)
       });
     }).finally(() => output.write('\n'));
   try {
-    return [await ask('New password: '), await ask('The same again: ')];
+    return [await ask('New password: '), await ask('Repeat the new password: ')];
   } finally {
     lines.close();
   }

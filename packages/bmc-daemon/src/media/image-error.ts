@@ -1,4 +1,4 @@
-/** Kinds of image errors, with the names of driver errors. */
+/** Kinds of image errors, named as the kinds of DriverError. */
 type ImageErrorKind =
   | 'mediaForbidden'
   | 'mediaUnreachable'

@@ -210,7 +210,12 @@ describe('bmc-daemon htpasswd', () => {
   });
 
   it.each([
-    ['the same twice', ['sécret', 'sécret'], 0, /New password: \r?\nThe same again: \r?\nuser admin added to /],
+    [
+      'the same twice',
+      ['sécret', 'sécret'],
+      0,
+      /New password: \r?\nRepeat the new password: \r?\nuser admin added to /,
+    ],
     ['two that differ', ['eins', 'zwei'], 1, /the two passwords differ/],
     ['Ctrl-C', ['\x03'], 1, /no password was given/],
     ['an erased letter', ['sex\x7fcret', 'secret'], 0, /user admin added to /],

@@ -89,7 +89,7 @@ function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
     bus: id,
     // libvirt can use several controllers for a bus, but the guest uses the same driver for all of them.
     controllers: [{ id, name: `${busName(id)} Controller`, speedGbps: null, protocols: [busProtocol(id)] }],
-    drives: disks.map((disk) => driveState(disk)),
+    drives: disks.map((disk) => driveOf(disk)),
     volumes: disks.map((disk) => volumeOf(disk)),
     configured: null,
   };
@@ -123,7 +123,7 @@ function configuredUnit(
         protocol: Protocol ?? 'OEM',
         disk: null,
       })),
-      ...made.map((disk) => driveState(disk)),
+      ...made.map((disk) => driveOf(disk)),
     ],
     volumes: [
       ...configuredVolumes.map((volume) => ({
@@ -140,7 +140,7 @@ function configuredUnit(
   };
 }
 
-function driveState(disk: DiskSnapshot): DriveUnit {
+function driveOf(disk: DiskSnapshot): DriveUnit {
   const { target, bus, capacityBytes } = disk;
   return { id: target, name: `${busName(bus)} Drive ${target}`, capacityBytes, protocol: busProtocol(bus), disk };
 }
@@ -168,7 +168,7 @@ export async function loadStorage({
   return { system, storage };
 }
 
-/** Returns the indicator of a drive: set by a client, else lit. */
+/** Returns the indicator of a drive: the value that a client set, or `lit`. */
 export function driveIndicator({ indicator }: Pick<DiskSnapshot, 'indicator'>): IndicatorState {
   return indicator ?? 'lit';
 }

@@ -26,7 +26,7 @@ const actionFaults: ImageFaults = {
   conflict: (name, value) => message('ActionParameterValueConflict', name, value),
 };
 
-/** Returns the error in the URL of an image, if any. */
+/** Returns the fault in the URL of an image, if any. */
 function imageFault(image: string, { badFormat }: ImageFaults): Message | undefined {
   if (parseUrl(image) === undefined) return badFormat(maskUrl(image), 'Image');
   const protocol = protocolOf(image);
@@ -34,7 +34,7 @@ function imageFault(image: string, { badFormat }: ImageFaults): Message | undefi
   return message('SourceDoesNotSupportProtocol', maskUrl(image), protocol);
 }
 
-/** Returns the error if TransferProtocolType contradicts the URL of the image. */
+/** Returns the fault if TransferProtocolType contradicts the URL of the image. */
 export function protocolFault(image: string, claimed: string, faults: ImageFaults): Message | undefined {
   if (imageFault(image, faults) !== undefined || claimed === protocolOf(image)) return undefined;
   const conflict = withDetail(
@@ -82,7 +82,7 @@ export const imageOptions = {
 export const insertMediaBody = z
   .strictObject({
     Image: imageUrl(actionFaults),
-    // Every image in a drive is visible to the guest, so an image cannot be loaded and not inserted.
+    // Every image in a drive is visible to the guest, so `Inserted: false` is not possible.
     Inserted: z
       .boolean()
       .refine((inserted) => inserted, {

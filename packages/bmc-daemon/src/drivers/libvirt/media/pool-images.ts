@@ -131,7 +131,7 @@ class VolumeImages implements PoolImages {
       volume = await this.pool.storageVolCreateXml(volumeXml(name, sizeBytes ?? 0), 0, options);
       const stream = await volume.upload({}, { ...options, signal });
       await pipeline(body, stream, { signal });
-      // libvirt learns the size of a volume that was created empty in a refresh.
+      // Only a refresh tells libvirt the real size of a volume that was created with size 0.
       if (sizeBytes === null) await this.pool.refresh(options);
       return await this.#place(volume);
     } catch (error) {
