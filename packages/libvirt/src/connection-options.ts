@@ -11,7 +11,7 @@ import type { XdrReader } from './xdr.js';
 export interface SubmitOptions extends CallOptions {
   /**
    * Called once when libvirtd has finished the call. This is when libvirtd answers (perhaps after
-   * the time-out), when the connection ends, or when the call cannot be sent. libvirtd allows five
+   * the timeout), when the connection ends, or when the call cannot be sent. libvirtd allows five
    * unanswered calls per client.
    */
   readonly onReleased?: () => void;
@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   readonly label: string;
   readonly open: OpenTransport;
   readonly clock: Clock;
-  /** Default time-out of a call in milliseconds. */
+  /** Default timeout of a call in milliseconds. */
   readonly callTimeoutMs: number;
   readonly keepalive: KeepaliveOptions;
   /** Called with each event message, in the order in which events and replies arrive. */

@@ -22,7 +22,7 @@ import { XdrReader } from './xdr.js';
 import { decodeExactly } from './codec.js';
 
 /**
- * One connection to libvirtd. It matches replies to calls by serial number, applies time-outs and
+ * One connection to libvirtd. It matches replies to calls by serial number, applies timeouts and
  * keepalive, passes on events, and carries at most one stream. After the first error the connection
  * is closed; the link opens a new one.
  */

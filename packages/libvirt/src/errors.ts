@@ -4,10 +4,10 @@ import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js'
 /**
  * Codes of errors that this client detects itself:
  *
- * - `CALL_TIMEOUT`: no reply before the time-out. libvirtd may still execute the call: read the
+ * - `CALL_TIMEOUT`: no reply before the timeout. libvirtd may still execute the call: read the
  *   state again before you retry. `mayHaveRun` is true if the call was sent.
  * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call, too.
- * - `NOT_CONNECTED`: there was no connection before the time-out. `cause` is the error of the last
+ * - `NOT_CONNECTED`: there was no connection before the timeout. `cause` is the error of the last
  *   attempt.
  * - `CONNECTION_LOST`: the connection ended (libvirtd closed it or keepalive failed) during the
  *   call or stream.

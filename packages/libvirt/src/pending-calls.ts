@@ -67,7 +67,7 @@ export class PendingCalls {
     return this.#serial;
   }
 
-  /** Adds a call. It is removed by its reply, its time-out or its signal. */
+  /** Adds a call. It is removed by its reply, its timeout or its signal. */
   add(serial: number, call: SentCall): void {
     const deadline = this.clock.now() + call.timeoutMs;
     const { signal } = call;
@@ -137,7 +137,7 @@ export class PendingCalls {
 
   /**
    * Moves all deadlines after a stall of the process, because calls may have been sent late. A
-   * deadline moves by at most the time-out of its call, so that calls time out even if the process
+   * deadline moves by at most the timeout of its call, so that calls time out even if the process
    * always stalls.
    */
   #moveDeadlines(byMs: number): void {

@@ -16,7 +16,7 @@ export type { Hook } from './link-hooks.js';
  * State of a link:
  *
  * - `connecting`: there is no connection. The link retries with back-off. Calls wait until their
- *   time-out.
+ *   timeout.
  * - `connected`: the control connection is open and every hook has run.
  * - `closed`: the caller called `close()`. This state is final.
  */
@@ -24,14 +24,14 @@ export type LinkState = 'connecting' | 'connected' | 'closed';
 
 /** Options of `openLink`. All durations are in milliseconds. */
 export interface LinkOptions {
-  /** Default time-out of `call` and `query`. Default: 5,000. */
+  /** Default timeout of `call` and `query`. Default: 5,000. */
   readonly callTimeoutMs?: number;
   /**
-   * Default time-out of `work`, including the wait in the queue. Default: 30,000. A forced
+   * Default timeout of `work`, including the wait in the queue. Default: 30,000. A forced
    * power-off can take 15 s.
    */
   readonly workTimeoutMs?: number;
-  /** Time-out of one connection attempt, including authentication. Default: 10,000. */
+  /** Timeout of one connection attempt, including authentication. Default: 10,000. */
   readonly connectTimeoutMs?: number;
   /** Default: every 5,000, 5 times. */
   readonly keepalive?: KeepaliveOptions;
@@ -55,7 +55,7 @@ export interface LinkOptions {
 
 /** Options of {@link Link.connected}. */
 export interface ConnectedOptions extends CallOptions {
-  /** False: reject when the first attempt fails. True (default): retry until the time-out. */
+  /** False: reject when the first attempt fails. True (default): retry until the timeout. */
   readonly retry?: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface Link extends Caller {
    */
   readonly lastError: Error | null;
   /**
-   * Waits for the connection. The default time-out is `connectTimeoutMs`.
+   * Waits for the connection. The default timeout is `connectTimeoutMs`.
    * @throws {LibvirtError} NOT_CONNECTED, CALL_ABORTED, LINK_CLOSED.
    */
   connected(options?: ConnectedOptions): Promise<void>;
@@ -93,7 +93,7 @@ export interface Link extends Caller {
   work<A, R>(domainUuid: string | null, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /**
    * Sends a read that may wait for a hung QEMU (XML in libvirt 11.3 and later) on the query
-   * connection. At most four calls run in parallel, one per domain. After a time-out, further calls
+   * connection. At most four calls run in parallel, one per domain. After a timeout, further calls
    * to that domain wait until libvirtd answers.
    * @param domainUuid UUID of the domain.
    */

@@ -83,9 +83,9 @@ class LocalLink implements Link {
         connect: (signal, onClosed) => this.#connect({ events: false, serverPings: true, signal, onClosed }),
         onDown,
       });
-    this.#workConnection = onDemand((error) => this.#work.lost(error));
+    this.#workConnection = onDemand((error) => this.#work.rejectAfterLoss(error));
     this.#work = new WorkQueue(this.#workConnection, settings.clock, { label: uri.text, freesDomain: 'after-wait' });
-    this.#queryConnection = onDemand((error) => this.#queries.lost(error));
+    this.#queryConnection = onDemand((error) => this.#queries.rejectAfterLoss(error));
     this.#queries = new WorkQueue(this.#queryConnection, settings.clock, {
       label: uri.text,
       freesDomain: 'after-reply',
@@ -195,7 +195,7 @@ class LocalLink implements Link {
     });
     try {
       await connection.connect(signal);
-      // The signal applies the time-out of the whole attempt.
+      // The signal applies the timeout of the whole attempt.
       await handshake(connection, {
         serverName: this.uri.serverName,
         events,

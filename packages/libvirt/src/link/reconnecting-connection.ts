@@ -19,7 +19,7 @@ interface ReconnectingOptions {
   readonly backoff: BackoffOptions;
   /** Returns a number from 0 to below 1. The jitter spreads the attempts of many clients. */
   readonly random: () => number;
-  /** Time-out of one attempt in milliseconds. */
+  /** Timeout of one attempt in milliseconds. */
   readonly connectTimeoutMs: number;
   /**
    * True: connect now and after every loss. False: connect only while a call waits for the
@@ -39,7 +39,7 @@ interface ReconnectingOptions {
 export interface WaitOptions extends CallOptions {
   /** Name of the call that waits, for errors. Default: null, no call. */
   readonly procedure?: string | null;
-  /** False: the first failed attempt ends the wait. True (default): retry until the time-out. */
+  /** False: the first failed attempt ends the wait. True (default): retry until the timeout. */
   readonly retry?: boolean;
 }
 

@@ -21,7 +21,7 @@ interface WorkQueueOptions {
   /**
    * When the next call to the same domain may run. `after-wait`: when the caller of the previous
    * call stops waiting, so a power-off can overtake a hung reset. `after-reply`: when libvirtd
-   * replies, so libvirtd never has two calls to the domain. After a time-out, later calls then stay
+   * replies, so libvirtd never has two calls to the domain. After a timeout, later calls then stay
    * in the queue and may time out without being sent.
    */
   readonly freesDomain: 'after-wait' | 'after-reply';
@@ -43,8 +43,8 @@ interface Load {
 const MAX_PARALLEL_CALLS = 4;
 
 /**
- * Queue of calls that may wait for a domain. At most {@link MAX_PARALLEL_CALLS} run in parallel.
- * Calls to the same domain run in order, one at a time.
+ * Queue of calls that libvirtd may delay while a domain is busy. At most {@link MAX_PARALLEL_CALLS}
+ * run in parallel. Calls to the same domain run in order, one at a time.
  *
  * libvirtd continues a call that timed out, and counts it. If such calls use up the limit and
  * another call is ready, the queue retires the connection: new calls use a new connection, and the
@@ -116,7 +116,7 @@ export class WorkQueue {
   }
 
   /** Rejects all queued calls after a connection loss. */
-  lost(error: LibvirtError): void {
+  rejectAfterLoss(error: LibvirtError): void {
     this.#rejectWaiting('CONNECTION_LOST', error);
   }
 
@@ -131,7 +131,7 @@ export class WorkQueue {
   #rejectWaiting(code: 'CONNECTION_LOST' | 'LINK_CLOSED', cause: LibvirtError): void {
     for (const job of this.#waiting.splice(0)) {
       job.fail(
-        clientError(code, `calling ${job.procedure}: ${cause.message}, before it was sent`, {
+        clientError(code, `calling ${job.procedure}: ${cause.message}; the call was not sent`, {
           procedure: job.procedure,
           cause,
         }),
@@ -203,7 +203,7 @@ export class WorkQueue {
   #connect(): void {
     if (this.#connecting) return;
     this.#connecting = true;
-    // Each job has its own time-out. This wait ends when there is a connection or the link closes.
+    // Each job has its own timeout. This wait ends when there is a connection or the link closes.
     this.connection.get({ timeoutMs: Infinity }).then(
       () => {
         this.#connecting = false;
@@ -250,6 +250,6 @@ export class WorkQueue {
 
   #closeIfDone(connection: Connection, load: Load): void {
     if (load.awaited > 0 || !this.#retired.delete(connection)) return;
-    connection.close('CONNECTION_LOST', 'calls that timed out or were aborted used up the connection');
+    connection.close('CONNECTION_LOST', 'too many calls of this connection have no reply');
   }
 }

@@ -64,7 +64,7 @@ export class Hypervisor {
 
   /**
    * Starts to connect and returns immediately, for a service that may start before libvirtd. The
-   * client retries until `close`. Calls wait for a connection until their time-out.
+   * client retries until `close`. Calls wait for a connection until their timeout.
    * @throws {LibvirtError} INVALID_URI.
    */
   static connect(uri: string, options: HypervisorOptions = {}): Hypervisor {

@@ -92,7 +92,7 @@ export class StorageVolume implements StorageVolumeRef {
 
   /**
    * Opens a stream that reads the volume. Destroy the stream to stop early. If the range exceeds
-   * the volume, the stream ends at the end of the volume. There is no time-out: the stream waits
+   * the volume, the stream ends at the end of the volume. There is no timeout: the stream waits
    * while the storage hangs. If you destroy it then, libvirtd 9.0 blocks its event loop and answers
    * no client until the storage works again.
    */

@@ -115,7 +115,7 @@ describe('a call', () => {
     const link = open();
     await link.connected();
     const timeoutMs = 2000;
-    // It is sent at the end of this event loop iteration, long after its time-out.
+    // It is sent at the end of this event loop iteration, long after its timeout.
     const answer = link.call(getHostname, undefined, { timeoutMs });
     for (const until = performance.now() + 2 * timeoutMs; performance.now() < until;);
     expect(await answer).toBe('host');
@@ -254,7 +254,7 @@ describe('aborting a call', () => {
     fake.on(getHostname, () => HANG);
   });
 
-  it('at its time-out does not close the connection', async () => {
+  it('at its timeout does not close the connection', async () => {
     fake.on(getVersion, () => 9);
     const link = open();
     await link.connected();
@@ -271,7 +271,7 @@ describe('aborting a call', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('uses the time-out of each call', async () => {
+  it('uses the timeout of each call', async () => {
     const clock = new FakeClock();
     const link = open({ clock });
     await link.connected();

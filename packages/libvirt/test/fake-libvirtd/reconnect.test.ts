@@ -11,7 +11,7 @@ import { failureOf, until } from '../fake/until.js';
 const { getHostname } = connectProcedures;
 const { callbackRegisterAny } = eventProcedures;
 const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: -1 };
-/** Waits until the next attempt is scheduled. During an attempt, its time-out is the only timer. */
+/** Waits until the next attempt is scheduled. During an attempt, its timeout is the only timer. */
 const nextAttempt = (clock: FakeClock): Promise<void> =>
   until('the next attempt to be scheduled', () => clock.pending === 1 && clock.upcoming[0] !== 10_000);
 const quick = { firstMs: 5, maxMs: 20 };
@@ -68,7 +68,7 @@ describe('a lost connection', () => {
     await expect(Promise.all(calls)).resolves.toEqual(Array.from({ length: 10 }, () => 'here'));
   });
 
-  it('rejects waiting calls at their time-out with the last error', async () => {
+  it('rejects waiting calls at their timeout with the last error', async () => {
     await fake.refuse();
     const link = open();
     await until('a failed attempt', () => link.lastError !== null);

@@ -354,7 +354,7 @@ describe('aborting a stream', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('at the time-out of its opening ends it', async () => {
+  it('at the timeout of its opening ends it', async () => {
     fake.on(upload, () => HANG);
     await link.connected();
     await expect(link.openStream(upload, transfer, { timeoutMs: 20 })).rejects.toMatchObject({

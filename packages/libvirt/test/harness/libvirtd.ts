@@ -70,7 +70,7 @@ while read -r line; do
 done
 `;
 
-/** Waits until `probe` returns a value. The time-out is long because a loaded host is slow. */
+/** Waits until `probe` returns a value. The timeout is long because a loaded host is slow. */
 async function until<T>(what: string, probe: () => Promise<T | undefined>, timeoutMs = 240_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

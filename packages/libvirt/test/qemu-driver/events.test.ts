@@ -22,7 +22,7 @@ withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
  * - clock: sets register 4 of the CMOS (hours) to 0
  * - balloon: sets `actual`, at byte 24 of the configuration of the virtio balloon in PCI slot 6, to
  *   1,024 pages
- * - watchdog: starts the ib700 with its shortest time-out
+ * - watchdog: starts the ib700 with its shortest timeout
  */
 const TROUBLE = Buffer.from(
   [

@@ -74,7 +74,7 @@ describe('with a stopped QEMU process', () => {
     expect(await stuck).toEqual(['CALL_TIMEOUT', 'CALL_TIMEOUT', 'CALL_TIMEOUT']);
   });
 
-  it('destroy succeeds within the default time-out', async () => {
+  it('destroy succeeds within the default timeout', async () => {
     await hung.destroy();
     expect(await hung.getState()).toEqual({ state: DomainState.SHUTOFF, reason: DomainShutoffReason.DESTROYED });
   });

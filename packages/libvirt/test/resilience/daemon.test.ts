@@ -73,7 +73,7 @@ describe('a stopped libvirtd', () => {
     await daemon.stop();
   });
 
-  it('fails calls at their time-out, blocks nothing else, and works afterwards', async () => {
+  it('fails calls at their timeout, blocks nothing else, and works afterwards', async () => {
     const hypervisor = await connect(daemon);
     const [domain] = await hypervisor.listAllDomains();
     daemon.signal('SIGSTOP');
@@ -87,7 +87,7 @@ describe('a stopped libvirtd', () => {
       return Promise.all(calls.map((call) => failureOf(call).finally(() => (pending -= 1))));
     };
 
-    // Work that a blocked thread or event loop would stop, while calls without a time-out wait.
+    // Work that a blocked thread or event loop would stop, while calls without a timeout wait.
     const giveUp = new AbortController();
     const givenUp = callInVain({ signal: giveUp.signal, timeoutMs: Infinity });
     const server = createServer((_request, response) => response.end('alive'));
@@ -118,7 +118,7 @@ describe('a stopped libvirtd', () => {
     await domain?.resume();
   });
 
-  it('causes no time-out if only this process stalled: the reply is in the socket', async () => {
+  it('causes no timeout if only this process stalled: the reply is in the socket', async () => {
     const hypervisor = await connect(daemon);
     const timeoutMs = 2_000;
     const call = hypervisor.getHostname({ timeoutMs });

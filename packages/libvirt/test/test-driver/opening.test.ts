@@ -50,7 +50,7 @@ describe('opening a hypervisor', () => {
 });
 
 describe('a call', () => {
-  it('accepts a signal and a time-out, and is rejected after close', async () => {
+  it('accepts a signal and a timeout, and is rejected after close', async () => {
     const hypervisor = await Hypervisor.open(daemon.uri);
     const domain = await hypervisor.domainLookupByName('test');
     expect(await codeOf(domain.getXmlDesc(0, { signal: AbortSignal.abort() }))).toBe('CALL_ABORTED');

@@ -292,7 +292,7 @@ balancers treat as not ready. Some balancers send requests until their next prob
 Traefik, a Kubernetes Service for a second or two). For these, set a delay that is longer than the time
 between probes. The proxy still serves requests during the delay, with \`connection: close\`.
 
-Delay and time-out together must be shorter than the time after which the platform kills the process:
+Delay and timeout together must be shorter than the time after which the platform kills the process:
 10 s for \`docker stop\`, 30 s in Kubernetes, \`TimeoutStopSec\` in systemd.
 
 Address, port, certificate paths and log settings change only with a restart.

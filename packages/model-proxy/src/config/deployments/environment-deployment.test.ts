@@ -29,7 +29,7 @@ describe('OpenAI from the environment', () => {
     ]);
   });
 
-  it('uses the certificates and time-outs of the settings', () => {
+  it('uses the certificates and timeouts of the settings', () => {
     const text = `${oneModel()}litellm_settings: {ssl_verify: ca.pem, request_timeout: 7}\n`;
     const deployment = of({ OPENAI_API_KEY: 'sk-1' }, text);
     expect(deployment?.tls).toEqual({ verify: at('ca.pem'), clientCertificate: null });

@@ -9,7 +9,7 @@ import { readParams, type Inherited } from './params.js';
 import { mapping, scalar } from './single-model.js';
 
 /**
- * Creates the deployment like an entry of `model_list`, so the general TLS settings and time-outs
+ * Creates the deployment like an entry of `model_list`, so the general TLS settings and timeouts
  * apply to it.
  * @returns null if the environment has no key or no usable address. This is no fault, because it
  * may never be used.
