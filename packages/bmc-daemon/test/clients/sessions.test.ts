@@ -56,7 +56,15 @@ describe('sessions', () => {
     const { user, password } = credentials();
     const home = environment({ HOME: served.folder });
     const ilorest = (...words: readonly string[]) => output('ilorest', ['--nologo', ...words], home);
-    await ilorest('login', served.url, '-u', user, '-p', password);
+    const major = Number(/ ([0-9]+)\./.exec(await ilorest('--version'))?.[1]);
+    const login = ilorest('login', served.url, '-u', user, '-p', password);
+    if (major >= 7) {
+      // ilorest 7 reads the manager `Managers/1`, which only an iLO has.
+      await expect(login).rejects.toThrow("'FirmwareVersion'");
+      expect(await openSessions()).toHaveLength(1);
+      return;
+    }
+    await login;
     expect(await ilorest('get', 'PowerState', '--selector=ComputerSystem.')).toMatch(/PowerState=O/);
     expect(await openSessions()).toHaveLength(1);
     // ilorest computes a wrong session URI if the port is not 443. The session ends by its timeout.
