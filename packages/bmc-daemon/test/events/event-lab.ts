@@ -72,17 +72,23 @@ export async function openLab(
   const plain = testServices(driver, { events: bus, operations, ...(access === undefined ? {} : { access }) });
   plain.subscriptions.close();
   await plain.logs.close();
-  plain.telemetry.close();
-  const telemetry = openTelemetry({ driver, stateDir, serviceUuid: plain.serviceUuid, now: () => new Date(), log });
+  const { serviceUuid } = plain;
+  // libvirt's test driver has no statistics.
+  const reports =
+    driver.statistics === undefined
+      ? null
+      : openTelemetry({ driver, stateDir, serviceUuid, now: () => new Date(), log });
+  if (reports !== null) plain.telemetry.close();
+  const telemetry = reports ?? plain.telemetry;
   const events = openEventServices({
     bus,
     driver,
     access: plain.access,
     tasks,
-    reports: telemetry,
+    reports,
     resources: resourcesOf(driver),
     stateDir,
-    serviceUuid: plain.serviceUuid,
+    serviceUuid,
     log,
   });
   const { subscriptions, logs, resourceTypes } = events;
