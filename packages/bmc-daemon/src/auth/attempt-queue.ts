@@ -43,7 +43,7 @@ export interface AttemptLimits {
   readonly maxWaitingOfAddress: number;
   /** Maximum number of addresses; also of pairs and of accounts. */
   readonly keys: number;
-  /** A key without attempts for this time starts again. */
+  /** The queue forgets the counts of a key without attempts for this time, in milliseconds. */
   readonly forgetAfterMs: number;
 }
 

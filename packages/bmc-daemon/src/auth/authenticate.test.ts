@@ -258,7 +258,7 @@ describe('authentication by password file', () => {
     const answers = await Promise.all(Array.from({ length: guesses }, (_, at) => ask(`nobody:guess ${at}`)));
     // After 0, 0, 0, 0, 0, 500, 1500, 3500 and 7500 ms a turn came; 8000 ms is the longest wait.
     const unknown = { refused: 'unknown user', attemptedUser: 'nobody', promised: true };
-    const late = { ...unknown, refused: 'not verified, too many logins wait', retryAfterSeconds: 5 };
+    const late = { ...unknown, refused: 'no result yet, try again later', retryAfterSeconds: 5 };
     const isLate = (answer: unknown) => JSON.stringify(answer).includes('not verified');
     expect(answers.filter((answer) => !isLate(answer))).toEqual(Array<unknown>(9).fill(unknown));
     expect(answers.filter(isLate)).toEqual(Array<unknown>(3).fill(late));

@@ -38,7 +38,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     const session = sessions.use(token);
     const user = session?.user ?? null;
     const account = user === null ? undefined : accounts.find(user);
-    // Without the token or its user: a client that guesses tokens must learn nothing.
+    // The reason names neither the token nor its user, so that guessing tokens reveals nothing.
     if (session === undefined || account === undefined) return { refused: 'no such session' };
     const known = ofSessions.get(session);
     if (known?.account === account) return known.identity;

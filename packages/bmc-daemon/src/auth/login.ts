@@ -32,14 +32,17 @@ export interface LoginOptions {
   readonly limits?: AttemptLimits;
   /** Default: bcrypt. */
   readonly verify?: (password: Buffer, hash: string) => Promise<boolean>;
-  /** Called for every rejected attempt. It must not throw. */
+  /**
+   * Called for an unknown user, a wrong password and a closed account; once for equal attempts at the
+   * same time. It must not throw.
+   */
   readonly onRefused?: (attempt: RefusedAttempt) => void;
 }
 
 /**
  * Verifies credentials.
  * @returns the account, without a promise if the password is cached. A refusal with
- *   `retryAfterSeconds` means that the password was not verified.
+ *   `retryAfterSeconds` does not tell whether the password is right.
  */
 export type Login = (credentials: BasicCredentials, asker: Asker) => Account | Refusal | Promise<Account | Refusal>;
 
@@ -191,7 +194,7 @@ interface Credentials extends BasicCredentials {
 
 function notVerified(user: string, retryAfterMs: number): Refusal {
   const retryAfterSeconds = Math.ceil(retryAfterMs / 1000);
-  return { refused: 'not verified, too many logins wait', attemptedUser: user, retryAfterSeconds };
+  return { refused: 'no result yet, try again later', attemptedUser: user, retryAfterSeconds };
 }
 
 function retryIfChanged(error: unknown): Verdict {

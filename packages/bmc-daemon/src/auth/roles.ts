@@ -9,7 +9,7 @@ import { privilegeNames, type Privilege } from '../redfish/privileges.js';
  * @see DSP0266, roles; DSP2046, Role
  */
 export interface Role {
-  /** `Administrator`. */
+  /** For example `Administrator`. */
   readonly id: string;
   readonly privileges: readonly Privilege[];
   readonly predefined: boolean;

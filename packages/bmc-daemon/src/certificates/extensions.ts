@@ -10,7 +10,7 @@ export interface CertificateDetails {
   readonly keyUsage: readonly KeyUsage[];
   /** Host names and addresses of subjectAltName, in the certificate's order. */
   readonly alternativeNames: readonly string[];
-  /** Object identifier, `1.2.840.10045.4.3.2`. */
+  /** Object identifier, for example `1.2.840.10045.4.3.2`. */
   readonly signatureAlgorithm: string;
   /**
    * Object identifiers of unknown critical extensions. A verifier that does not know them rejects

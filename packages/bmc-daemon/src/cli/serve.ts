@@ -13,8 +13,8 @@ import { StartError } from '../start-error.js';
 /**
  * Serves until SIGTERM or SIGINT.
  * @param load reads the settings, again for every reload.
- * @returns the exit code: 0 after a signal, 78 for a configuration with faults, 1 for any other failed start. Standard error has a
- *   line for each fault.
+ * @returns the exit code: 0 after a signal, 78 if the start failed until a file or a setting is
+ *   corrected, 1 if a later start may succeed. Standard error has a line for each fault.
  */
 export async function serve(load: () => LoadedSettings): Promise<number> {
   const loaded = load();

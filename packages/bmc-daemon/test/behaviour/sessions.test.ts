@@ -93,7 +93,7 @@ describe('a session', () => {
     }
     const refusals = fixture.outcomes.map(({ refused }) => refused);
     expect(new Set(refusals)).toEqual(
-      new Set(['wrong password, user rick', 'not verified, too many logins wait, user rick']),
+      new Set(['wrong password, user rick', 'no result yet, try again later, user rick']),
     );
     // A correct password is verified in the next turn.
     expect(outcome(await fixture.logIn('rick', USERS.rick))).toBe('201');

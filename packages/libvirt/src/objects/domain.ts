@@ -66,7 +66,7 @@ export interface DomainInterface {
  *
  * Methods have the names of libvirt's functions without `virDomain`. Fast reads use the control
  * connection. Changes, and reads that wait for QEMU, use the work connection: in order, one call
- * per domain at a time. All methods reject with a {@link LibvirtError}.
+ * per domain at a time. A method that fails rejects with a {@link LibvirtError}.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html
  */
 export class Domain implements DomainRef {
@@ -121,7 +121,7 @@ export class Domain implements DomainRef {
     return this.#link.call(domainProcedures.isPersistent, { domain: this }, options);
   }
 
-  /** Returns true if the definition differs from that of the running domain. */
+  /** Returns true if the definition has changed since the domain started. */
   isUpdated(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.isUpdated, { domain: this }, options);
   }

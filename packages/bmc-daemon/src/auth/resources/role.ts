@@ -62,7 +62,7 @@ const roleCollection = defineResource({
     ),
   post: {
     body: z.strictObject({
-      // Roles/Members is another URI of the collection, so a role `Members` would be unreachable.
+      // Clients also create roles with a POST to Roles/Members, so no role may have this name.
       RoleId: z
         .string()
         .regex(ROLE_ID)

@@ -1,4 +1,7 @@
-/** Certificates that the service trusts for images of one drive, in addition to the system's. */
+/**
+ * Certificates that the service trusts for images of one drive, in addition to the authorities that
+ * it trusts for all drives.
+ */
 import type { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { PemError, pemOf, readPem } from '../pem.js';

@@ -63,14 +63,14 @@ function findTask(services: Services, id: string): TaskRecord {
   return record;
 }
 
-const statusOf = { OK: 0, Warning: 1, Critical: 2 } as const;
+const severityRank = { OK: 0, Warning: 1, Critical: 2 } as const;
 
-/** Returns the worst severity of the task's messages. */
+/** Returns Critical for a failed task, else the worst severity of its messages. */
 function healthOf({ state, messages }: TaskRecord): Severity {
   if (state === 'Exception') return 'Critical';
   return messages
     .map(messageSeverity)
-    .reduce<Severity>((worst, next) => (statusOf[next] > statusOf[worst] ? next : worst), 'OK');
+    .reduce<Severity>((worst, next) => (severityRank[next] > severityRank[worst] ? next : worst), 'OK');
 }
 
 function renderTask(record: TaskRecord): JsonObject {
@@ -93,7 +93,7 @@ function renderTask(record: TaskRecord): JsonObject {
 
 /**
  * Cancels a running task.
- * @returns the task if its operation does not stop in time; undefined if it stopped.
+ * @returns the task if its operation does not stop in time; undefined if it has stopped or was not running.
  * @throws {RedfishError} 409 ResourceInUse if the operation cannot be cancelled.
  */
 async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): Promise<WriteResult | undefined> {

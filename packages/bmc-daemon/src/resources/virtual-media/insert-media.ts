@@ -66,7 +66,7 @@ export const imageUrl = (faults: ImageFaults) =>
       if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
     });
 
-/** Properties of an image other than its URL. Null is the same as absent. */
+/** Properties of an image other than its URL. Except for WriteProtected, null is the same as absent. */
 export const imageOptions = {
   WriteProtected: z.boolean().optional(),
   TransferMethod: z.enum(transferMethods).nullish(),

@@ -39,7 +39,7 @@ export class Link implements Tracked {
   readonly #life: ConnectionLife;
 
   /**
-   * @param life on the pool's clock.
+   * @param life uses the clock of the pool.
    * @param onClosed called when the connection ends while it is idle.
    */
   constructor(destination: Destination, sessions: TlsSessions, life: ConnectionLife, onClosed: (link: Link) => void) {
@@ -80,9 +80,8 @@ export class Link implements Tracked {
 
   /**
    * Sends a request, and opens the connection if there is none. On an existing connection, waits
-   * until Node has read the socket. Otherwise bytes that the upstream sent without a request would
-   * be taken for the answer to this request, which is another client's (undici's
-   * GHSA-35p6-xmwp-9g52). The wait also shows whether the upstream has closed the connection.
+   * until Node has read the socket. Otherwise the proxy would take bytes that the upstream sent
+   * before for the answer to this request (as undici did, GHSA-35p6-xmwp-9g52). The wait also shows whether the upstream has closed the connection.
    */
   send(request: WireRequest, listener: AnswerListener): void {
     this.#life.countRequest();
@@ -139,7 +138,7 @@ export class Link implements Tracked {
 }
 
 /**
- * The connections to an upstream with a TLS identity. Their number is unlimited, so no request
+ * The connections to one upstream that use one TLS identity. Their number is unlimited, so no request
  * waits in a queue.
  */
 export class ConnectionPool {
@@ -205,9 +204,9 @@ export class ConnectionPool {
   }
 
   /**
-   * Returns a connection after a complete answer. Node reports a write to TLS a turn later, when a
-   * near upstream may have answered already. So only a request that is still being written after
-   * that turn was answered too early.
+   * Returns a connection after a complete answer. With TLS, Node reports a finished
+   * write one turn late, and a near upstream may have answered by then. So this waits one turn. If
+   * the request is still being written then, the answer came too early, and the connection closes.
    */
   giveBack(link: Link): void {
     if (link.isFree) this.#store(link);

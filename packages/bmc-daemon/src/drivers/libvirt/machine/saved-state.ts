@@ -32,7 +32,8 @@ export async function dropSavedState(machine: Machine, timeoutMs: number): Promi
 /**
  * Returns the XML of the saved state, which the machine needs to continue. Its definition may
  * differ.
- * @returns null without a saved state, or if libvirt's driver has none (test driver).
+ * @returns null without a saved state, or if libvirt's driver does not support saved states (test
+ *   driver).
  * @throws {DriverError} notFound, unavailable.
  */
 export async function savedXml(machine: Machine, timeoutMs: number): Promise<string | null> {
