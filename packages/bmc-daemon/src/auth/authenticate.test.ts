@@ -259,7 +259,7 @@ describe('authentication by password file', () => {
     // After 0, 0, 0, 0, 0, 500, 1500, 3500 and 7500 ms a turn came; 8000 ms is the longest wait.
     const unknown = { refused: 'unknown user', attemptedUser: 'nobody', promised: true };
     const late = { ...unknown, refused: 'no result yet, try again later', retryAfterSeconds: 5 };
-    const isLate = (answer: unknown) => JSON.stringify(answer).includes('not verified');
+    const isLate = (answer: unknown) => JSON.stringify(answer).includes('no result yet');
     expect(answers.filter((answer) => !isLate(answer))).toEqual(Array<unknown>(9).fill(unknown));
     expect(answers.filter(isLate)).toEqual(Array<unknown>(3).fill(late));
   });

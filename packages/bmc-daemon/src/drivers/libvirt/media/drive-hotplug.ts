@@ -23,6 +23,8 @@ const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 /** A guest that always closes its tray gets no image. */
 const TRAY_ATTEMPTS = 5;
+/** Usually libvirt learns within this time that the tray has closed, so the next attempt opens it. */
+const TRAY_PAUSE_MS = 100;
 /** QEMU's errors of `blockdev-insert-medium` and `blockdev-remove-medium`. */
 const TRAY_CLOSED = /Tray of (the device|device '.*') is not open/;
 
@@ -124,6 +126,7 @@ export async function whileGuestClosesTray<Result>(change: () => Promise<Result>
       return await change();
     } catch (error) {
       if (!isLibvirtError(error) || !TRAY_CLOSED.test(error.message) || attempts === TRAY_ATTEMPTS) throw error;
+      await sleep(TRAY_PAUSE_MS);
     }
   }
 }
