@@ -56,10 +56,10 @@ describe('the trace', () => {
     const headers = ['x-api-key', 'geheimnis', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
     const asked: TracedRequest = { ...request('{}'), headers, deployment: { apiKey: 'k' } };
     const call = createTrace({ debug: (message) => logged.push(message) }).sending('r1', asked);
-    call.head(401, []);
+    call.head(401, ['x-reason', 'no key: geheimnis', 'x-team', 'blue']);
     call.data(Buffer.from('no key: geheimnis, dXNlcjpwdw==, blue'));
     call.end();
-    expect(logged.at(-1)).toBe('RAW RESPONSE: 401 [] no key: ****, ****, blue');
+    expect(logged.at(-1)).toBe('RAW RESPONSE: 401 [x-reason: no key: ****; x-team: blue] no key: ****, ****, blue');
   });
 
   it('shows an incomplete answer and why it is incomplete', () => {

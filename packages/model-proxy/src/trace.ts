@@ -50,7 +50,8 @@ export function createTrace(log: Pick<Log, 'debug'>): Trace {
         log.debug(`RAW RESPONSE${how}: ${answer}${masked(excerpt.text, secrets)}`, { id });
       return {
         head: (status, headers) => {
-          const shown = pairs(headers).map(([name, value]) => `${name}: ${maskedHeader(name, value)}`);
+          // Upstreams repeat keys also in headers with harmless names.
+          const shown = pairs(headers).map(([name, value]) => `${name}: ${masked(maskedHeader(name, value), secrets)}`);
           answer = `${status} [${shown.join('; ')}] `;
         },
         data: (chunk) => excerpt.add(chunk),
