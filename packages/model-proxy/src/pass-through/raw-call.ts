@@ -1,9 +1,10 @@
 /** Sends a raw request with the client for model requests, and its answer to the client. */
 import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
-import { pass } from '../exchange/answer/answer.js';
+import { headerOf, pass } from '../exchange/answer/answer.js';
 import { abandon, breakOff, endAnswer, refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
+import { mediaType } from '../exchange/request/request-head.js';
 import { watchUploads, type Upload } from '../exchange/stalled-uploads.js';
 import { toProxyError, type ProxyError } from '../errors/proxy-error.js';
 import type { TracedCall } from '../trace.js';
@@ -107,8 +108,7 @@ class RawAnswer implements UpstreamHandler {
     exchange.firstByteAt = performance.now();
     this.#guard(() => {
       this.#traced?.head(status, headers);
-      const at = headers.indexOf('content-type');
-      exchange.streamed = at % 2 === 0 && headers[at + 1]?.startsWith('text/event-stream') === true;
+      exchange.streamed = mediaType(headerOf(headers, 'content-type') ?? '') === 'text/event-stream';
       sendHead(exchange, status, headers);
     });
   }

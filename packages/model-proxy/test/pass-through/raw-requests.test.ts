@@ -245,6 +245,24 @@ describe('a raw request', () => {
     ]);
   });
 
+  it.each([
+    ['text/event-stream', true],
+    ['Text/Event-Stream; charset=utf-8', true],
+    ['application/json', false],
+  ])('with a Vary header before type %s has a time to the first token: %s', async (type, isTimed) => {
+    const { proxy, upstream } = fixture();
+    upstream.intercept = (_request, response) => {
+      response.writeHead(200, ['vary', 'content-type', 'content-type', type]).end('data: 1\n\n');
+      return true;
+    };
+    const { headers } = await ask('/openai/v1/x');
+    const line = await waitFor(
+      () => proxy.logged().find((text) => text.includes(String(headers['x-request-id'])) && text.includes('GET')),
+      () => 'no line in the log',
+    );
+    expect(line.includes('firstTokenMs')).toBe(isTimed);
+  });
+
   it('is in the log and in the metrics', async () => {
     const { proxy } = fixture();
     await ask('/openai/v1/log-me');
