@@ -100,7 +100,12 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
  * §9.6).
  */
 function linger({ request, response }: Exchange): void {
-  const close = () => request.destroy();
+  const close = () => {
+    // The client may have read everything but the last chunk, without which the answer is not whole.
+    if (response.writableLength > 0) request.destroy();
+    else response.end(() => request.destroy());
+    whole.refresh();
+  };
   const whole = setTimeout(close, LINGER_MS);
   const idle = setTimeout(close, LINGER_IDLE_MS);
   request.removeAllListeners('data').on('data', () => idle.refresh());
