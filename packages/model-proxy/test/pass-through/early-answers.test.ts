@@ -16,10 +16,10 @@ describe('a client that stops its upload because the upstream answered', () => {
       response.writeHead(413, headers).end('too large');
       return true;
     };
-    let isClosed = false;
+    const connection = { isClosed: false };
     const head = 'POST /openai/v1/files HTTP/1.1\r\nhost: a\r\ncontent-type: a/b\r\ncontent-length: 100000\r\n\r\n';
-    const answer = exchangeBytes(proxy.port, Buffer.from(`${head}a part`)).finally(() => (isClosed = true));
-    while (!isClosed) await passTime(500);
+    const answer = exchangeBytes(proxy.port, Buffer.from(`${head}a part`)).finally(() => (connection.isClosed = true));
+    while (!connection.isClosed) await passTime(500);
     const text = await answer;
     expect(text.toLowerCase()).toContain(framing);
     expect(text.endsWith(end)).toBe(true);
