@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 
+const sources = new URL('packages/bmc-daemon/src/', import.meta.url);
 /** The features of bmc-daemon. Only features.ts imports these folders, and none imports another one. */
-const features = ['auth', 'certificates', 'console', 'events', 'manager-network', 'ssdp', 'telemetry'];
+const features = readdirSync(sources).filter((folder) => existsSync(new URL(`${folder}/feature.ts`, sources)));
 
 /**
  * Import layers (docs/internals/architecture.md): a file may import its own layer and the layers below it, never one above.
@@ -51,7 +52,7 @@ const layers = {
     features.map((folder) => `${folder}/feature.ts`),
     ['feature.ts'],
     ['config/', 'hypervisors/', 'reload.ts', 'service-uuid.ts', 'start-error.ts'],
-    features.filter((folder) => folder !== 'ssdp').map((folder) => `${folder}/resources/`),
+    features.map((folder) => `${folder}/resources/`).filter((folder) => existsSync(new URL(folder, sources))),
     ['resources/'],
     features.map((folder) => `${folder}/`),
     ['offers/'],
