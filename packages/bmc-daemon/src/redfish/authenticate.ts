@@ -9,7 +9,7 @@ import type { Awaitable } from './resource.js';
 export interface Authenticated {
   /** The account's name; null if no AUTH_FILE is set, so that no login is needed. */
   readonly user: string | null;
-  /** The account's role: `Administrator`. */
+  /** The account's role, for example `Administrator`. */
   readonly roleId: string;
   /** Only `ConfigureSelf` while the account must change its password. */
   readonly privileges: ReadonlySet<Privilege>;
@@ -56,7 +56,7 @@ export const anonymous: Authenticated = { ...openClient, roleId: '', privileges:
 /**
  * The error for a {@link Refusal}. A 401 names the accepted schemes and never the reason (RFC 9110
  * §11.6.1); `refused` has the reason for the log. Credentials that the service did not verify are a
- * 503, because clients take a 401 for a wrong password and do not retry.
+ * 503, because clients understand a 401 as a wrong password and do not retry.
  */
 export class LoginRefused extends RedfishError {
   /** The text of {@link describeRefusal}. */

@@ -1,4 +1,4 @@
-/** Loads http-proxy-middleware after the start, because only raw requests need it. */
+/** Loads http-proxy-middleware after the start, because only WebSockets need it. */
 import util from 'node:util';
 
 export type { RequestHandler } from 'http-proxy-middleware';

@@ -12,7 +12,7 @@ export function formatLiteral(value: unknown): string {
     const entries = Object.entries(value).map(([key, member]) => `${formatString(key)}: ${formatLiteral(member)}`);
     return `{${entries.join(', ')}}`;
   }
-  // JSON has no form for 1e999.
+  // JSON.stringify would print null for Infinity.
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 

@@ -80,8 +80,8 @@ export class Link implements Tracked {
 
   /**
    * Sends a request, and opens the connection if there is none. On an existing connection, waits
-   * until Node has read the socket. Otherwise the proxy would take bytes that the upstream sent
-   * before for the answer to this request (as undici did, GHSA-35p6-xmwp-9g52). The wait also shows whether the upstream has closed the connection.
+   * until Node has read the socket. Otherwise the proxy would treat bytes that the upstream sent
+   * earlier as the answer to this request (as undici did, GHSA-35p6-xmwp-9g52). The wait also shows whether the upstream has closed the connection.
    */
   send(request: WireRequest, listener: AnswerListener): void {
     this.#life.countRequest();
@@ -164,7 +164,7 @@ export class ConnectionPool {
   }
 
   /**
-   * Opens a connection for raw requests, which does not join the pool. It shares the TLS sessions
+   * Opens a connection for a WebSocket. It does not join the pool. It shares the TLS sessions
    * of the pool.
    * @param done called once, unless cancelled. The caller owns the socket.
    * @returns a function that cancels the attempt.
