@@ -156,7 +156,7 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
     if (listing().list.some((other) => other.user !== account.user && isAdministrator(other))) return;
     throw new AccountError(
       'lastAdministrator',
-      `the last enabled ${administrator} can not be removed, disabled or given another role`,
+      `the last enabled ${administrator} cannot be removed, disabled or given another role`,
     );
   };
   const storeAccounts = (accounts: readonly AccountState[]): void => state.update((old) => ({ ...old, accounts }));

@@ -384,7 +384,7 @@ describe('a password file at the start', () => {
     ['is not UTF-8', Buffer.from([0x61, 0xff]), 'it is not UTF-8'],
   ])('stops it when the file %s', (_, content, reason) => {
     if (content !== undefined) writeFileSync(file, content);
-    expect(startFaults()).toEqual([`${file}: the password file can not be read: ${reason}`]);
+    expect(startFaults()).toEqual([`${file}: the password file cannot be read: ${reason}`]);
   });
 
   it('stops it for every invalid line, and names all of them', async () => {

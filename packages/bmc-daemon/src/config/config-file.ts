@@ -69,7 +69,7 @@ function readText(file: string, findings: Findings): string | undefined {
   try {
     return readTextFile(file);
   } catch (error) {
-    findings.faults.push(`${file}: the configuration can not be read: ${fileReason(error)}`);
+    findings.faults.push(`${file}: the configuration cannot be read: ${fileReason(error)}`);
     return undefined;
   }
 }

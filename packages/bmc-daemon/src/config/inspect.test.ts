@@ -62,19 +62,19 @@ describe('what settings name', () => {
     ["EMULATOR_SSL_KEY = 'text'", 'bmc.conf:2: EMULATOR_SSL_KEY is set and EMULATOR_SSL_CERT is not: HTTPS needs both'],
     [
       "EMULATOR_SSL_CERT = 'none'\nEMULATOR_SSL_KEY = 'none'",
-      'bmc.conf:2: EMULATOR_SSL_CERT can not be used: reading the certificate none: there is no such file',
+      'bmc.conf:2: EMULATOR_SSL_CERT cannot be used: reading the certificate none: there is no such file',
     ],
     [
       "EMULATOR_AUTH_FILE = 'none'",
-      'bmc.conf:2: EMULATOR_AUTH_FILE can not be used: none: the password file can not be read: there is no such file',
+      'bmc.conf:2: EMULATOR_AUTH_FILE cannot be used: none: the password file cannot be read: there is no such file',
     ],
     [
       "EMULATOR_VMEDIA_CA_FILE = 'none'",
-      'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE can not be used: none: there is no such file',
+      'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE cannot be used: none: there is no such file',
     ],
     [
       "EMULATOR_VMEDIA_CA_FILE = 'text'",
-      'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE can not be used: text: it is not a PEM file',
+      'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE cannot be used: text: it is not a PEM file',
     ],
   ])('%s is a fault with its line', (text, fault) => {
     expect(inspect(text)).toEqual({ faults: [fault], warnings: [] });
@@ -86,7 +86,7 @@ describe('what settings name', () => {
   ])('the libvirt URI %s is a fault with the text of a failed start, except with the fake driver', (uri, why) => {
     const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
     expect(inspect(setting)).toEqual({
-      faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "${uri}": ${why}`],
+      faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "${uri}": ${why}`],
       warnings: [],
     });
     expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
@@ -101,7 +101,7 @@ describe('what settings name', () => {
       warnings: [],
     });
     expect(inspect("EMULATOR_SSL_CERT = 'one.pem'\nEMULATOR_SSL_KEY = 'two.key'\n").faults).toEqual([
-      'bmc.conf:3: EMULATOR_SSL_KEY can not be used: using the key two.key: it is not the key of the certificate',
+      'bmc.conf:3: EMULATOR_SSL_KEY cannot be used: using the key two.key: it is not the key of the certificate',
     ]);
   });
 

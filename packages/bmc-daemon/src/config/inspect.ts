@@ -33,7 +33,7 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
   if (settings.ironicCloud !== null) faults.push(at('ironicCloud', 'is set, and there is no Ironic backend yet'));
   // The fake driver needs no host.
   const uriFault = settings.fakeDriver ? undefined : connectionUriFault(settings.libvirtUri);
-  if (uriFault !== undefined) faults.push(at('libvirtUri', `can not be used: ${uriFault}`));
+  if (uriFault !== undefined) faults.push(at('libvirtUri', `cannot be used: ${uriFault}`));
   // If a value has a fault, its default replaces it, and the check ignores that default.
   const known = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
   if (known('sslCert', 'sslKey')) faults.push(...inspectTls(settings, at));
@@ -41,7 +41,7 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
   for (const key of ['vmediaCaFile', 'notificationCaFile'] as const) {
     const file = settings[key];
     const reason = file === null ? undefined : authoritiesFault(file);
-    if (reason !== undefined) faults.push(at(key, `can not be used: ${file}: ${reason}`));
+    if (reason !== undefined) faults.push(at(key, `cannot be used: ${file}: ${reason}`));
   }
   const { notificationCertFile: cert, notificationKeyFile: key } = settings;
   if ((cert === null) !== (key === null) && known('notificationCertFile', 'notificationKeyFile')) {
@@ -79,7 +79,7 @@ function inspectTls({ sslCert, sslKey }: Settings, at: Sentence): string[] {
     return [];
   } catch (error) {
     if (!(error instanceof TlsFilesError)) throw error;
-    return [at(error.message.includes('the key') ? 'sslKey' : 'sslCert', `can not be used: ${error.message}`)];
+    return [at(error.message.includes('the key') ? 'sslKey' : 'sslCert', `cannot be used: ${error.message}`)];
   }
 }
 
@@ -97,7 +97,7 @@ function inspectPasswordFile(settings: Settings, at: Sentence, faults: string[],
     warnings.push(...contents.warnings);
   } catch (error) {
     if (!(error instanceof PasswordFileError)) throw error;
-    faults.push(...error.faults.map((fault) => at('authFile', `can not be used: ${fault}`)));
+    faults.push(...error.faults.map((fault) => at('authFile', `cannot be used: ${fault}`)));
   }
 }
 

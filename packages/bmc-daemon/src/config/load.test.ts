@@ -265,15 +265,13 @@ describe('faults', () => {
   });
 
   it('give the reason for an unreadable file', () => {
-    expect(loadSettings({ file }).faults).toEqual([
-      `${file}: the configuration can not be read: there is no such file`,
-    ]);
+    expect(loadSettings({ file }).faults).toEqual([`${file}: the configuration cannot be read: there is no such file`]);
     mkdirSync(file);
-    expect(loadSettings({ file }).faults).toEqual([`${file}: the configuration can not be read: it is a folder`]);
+    expect(loadSettings({ file }).faults).toEqual([`${file}: the configuration cannot be read: it is a folder`]);
     const latin = path.join(folder, 'latin.conf');
     writeFileSync(latin, Buffer.from("A = 'ä'", 'latin1'));
     expect(loadSettings({ file: latin }).faults).toEqual([
-      `${latin}: the configuration can not be read: it is not UTF-8`,
+      `${latin}: the configuration cannot be read: it is not UTF-8`,
     ]);
   });
 });

@@ -213,7 +213,7 @@ describe('the console hub', () => {
     const off = new DriverError('conflict', 'connecting to the console of machine x: it is off');
     const answers: (DriverError | Duplex)[] = [
       stream,
-      new DriverError('internal', "connecting to the console of machine x: can not open '/dev/pts/0'"),
+      new DriverError('internal', "connecting to the console of machine x: cannot open '/dev/pts/0'"),
     ];
     const { ear, warnings } = attachedTo(answers, off);
     await ear.is(connected);

@@ -35,7 +35,7 @@ function notificationTarget({ settings, at }: DriverContext): NotificationTarget
     try {
       return { [name]: readTextFile(file) };
     } catch (error) {
-      throw at(key, `${settingsTable[key].name} can not be used: ${file}: ${fileReason(error)}`, error);
+      throw at(key, `${settingsTable[key].name} cannot be used: ${file}: ${fileReason(error)}`, error);
     }
   };
   return {

@@ -19,6 +19,6 @@ export function libvirt({ settings, images, log, at }: DriverContext): Hyperviso
   } catch (error) {
     // The driver does not connect yet, so only the URI can be wrong.
     const why = error instanceof Error ? error.message : String(error);
-    throw at('libvirtUri', `EMULATOR_LIBVIRT_URI can not be used: ${why}`, error);
+    throw at('libvirtUri', `EMULATOR_LIBVIRT_URI cannot be used: ${why}`, error);
   }
 }

@@ -48,7 +48,7 @@ export function readPasswordFile(path: string): PasswordFileContents {
   try {
     text = readPasswordText(path);
   } catch (error) {
-    throw new PasswordFileError([`${path}: the password file can not be read: ${fileReason(error)}`], error);
+    throw new PasswordFileError([`${path}: the password file cannot be read: ${fileReason(error)}`], error);
   }
   const { entries, faults, warnings }: Htpasswd = parseHtpasswd(text);
   const located = (list: Htpasswd['faults']) => list.map(({ line, message }) => `${path}:${line}: ${message}`);

@@ -87,7 +87,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
     onHealth: (failure) => {
       if (failure === null && !isWell) log.info('metric reports are made again');
       // Log once, not every few seconds while the host is down.
-      if (failure !== null && isWell) log.warn('metric reports can not be made', { error: failure });
+      if (failure !== null && isWell) log.warn('metric reports cannot be made', { error: failure });
       isWell = failure === null;
     },
   });

@@ -28,7 +28,7 @@ describe('the check of profiles', () => {
     [{ type: 'Sample', at: 'Bogus/Bogus' }, '/sample: Bogus/Bogus is not there'],
     [{ type: 'Sample', at: 'Sensors/Name' }, '/sample: Sensors/Name is not there'],
     [{ type: 'Sample', at: 'Boot/Bogus', within: true }, '/sample: Boot/Bogus is not there'],
-    [{ type: 'Sample', at: 'Boot/Mode', writable: true }, '/sample: Boot/Mode can not be written'],
+    [{ type: 'Sample', at: 'Boot/Mode', writable: true }, '/sample: Boot/Mode cannot be written'],
     [{ type: 'Sample', at: 'Boot/Target', supports: ['Pxe', 'Cd'] }, '/sample: Target does not offer Cd'],
     [{ type: 'Sample', at: 'Boot/Target', anyOf: ['Cd'] }, '/sample: Target is "Pxe"'],
     [{ type: 'Sample', at: 'Sensors/Context', allOf: ['CPU', 'Fan'] }, '/sample: no Sensors/Context is Fan'],
@@ -53,6 +53,6 @@ describe('the check of profiles', () => {
     ];
     expect(rows.flatMap((row) => lacking(row, sample('GET, HEAD, PATCH')))).toEqual([]);
     const written: ProfileRow = { type: 'Sample', at: 'Boot/Target', writable: true };
-    expect(lacking(written, sample('GET, HEAD'))).toEqual(['/sample: Boot/Target can not be written']);
+    expect(lacking(written, sample('GET, HEAD'))).toEqual(['/sample: Boot/Target cannot be written']);
   });
 });

@@ -98,7 +98,7 @@ function lackingIn(row: ProfileRow, { body, headers }: Crawled, all: ReadonlyMap
     }
     const writable = object['@Redfish.WriteableProperties'];
     if (row.writable === true && !(allow.includes('PATCH') && Array.isArray(writable) && writable.includes(name))) {
-      faults.push(`${row.at} can not be written`);
+      faults.push(`${row.at} cannot be written`);
     }
     faults.push(...lackingValues(row, object, name, all));
   }

@@ -47,11 +47,7 @@ describe('the command line', () => {
   });
 
   it.each([
-    [
-      'a missing file',
-      ['--config', 'none.conf'],
-      'none.conf: the configuration can not be read: there is no such file',
-    ],
+    ['a missing file', ['--config', 'none.conf'], 'none.conf: the configuration cannot be read: there is no such file'],
     [
       'a wrong flag',
       [...FAKE, '--port', 'abc'],
@@ -70,7 +66,7 @@ describe('the command line', () => {
     [
       'an invalid address of libvirt',
       ['-i', '127.0.0.1', '--libvirt-uri', 'nonsense'],
-      '--libvirt-uri: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
+      '--libvirt-uri: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
     ],
   ])('%s stops the start with one line and exit code 78', async (_, args, line) => {
     expect(await run(args, { cwd: at('') })).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
@@ -102,7 +98,7 @@ describe('the configuration file', () => {
     ["EMULATOR_SSL_KEY = 'k'", 'EMULATOR_SSL_KEY is set and EMULATOR_SSL_CERT is not: HTTPS needs both'],
     [
       "EMULATOR_AUTH_FILE = '/none'",
-      'EMULATOR_AUTH_FILE can not be used: /none: the password file can not be read: there is no such file',
+      'EMULATOR_AUTH_FILE cannot be used: /none: the password file cannot be read: there is no such file',
     ],
   ])('%s stops the start with file, line and no stack', async (text, sentence) => {
     const file = config(`# one line before it\n${text}\n`);

@@ -43,7 +43,7 @@ describe('include', () => {
     expect(faults(oneModel([], 'include: [no.yaml, none.yaml, 5, ""]\n'))).toEqual([
       'config.yaml:6: include[2]: must be the path of a YAML file',
       'config.yaml:6: include[3]: must be the path of a YAML file',
-      'config.yaml:6: include: the configuration none.yaml can not be read: there is no such file',
+      'config.yaml:6: include: the configuration none.yaml cannot be read: there is no such file',
       'no.yaml:1: this is no YAML: unexpected end of the stream within a flow collection',
     ]);
   });
@@ -57,7 +57,7 @@ describe('the size of a file', () => {
   ])('is a fault above a million lines that end with %j', (end, count) => {
     write('lines.yaml', `#${end}`.repeat(count));
     expect(faults(oneModel([], 'include: lines.yaml\n'))).toEqual([
-      'config.yaml:6: include: the configuration lines.yaml can not be read: it has more than a million lines',
+      'config.yaml:6: include: the configuration lines.yaml cannot be read: it has more than a million lines',
     ]);
   });
 

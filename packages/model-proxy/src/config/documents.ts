@@ -40,7 +40,7 @@ export function readDocuments(file: string, directory: string, findings: Finding
       if (text.length > MAX_LENGTH) throw new Error('it has more than 16 million characters');
       if (hasMoreLines(text, MAX_LINES)) throw new Error('it has more than a million lines');
     } catch (error) {
-      const what = `the configuration ${asker === undefined ? '' : `${name} `}can not be read: ${fileReason(error)}`;
+      const what = `the configuration ${asker === undefined ? '' : `${name} `}cannot be read: ${fileReason(error)}`;
       if (asker === undefined) findings.faultAt({ file: name, line: 0 }, `${name}: ${what}`);
       else findings.fault(asker, [INCLUDE], what);
       return;

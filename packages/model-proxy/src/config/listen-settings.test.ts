@@ -82,10 +82,10 @@ describe('flags and environment', () => {
     expect(listen(files).tls).toEqual({ certFile: at('one.pem'), keyFile: at('one.key') });
     expect(listen({}, { SSL_CERTFILE_PATH: 'one.pem', SSL_KEYFILE_PATH: 'one.key' }).tls).not.toBeNull();
     expect(faults(oneModel(), { flags: { ...files, ssl_keyfile_path: 'two.key' } })).toEqual([
-      'command line: --ssl_keyfile_path can not be used: using the key two.key: it is not the key of the certificate',
+      'command line: --ssl_keyfile_path cannot be used: using the key two.key: it is not the key of the certificate',
     ]);
     expect(faults(oneModel(), { flags: { ...files, ssl_certfile_path: 'none' } })).toEqual([
-      'command line: --ssl_certfile_path can not be used: reading the certificate none: there is no such file',
+      'command line: --ssl_certfile_path cannot be used: reading the certificate none: there is no such file',
     ]);
   });
 });

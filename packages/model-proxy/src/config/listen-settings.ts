@@ -99,7 +99,7 @@ function readTls(
   } catch (error) {
     if (!(error instanceof TlsFilesError)) throw error;
     const { place, origin } = error.message.includes('the key') ? key : certificate;
-    findings.faultAt(origin, `${place} can not be used: ${error.message}`);
+    findings.faultAt(origin, `${place} cannot be used: ${error.message}`);
   }
   return { certFile, keyFile };
 }

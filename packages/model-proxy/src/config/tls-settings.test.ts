@@ -58,7 +58,7 @@ describe('ssl_verify', () => {
     ['ca.key', 'there is no PEM certificate in it'],
     ['damaged.pem', 'certificate 2 of 2 in it is damaged'],
   ])('of %s stops the start with file, line and key', (name, reason) => {
-    const sentence = `the CA bundle ${name} can not be used: ${reason}`;
+    const sentence = `the CA bundle ${name} cannot be used: ${reason}`;
     expect(faults(oneModel([`ssl_verify: ${name}`]))).toEqual([
       `config.yaml:6: model_list[0].litellm_params.ssl_verify: ${sentence}`,
     ]);
@@ -98,7 +98,7 @@ describe('the client certificate', () => {
   });
 
   it('stops the start if it cannot be used', () => {
-    const at5 = 'config.yaml:6: model_list[0].litellm_params.ssl_certificate: can not be used:';
+    const at5 = 'config.yaml:6: model_list[0].litellm_params.ssl_certificate: cannot be used:';
     expect(faults(oneModel(['ssl_certificate: client.pem']))).toEqual([
       `${at5} using the key client.pem: it is not a PEM key`,
     ]);
@@ -109,7 +109,7 @@ describe('the client certificate', () => {
       'config.yaml:6: model_list[0].litellm_params.ssl_certificate_key: needs ssl_certificate as well',
     ]);
     expect(faults(oneModel(), { environment: { SSL_CERTIFICATE: 'none' } })).toEqual([
-      'environment: SSL_CERTIFICATE: can not be used: reading the certificate none: there is no such file',
+      'environment: SSL_CERTIFICATE: cannot be used: reading the certificate none: there is no such file',
     ]);
   });
 });

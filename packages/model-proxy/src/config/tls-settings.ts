@@ -69,7 +69,7 @@ export class TlsResolver {
     this.#options.findings.watchedFiles.add(file);
     if (!this.#authorities.has(file)) this.#authorities.set(file, authoritiesFault(file));
     const reason = this.#authorities.get(file);
-    if (reason !== undefined) given.fault(`the CA bundle ${file} can not be used: ${reason}`);
+    if (reason !== undefined) given.fault(`the CA bundle ${file} cannot be used: ${reason}`);
     return file;
   }
 
@@ -91,7 +91,7 @@ export class TlsResolver {
       const pair = `${certFile}\0${keyFile}`;
       if (!this.#pairs.has(pair)) this.#pairs.set(pair, pairFault(certFile, keyFile));
       const reason = this.#pairs.get(pair);
-      if (reason !== undefined) certificate.fault(`can not be used: ${reason}`);
+      if (reason !== undefined) certificate.fault(`cannot be used: ${reason}`);
       return { certFile, keyFile };
     }
     return null;

@@ -190,7 +190,7 @@ class Upstreams implements PooledUpstream {
       };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      this.#log.error('a deployment can not be used', { model: deployment.modelName, deployment: deployment.id, why });
+      this.#log.error('a deployment cannot be used', { model: deployment.modelName, deployment: deployment.id, why });
       return { prefix, fault: unusableDeployment(deployment, why, error) };
     }
   }

@@ -97,7 +97,7 @@ describe('a broken configuration', () => {
     proxy.signal('SIGHUP');
     await proxy.said(/the old one stays/);
     expect(messages(proxy.output, 'error')).toEqual([
-      `reloading: ${file}:5: litellm_settings.ssl_verify: the CA bundle ${at('later.pem')} can not be used: there is no such file`,
+      `reloading: ${file}:5: litellm_settings.ssl_verify: the CA bundle ${at('later.pem')} cannot be used: there is no such file`,
       'reloading: the configuration cannot be used, the old one stays in use',
     ]);
     expect(await models(url)).toEqual(['good']);
@@ -113,7 +113,7 @@ describe('a broken configuration', () => {
     write('config.yaml', 'model_list: [\n');
     await proxy.said(/config\.yaml:\d+: this is no YAML/);
     renameSync(file, at('gone'));
-    await proxy.said(/config\.yaml: the configuration can not be read: there is no such file/);
+    await proxy.said(/config\.yaml: the configuration cannot be read: there is no such file/);
     write('config.yaml', named('mended'));
     await serves(url, 'mended');
     // The proxy serves before it writes the log line.

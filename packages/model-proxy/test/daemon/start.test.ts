@@ -48,7 +48,7 @@ describe('the command line', () => {
     [
       'a file that is not there',
       ['--config', 'none.yaml'],
-      'none.yaml: the configuration can not be read: there is no such file',
+      'none.yaml: the configuration cannot be read: there is no such file',
     ],
     ['an empty name', ['--config='], 'command line: --config must be the path of a YAML file'],
     ['a wrong port', ['-c', 'config.yaml', '--port=x'], 'command line: --port must be a port from 0 to 65535, not "x"'],
@@ -191,7 +191,7 @@ describe('--validate_config', () => {
         'config.yaml:4: model_list[1].model_name: must be a string that is not empty, not the number 5',
         'config.yaml:5: model_list[1].litellm_params.api_key: the environment variable NOT_SET is not set',
         'config.yaml:5: model_list[1].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "x"',
-        'config.yaml:6: litellm_settings.ssl_verify: the CA bundle /none.pem can not be used: there is no such file',
+        'config.yaml:6: litellm_settings.ssl_verify: the CA bundle /none.pem cannot be used: there is no such file',
         '',
       ],
     });

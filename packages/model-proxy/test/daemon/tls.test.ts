@@ -65,7 +65,7 @@ describe('HTTPS', () => {
     proxy.signal('SIGHUP');
     await proxy.said(/the old one stays/);
     expect(messages(proxy.output, 'error')[0]).toBe(
-      `reloading: command line: --ssl_keyfile_path can not be used: using the key ${at('server.key')}: it is not the key of the certificate`,
+      `reloading: command line: --ssl_keyfile_path cannot be used: using the key ${at('server.key')}: it is not the key of the certificate`,
     );
     expect(await serial(url)).toBe(first);
   });

@@ -258,7 +258,7 @@ export class ExpressionReader extends Cursor {
       const key = this.value(depth + 1);
       if (items.length === 0 && this.take(':')) {
         if (key.kind === 'dict' || key.kind === 'list' || key.kind === 'set')
-          throw new LiteralFault(key.line, 'a list, set or mapping can not be the key of a mapping');
+          throw new LiteralFault(key.line, 'a list, set or mapping cannot be the key of a mapping');
         entries.push({ key, value: this.value(depth + 1) });
       } else if (entries.length === 0) {
         items.push(key);

@@ -148,7 +148,7 @@ export class PushListeners {
         const push = this.#pushes.get(id);
         if (push !== undefined) this.#set(push, { ...push.subscription, failing: failure !== null });
         if (failure === null) log.info(`events are delivered again to ${shown}`, { subscription: id });
-        else log.warn(`events can not be delivered to ${shown}`, { subscription: id, error: failure });
+        else log.warn(`events cannot be delivered to ${shown}`, { subscription: id, error: failure });
       },
       onGivenUp: (end) => {
         log.warn(`delivery of events to ${shown} is given up: ${end}`, { subscription: id });

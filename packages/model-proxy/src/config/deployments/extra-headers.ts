@@ -40,7 +40,7 @@ const FRAMING = new Set([
 function headerFault(name: string, value: string): string | undefined {
   // RFC 9110 §5.6.2, §5.5
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is no name of a header';
-  // oxlint-disable-next-line no-control-regex -- these are what a header can not hold
+  // oxlint-disable-next-line no-control-regex -- these are what a header cannot hold
   if (/[\0-\x08\x0a-\x1f\x7f]/.test(value) || /[^\0-\xff]/.test(value)) return 'has characters that no header can hold';
   return FRAMING.has(name.toLowerCase()) ? 'is set by the proxy itself' : undefined;
 }
