@@ -305,7 +305,7 @@ describe('a drive that was hot-plugged into a running machine', () => {
     const parts = host.parts();
     const machine = await find(parts, guest);
     const store = new ImageStore({
-      openPoolImages: () => Promise.resolve(null),
+      openImageVolumes: () => Promise.resolve(null),
       sourcesInUse: () => Promise.resolve(new Set()),
       limits: imageLimits,
       warn: () => undefined,

@@ -9,8 +9,8 @@ import { FirmwareChooser } from './firmware/firmware-choice.js';
 import { GuestNetworkReader } from './read/guest-network.js';
 import type { Host } from './machine/host.js';
 import { HostCpu } from './read/host-cpu.js';
-import { openPool } from './media/image-pool.js';
-import { openPoolImages } from './media/pool-images.js';
+import { openPool } from './media/open-pool.js';
+import { openImageVolumes } from './media/image-volumes.js';
 import { ImageStore } from './media/image-store.js';
 import { ImageStreams } from './media/image-stream.js';
 import { Inventory } from './machine/inventory.js';
@@ -54,9 +54,9 @@ function openHost(options: LibvirtDriverOptions) {
 function openStorage(host: Host, { uri, storagePool: name, images: limits, log, timeoutMs }: LibvirtDriverOptions) {
   const open = (create: boolean) => openPool({ hypervisor: host.hypervisor, uri, name, create, timeoutMs });
   const store = new ImageStore({
-    openPoolImages: async ({ create }) => {
+    openImageVolumes: async ({ create }) => {
       const pool = await open(create);
-      return pool === null ? null : openPoolImages(pool, timeoutMs);
+      return pool === null ? null : openImageVolumes(pool, timeoutMs);
     },
     sourcesInUse: () => sourcesInUse(host),
     limits,

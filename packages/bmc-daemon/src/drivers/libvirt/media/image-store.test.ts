@@ -5,11 +5,11 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { imageLimits } from '../../../../test/support/image-limits.js';
 import type { ImageRequest } from '../../../media/image.js';
-import type { ImagePlace, PoolImages } from './pool-images.js';
+import type { ImagePlace, ImageVolumes } from './image-volumes.js';
 import { ImageStore, type ImageLease } from './image-store.js';
 
-/** Images in memory, with the contract of {@link PoolImages}. */
-class MemoryImages implements PoolImages {
+/** Images in memory, with the contract of {@link ImageVolumes}. */
+class MemoryImages implements ImageVolumes {
   readonly files = new Map<string, Buffer>();
 
   list(): Promise<readonly string[]> {
@@ -47,10 +47,10 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/x.iso`);
 }
 
-function storeOn(pool: PoolImages, used = new Set<string>()): { store: ImageStore; warnings: string[] } {
+function storeOn(pool: ImageVolumes, used = new Set<string>()): { store: ImageStore; warnings: string[] } {
   const warnings: string[] = [];
   const store = new ImageStore({
-    openPoolImages: () => Promise.resolve(pool),
+    openImageVolumes: () => Promise.resolve(pool),
     sourcesInUse: () => Promise.resolve(used),
     limits: { ...imageLimits, maxBytes: 1_000_000 },
     warn: (message) => warnings.push(message),
@@ -153,7 +153,7 @@ describe('ImageStore', () => {
     const warnings: string[] = [];
     let answer: () => Promise<ReadonlySet<string>> = () => Promise.resolve(new Set());
     const store = new ImageStore({
-      openPoolImages: () => Promise.resolve(pool),
+      openImageVolumes: () => Promise.resolve(pool),
       sourcesInUse: () => answer(),
       limits: { ...imageLimits, maxBytes: 1_000_000 },
       warn: (message) => warnings.push(message),
@@ -185,7 +185,7 @@ describe('ImageStore', () => {
     const pool = new MemoryImages();
     const opened: boolean[] = [];
     const store = new ImageStore({
-      openPoolImages: async ({ create }) => {
+      openImageVolumes: async ({ create }) => {
         opened.push(create);
         await new Promise((resolve) => setImmediate(resolve));
         return create ? pool : null;

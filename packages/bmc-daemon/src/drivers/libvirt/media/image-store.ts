@@ -22,7 +22,7 @@ import {
 } from '../../../media/image-server.js';
 import { DriverError } from '../../driver-error.js';
 import { attempt, driverError } from '../failure.js';
-import type { ImagePlace, PoolImages } from './pool-images.js';
+import type { ImagePlace, ImageVolumes } from './image-volumes.js';
 
 /** Dependencies of {@link ImageStore}. */
 interface ImageStoreOptions {
@@ -30,7 +30,7 @@ interface ImageStoreOptions {
    * Opens the pool; null if there is none and `create` is false. The store calls it again after a
    * failure and after a new connection.
    */
-  readonly openPoolImages: (options: { readonly create: boolean }) => Promise<PoolImages | null>;
+  readonly openImageVolumes: (options: { readonly create: boolean }) => Promise<ImageVolumes | null>;
   /** Returns `DiskSource.name` of every drive of every machine, running or defined. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   readonly limits: ImageServerLimits;
@@ -67,7 +67,7 @@ interface Fetch {
 /** The parameters of one download. */
 interface Wanted {
   readonly image: ImageRequest;
-  readonly images: PoolImages;
+  readonly images: ImageVolumes;
   readonly limits: ImageServerLimits;
   readonly progress: ReadonlySet<(percent: number) => void>;
   readonly signal: AbortSignal;
@@ -84,7 +84,7 @@ export class ImageStore {
   /** Complete images. */
   readonly #whole = new Set<string>();
   readonly #closing = new AbortController();
-  #images: Promise<PoolImages | null> | undefined;
+  #images: Promise<ImageVolumes | null> | undefined;
   #lastSweep: Promise<void> = Promise.resolve();
   #nextSweep: Promise<void> | undefined;
 
@@ -170,7 +170,7 @@ export class ImageStore {
     }
   }
 
-  async #open(options: { readonly create: boolean }): Promise<PoolImages | null> {
+  async #open(options: { readonly create: boolean }): Promise<ImageVolumes | null> {
     for (;;) {
       // One at a time: two would both create the pool, and remove the same volumes.
       const opening = (this.#images ??= this.#openAnew(options));
@@ -181,9 +181,9 @@ export class ImageStore {
     }
   }
 
-  #openAnew(options: { readonly create: boolean }): Promise<PoolImages | null> {
+  #openAnew(options: { readonly create: boolean }): Promise<ImageVolumes | null> {
     const opening = attempt('opening the image store', async () => {
-      const images = await this.#options.openPoolImages(options);
+      const images = await this.#options.openImageVolumes(options);
       if (images === null) return null;
       const isBeingFilled = (name: string): boolean => this.#filling.has(name.replace(/\.part$/, ''));
       for (const name of await images.list()) if (!isPartVolume(name) && !isBeingFilled(name)) this.#whole.add(name);
@@ -196,7 +196,7 @@ export class ImageStore {
     return opening;
   }
 
-  #join(image: ImageRequest, images: PoolImages, { own = false, maxBytes }: AcquireOptions): Fetch {
+  #join(image: ImageRequest, images: ImageVolumes, { own = false, maxBytes }: AcquireOptions): Fetch {
     // The key contains the credentials, so that a client without access to the server does not get
     // the image.
     const { userName, password, verifyCertificate, authorities = [] } = image;
@@ -270,7 +270,7 @@ export class ImageStore {
   async #fill(
     name: string,
     { body, validator }: ImageDownload,
-    images: PoolImages,
+    images: ImageVolumes,
     signal: AbortSignal,
   ): Promise<void> {
     const filling = images.put(name, body, validator.sizeBytes, signal).then(() => {
@@ -284,7 +284,7 @@ export class ImageStore {
     }
   }
 
-  async #isHere(name: string, images: PoolImages): Promise<boolean> {
+  async #isHere(name: string, images: ImageVolumes): Promise<boolean> {
     await this.#removals.get(name);
     if (!this.#whole.has(name)) return false;
     if ((await images.find(name)) !== null) return true;
@@ -292,7 +292,7 @@ export class ImageStore {
     return false;
   }
 
-  async #lease(name: string, images: PoolImages): Promise<ImageLease> {
+  async #lease(name: string, images: ImageVolumes): Promise<ImageLease> {
     this.#leases.set(name, (this.#leases.get(name) ?? 0) + 1);
     let released = false;
     const release = (): void => {
@@ -313,7 +313,7 @@ export class ImageStore {
     }
   }
 
-  async #sweep(images: PoolImages, eligible: (name: string) => boolean): Promise<void> {
+  async #sweep(images: ImageVolumes, eligible: (name: string) => boolean): Promise<void> {
     const candidates = (await images.list()).filter((name) => eligible(name) && !this.#leases.has(name));
     if (candidates.length === 0) return;
     const used = await this.#options.sourcesInUse();

@@ -14,7 +14,7 @@ import {
   type Definition,
 } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
-import type { ImagePlace } from './pool-images.js';
+import type { ImagePlace } from './image-volumes.js';
 import type { ImageLease, ImageStore } from './image-store.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Instance } from '../machine/instance.js';

@@ -3,7 +3,7 @@ import { imageName, storedUrl, type ImageRequest } from '../../../media/image.js
 import { DriverError } from '../../driver-error.js';
 import type { MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { Definition } from '../machine/definition.js';
-import type { ImagePlace } from './pool-images.js';
+import type { ImagePlace } from './image-volumes.js';
 import type { Machine } from '../machine/inventory.js';
 import { withContinuousOrder } from '../machine/boot-edit.js';
 import { newCdromMarkup } from '../xml/devices/cdrom.js';

@@ -14,25 +14,25 @@ import { attempt } from '../failure.js';
 import { attribute, child, parseXml, textOf } from '../xml/parse.js';
 
 /** Name of the pool that the daemon creates if none is configured. */
-const OWN_POOL = 'rackless-images';
+const DEFAULT_POOL = 'rackless-images';
 
 /** Pools whose volumes are files in one directory. */
 const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
 
 /** Options of {@link openPool}. */
-interface ImagePoolOptions {
+interface PoolOptions {
   readonly hypervisor: Hypervisor;
   /** Connection URI. A session connection has its images in the home folder. */
   readonly uri: string;
-  /** EMULATOR_STORAGE_POOL; null: the pool of the daemon. */
+  /** EMULATOR_STORAGE_POOL; null: the daemon's default pool. */
   readonly name: string | null;
-  /** Whether to create the pool of the daemon if it does not exist. */
+  /** Whether to create the default pool if it does not exist. */
   readonly create: boolean;
   readonly timeoutMs: number;
 }
 
 /** An active pool. */
-export interface OpenPool {
+export interface ActivePool {
   readonly pool: StoragePool;
   /** Its directory if this process can write to it; null: images must be streamed. */
   readonly directory: string | null;
@@ -43,21 +43,21 @@ export interface OpenPool {
  * @returns null if there is none and `create` is false.
  * @throws {DriverError} unsupported, if the configured pool does not exist; unavailable.
  */
-export async function openPool(options: ImagePoolOptions): Promise<OpenPool | null> {
+export async function openPool(options: PoolOptions): Promise<ActivePool | null> {
   const { timeoutMs } = options;
-  const name = options.name ?? OWN_POOL;
+  const name = options.name ?? DEFAULT_POOL;
   return await attempt(`opening storage pool ${name}`, async () => {
     const pool = await lookUp(options, name);
     if (pool === null) return null;
     const { state } = await pool.getInfo({ timeoutMs });
-    if (state === StoragePoolState.INACTIVE) await start(pool, { own: options.name === null, timeoutMs });
+    if (state === StoragePoolState.INACTIVE) await start(pool, { isDefault: options.name === null, timeoutMs });
     const directory = await directoryOf(pool, timeoutMs);
     const reachable = directory !== null && (await isSameDirectory(pool, directory, timeoutMs));
     return { pool, directory: reachable ? directory : null };
   });
 }
 
-async function lookUp(options: ImagePoolOptions, name: string): Promise<StoragePool | null> {
+async function lookUp(options: PoolOptions, name: string): Promise<StoragePool | null> {
   const { hypervisor, timeoutMs } = options;
   try {
     return await hypervisor.storagePoolLookupByName(name, { timeoutMs });
@@ -67,25 +67,28 @@ async function lookUp(options: ImagePoolOptions, name: string): Promise<StorageP
       throw new DriverError('unsupported', `opening storage pool ${name}: the host has no such pool`, { cause: error });
     }
     if (!options.create) return null;
-    return await makeOwn(options);
+    return await defineDefaultPool(options);
   }
 }
 
-async function makeOwn({ hypervisor, uri, timeoutMs }: ImagePoolOptions): Promise<StoragePool> {
-  const path = ownDirectory(uri);
-  const xml = `<pool type='dir'><name>${OWN_POOL}</name><target><path>${path}</path></target></pool>`;
+async function defineDefaultPool({ hypervisor, uri, timeoutMs }: PoolOptions): Promise<StoragePool> {
+  const path = defaultDirectory(uri);
+  const xml = `<pool type='dir'><name>${DEFAULT_POOL}</name><target><path>${path}</path></target></pool>`;
   try {
     return await hypervisor.storagePoolDefineXml(xml, 0, { timeoutMs });
   } catch (error) {
     // Another daemon on this host may have created it. Otherwise the first error is the cause.
-    return await hypervisor.storagePoolLookupByName(OWN_POOL, { timeoutMs }).catch(() => {
+    return await hypervisor.storagePoolLookupByName(DEFAULT_POOL, { timeoutMs }).catch(() => {
       throw error;
     });
   }
 }
 
-async function start(pool: StoragePool, { own, timeoutMs }: { own: boolean; timeoutMs: number }): Promise<void> {
-  if (own) {
+async function start(
+  pool: StoragePool,
+  { isDefault, timeoutMs }: { isDefault: boolean; timeoutMs: number },
+): Promise<void> {
+  if (isDefault) {
     // The directory may exist, and the test driver does not support build. The start reports real
     // errors.
     await pool.build(0, { timeoutMs }).catch(() => undefined);
@@ -102,7 +105,7 @@ async function start(pool: StoragePool, { own, timeoutMs }: { own: boolean; time
 /**
  * Returns a folder next to the user's images, where access rules (SELinux, AppArmor) let QEMU read.
  */
-function ownDirectory(uri: string): string {
+function defaultDirectory(uri: string): string {
   if (!/^[^:]+:\/\/\/session\b/.test(uri)) return '/var/lib/libvirt/images/rackless';
   const { XDG_DATA_HOME: data } = process.env;
   return join(data === undefined || data === '' ? join(homedir(), '.local', 'share') : data, 'libvirt/images/rackless');
@@ -119,9 +122,9 @@ async function directoryOf(pool: StoragePool, timeoutMs: number): Promise<string
  * directory.
  */
 async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
-  const unique = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };
+  const validator = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };
   // The name of a partial download, so that the cleanup after a crash removes this file too.
-  const name = partVolumeName(imageVolumeName('probe', unique));
+  const name = partVolumeName(imageVolumeName('probe', validator));
   const file = join(directory, name);
   try {
     await writeFile(file, 'rackless', { flag: 'wx' });

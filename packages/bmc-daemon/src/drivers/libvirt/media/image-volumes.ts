@@ -11,7 +11,7 @@ import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError, StorageVolType, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { ImageError } from '../../../media/image-error.js';
 import { isImageVolume, partVolumeName } from '../../../media/image-key.js';
-import type { OpenPool } from './image-pool.js';
+import type { ActivePool } from './open-pool.js';
 import type { MediaSource } from '../xml/devices/disk-source.js';
 
 /** The source of an image for a guest. */
@@ -25,7 +25,7 @@ export interface ImagePlace {
  * The images of the daemon in one pool, complete or partial. Volumes of the user are not visible
  * here.
  */
-export interface PoolImages {
+export interface ImageVolumes {
   /** Returns the names of the images. */
   list(): Promise<readonly string[]>;
   /** Returns an image, or null. */
@@ -42,13 +42,13 @@ export interface PoolImages {
 
 /**
  * Selects how images get into the pool.
- * @param timeoutMs of each libvirt call. A stream has no limit.
+ * @param timeoutMs of each libvirt call. A stream has no timeout.
  */
-export function openPoolImages({ pool, directory }: OpenPool, timeoutMs: number): PoolImages {
-  return directory === null ? new VolumeImages(pool, timeoutMs) : new DirectoryImages(pool, directory, timeoutMs);
+export function openImageVolumes({ pool, directory }: ActivePool, timeoutMs: number): ImageVolumes {
+  return directory === null ? new StreamedVolumes(pool, timeoutMs) : new DirectoryVolumes(pool, directory, timeoutMs);
 }
 
-class DirectoryImages implements PoolImages {
+class DirectoryVolumes implements ImageVolumes {
   constructor(
     private readonly pool: StoragePool,
     private readonly directory: string,
@@ -75,14 +75,14 @@ class DirectoryImages implements PoolImages {
     const part = join(this.directory, partVolumeName(name));
     try {
       const { bavail, bsize } = await statfs(this.directory);
-      checkRoom(sizeBytes, bavail * bsize);
+      checkFreeSpace(sizeBytes, bavail * bsize);
       // QEMU runs as another user, which only reads.
       await pipeline(body, createWriteStream(part, { mode: 0o644, highWaterMark: 1_048_576 }), { signal });
       await rename(part, path);
     } catch (error) {
       body.destroy();
       await rm(part, { force: true });
-      throw errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT' ? noRoom(error) : error;
+      throw errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT' ? poolFull(error) : error;
     }
     await this.#refresh();
     return filePlace(path);
@@ -102,7 +102,7 @@ class DirectoryImages implements PoolImages {
   }
 }
 
-class VolumeImages implements PoolImages {
+class StreamedVolumes implements ImageVolumes {
   constructor(
     private readonly pool: StoragePool,
     private readonly timeoutMs: number,
@@ -127,7 +127,7 @@ class VolumeImages implements PoolImages {
     let volume: StorageVolume | undefined;
     try {
       const { availableBytes } = await this.pool.getInfo(options);
-      checkRoom(sizeBytes, availableBytes);
+      checkFreeSpace(sizeBytes, availableBytes);
       volume = await this.pool.storageVolCreateXml(volumeXml(name, sizeBytes ?? 0), 0, options);
       const stream = await volume.upload({}, { ...options, signal });
       await pipeline(body, stream, { signal });
@@ -137,7 +137,7 @@ class VolumeImages implements PoolImages {
     } catch (error) {
       body.destroy();
       await volume?.delete(0, options).catch(() => undefined);
-      throw isLibvirtError(error) && /No space left on device/i.test(error.message) ? noRoom(error) : error;
+      throw isLibvirtError(error) && /No space left on device/i.test(error.message) ? poolFull(error) : error;
     }
   }
 
@@ -171,10 +171,10 @@ function volumeXml(name: string, sizeBytes: number): string {
   );
 }
 
-function checkRoom(sizeBytes: number | null, availableBytes: number): void {
-  if (sizeBytes !== null && sizeBytes > availableBytes) throw noRoom(undefined);
+function checkFreeSpace(sizeBytes: number | null, availableBytes: number): void {
+  if (sizeBytes !== null && sizeBytes > availableBytes) throw poolFull(undefined);
 }
 
-function noRoom(cause: unknown): ImageError {
+function poolFull(cause: unknown): ImageError {
   return new ImageError('storageFull', 'storing the image: the storage pool is full', { cause });
 }
