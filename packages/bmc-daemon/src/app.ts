@@ -14,7 +14,7 @@ import { createPages, type PagesDriver } from './pages/routes.js';
 import type { AnnotateOptions } from './redfish/annotate.js';
 import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
 import type { Authenticate } from './redfish/authenticate.js';
-import { refuse } from './redfish/messages/errors.js';
+import { redfishError } from './redfish/messages/errors.js';
 import { createPipeline, type Outcome, type Pipeline, type Scoping } from './redfish/pipeline.js';
 import { answerClientError } from './redfish/messages/raw-errors.js';
 import type { Resource } from './redfish/resource.js';
@@ -134,11 +134,11 @@ export function createApp<Services>(options: AppOptions<Services>): App {
 function redirection(request: IncomingMessage): Answer {
   const path = originForm(request);
   const { host } = request.headers;
-  if (host === undefined) return errorAnswer(refuse('HeaderMissing', 'Host'));
+  if (host === undefined) return errorAnswer(redfishError('HeaderMissing', 'Host'));
   const target = `https://${host}${path}`;
   // An invalid host or path (`*`) would lead to another address.
   if (!/^[\w.:[\]-]+$/.test(host) || !path.startsWith('/') || !URL.canParse(target)) {
-    return errorAnswer(refuse('HeaderInvalid', 'Host'));
+    return errorAnswer(redfishError('HeaderInvalid', 'Host'));
   }
   return emptyAnswer(308, { Location: target, 'Content-Length': '0' });
 }
@@ -154,7 +154,7 @@ function createRequestIds(): () => string {
 const MAX_ID_LENGTH = 64;
 
 const refuseHost: Pipeline = ({ headers }, response, requestId) => {
-  const answer = errorAnswer(refuse(headers.host === undefined ? 'HeaderMissing' : 'HeaderInvalid', 'Host'));
+  const answer = errorAnswer(redfishError(headers.host === undefined ? 'HeaderMissing' : 'HeaderInvalid', 'Host'));
   send(response, answer, requestId);
   return Promise.resolve({ route: 'unmatched', status: answer.status, user: null });
 };

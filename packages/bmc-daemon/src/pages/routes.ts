@@ -14,7 +14,7 @@ import { describeRefusal, LoginRefused, type Authenticate } from '../redfish/aut
 import { forbidden } from '../redfish/authorize.js';
 import { methodNotAllowed } from '../redfish/endpoint.js';
 import { toRedfishError } from '../redfish/messages/driver-errors.js';
-import { refuse, type RedfishError } from '../redfish/messages/errors.js';
+import { redfishError, type RedfishError } from '../redfish/messages/errors.js';
 import type { Outcome } from '../redfish/pipeline.js';
 import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
 
@@ -79,7 +79,7 @@ export function createPages(
     response.status(204).end();
   });
   app.use((request: Request) => {
-    throw refuse('ResourceMissingAtURI', request.path);
+    throw redfishError('ResourceMissingAtURI', request.path);
   });
   // Express recognizes an error handler by its four parameters. The last one leads to Express's own
   // handler, which answers with HTML and writes to standard error, so it is not used.
@@ -101,7 +101,7 @@ export function createPages(
       const reply = Object.assign(response, { locals: notes });
       // `*`, or an invalid URL. Express would use the old URL parser, which prints a warning.
       if (request.url?.startsWith('/') === true) app(request, reply);
-      else fail(refuse('ResourceMissingAtURI', maskUrl(request.url ?? '')), reply);
+      else fail(redfishError('ResourceMissingAtURI', maskUrl(request.url ?? '')), reply);
     });
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
 import { withoutLogin } from './authenticate.js';
-import { refuse } from './messages/errors.js';
+import { redfishError } from './messages/errors.js';
 import { createPipeline } from './pipeline.js';
 import { resourceDefiner } from './resource.js';
 
@@ -22,7 +22,7 @@ const thing = defineResource({
     }),
     loggedValues: ['IndicatorLED'],
     apply: (_entity, { AssetTag }) => {
-      if (AssetTag === 'bad') throw refuse('ResourceInUse');
+      if (AssetTag === 'bad') throw redfishError('ResourceInUse');
       return undefined;
     },
   },

@@ -5,7 +5,7 @@ import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
 import type { Document } from './documents/documents.js';
 import type { Exchange } from './exchange.js';
 import type { JsonObject } from './json.js';
-import { RedfishError, refuse } from './messages/errors.js';
+import { RedfishError, redfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
 import { actionUri, createRenderer, type Renderer } from './rendering.js';
 import type { Awaitable, Params, Resource, ResourceRequest } from './resource.js';
@@ -119,7 +119,7 @@ function attachmentEndpoint<Services>(
   const get: Operation = async (exchange, params) => {
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const attachment = await resource.attachment?.(await resource.load(request), request);
-    if (attachment === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
+    if (attachment === undefined) throw redfishError('ResourceMissingAtURI', exchange.path);
     const { bytes, contentType, fileName } = attachment;
     return bytesAnswer(bytes, contentType, {
       Allow: allow,
@@ -215,7 +215,7 @@ function getOperation<Services>(
     const { ifMatch, ifNoneMatch } = preconditions;
     if ((ifMatch === undefined && ifNoneMatch === undefined) || answer.status !== 200) return answer;
     const etag = renderer.etag(entity, params, view);
-    if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag)) throw refuse('PreconditionFailed');
+    if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag)) throw redfishError('PreconditionFailed');
     return ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag) ? emptyAnswer(304, { ETag: etag }) : answer;
   };
 }

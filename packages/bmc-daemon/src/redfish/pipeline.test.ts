@@ -7,7 +7,7 @@ import { serve, type Client } from '../../test/support/client.js';
 import { DriverError } from '../drivers/driver-error.js';
 import { openClient } from './authenticate.js';
 import type { Change } from './exchange.js';
-import { refuse } from './messages/errors.js';
+import { redfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
 import { answerClientError } from './messages/raw-errors.js';
 import { createPipeline, type Outcome } from './pipeline.js';
@@ -38,7 +38,7 @@ const find = (services: Services, id: string): Machine => {
   services.loaded += 1;
   if (services.fault !== undefined) throw services.fault;
   const machine = services.machines.get(id) ?? [...services.machines.values()].find(({ name }) => name === id);
-  if (machine === undefined) throw refuse('ResourceNotFound', 'ComputerSystem', id);
+  if (machine === undefined) throw redfishError('ResourceNotFound', 'ComputerSystem', id);
   return machine;
 };
 
@@ -173,7 +173,7 @@ beforeAll(async () => {
       if (headers.authorization === 'Basic slow')
         return { refused: 'not verified', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
       if (headers.authorization === undefined) return { refused: 'no credentials' };
-      throw refuse('ServiceTemporarilyUnavailable', '1');
+      throw redfishError('ServiceTemporarilyUnavailable', '1');
     },
   });
   client = await serve(

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
 import { withoutLogin } from './authenticate.js';
-import { refuse } from './messages/errors.js';
+import { redfishError } from './messages/errors.js';
 import { createPipeline } from './pipeline.js';
 import { resourceDefiner } from './resource.js';
 
@@ -33,7 +33,7 @@ const system = defineResource({
   uri: '/redfish/v1/Systems/{systemId}',
   load: ({ params, services }) => {
     const found = services.machines.get(params.systemId);
-    if (found === undefined) throw refuse('ResourceNotFound', 'ComputerSystem', params.systemId);
+    if (found === undefined) throw redfishError('ResourceNotFound', 'ComputerSystem', params.systemId);
     return found;
   },
   // Every scope sees the same object, but must not share its cached body.

@@ -6,7 +6,7 @@ import { unconditional } from './conditions.js';
 import { createDocuments } from './documents/documents.js';
 import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
 import type { ChangeListener, Exchange } from './exchange.js';
-import { refuse } from './messages/errors.js';
+import { redfishError } from './messages/errors.js';
 import { answerQuery, checkQueried, emptyQuery, pageOf, type QueryReading } from './query/answer.js';
 import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.js';
 import { parseQuery } from './query/parse.js';
@@ -81,7 +81,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
 
 /** Runs the operation for the path and the method. */
 function operate(found: MatchedPath | undefined, exchange: Exchange, reading: () => QueryReading): Awaitable<Answer> {
-  if (found === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
+  if (found === undefined) throw redfishError('ResourceMissingAtURI', exchange.path);
   const { target, params } = found;
   const method = exchange.request.method ?? '';
   const operation = target.operations.get(method);

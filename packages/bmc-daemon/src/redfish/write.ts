@@ -10,7 +10,7 @@ import { bodyFaults, type BodyOwner } from './body/body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
 import { toRedfishError, type ErrorContext } from './messages/driver-errors.js';
 import type { EndpointOptions, Operation } from './operation.js';
-import { RedfishError, refuse } from './messages/errors.js';
+import { RedfishError, redfishError } from './messages/errors.js';
 import type { Exchange } from './exchange.js';
 import { isObject, type JsonObject } from './json.js';
 import { renderMessage, type Message } from './messages/messages.js';
@@ -48,8 +48,8 @@ function patchOperation<Services>(
     const request = { params, services: view.services, requester: exchange.requester };
     checkPreconditions(exchange.preconditions, () => renderer.etag(entity, params, view));
     const body = received();
-    if (body === undefined) throw refuse('MalformedJSON');
-    if (Object.keys(body).length === 0) throw refuse('NoOperation');
+    if (body === undefined) throw redfishError('MalformedJSON');
+    if (Object.keys(body).length === 0) throw redfishError('NoOperation');
     checkPatchable(body, exchange);
     const shown = () => renderer.body(entity, params, view);
     return translating(exchange, { body, properties: patch.properties }, async () => {
@@ -106,7 +106,7 @@ function postOperation<Services>(
     // an update (PATCH, PUT) only.
     const { ifNoneMatch } = exchange.preconditions;
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
-    if (post.available?.(entity, view.services) === false) throw refuse('ResourceMissingAtURI', exchange.path);
+    if (post.available?.(entity, view.services) === false) throw redfishError('ResourceMissingAtURI', exchange.path);
     const body = requiredBody(post, received);
     const context = { body, ...(owner.kind === 'action' ? { action: owner.action } : {}) };
     return translating(exchange, context, async () => {
@@ -192,8 +192,8 @@ async function receive(
  * @throws {RedfishError} 412 (RFC 9110 §13.2.2).
  */
 function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, etag: () => string): void {
-  if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag())) throw refuse('PreconditionFailed');
-  if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag())) throw refuse('PreconditionFailed');
+  if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag())) throw redfishError('PreconditionFailed');
+  if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag())) throw redfishError('PreconditionFailed');
 }
 
 /**
@@ -207,7 +207,7 @@ function requiredBody(
   const body = received();
   if (body !== undefined) return body;
   // The schema accepts `{}`, but the action requires a body.
-  if (!bodyOptional && schema.safeParse({}).success) throw refuse('MalformedJSON');
+  if (!bodyOptional && schema.safeParse({}).success) throw redfishError('MalformedJSON');
   return {};
 }
 

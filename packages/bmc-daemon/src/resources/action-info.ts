@@ -1,7 +1,7 @@
 /** ActionInfo: the parameters of an action, derived from the schema of its body. */
 import type { ZodType } from 'zod';
 import { dataTypeOf, isRequired, shapeOf, wordsOf } from '../redfish/body/schema-shape.js';
-import { refuse } from '../redfish/messages/errors.js';
+import { redfishError } from '../redfish/messages/errors.js';
 import { resourceDefiner, type JsonObject } from '../redfish/resource.js';
 
 interface ActionInfoOptions<Services> {
@@ -43,7 +43,7 @@ export function actionInfo<Services>(options: ActionInfoOptions<Services>) {
     odataType: '#ActionInfo.v1_5_0.ActionInfo',
     uri,
     load: ({ services }) => {
-      if (!available(services)) throw refuse('ResourceMissingAtURI', uri);
+      if (!available(services)) throw redfishError('ResourceMissingAtURI', uri);
       return entity;
     },
     render: (info) => ({ Id: id, Name: `Parameters of ${action}`, Parameters: info.parameters }),

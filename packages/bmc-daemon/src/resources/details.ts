@@ -1,7 +1,7 @@
 /** Machines with the details that a resource shows. Without them, the machine lacks the resource. */
 import type { MediaControl } from '../drivers/media-control.js';
 import type { SystemDetails, SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
-import { refuse } from '../redfish/messages/errors.js';
+import { redfishError } from '../redfish/messages/errors.js';
 import type { Services } from './services.js';
 
 /** A machine with some details. */
@@ -30,7 +30,8 @@ export async function readSystem<Name extends keyof SystemDetails>(
   ...names: readonly Name[]
 ): Promise<SystemWith<Name>> {
   const system = await driver.getSystem(id);
-  if (!hasDetails(system, ...names)) throw refuse('ResourceMissingAtURI', `/redfish/v1/Systems/${id}/${resource}`);
+  if (!hasDetails(system, ...names))
+    throw redfishError('ResourceMissingAtURI', `/redfish/v1/Systems/${id}/${resource}`);
   return system;
 }
 
@@ -41,6 +42,6 @@ export function showsMedia({ media }: Pick<SystemSnapshot, 'media'>, { driver }:
 
 /** Returns the virtual media of the driver. @throws {RedfishError} 404 if it has none. */
 export function mediaOf({ driver }: Pick<Services, 'driver'>): MediaControl {
-  if (driver.media === undefined) throw refuse('ResourceNotFound', 'VirtualMediaCollection', 'VirtualMedia');
+  if (driver.media === undefined) throw redfishError('ResourceNotFound', 'VirtualMediaCollection', 'VirtualMedia');
   return driver.media;
 }

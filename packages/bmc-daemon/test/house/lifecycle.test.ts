@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { DriverError, type DriverErrorKind } from '../../src/drivers/driver-error.js';
 import { openClient } from '../../src/redfish/authenticate.js';
-import { refuse } from '../../src/redfish/messages/errors.js';
+import { redfishError } from '../../src/redfish/messages/errors.js';
 import { answerClientError } from '../../src/redfish/messages/raw-errors.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resourceDefiner } from '../../src/redfish/resource.js';
@@ -52,7 +52,7 @@ beforeAll(async () => {
   const overloaded = createPipeline({
     ...options,
     authenticate: () => {
-      throw refuse('ServiceTemporarilyUnavailable', '1');
+      throw redfishError('ServiceTemporarilyUnavailable', '1');
     },
   });
   busy = await serve((request, response) => void overloaded(request, response, '1'));

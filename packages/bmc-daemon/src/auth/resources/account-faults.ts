@@ -1,8 +1,8 @@
 /** Translates errors of account and role changes to Redfish messages. */
 import { AccountError } from '../accounts.js';
 import { CredentialsError } from '../../password-file/password-file-writer.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, sentence, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, sentence, withDetail, type Message } from '../../redfish/messages/messages.js';
 
 /** The account or role of the request. Error messages contain it. */
 interface AccountSubject {
@@ -37,14 +37,14 @@ function translateAccountError(error: AccountError, { user = '', roleId = '' }: 
   switch (error.kind) {
     case 'exists':
       return user === ''
-        ? refuse('ResourceAlreadyExists', 'Role', 'RoleId', roleId)
-        : refuse('ResourceAlreadyExists', 'ManagerAccount', 'UserName', user);
+        ? redfishError('ResourceAlreadyExists', 'Role', 'RoleId', roleId)
+        : redfishError('ResourceAlreadyExists', 'ManagerAccount', 'UserName', user);
     case 'notFound':
-      return refuse('ResourceNotFound', 'ManagerAccount', user);
+      return redfishError('ResourceNotFound', 'ManagerAccount', user);
     case 'lastAdministrator':
       return new RedfishError(409, [withDetail(message('AccountNotModified'), sentence(error.message))], {}, error);
     case 'roleUnknown':
-      return badRequest(about(message('PropertyValueNotInList', roleId, 'RoleId'), '#/RoleId'));
+      return badRequest(withPointers(message('PropertyValueNotInList', roleId, 'RoleId'), '#/RoleId'));
     case 'roleInUse':
       return new RedfishError(409, [withDetail(message('ResourceInUse'), sentence(error.message))], {}, error);
     case 'samePassword':
@@ -57,5 +57,5 @@ function badRequest(fault: Message): RedfishError {
 }
 
 function propertyError(name: string, reason: string): Message {
-  return about(withDetail(message('PropertyValueError', name), sentence(reason)), `#/${name}`);
+  return withPointers(withDetail(message('PropertyValueError', name), sentence(reason)), `#/${name}`);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AccessSettings } from '../access-state.js';
 import { MAX_PASSWORD_BYTES } from '../../password-file/bcrypt-password.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { about, message } from '../../redfish/messages/messages.js';
+import { withPointers, message } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { reference } from '../../resources/reference.js';
 import { defineResource } from './services.js';
@@ -63,7 +63,7 @@ export const accountService = defineResource({
       // AccountService schema: the counter reset time must not exceed the lockout duration.
       if (next.lockoutSeconds > 0 && next.lockoutResetSeconds > next.lockoutSeconds)
         throw new RedfishError(400, [
-          about(
+          withPointers(
             message('PropertyValueConflict', 'AccountLockoutCounterResetAfter', 'AccountLockoutDuration'),
             '#/AccountLockoutCounterResetAfter',
           ),

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Account, Accounts } from '../accounts.js';
 import { accountUri } from '../../redfish/authorize.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
@@ -20,7 +20,7 @@ function accountsOf({ access: { accounts } }: Services): Accounts {
 
 function findAccount({ access }: Services, user: string): Account {
   const account = access.accounts?.find(user);
-  if (account === undefined) throw refuse('ResourceNotFound', 'ManagerAccount', user);
+  if (account === undefined) throw redfishError('ResourceNotFound', 'ManagerAccount', user);
   return account;
 }
 
@@ -32,7 +32,7 @@ function checkLength(password: string | undefined, { access }: Services): void {
   const { minPasswordLength } = access.settings;
   if (password === undefined || password.length >= minPasswordLength) return;
   throw new RedfishError(400, [
-    about(message('StringValueTooShort', '******', minPasswordLength), '#/Password'),
+    withPointers(message('StringValueTooShort', '******', minPasswordLength), '#/Password'),
     message('PasswordIncorrectLength'),
   ]);
 }

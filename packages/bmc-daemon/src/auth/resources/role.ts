@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { privilegeNames, type Privilege } from '../../redfish/privileges.js';
 import { ROLE_ID, type Role } from '../roles.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import type { Requester } from '../../redfish/resource.js';
 import { message, withDetail } from '../../redfish/messages/messages.js';
 import { translateAccountErrors } from './account-faults.js';
@@ -30,7 +30,7 @@ const nothingToChange: z.ZodType<RoleChange> = z.strictObject({});
 
 function findRole({ access }: Services, roleId: string): Role {
   const role = access.roles.list().find(({ id }) => id === roleId);
-  if (role === undefined) throw refuse('ResourceNotFound', 'Role', roleId);
+  if (role === undefined) throw redfishError('ResourceNotFound', 'Role', roleId);
   return role;
 }
 
@@ -74,7 +74,7 @@ const roleCollection = defineResource({
       translateAccountErrors({ roleId }, () => {
         checkGrant(AssignedPrivileges, services, requester);
         const custom = services.access.roles.list().filter(({ predefined }) => !predefined);
-        if (custom.length >= MAX_ROLES) throw refuse('CreateLimitReachedForResource');
+        if (custom.length >= MAX_ROLES) throw redfishError('CreateLimitReachedForResource');
         services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
         return { created: { location: `${rolesUri}/${roleId}` } };
       }),

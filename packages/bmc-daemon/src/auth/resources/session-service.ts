@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Session } from '../../offers/logins.js';
 import { LoginRefused } from '../../redfish/authenticate.js';
 import { accountUri } from '../../redfish/authorize.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import { message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { translateAccountErrors } from './account-faults.js';
@@ -72,7 +72,7 @@ const sessionCollection = defineResource({
 
 function findSession(services: Services, id: string): Session {
   const session = services.access.sessions.find(id);
-  if (session === undefined) throw refuse('ResourceNotFound', 'Session', id);
+  if (session === undefined) throw redfishError('ResourceNotFound', 'Session', id);
   return session;
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { actionInfo } from '../../resources/action-info.js';
@@ -94,7 +94,7 @@ const certificateService = defineResource({
         if (location !== null) return { changed: { location } };
         const fault = message('ActionParameterValueFormatError', uri, 'CertificateUri', replaceAction);
         const detail = 'The URI must be in CertificateLocations of this service.';
-        throw new RedfishError(400, [about(withDetail(fault, detail), '#/CertificateUri')]);
+        throw new RedfishError(400, [withPointers(withDetail(fault, detail), '#/CertificateUri')]);
       },
     },
   },

@@ -5,8 +5,8 @@
 import type { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { PemError, pemOf, readPem } from '../pem.js';
-import { refuse, RedfishError } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { redfishError, RedfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
@@ -66,7 +66,7 @@ const collection = defineResource({
       let number = '';
       await mediaOf(services).set(system.uuid, drive.device, (current) => {
         const { certificates } = current;
-        if (certificates.length >= MAX_CERTIFICATES) throw refuse('CreateLimitReachedForResource');
+        if (certificates.length >= MAX_CERTIFICATES) throw redfishError('CreateLimitReachedForResource');
         number = String(1 + Math.max(0, ...certificates.map((known) => Number(known.id))));
         return { ...current, certificates: [...certificates, { id: number, pem }] };
       });
@@ -83,10 +83,10 @@ const member = defineResource({
   load: async ({ params, services }) => {
     const { system, drive } = await loadMediaDrive(params, services);
     const certificate = drive.certificates.find(({ id }) => id === params.certificateId);
-    if (certificate === undefined) throw refuse('ResourceNotFound', 'Certificate', params.certificateId);
+    if (certificate === undefined) throw redfishError('ResourceNotFound', 'Certificate', params.certificateId);
     const view = await viewCertificate(certificatesOf(certificate.pem));
     // POST validates certificates, so only manually edited metadata leads here.
-    if (view === null) throw new RedfishError(500, [about(message('InternalError'))]);
+    if (view === null) throw new RedfishError(500, [withPointers(message('InternalError'))]);
     return { system, drive, certificate, view };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
@@ -121,7 +121,7 @@ export async function replaceDriveCertificate(
   const pem = pemOf(certificatesOf(CertificateString));
   if (pem === '') {
     const fault = message('ActionParameterValueFormatError', '******', 'CertificateString', action);
-    throw new RedfishError(400, [about(withDetail(fault, onlyCertificatesDetail), '#/CertificateString')]);
+    throw new RedfishError(400, [withPointers(withDetail(fault, onlyCertificatesDetail), '#/CertificateString')]);
   }
   await mediaOf(services).set(system.uuid, drive.device, (current) => ({
     ...current,

@@ -1,8 +1,8 @@
 /** The HTTPS certificate of this service, which all managers share. With plain HTTP there is none. */
 import { z } from 'zod';
 import { ServerCertificateError, type ServerCertificate } from '../server-certificate.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, sentence, withDetail } from '../../redfish/messages/messages.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
@@ -76,13 +76,13 @@ export function translateCertificateError(error: unknown, action?: string): unkn
   const ofValue =
     action === undefined ? message('PropertyValueError', name) : message('ActionParameterValueError', name, action);
   const fault = error.kind === 'format' ? ofFormat : ofValue;
-  return new RedfishError(400, [about(withDetail(fault, detail), `#/${name}`)]);
+  return new RedfishError(400, [withPointers(withDetail(fault, detail), `#/${name}`)]);
 }
 
 /** Returns the machine's UUID and the certificate. @throws {RedfishError} 404 with plain HTTP. */
 async function loadManager({ managerId }: { readonly managerId: string }, { driver, serverCertificate }: Services) {
   const { uuid } = await driver.getSystem(managerId);
-  if (serverCertificate === null) throw refuse('ResourceNotFound', 'CertificateCollection', 'Certificates');
+  if (serverCertificate === null) throw redfishError('ResourceNotFound', 'CertificateCollection', 'Certificates');
   return { uuid, certificate: serverCertificate };
 }
 
@@ -113,7 +113,7 @@ const member = defineResource({
   load: async ({ params, services }) => {
     const { uuid, certificate } = await loadManager(params, services);
     const view = params.certificateId === ID ? await viewCertificate(certificate.chain) : null;
-    if (view === null) throw refuse('ResourceNotFound', 'Certificate', params.certificateId);
+    if (view === null) throw redfishError('ResourceNotFound', 'Certificate', params.certificateId);
     return { uuid, view };
   },
   canonicalParams: ({ uuid }, params) => ({ ...params, managerId: uuid }),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { keyUsages, type KeyUsage } from '../key-usage.js';
 import { curves, rsaLengths, type KeyKind, type SigningRequest } from '../signing-request.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 
 const action = 'CertificateService.GenerateCSR';
 
@@ -124,7 +124,7 @@ function keyKindOf({ KeyPairAlgorithm, KeyBitLength, KeyCurveId }: Body): KeyKin
 
 function conflict(name: string, value: string, detail: string): RedfishError {
   const fault = withDetail(message('ActionParameterValueConflict', name, value), detail);
-  return new RedfishError(400, [about(fault, `#/${name}`)]);
+  return new RedfishError(400, [withPointers(fault, `#/${name}`)]);
 }
 
 function withoutUndefined<Key extends string>(
@@ -139,5 +139,5 @@ export function refuseCollection(uri: string): RedfishError {
   const name = 'CertificateCollection';
   const fault = message('ActionParameterValueFormatError', uri, name, action);
   const detail = 'It must be the NetworkProtocol/HTTPS/Certificates collection of a manager.';
-  return new RedfishError(400, [about(withDetail(fault, detail), `#/${name}`)]);
+  return new RedfishError(400, [withPointers(withDetail(fault, detail), `#/${name}`)]);
 }

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import type { Boot, ConsoleLog, ConsoleLogRecord } from '../console-log.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../../resources/log-service-base.js';
 import { reference } from '../../resources/reference.js';
@@ -28,7 +28,8 @@ interface Machine {
 async function machineOf(services: Services, systemId: string): Promise<Machine> {
   const machine = await services.driver.getSystem(systemId);
   const { consoleLogs } = services;
-  if (consoleLogs === null || machine.hasConsole !== true) throw refuse('ResourceNotFound', 'LogService', consoleLogId);
+  if (consoleLogs === null || machine.hasConsole !== true)
+    throw redfishError('ResourceNotFound', 'LogService', consoleLogId);
   return { uuid: machine.uuid, name: machine.name, log: consoleLogs.ofSystem(machine.uuid) };
 }
 
@@ -87,14 +88,14 @@ const entry = defineResource({
   load: async ({ params: { systemId, entryId }, services }) => {
     const machine = await machineOf(services, systemId);
     const record = (await machine.log.read()).find((candidate) => idOf(candidate) === entryId);
-    if (record === undefined) throw refuse('ResourceNotFound', 'LogEntry', entryId);
+    if (record === undefined) throw redfishError('ResourceNotFound', 'LogEntry', entryId);
     return { ...machine, record };
   },
   canonicalParams: ({ uuid }, params) => ({ ...params, systemId: uuid }),
   render: ({ uuid, record }, { self }) => renderEntry(uuid, self, record),
   attachment: async ({ name, log, record }, { params: { entryId } }) => {
     const bytes = record.kind === 'boot' ? await log.text(record.boot.number) : undefined;
-    if (bytes === undefined) throw refuse('ResourceNotFound', 'Attachment', entryId);
+    if (bytes === undefined) throw redfishError('ResourceNotFound', 'Attachment', entryId);
     return { bytes, contentType: contentTypeOf(bytes), fileName: `${name}-console-${entryId}.log` };
   },
 });

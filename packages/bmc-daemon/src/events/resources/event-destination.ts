@@ -1,6 +1,6 @@
 /** Event subscriptions: destinations of clients, and open event streams. */
 import { z } from 'zod';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { ResourceRequest } from '../../redfish/resource.js';
 import { renderCollection } from '../../resources/reference.js';
 import { subscriptionUri, type Subscription } from '../subscriptions/subscription.js';
@@ -13,7 +13,7 @@ const canonical = (link: { readonly '@odata.id': string }): string => link['@oda
 
 function find(services: Services, id: string): Subscription {
   const found = services.subscriptions.find(id);
-  if (found === undefined) throw refuse('ResourceNotFound', 'EventDestination', id);
+  if (found === undefined) throw redfishError('ResourceNotFound', 'EventDestination', id);
   return found;
 }
 
@@ -87,7 +87,7 @@ const subscription = defineResource({
     body: z.strictObject(changeable),
     apply: (entity, body, { services }) => {
       // A stream has no changeable properties and ends with its client.
-      if (entity.kind === 'stream') throw refuse('ResourceInUse');
+      if (entity.kind === 'stream') throw redfishError('ResourceInUse');
       services.subscriptions.change(entity.record.id, {
         ...(body.Context === undefined ? {} : { context: body.Context }),
         ...(body.DeliveryRetryPolicy === undefined ? {} : { policy: body.DeliveryRetryPolicy }),

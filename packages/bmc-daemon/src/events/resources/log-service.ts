@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { originAddress } from '../event-record.js';
 import type { EventLog, LogRecord } from '../event-logs.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../../resources/log-service-base.js';
 import { reference, renderCollection } from '../../resources/reference.js';
@@ -59,7 +59,7 @@ async function loadOwner(services: Services, ownerId: string): Promise<LogEntity
 
 /** @throws {RedfishError} 404 for the id of another log. */
 function checkId(logId: string, { id }: LogDefinition): void {
-  if (logId !== id) throw refuse('ResourceNotFound', 'LogService', logId);
+  if (logId !== id) throw redfishError('ResourceNotFound', 'LogService', logId);
 }
 
 function logService(definition: LogDefinition) {
@@ -132,7 +132,7 @@ function logEntry(definition: LogDefinition) {
       const records = await log(services, uuid).read();
       // Searches by id, because a damaged line in the file leaves a gap between the ids.
       const found = records.find((record) => String(record.id) === params.entryId);
-      if (found === undefined) throw refuse('ResourceNotFound', 'LogEntry', params.entryId);
+      if (found === undefined) throw redfishError('ResourceNotFound', 'LogEntry', params.entryId);
       return entryOf(uuid, found);
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),

@@ -1,7 +1,7 @@
 /** The metric report definitions of a subscription. */
 import { definitionUri } from '../../offers/report-source.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import type { Services } from './services.js';
 
 /**
@@ -15,7 +15,7 @@ export async function canonicalDefinitions({ driver }: Services, uris: readonly 
     const id = uri.replace(/\/+$/, '').slice(definitionUri('').length);
     const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
     if (found !== undefined) return definitionUri(found.uuid);
-    const fault = about(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');
+    const fault = withPointers(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');
     throw new RedfishError(400, [withDetail(fault, `${uri} does not exist.`)]);
   });
 }

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { telemetryUri } from '../../offers/report-source.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import { parseUrl } from '../../resources/parse-url.js';
 import { eventFormats, eventTypes, type EventFormat } from '../event-filter.js';
 import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
@@ -132,12 +132,12 @@ export function formatOf(body: NewSubscriptionBody, { telemetry }: { readonly te
   const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
   const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');
   if (format === 'MetricReport' && telemetry === null) {
-    throw refuse('PropertyValueNotInList', 'MetricReport', 'EventFormatType');
+    throw redfishError('PropertyValueNotInList', 'MetricReport', 'EventFormatType');
   }
   const contradicting = format === 'Event' ? (['MetricReportDefinitions'] as const) : eventFilters;
   const faults = contradicting
     .filter((name) => (body[name] ?? []).length > 0)
-    .map((name) => about(message('PropertyValueConflict', name, 'EventFormatType'), `#/${name}`));
+    .map((name) => withPointers(message('PropertyValueConflict', name, 'EventFormatType'), `#/${name}`));
   if (faults.length > 0) throw new RedfishError(400, faults);
   return format;
 }

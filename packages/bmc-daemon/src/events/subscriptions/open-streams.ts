@@ -1,6 +1,6 @@
 /** The open event streams. A stream is a subscription that ends with its client. */
 import { randomUUID } from 'node:crypto';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { StreamSource } from '../../redfish/stream.js';
 import type { ReportMessage, ReportSource } from '../../offers/report-source.js';
 import type { Actor } from '../event-bus.js';
@@ -89,7 +89,7 @@ export class OpenStreams {
   /** @throws {RedfishError} EventSubscriptionLimitExceeded, or ServiceShuttingDown. */
   open(request: EventStreamRequest): StreamSource {
     const { actor, isAdministrator, machine = null } = request;
-    if (this.#closed) throw refuse('ServiceShuttingDown');
+    if (this.#closed) throw redfishError('ServiceShuttingDown');
     const { user: owner, address } = actor;
     this.#options.checkRoom({ kind: 'stream', owner, address, isAdministrator });
     const asked = request.wants ?? everyEvent;

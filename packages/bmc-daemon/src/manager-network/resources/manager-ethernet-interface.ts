@@ -4,7 +4,7 @@
  */
 import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-view.js';
 import { NetworkChangeError } from '../network-plan.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { requestedNetwork, translateNetworkError, networkBody } from './manager-network-change.js';
 import { renderCollection } from '../../resources/reference.js';
@@ -42,7 +42,7 @@ const managerInterface = defineResource({
     const { uuid } = await services.driver.getSystem(params.managerId);
     const network = services.managerNetwork.of(uuid);
     const port = network.interfaces.find(({ name }) => name === params.interfaceId);
-    if (port === undefined) throw refuse('ResourceNotFound', 'EthernetInterface', params.interfaceId);
+    if (port === undefined) throw redfishError('ResourceNotFound', 'EthernetInterface', params.interfaceId);
     return { uuid, network, port };
   },
   canonicalParams: ({ uuid, port }) => ({ managerId: uuid, interfaceId: port.name }),

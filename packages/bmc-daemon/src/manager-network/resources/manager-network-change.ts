@@ -8,7 +8,7 @@ import { canonicalIp, prefixOfMask, type IpNetwork } from '../../host/ip-network
 import type { ManagerInterface, ManagerView } from '../manager-view.js';
 import { NetworkChangeError, type NetworkChange, type NetworkFault } from '../network-plan.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { about, message, messageStatus, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { withPointers, message, messageStatus, withDetail, type Message } from '../../redfish/messages/messages.js';
 import { subnetMask } from '../../resources/systems/ethernet-interface.js';
 
 /** Maximum items of a list. */
@@ -146,7 +146,7 @@ export function translateNetworkError(
 function translateFault(fault: NetworkFault, change: NetworkChange, positions: RequestedNetwork['positions']): Message {
   const { of, kind, why, holder = '', index = -1, part } = fault;
   const detail = (subject: Message, pointer: string): Message =>
-    about(withDetail(subject, `${why.charAt(0).toUpperCase()}${why.slice(1)}.`), `#/${pointer}`);
+    withPointers(withDetail(subject, `${why.charAt(0).toUpperCase()}${why.slice(1)}.`), `#/${pointer}`);
   if (of === 'hostName' || of === 'fqdn') {
     const property = of === 'hostName' ? 'HostName' : 'FQDN';
     return detail(refused(kind, property, change[of] ?? '', holder), property);
@@ -215,7 +215,7 @@ function requestedList(
   const hostAddressFault = (index: number, address: string): Message => {
     const pointer = `${property}/${index}`;
     const why = `${address} is the address of the host, which this service does not change.`;
-    return about(withDetail(message('PropertyValueError', property), why), `#/${pointer}`);
+    return withPointers(withDetail(message('PropertyValueError', property), why), `#/${pointer}`);
   };
   for (const [index, item] of items.entries()) {
     const now = present[index];
@@ -237,7 +237,7 @@ function requestedList(
     if (address === undefined || prefix === undefined) {
       const second = property === 'IPv6StaticAddresses' ? 'PrefixLength' : 'SubnetMask';
       const name = address === undefined ? 'Address' : second;
-      faults.push(about(message('PropertyMissing', name), `#/${property}/${index}/${name}`));
+      faults.push(withPointers(message('PropertyMissing', name), `#/${property}/${index}/${name}`));
       continue;
     }
     requested.push({ address, prefix, index });
@@ -259,11 +259,14 @@ function gatewayFault(
   if (gateway === undefined || gateway === null || gateway === ipv4Gateway) return undefined;
   const present = ipv4Gateway === null ? `${name} has no gateway` : `the gateway of ${name} is ${ipv4Gateway}`;
   const why = `This service does not change routes of the host: ${present}.`;
-  return about(withDetail(message('PropertyValueIncorrect', 'Gateway', gateway), why), `#/${list}/${index}/Gateway`);
+  return withPointers(
+    withDetail(message('PropertyValueIncorrect', 'Gateway', gateway), why),
+    `#/${list}/${index}/Gateway`,
+  );
 }
 
 function contradiction(first: string, second: string): Message {
-  return about(message('PropertyValueConflict', first, second), `#/${first}`, `#/${second}`);
+  return withPointers(message('PropertyValueConflict', first, second), `#/${first}`, `#/${second}`);
 }
 
 function sameNetworks(a: readonly RequestedAddress[], b: readonly RequestedAddress[]): boolean {

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { limitFaults } from '../messages/errors.js';
-import { about, message, withDetail, type Message } from '../messages/messages.js';
+import { withPointers, message, withDetail, type Message } from '../messages/messages.js';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -62,7 +62,7 @@ function describe(issue: Issue, path: Path, body: JsonObject, owner: BodyOwner):
   const value = valueAt(body, path);
   const fault = value === undefined ? missing(path, owner) : wrong(issue, path, value, owner);
   const detail = acceptable(issue);
-  return about(
+  return withPointers(
     detail === undefined ? fault : withDetail(fault, detail),
     ...(fault.related.length > 0 ? fault.related : [pointer(path)]),
   );
@@ -78,11 +78,12 @@ function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issu
 
 function unknown(path: Path, owner: BodyOwner): Message {
   const name = nameOf(path);
-  if (owner.kind === 'action') return about(message('ActionParameterUnknown', owner.action, name), pointer(path));
+  if (owner.kind === 'action')
+    return withPointers(message('ActionParameterUnknown', owner.action, name), pointer(path));
   const key = valueAt(owner.shown(), path) === undefined ? 'PropertyUnknown' : 'PropertyNotWritable';
   const why = key === 'PropertyNotWritable' ? owner.readOnly?.get(name) : undefined;
   const fault = message(key, name);
-  return about(why === undefined ? fault : withDetail(fault, why), pointer(path));
+  return withPointers(why === undefined ? fault : withDetail(fault, why), pointer(path));
 }
 
 function missing(path: Path, owner: BodyOwner): Message {

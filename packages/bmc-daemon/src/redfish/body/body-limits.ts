@@ -3,7 +3,7 @@
  * body's bytes. So one pass over the bytes rejects bodies that no resource needs.
  */
 import { RedfishError } from '../messages/errors.js';
-import { about, message, withDetail } from '../messages/messages.js';
+import { withPointers, message, withDetail } from '../messages/messages.js';
 
 /** The deepest accepted body (a metric report) has 4 levels. */
 const MAX_DEPTH = 16;
@@ -96,17 +96,17 @@ function endOfString(bytes: Buffer, start: number): number {
 }
 
 function tooMuch(detail: string, pointer: string): RedfishError {
-  return new RedfishError(413, [about(withDetail(message('PayloadTooLarge'), detail), pointer)]);
+  return new RedfishError(413, [withPointers(withDetail(message('PayloadTooLarge'), detail), pointer)]);
 }
 
 function tooMany(pointer: string): RedfishError {
   const name = pointer.slice(pointer.lastIndexOf('/') + 1);
-  return new RedfishError(400, [about(message('ArraySizeTooLong', name, MAX_MEMBERS), pointer)]);
+  return new RedfishError(400, [withPointers(message('ArraySizeTooLong', name, MAX_MEMBERS), pointer)]);
 }
 
 /** Returns an error without the string, which may be a private key. */
 function tooLong(pointer: string): RedfishError {
-  return new RedfishError(400, [about(message('StringValueTooLong', '…', MAX_STRING_LENGTH), pointer)]);
+  return new RedfishError(400, [withPointers(message('StringValueTooLong', '…', MAX_STRING_LENGTH), pointer)]);
 }
 
 /** Returns the JSON pointer to the current value of the container at this depth. */

@@ -1,7 +1,7 @@
 /** Reads a request's body: from bytes to a JSON object. */
 import type { IncomingMessage } from 'node:http';
 import { checkStructure } from './body-limits.js';
-import { RedfishError, refuse } from '../messages/errors.js';
+import { RedfishError, redfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 
@@ -39,7 +39,7 @@ export function createBodyReader(): ReadBody {
   const memory = { left: sharedBytes };
   return async (request, limit = maximumBodyBytes) => {
     const declared = Number(request.headers['content-length'] ?? 0);
-    if (declared > limit) throw refuse('PayloadTooLarge');
+    if (declared > limit) throw redfishError('PayloadTooLarge');
     const collector = new Collector(memory, limit);
     try {
       const bytes = await collect(request, collector);
@@ -47,7 +47,7 @@ export function createBodyReader(): ReadBody {
       requireJson(request.headers['content-type']);
       checkStructure(bytes);
       const parsed = parse(bytes);
-      if (!isObject(parsed)) throw refuse('UnrecognizedRequestBody');
+      if (!isObject(parsed)) throw redfishError('UnrecognizedRequestBody');
       return withoutAnnotations(parsed);
     } finally {
       collector.release();
@@ -80,7 +80,7 @@ class Collector {
   add(piece: Buffer): RedfishError | undefined {
     const length = this.#length + piece.length;
     this.#pieces += 1;
-    if (length > this.#limit) return refuse('PayloadTooLarge');
+    if (length > this.#limit) return redfishError('PayloadTooLarge');
     if (this.#pieces > maxPieces) return new RedfishError(413, [message('PayloadTooLarge')], { Connection: 'close' });
     if (length > this.#bytes.length && !this.#grow(Math.min(Math.max(2 * length, 1024), this.#limit))) {
       const seconds = String(retryAfterSeconds);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriverError, type DriverErrorField, type DriverErrorKind } from '../../drivers/driver-error.js';
 import { toRedfishError } from './driver-errors.js';
-import { RedfishError, refuse } from './errors.js';
+import { RedfishError, redfishError } from './errors.js';
 import { messageId, messageText } from './messages.js';
 
 const path = '/redfish/v1/Systems/a';
@@ -149,7 +149,7 @@ describe('toRedfishError', () => {
   });
 
   it('returns a RedfishError unchanged', () => {
-    const error = refuse('InsufficientPrivilege');
+    const error = redfishError('InsufficientPrivilege');
     expect(toRedfishError(error, { path })).toBe(error);
   });
 });

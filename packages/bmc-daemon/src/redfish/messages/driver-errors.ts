@@ -6,7 +6,7 @@ import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { DriverError, type DriverErrorField } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
 import { isOutOfRoom, StorageError } from '../../storage-error.js';
-import { about, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
+import { withPointers, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
 /**
  * Property names of a resource by the driver's field name. The names start at the body's root:
@@ -100,18 +100,21 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'invalid':
       return invalid(property, context);
     case 'mediaUnreachable':
-      return aboutProperty(message('CouldNotEstablishConnection', image), ofImage);
+      return withPropertyPointer(message('CouldNotEstablishConnection', image), ofImage);
     case 'mediaNotFound':
-      return aboutProperty(message('ResourceMissingAtURI', image), ofImage);
+      return withPropertyPointer(message('ResourceMissingAtURI', image), ofImage);
     case 'mediaAuth':
-      return aboutProperty(message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'), ofImage);
+      return withPropertyPointer(
+        message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'),
+        ofImage,
+      );
     case 'mediaTls':
-      return aboutProperty(message('AccessDenied', image), ofImage);
+      return withPropertyPointer(message('AccessDenied', image), ofImage);
     case 'mediaForbidden':
       return invalid(ofImage, context);
     case 'mediaTooLarge':
       if (context.action === undefined) return invalid(ofImage, context);
-      return aboutProperty(message('ActionParameterValueConflict', ofImage, image), ofImage);
+      return withPropertyPointer(message('ActionParameterValueConflict', ofImage, image), ofImage);
     case 'insertFailed':
       return message('OperationFailed');
     case 'storageFull':
@@ -126,18 +129,19 @@ function describe(error: DriverError, context: ErrorContext): Message {
 function unsupported(property: string | undefined, { action, body }: ErrorContext): Message {
   if (action !== undefined) return message('ActionNotSupported', action);
   if (property === undefined) return message('GeneralError');
-  return aboutProperty(message('PropertyValueExternalConflict', property, quoted(body, property)), property);
+  return withPropertyPointer(message('PropertyValueExternalConflict', property, quoted(body, property)), property);
 }
 
 function invalid(property: string | undefined, { action, body }: ErrorContext): Message {
   if (property === undefined) return message('UnrecognizedRequestBody');
-  if (action !== undefined) return aboutProperty(message('ActionParameterValueError', property, action), property);
-  return aboutProperty(message('PropertyValueIncorrect', property, quoted(body, property)), property);
+  if (action !== undefined)
+    return withPropertyPointer(message('ActionParameterValueError', property, action), property);
+  return withPropertyPointer(message('PropertyValueIncorrect', property, quoted(body, property)), property);
 }
 
 /** @param property a path as in {@link PropertyNames}. */
-function aboutProperty(subject: Message, property: string): Message {
-  return about(subject, `#/${property}`);
+function withPropertyPointer(subject: Message, property: string): Message {
+  return withPointers(subject, `#/${property}`);
 }
 
 /**

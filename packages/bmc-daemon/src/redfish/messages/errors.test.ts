@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { RedfishError, refuse, renderError } from './errors.js';
+import { RedfishError, redfishError, renderError } from './errors.js';
 import { message, renderMessage } from './messages.js';
 
 describe('RedfishError', () => {
   it('has the status and the text of its message', () => {
-    const error = refuse('ResourceNotFound', 'ComputerSystem', 'x');
+    const error = redfishError('ResourceNotFound', 'ComputerSystem', 'x');
     expect([error.status, error.message, error.headers]).toEqual([404, "There is no ComputerSystem named 'x'.", {}]);
   });
 

@@ -61,9 +61,9 @@ export class RedfishError extends Error {
 
 /**
  * Returns an error with one message and the status of the message's table entry:
- * `refuse('ResourceNotFound', 'ComputerSystem', id)`.
+ * `redfishError('ResourceNotFound', 'ComputerSystem', id)`.
  */
-export function refuse<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): RedfishError {
+export function redfishError<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): RedfishError {
   const only = message(key, ...args);
   return new RedfishError(messageStatus(only), [only]);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { messageTable } from './base-registry.js';
-import { about, message, messageText, renderMessage, withDetail } from './messages.js';
+import { withPointers, message, messageText, renderMessage, withDetail } from './messages.js';
 
 interface RegistryMessage {
   readonly NumberOfArgs: number;
@@ -15,20 +15,22 @@ const schemas = process.env['RACKLESS_REDFISH_SCHEMAS'];
 
 describe('messages', () => {
   it('renders id, text, arguments, severity, resolution and the pointer into the body', () => {
-    expect(renderMessage(about(message('PropertyValueNotInList', 'Floppy', 'Target'), '#/Boot/Target'))).toEqual({
-      '@odata.type': '#Message.v1_3_0.Message',
-      MessageId: 'Base.1.22.PropertyValueNotInList',
-      Message: "The value 'Floppy' is not one that the property Target accepts.",
-      MessageArgs: ['Floppy', 'Target'],
-      MessageSeverity: 'Warning',
-      Resolution: 'Choose one of the accepted values.',
-      RelatedProperties: ['#/Boot/Target'],
-    });
+    expect(renderMessage(withPointers(message('PropertyValueNotInList', 'Floppy', 'Target'), '#/Boot/Target'))).toEqual(
+      {
+        '@odata.type': '#Message.v1_3_0.Message',
+        MessageId: 'Base.1.22.PropertyValueNotInList',
+        Message: "The value 'Floppy' is not one that the property Target accepts.",
+        MessageArgs: ['Floppy', 'Target'],
+        MessageSeverity: 'Warning',
+        Resolution: 'Choose one of the accepted values.',
+        RelatedProperties: ['#/Boot/Target'],
+      },
+    );
   });
 
   it('cuts long arguments, pointers and details', () => {
     const long = 'x'.repeat(2 ** 20);
-    const rendered = renderMessage(withDetail(about(message('PropertyUnknown', long), `#/${long}`), long));
+    const rendered = renderMessage(withDetail(withPointers(message('PropertyUnknown', long), `#/${long}`), long));
     expect(rendered['MessageArgs']).toEqual([`${'x'.repeat(500)}…`]);
     expect(JSON.stringify(rendered).length).toBeLessThan(5000);
   });

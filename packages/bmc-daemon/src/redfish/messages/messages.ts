@@ -8,7 +8,7 @@ export type MessageKey = keyof typeof messageTable;
 export type MessageArguments<Key extends MessageKey> = Arguments<(typeof messageTable)[Key]['args']>;
 
 /**
- * A message with its arguments. It is immutable: {@link about} and {@link withDetail} return
+ * A message with its arguments. It is immutable: {@link withPointers} and {@link withDetail} return
  * copies.
  * @see DSP0266, message object
  */
@@ -40,7 +40,7 @@ function cut(text: string): string {
  * Returns a copy of the message that points to these places of the body
  * (`#/Boot/BootSourceOverrideTarget`).
  */
-export function about(subject: Message, ...pointers: readonly string[]): Message {
+export function withPointers(subject: Message, ...pointers: readonly string[]): Message {
   return { ...subject, related: pointers.map(cut) };
 }
 

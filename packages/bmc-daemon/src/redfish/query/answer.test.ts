@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { serve, type Client } from '../../../test/support/client.js';
 import { openClient } from '../authenticate.js';
 import { DriverError } from '../../drivers/driver-error.js';
-import { refuse } from '../messages/errors.js';
+import { redfishError } from '../messages/errors.js';
 import type { JsonObject } from '../json.js';
 import { createPipeline } from '../pipeline.js';
 import { resourceDefiner } from '../resource.js';
@@ -52,7 +52,7 @@ const system = defineResource({
     state.maxAtOnce = Math.max(state.maxAtOnce, state.reading);
     await new Promise(setImmediate);
     state.reading -= 1;
-    if (state.gone.has(systemId)) throw refuse('ResourceNotFound', 'ComputerSystem', systemId);
+    if (state.gone.has(systemId)) throw redfishError('ResourceNotFound', 'ComputerSystem', systemId);
     if (state.undefined.has(systemId)) throw new DriverError('notFound', 'reading: no such machine');
     if (state.down.has(systemId)) throw new DriverError('unavailable', 'reading: no answer');
     return { id: systemId };

@@ -5,7 +5,7 @@
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
 import { ifNoneMatchHolds } from '../conditions.js';
 import type { Endpoint } from '../endpoint.js';
-import { refuse } from '../messages/errors.js';
+import { redfishError } from '../messages/errors.js';
 import type { Exchange } from '../exchange.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Params } from '../resource.js';
@@ -31,9 +31,9 @@ export interface QueryReading {
  * @throws {RedfishError} 400.
  */
 export function checkQueried({ show, isCollection }: Endpoint, query: Query, method: string): void {
-  if (method !== 'GET' && method !== 'HEAD') throw refuse('QueryNotSupportedOnOperation');
+  if (method !== 'GET' && method !== 'HEAD') throw redfishError('QueryNotSupportedOnOperation');
   const ofMembers = query.only || query.filter !== undefined || query.skip !== undefined || query.top !== undefined;
-  if (show === undefined || (ofMembers && !isCollection)) throw refuse('QueryNotSupportedOnResource');
+  if (show === undefined || (ofMembers && !isCollection)) throw redfishError('QueryNotSupportedOnResource');
 }
 
 /** Answers a GET with a query that has passed {@link checkQueried}. */
@@ -44,7 +44,7 @@ export async function answerQuery(
   exchange: Exchange,
   { read, get, budget }: QueryReading,
 ): Promise<Answer> {
-  if (show === undefined) throw refuse('QueryNotSupportedOnResource');
+  if (show === undefined) throw redfishError('QueryNotSupportedOnResource');
   const shown = await show(exchange, params);
   if (query.only) {
     const [member, ...others] = membersOf(shown.body);

@@ -1,6 +1,6 @@
 /** `$expand`: replaces links by the resources that they name (DSP0266, $expand). */
 import { toRedfishError } from '../messages/driver-errors.js';
-import { refuse, RedfishError } from '../messages/errors.js';
+import { redfishError, RedfishError } from '../messages/errors.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { message, renderMessage, withDetail } from '../messages/messages.js';
 import type { Expand, ExpandScope } from './parse.js';
@@ -67,7 +67,7 @@ export class LinkReader {
    */
   async step(): Promise<void> {
     await this.#pace.step();
-    if (this.#signal.aborted) throw refuse('OperationFailed');
+    if (this.#signal.aborted) throw redfishError('OperationFailed');
   }
 
   #add(resources: number): void {

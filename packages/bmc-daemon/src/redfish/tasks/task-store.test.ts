@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { refuse } from '../messages/errors.js';
+import { redfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
 import { createTaskStore } from './task-store.js';
 
@@ -36,14 +36,14 @@ describe('createTaskStore', () => {
       endTime: new Date('2024-01-01T00:00:02Z'),
     });
     store.progress(id, 50);
-    store.fail(id, refuse('InternalError'));
+    store.fail(id, redfishError('InternalError'));
     expect(store.get(id)).toMatchObject({ state: 'Completed', percent: 100, failure: null });
   });
 
   it('stores the error that the request of a failed task would have received', () => {
     const store = createTaskStore({ limit: 5, now: clock() });
     const { id } = store.create({ name: 'Insert', targetUri: '/t' });
-    const failure = refuse('InsufficientStorage');
+    const failure = redfishError('InsufficientStorage');
     store.fail(id, failure);
     expect(store.get(id)).toMatchObject({ state: 'Exception', failure, messages: failure.messages, percent: null });
   });

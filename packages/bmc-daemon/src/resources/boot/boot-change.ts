@@ -7,7 +7,7 @@ import type { CdChange, SystemChange } from '../../drivers/system-change.js';
 import { mergeBootOverride } from '../../drivers/rules/boot-override.js';
 import { storedUrl } from '../../media/image.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { ErrorContext } from '../../redfish/messages/driver-errors.js';
 import type { ResourceRequest, WriteResult } from '../../redfish/resource.js';
 import type { SystemWith } from '../details.js';
@@ -123,7 +123,7 @@ function translateDriveError(error: unknown): unknown {
 /** Returns the message for a property that EMULATOR_IGNORE_BOOT_DEVICE leaves unchanged. */
 export function notUpdated(name: string, pointer = `#/${name}`): Message {
   return withDetail(
-    about(message('PropertyNotUpdated', name), pointer),
+    withPointers(message('PropertyNotUpdated', name), pointer),
     'EMULATOR_IGNORE_BOOT_DEVICE is set, so the firmware of the machine selects the boot device.',
   );
 }

@@ -1,8 +1,8 @@
 /** Boot options: the devices that a machine can boot from. */
 import { z } from 'zod';
 import type { BootOptionSnapshot } from '../../drivers/snapshot/firmware-snapshot.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import { readSystem, type SystemWith } from '../details.js';
 import { machineCollection } from '../machine-collection.js';
 import { reference } from '../reference.js';
@@ -28,7 +28,7 @@ const bootOption = defineResource({
   load: async ({ params, services }): Promise<{ system: SystemWith<'boot'>; option: BootOptionSnapshot }> => {
     const system = await readSystem(params.systemId, 'BootOptions', services, 'boot');
     const option = system.boot.options.find((candidate) => bootReference(candidate) === params.optionId);
-    if (option === undefined) throw refuse('ResourceNotFound', 'BootOption', params.optionId);
+    if (option === undefined) throw redfishError('ResourceNotFound', 'BootOption', params.optionId);
     return { system, option };
   },
   canonicalParams: ({ system, option }) => ({ systemId: system.uuid, optionId: bootReference(option) }),
@@ -60,7 +60,10 @@ const bootOption = defineResource({
       const changed = wanted ? [...order, option.key] : order.filter((key) => key !== option.key);
       if (changed.length === 0) {
         // Without boot options the hypervisor boots from a disk, so the last option cannot be disabled.
-        const fault = about(message('PropertyValueIncorrect', 'BootOptionEnabled', 'false'), '#/BootOptionEnabled');
+        const fault = withPointers(
+          message('PropertyValueIncorrect', 'BootOptionEnabled', 'false'),
+          '#/BootOptionEnabled',
+        );
         throw new RedfishError(400, [withDetail(fault, 'This is the only enabled boot option.')]);
       }
       await services.driver.change(system.uuid, { bootOrder: changed });

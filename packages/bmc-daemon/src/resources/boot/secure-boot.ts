@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SecureBootSnapshot } from '../../drivers/snapshot/firmware-snapshot.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { readSystem } from '../details.js';
 import { defineResource } from '../services.js';
@@ -36,7 +36,7 @@ export const secureBoot = defineResource({
   load: async ({ params, services }): Promise<Loaded> => {
     const system = await readSystem(params.systemId, 'SecureBoot', services, 'firmware');
     const { secureBoot: state } = system.firmware;
-    if (state === null) throw refuse('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/SecureBoot`);
+    if (state === null) throw redfishError('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/SecureBoot`);
     return { system, state };
   },
   canonicalParams: ({ system }) => ({ systemId: system.uuid }),

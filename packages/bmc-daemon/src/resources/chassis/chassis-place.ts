@@ -5,7 +5,7 @@
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SystemChange } from '../../drivers/system-change.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import { inOrder } from '../members.js';
 import { reference } from '../reference.js';
 import type { ResourceSettings, Services } from '../services.js';
@@ -60,7 +60,7 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
     chassis.find(({ UUID }) => UUID === id.toLowerCase()) ??
     chassis.find(({ Name }) => Name === id) ??
     chassis.find(({ Id }) => Id === id);
-  if (found === undefined) throw refuse('ResourceNotFound', 'Chassis', id);
+  if (found === undefined) throw redfishError('ResourceNotFound', 'Chassis', id);
   const { UUID: uuid, Name, Id } = found;
   return {
     uuid,

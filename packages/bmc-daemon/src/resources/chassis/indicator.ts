@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { about, message } from '../../redfish/messages/messages.js';
+import { withPointers, message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import type { IndicatorLed, InventorySettings } from './configured-inventory.js';
 
@@ -65,7 +65,7 @@ export function wantedIndicator(
   if (led !== undefined) {
     if (active !== undefined && active !== (led === 'Blinking')) {
       const fault = message('PropertyValueConflict', 'LocationIndicatorActive', 'IndicatorLED');
-      throw new RedfishError(400, [about(fault, '#/LocationIndicatorActive', '#/IndicatorLED')]);
+      throw new RedfishError(400, [withPointers(fault, '#/LocationIndicatorActive', '#/IndicatorLED')]);
     }
     return into[led];
   }

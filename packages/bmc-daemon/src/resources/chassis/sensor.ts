@@ -2,7 +2,7 @@
  * The sensors that the profiles of Ironic and OCP require. A virtual machine has no sensors, so each is
  * `Absent` with a null reading.
  */
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import { renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
 import { absent } from '../status.js';
@@ -53,7 +53,7 @@ const sensor = defineResource({
   load: async ({ params, services }): Promise<{ readonly chassis: ChassisEntity; readonly kind: SensorKind }> => {
     const chassis = await loadChassis(params.chassisId, services);
     const kind = sensors.find(({ id }) => id === params.sensorId);
-    if (kind === undefined) throw refuse('ResourceNotFound', 'Sensor', params.sensorId);
+    if (kind === undefined) throw redfishError('ResourceNotFound', 'Sensor', params.sensorId);
     return { chassis, kind };
   },
   canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassis.uuid }),

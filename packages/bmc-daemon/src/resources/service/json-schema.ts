@@ -1,5 +1,5 @@
 /** The JSON schemas of the served resources. Each member links to the schema file at DMTF. */
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { Resource } from '../../redfish/resource.js';
 import { renderCollection } from '../reference.js';
 import { defineResource, type Services } from '../services.js';
@@ -44,7 +44,7 @@ export function jsonSchemaResources(
     uri: '/redfish/v1/JsonSchemas/{schemaId}',
     load: ({ params }) => {
       const schema = schemas.find(({ id }) => id === params.schemaId);
-      if (schema === undefined) throw refuse('ResourceNotFound', 'JsonSchemaFile', params.schemaId);
+      if (schema === undefined) throw redfishError('ResourceNotFound', 'JsonSchemaFile', params.schemaId);
       return schema;
     },
     render: ({ id, odataType }) => ({

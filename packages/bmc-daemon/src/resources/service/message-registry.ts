@@ -1,6 +1,6 @@
 /** Message registries: a file with the message texts, and a member with the location of the file. */
 import { baseRegistry, messageTable } from '../../redfish/messages/base-registry.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { EventTemplate } from '../../redfish/messages/event-message.js';
 import type { JsonObject, Resource } from '../../redfish/resource.js';
 import { resourceEventRegistry, resourceEventTable } from '../../redfish/messages/resource-event-registry.js';
@@ -103,7 +103,7 @@ export function registryResources(files: readonly RegistryFile[]): readonly Reso
     uri: '/redfish/v1/Registries/{registryId}',
     load: ({ params }) => {
       const file = files.find(({ registry }) => registry === params.registryId);
-      if (file === undefined) throw refuse('ResourceNotFound', 'MessageRegistryFile', params.registryId);
+      if (file === undefined) throw redfishError('ResourceNotFound', 'MessageRegistryFile', params.registryId);
       return file;
     },
     render: (file) => ({

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Severity } from '../../redfish/messages/base-registry.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { message, messageSeverity, renderMessage, withDetail } from '../../redfish/messages/messages.js';
 import type { GetStatus, JsonObject, Requester, WriteResult } from '../../redfish/resource.js';
 import { isRunning, type TaskRecord } from '../../redfish/tasks/task-record.js';
@@ -59,7 +59,7 @@ const taskCollection = defineResource({
 
 function findTask(services: Services, id: string): TaskRecord {
   const record = services.operations.tasks.get(id);
-  if (record === undefined) throw refuse('ResourceNotFound', 'Task', id);
+  if (record === undefined) throw redfishError('ResourceNotFound', 'Task', id);
   return record;
 }
 
@@ -140,9 +140,10 @@ const taskMonitor = defineResource({
     const record = findTask(services, params.taskId);
     // The response can contain a secret, such as the challenge password of a signing request, so only
     // the user of the original request can read it.
-    if (record.response !== undefined && record.owner?.user !== requester.user) throw refuse('InsufficientPrivilege');
+    if (record.response !== undefined && record.owner?.user !== requester.user)
+      throw redfishError('InsufficientPrivilege');
     if (record.failure !== null) throw record.failure;
-    if (record.state === 'Cancelled') throw refuse('ResourceNotFound', 'TaskMonitor', params.taskId);
+    if (record.state === 'Cancelled') throw redfishError('ResourceNotFound', 'TaskMonitor', params.taskId);
     return record;
   },
   status: (record): GetStatus => {

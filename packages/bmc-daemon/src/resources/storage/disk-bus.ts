@@ -1,7 +1,7 @@
 /** Groups the disks of a machine by bus, for SimpleStorage and Storage. */
 import type { DiskSnapshot } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { SystemWith } from '../details.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 
 /** A bus of a machine and its disks. */
 export interface DiskBus {
@@ -50,6 +50,6 @@ export function diskBuses(disks: readonly DiskSnapshot[]): readonly DiskBus[] {
 /** Returns a bus of a machine. @throws {RedfishError} 404 if the machine has no disk on the bus. */
 export function findBus({ disks }: SystemWith<'disks'>, id: string): DiskBus {
   const bus = diskBuses(disks).find((candidate) => candidate.id === id);
-  if (bus === undefined) throw refuse('ResourceNotFound', 'SimpleStorage', id);
+  if (bus === undefined) throw redfishError('ResourceNotFound', 'SimpleStorage', id);
   return bus;
 }

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference, loadChassis, type ChassisEntity } from '../chassis/chassis-place.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from '../chassis/indicator.js';
@@ -60,7 +60,7 @@ async function applyIndicator(
 ): Promise<undefined> {
   if (disk === null || volumes === undefined) {
     const [name = ''] = Object.keys(wantedBody);
-    const fault = about(message('PropertyNotWritable', name), `#/${name}`);
+    const fault = withPointers(message('PropertyNotWritable', name), `#/${name}`);
     throw new RedfishError(400, [withDetail(fault, 'The drive comes from the configuration and is not a disk.')]);
   }
   const wanted = wantedIndicator(wantedBody, driveIndicator(disk));
@@ -76,7 +76,7 @@ export const drive = defineResource({
     const entity = await loadStorage(request);
     const { driveId } = request.params;
     const found = entity.storage.drives.find(({ id }) => id === driveId);
-    if (found === undefined) throw refuse('ResourceNotFound', 'Drive', driveId);
+    if (found === undefined) throw redfishError('ResourceNotFound', 'Drive', driveId);
     return { ...entity, drive: found };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
@@ -110,7 +110,7 @@ const chassisDrive = defineResource({
     const machines = chassis.machines.filter(({ uuid }) => chassis.system !== null || driveId.startsWith(uuid));
     const drives = await drivesIn({ ...chassis, machines }, services);
     const found = drives.find(({ id }) => id === driveId);
-    if (found === undefined) throw refuse('ResourceNotFound', 'Drive', driveId);
+    if (found === undefined) throw redfishError('ResourceNotFound', 'Drive', driveId);
     return { ...found, chassis };
   },
   canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassis.uuid }),

@@ -4,7 +4,7 @@
  */
 import type { DiskSnapshot, IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import {
   storageKey,
   type ConfiguredStorage,
@@ -164,7 +164,7 @@ export async function loadStorage({
 }): Promise<StorageEntity> {
   const system = await services.driver.getSystem(params.systemId);
   const storage = storageUnits(system, services).find(({ id }) => id === params.storageId);
-  if (storage === undefined) throw refuse('ResourceNotFound', 'Storage', params.storageId);
+  if (storage === undefined) throw redfishError('ResourceNotFound', 'Storage', params.storageId);
   return { system, storage };
 }
 

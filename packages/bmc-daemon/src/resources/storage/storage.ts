@@ -1,6 +1,6 @@
 /** Storage and its controllers. storage-unit.ts lists the storages; drive.ts and volume.ts render the rest. */
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { reference, renderCollection } from '../reference.js';
 import { defineResource } from '../services.js';
@@ -21,7 +21,7 @@ const storageCollection = defineResource({
   load: async ({ params, services }): Promise<{ system: SystemSnapshot; units: readonly StorageUnit[] }> => {
     const system = await services.driver.getSystem(params.systemId);
     if (!hasStorage(system, services.settings)) {
-      throw refuse('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/Storage`);
+      throw redfishError('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/Storage`);
     }
     return { system, units: storageUnits(system, services) };
   },
@@ -79,7 +79,7 @@ const storageController = defineResource({
     const entity = await loadStorage(request);
     const { controllerId } = request.params;
     const controller = entity.storage.controllers.find(({ id }) => id === controllerId);
-    if (controller === undefined) throw refuse('ResourceNotFound', 'StorageController', controllerId);
+    if (controller === undefined) throw redfishError('ResourceNotFound', 'StorageController', controllerId);
     return { ...entity, controller };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
 import type { NewVolume } from '../../drivers/volume-control.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { message, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject, ResourceRequest, WriteResult } from '../../redfish/resource.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
@@ -99,7 +99,7 @@ const volume = defineResource({
     const entity = await loadStorage(request);
     const { volumeId } = request.params;
     const found = entity.storage.volumes.find(({ id }) => id === volumeId);
-    if (found === undefined) throw refuse('ResourceNotFound', 'Volume', volumeId);
+    if (found === undefined) throw redfishError('ResourceNotFound', 'Volume', volumeId);
     return { ...entity, volume: found, isProvided: await provideConfigured([found], request.services) };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
@@ -129,7 +129,7 @@ async function createVolume(
 ): Promise<WriteResult | undefined> {
   const { volumes } = driver;
   const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}/Volumes`;
-  if (volumes === undefined) throw refuse('OperationNotAllowed');
+  if (volumes === undefined) throw redfishError('OperationNotAllowed');
   let target: string | undefined;
   const result = await runLongOperation(
     {

@@ -2,7 +2,7 @@
 import type { InterfaceSnapshot } from '../../drivers/snapshot/hardware-snapshot.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { GuestAddress, InterfaceFacts } from '../../drivers/guest-network.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem } from '../details.js';
@@ -34,7 +34,7 @@ const ethernetInterface = defineResource({
     const system = await readSystem(params.systemId, 'EthernetInterfaces', services, 'interfaces');
     const mac = params.interfaceId.toLowerCase();
     const nic = system.interfaces.find((candidate) => candidate.mac === mac);
-    if (nic === undefined) throw refuse('ResourceNotFound', 'EthernetInterface', params.interfaceId);
+    if (nic === undefined) throw redfishError('ResourceNotFound', 'EthernetInterface', params.interfaceId);
     return { system, nic, facts: (await driver.guestNetwork?.facts(system.uuid))?.get(mac) };
   },
   canonicalParams: ({ system, nic }) => ({ systemId: system.uuid, interfaceId: nic.mac }),

@@ -1,5 +1,5 @@
 /** Memory modules, as QEMU's SMBIOS tables show them to the guest. */
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem, type SystemWith } from '../details.js';
@@ -67,7 +67,7 @@ const memory = defineResource({
   load: async ({ params, services }): Promise<{ system: SystemWith<'memoryKiB'>; module: Module }> => {
     const system = await readSystem(params.systemId, 'Memory', services, 'memoryKiB');
     const module = memoryModules(system).find(({ id }) => id === params.memoryId);
-    if (module === undefined) throw refuse('ResourceNotFound', 'Memory', params.memoryId);
+    if (module === undefined) throw redfishError('ResourceNotFound', 'Memory', params.memoryId);
     return { system, module };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),

@@ -1,6 +1,6 @@
 /** Processors: one for each socket with an online vCPU. */
 import type { ProcessorTopology } from '../../drivers/snapshot/hardware-snapshot.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { readSystem, type SystemWith } from '../details.js';
@@ -63,7 +63,7 @@ const processor = defineResource({
   load: async ({ params, services }): Promise<{ system: SystemWith<'processors'>; socket: Socket }> => {
     const system = await readSystem(params.systemId, 'Processors', services, 'processors');
     const socket = processorSockets(system.processors).find(({ id }) => id === params.processorId);
-    if (socket === undefined) throw refuse('ResourceNotFound', 'Processor', params.processorId);
+    if (socket === undefined) throw redfishError('ResourceNotFound', 'Processor', params.processorId);
     return { system, socket };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),

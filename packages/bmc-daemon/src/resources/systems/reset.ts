@@ -2,8 +2,8 @@
 import { DriverError } from '../../drivers/driver-error.js';
 import type { PowerAction } from '../../drivers/power.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
-import { about, message, withDetail } from '../../redfish/messages/messages.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
+import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
 import type { ResourceRequest, WriteResult } from '../../redfish/resource.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { Services } from '../services.js';
@@ -66,10 +66,10 @@ export async function reset(
   const action = resetTypes[type];
   if (!services.driver.powerActions.has(action)) {
     const fault = message('ActionParameterValueNotInList', type, 'ResetType', resetAction);
-    throw new RedfishError(400, [about(fault, '#/ResetType')]);
+    throw new RedfishError(400, [withPointers(fault, '#/ResetType')]);
   }
   if (services.settings.disablePowerOff && switchesOff(action, system)) {
-    const fault = about(message('ActionParameterValueConflict', 'ResetType', type), '#/ResetType');
+    const fault = withPointers(message('ActionParameterValueConflict', 'ResetType', type), '#/ResetType');
     throw new RedfishError(400, [withDetail(fault, 'EMULATOR_DISABLE_POWER_OFF is set.')]);
   }
   return runLongOperation(
@@ -116,10 +116,10 @@ function switchesOff(action: PowerAction, { state }: SystemSnapshot): boolean {
 function explain(error: unknown, action: PowerAction, { uuid, state }: SystemSnapshot): unknown {
   if (!(error instanceof DriverError)) return error;
   if (error.kind === 'conflict' && state === 'shutoff' && needsGuest.has(action)) {
-    return refuse('ChassisPowerStateOnRequired', uuid);
+    return redfishError('ChassisPowerStateOnRequired', uuid);
   }
   // The action exists and only this type fails: BMCs and sushy-tools return 400 for such a type.
   if (error.kind !== 'unsupported' || action !== 'pmSuspend') return error;
-  const fault = about(message('ActionParameterValueConflict', 'ResetType', 'Suspend'), '#/ResetType');
+  const fault = withPointers(message('ActionParameterValueConflict', 'ResetType', 'Suspend'), '#/ResetType');
   return new RedfishError(400, [withDetail(fault, `${error.message}.`)], {}, error);
 }

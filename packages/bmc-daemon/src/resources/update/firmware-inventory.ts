@@ -1,6 +1,6 @@
 /** The firmware inventory: this service, and the firmware of each machine. */
 import type { SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { product, vendor, version } from '../../version.js';
 import { firmwareName } from '../boot/boot-reference.js';
@@ -53,7 +53,7 @@ const firmware = defineResource({
     const { driver } = services;
     if (id === controllerId) return { kind: 'controller', machines: inOrder(await driver.listSystems(), 'ascending') };
     const machine = /^BIOS-(.+)$/.exec(id)?.[1];
-    if (machine === undefined) throw refuse('ResourceNotFound', 'SoftwareInventory', id);
+    if (machine === undefined) throw redfishError('ResourceNotFound', 'SoftwareInventory', id);
     return { kind: 'firmware', system: await driver.getSystem(machine) };
   },
   canonicalParams: (entity) => ({

@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
-import { RedfishError, refuse } from '../../redfish/messages/errors.js';
+import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { toRedfishError } from '../../redfish/messages/driver-errors.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { JsonObject, WriteResult } from '../../redfish/resource.js';
 import { taskMonitorUri, taskUri } from '../../redfish/tasks/task-store.js';
 import { firmwareUri, firmwareVersion } from './firmware-inventory.js';
@@ -54,7 +54,8 @@ const updateService = defineResource({
       run: async (machines, { ImageURI, Targets = [], TransferProtocol }, { services, requester }) => {
         const image = imageOf(ImageURI, TransferProtocol);
         // Targets is optional only with a single machine: an update of all machines is hardly intended.
-        if (Targets.length === 0 && machines.length !== 1) throw refuse('ActionParameterMissing', action, 'Targets');
+        if (Targets.length === 0 && machines.length !== 1)
+          throw redfishError('ActionParameterMissing', action, 'Targets');
         const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
         const systems = await Promise.all(ids.map((id, index) => target(id, Targets[index] ?? id, services)));
         const { user, address } = requester;
@@ -73,7 +74,7 @@ function imageOf(uri: string, protocol: (typeof transferProtocols)[number] | und
   const url = parseUrl(text);
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
   // The message does not quote the URL, which can contain a password.
-  throw new RedfishError(400, [about(message('ActionParameterValueError', 'ImageURI', action), '#/ImageURI')]);
+  throw new RedfishError(400, [withPointers(message('ActionParameterValueError', 'ImageURI', action), '#/ImageURI')]);
 }
 
 /**
@@ -99,7 +100,9 @@ async function target(id: string, uri: string, { driver }: Services): Promise<Sy
 }
 
 function notATarget(uri: string): RedfishError {
-  return new RedfishError(400, [about(message('ActionParameterValueNotInList', uri, 'Targets', action), '#/Targets')]);
+  return new RedfishError(400, [
+    withPointers(message('ActionParameterValueNotInList', uri, 'Targets', action), '#/Targets'),
+  ]);
 }
 
 /** Starts an update as a task, as clients expect. The task completes when the new version waits for a reset. */

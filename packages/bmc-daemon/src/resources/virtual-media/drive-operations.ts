@@ -2,7 +2,7 @@
 import { storedUrl, type ImageRequest } from '../../media/image.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import type { Requester, WriteResult } from '../../redfish/resource.js';
 import { runLongOperation, type LongOperation } from '../../redfish/tasks/long-operation.js';
 import { mediaOf } from '../details.js';
@@ -66,7 +66,9 @@ export function insertImage(
         const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
         const { WriteProtected: asked } = body;
         if (asked === undefined || protectedNow === undefined || asked === protectedNow) return undefined;
-        return [about(message('PropertyValueModified', 'WriteProtected', String(protectedNow)), '#/WriteProtected')];
+        return [
+          withPointers(message('PropertyValueModified', 'WriteProtected', String(protectedNow)), '#/WriteProtected'),
+        ];
       },
     },
     operations,
@@ -106,7 +108,7 @@ function checkMethod(
       action === undefined
         ? message('PropertyValueNotInList', method, 'TransferMethod')
         : message('ActionParameterValueNotInList', method, 'TransferMethod', action);
-    return about(withDetail(subject, why), '#/TransferMethod');
+    return withPointers(withDetail(subject, why), '#/TransferMethod');
   };
   if (!drive.transferMethods.includes('stream')) {
     throw new RedfishError(400, [fault('This drive supports Upload only.')]);

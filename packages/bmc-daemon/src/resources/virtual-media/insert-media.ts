@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ImageRequest } from '../../media/image.js';
-import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import { parseUrl } from '../parse-url.js';
 
 /** Name of the action, for its URI and its messages. */
@@ -41,7 +41,7 @@ export function protocolFault(image: string, claimed: string, faults: ImageFault
     faults.conflict('TransferProtocolType', claimed),
     `The URL of the image says ${protocolOf(image)}.`,
   );
-  return about(conflict, '#/TransferProtocolType', '#/Image');
+  return withPointers(conflict, '#/TransferProtocolType', '#/Image');
 }
 
 /** Returns the protocol of a URL, for example `HTTP`. */

@@ -1,6 +1,6 @@
 /** The body of a PATCH of VirtualMedia, which inserts or ejects an image as the actions do. */
 import { z } from 'zod';
-import { about, message, withDetail, type Message } from '../../redfish/messages/messages.js';
+import { withPointers, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import { imageUrl, imageOptions, protocolFault, type ImageFaults, type ImageBody } from './insert-media.js';
 
 const faults: ImageFaults = {
@@ -37,7 +37,7 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
     const found: Message[] = [];
     if (inserted === false) {
       const why = 'An image in a drive is always visible to the machine.';
-      found.push(about(withDetail(faults.conflict('Inserted', 'false'), why), '#/Inserted', '#/Image'));
+      found.push(withPointers(withDetail(faults.conflict('Inserted', 'false'), why), '#/Inserted', '#/Image'));
     }
     const fault = typeof claimed === 'string' ? protocolFault(image, claimed, faults) : undefined;
     return fault === undefined ? found : [...found, fault];
@@ -45,11 +45,11 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
   const missing = inserted === true && (image !== undefined || shown['Inserted'] !== true);
   const words = ['WriteProtected', 'TransferMethod', 'TransferProtocolType', 'UserName', 'Password'] as const;
   return [
-    ...(missing ? [about(message('PropertyMissing', 'Image'), '#/Inserted')] : []),
+    ...(missing ? [withPointers(message('PropertyMissing', 'Image'), '#/Inserted')] : []),
     ...words
       .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== shown[name])
       .map((name) =>
-        about(withDetail(faults.conflict(name, ''), 'It can be set only together with Image.'), `#/${name}`),
+        withPointers(withDetail(faults.conflict(name, ''), 'It can be set only together with Image.'), `#/${name}`),
       ),
   ];
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { mediaOf } from '../details.js';
 import { machineCollection } from '../machine-collection.js';
@@ -24,7 +24,7 @@ export async function loadMediaDrive(
 ): Promise<MediaDriveEntity> {
   const system = await driver.getSystem(systemId);
   const drive = drivesOf(system, settings.vmediaDevices).find(({ id }) => id === mediaId);
-  if (drive === undefined) throw refuse('ResourceNotFound', 'VirtualMedia', mediaId);
+  if (drive === undefined) throw redfishError('ResourceNotFound', 'VirtualMedia', mediaId);
   return drive;
 }
 

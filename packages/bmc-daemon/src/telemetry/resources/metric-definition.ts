@@ -1,5 +1,5 @@
 /** Metric definitions: unit, range and type of each metric. */
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import { metrics } from '../metric-table.js';
 import { telemetryUri } from '../../offers/report-source.js';
 import { renderCollection } from '../../resources/reference.js';
@@ -23,7 +23,7 @@ const metricDefinition = defineResource({
   uri: '/redfish/v1/TelemetryService/MetricDefinitions/{metricId}',
   load: ({ params }) => {
     const found = metrics.find(({ id }) => id === params.metricId);
-    if (found === undefined) throw refuse('ResourceNotFound', 'MetricDefinition', params.metricId);
+    if (found === undefined) throw redfishError('ResourceNotFound', 'MetricDefinition', params.metricId);
     return found;
   },
   render: ({ id, name, description, type, dataType, units, min, max, summable }) => ({

@@ -1,7 +1,7 @@
 /** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
 import { z } from 'zod';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import { message, withDetail } from '../../redfish/messages/messages.js';
 import { metrics } from '../metric-table.js';
 import {
@@ -25,7 +25,7 @@ export async function findMachine({ driver }: Services, id: string, entity: stri
   const all = await driver.listSystems();
   const lower = id.toLowerCase();
   const found = all.find(({ uuid }) => uuid === lower) ?? all.find(({ name }) => name === id);
-  if (found === undefined) throw refuse('ResourceNotFound', entity, id);
+  if (found === undefined) throw redfishError('ResourceNotFound', entity, id);
   return found;
 }
 

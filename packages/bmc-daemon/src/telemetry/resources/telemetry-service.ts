@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MIN_INTERVAL_SECONDS } from '../report-definitions.js';
 import { telemetryUri } from '../../offers/report-source.js';
 import { payloadOf } from '../report.js';
-import { refuse } from '../../redfish/messages/errors.js';
+import { redfishError } from '../../redfish/messages/errors.js';
 import { encodeSegment } from '../../redfish/rendering.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { durationText } from './duration.js';
@@ -59,7 +59,7 @@ const telemetryService = defineResource({
       body: testReport,
       summary: () => null,
       run: ({ isEnabled }, { MetricReportName: name, GeneratedMetricReportValues: values }, { services }) => {
-        if (!isEnabled) throw refuse('ServiceDisabled', telemetryUri);
+        if (!isEnabled) throw redfishError('ServiceDisabled', telemetryUri);
         const now = services.now().toISOString();
         services.telemetry.sendTest({
           key: `test ${name}`,
