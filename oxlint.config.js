@@ -9,29 +9,7 @@ const features = readdirSync(sources).filter((folder) => existsSync(new URL(`${f
  * Listed from top to bottom; each entry is a path prefix below the package's `src/`. The longest entry counts.
  */
 const layers = {
-  daemon: [
-    ['signals.ts'],
-    ['listener.ts', 'start-report.ts', 'systemd-notify.ts'],
-    ['log.ts', 'tls.ts'],
-    ['log-line.ts'],
-    ['redact.ts'],
-    ['replace-file.ts'],
-    [
-      'error-code.ts',
-      'escape-reg-exp.ts',
-      'exit-code.ts',
-      'html.ts',
-      'http/',
-      'ip-networks.ts',
-      'journal.ts',
-      'loopback.ts',
-      'mask-url.ts',
-      'nearest-name.ts',
-      'network-interfaces.ts',
-      'text-file.ts',
-      'version.ts',
-    ],
-  ],
+  daemon: [['process/'], ['network/'], ['log/'], ['files/', 'http/', 'text/'], ['error-code.ts', 'version.ts']],
   libvirt: [
     ['index.ts'],
     ['objects/'],

@@ -1,7 +1,7 @@
 /** Defines the command line and runs its commands. */
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { exitCode as exitCodes } from '@rackless/daemon/exit-code.js';
+import { exitCode as exitCodes } from '@rackless/daemon/process/exit-code.js';
 import { check, type CheckOptions } from './cli/check.js';
 import { htpasswd } from './cli/htpasswd.js';
 import { serve } from './cli/serve.js';

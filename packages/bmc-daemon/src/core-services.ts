@@ -1,7 +1,7 @@
 /** Creates the services of the daemon itself. Features add theirs. */
 import { setImmediate } from 'node:timers/promises';
-import type { Log } from '@rackless/daemon/log.js';
-import { coalesce } from '@rackless/daemon/signals.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { coalesce } from '@rackless/daemon/process/signals.js';
 import type { Settings } from './config/settings.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { createTaskStore } from './redfish/tasks/task-store.js';

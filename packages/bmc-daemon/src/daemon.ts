@@ -1,8 +1,8 @@
 /** Starts, reloads and stops the service: driver, features, Redfish and listener. */
-import { isWildcardAddress, ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
-import type { Log } from '@rackless/daemon/log.js';
-import { fileReason } from '@rackless/daemon/text-file.js';
-import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/tls.js';
+import { isWildcardAddress, ListenError, openListener, type Listener } from '@rackless/daemon/network/listener.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
+import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/network/tls.js';
 import { createApp, type App } from './app.js';
 import type { Environment } from './config/environment.js';
 import type { SettingKey, Settings } from './config/settings.js';

@@ -1,6 +1,6 @@
 /** The interface of a feature: a folder without which the daemon still works. `features.ts` lists them. */
-import type { Log } from '@rackless/daemon/log.js';
-import type { TlsOptions } from '@rackless/daemon/tls.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { TlsOptions } from '@rackless/daemon/network/tls.js';
 import type { SettingKey, Settings } from './config/settings.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import type { NameServers } from './host/name-lookup.js';

@@ -1,5 +1,5 @@
 /** Opens, starts and closes the features of the list together. */
-import type { TlsOptions } from '@rackless/daemon/tls.js';
+import type { TlsOptions } from '@rackless/daemon/network/tls.js';
 import type { FeatureContext, Listening, OpenFeature } from './feature.js';
 import { featuresOf, type AllServices } from './features.js';
 import type { ChangeListener } from './redfish/exchange.js';

@@ -1,7 +1,7 @@
 /** Reloads the configuration while the service runs, for SIGHUP and for Manager.Reset. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Log } from '@rackless/daemon/log.js';
-import { loadTls, type TlsFiles, type TlsOptions } from '@rackless/daemon/tls.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { loadTls, type TlsFiles, type TlsOptions } from '@rackless/daemon/network/tls.js';
 import { reloadableKeys } from './config/reloadable.js';
 import { settingKeys, settingsTable, type SettingKey, type Settings } from './config/settings.js';
 

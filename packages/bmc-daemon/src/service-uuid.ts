@@ -5,8 +5,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import type { Log } from '@rackless/daemon/log.js';
-import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
 
 /** The service whose UUID is asked for. */
 interface ServiceUuidOptions {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ListenError } from '@rackless/daemon/listener.js';
+import { ListenError } from '@rackless/daemon/network/listener.js';
 import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
 import { FolderInUseError } from './state-lock.js';

@@ -1,7 +1,7 @@
 /** The error of a failed start, and whether another attempt may succeed. */
 import { errorCode } from '@rackless/daemon/error-code.js';
-import { exitCode } from '@rackless/daemon/exit-code.js';
-import { ListenError } from '@rackless/daemon/listener.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import { ListenError } from '@rackless/daemon/network/listener.js';
 import { FolderInUseError } from './state-lock.js';
 
 /** The service cannot start. The message is one line for the administrator. */

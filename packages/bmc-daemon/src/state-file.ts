@@ -5,9 +5,9 @@
 import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
-import type { Log } from '@rackless/daemon/log.js';
-import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
-import { fileReason } from '@rackless/daemon/text-file.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { StorageError } from './storage-error.js';
 
 /** The file cannot be read or written; the message names it. */

@@ -12,8 +12,8 @@ import { connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCode } from '@rackless/daemon/error-code.js';
-import type { Log } from '@rackless/daemon/log.js';
-import { fileReason } from '@rackless/daemon/text-file.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
 
 /** Another daemon uses the folder. The message is for the person who starts this daemon. */
 export class FolderInUseError extends Error {

@@ -5,7 +5,7 @@
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';

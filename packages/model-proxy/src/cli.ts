@@ -1,6 +1,6 @@
 /** The command line: LiteLLM's flags, and which command they start. */
 import { Command, CommanderError, Option } from 'commander';
-import { exitCode } from '@rackless/daemon/exit-code.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { ignoredFlags } from './cli/ignored-flags.js';
 import { serve } from './cli/serve.js';
 import { validate } from './cli/validate.js';

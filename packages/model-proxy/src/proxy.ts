@@ -1,8 +1,8 @@
 /** The running service: starts, reloads and stops everything that a configuration describes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
-import type { Log } from '@rackless/daemon/log.js';
-import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
+import { ListenError, openListener, type Listener } from '@rackless/daemon/network/listener.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { createApp, type App } from './app.js';
 import { watchFiles, type FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';

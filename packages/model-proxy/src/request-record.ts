@@ -3,7 +3,7 @@
  * request.
  */
 import { performance } from 'node:perf_hooks';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { overheadOf, shownApiBase } from './exchange/answer/answer-headers.js';
 import type { Exchange } from './exchange/exchange.js';
 import { plainPath } from './endpoints/paths.js';

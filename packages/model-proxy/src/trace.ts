@@ -2,8 +2,8 @@
  * The trace of `--detailed_debug`: logs each request to an upstream as a curl line, and the raw
  * answer. Keys are masked, and long texts are cut.
  */
-import type { Log } from '@rackless/daemon/log.js';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { ProxyError } from './errors/proxy-error.js';
 import { secretHeader } from './secret-names.js';
 

@@ -4,7 +4,7 @@
  * password file would be an administrator.
  */
 import { z } from 'zod';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { openStateFile, type StateFile } from '../state-file.js';
 import { privilegeNames } from '../redfish/privileges.js';
 import { administrator, ROLE_ID } from './roles.js';

@@ -1,6 +1,6 @@
 /** Combines accounts, roles, sessions and their settings. */
 import { performance } from 'node:perf_hooks';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { Logins, NewSession, RefusedAttempt, SessionRequest } from '../offers/logins.js';
 import type { Refusal } from '../redfish/authenticate.js';
 import type { StateFile } from '../state-file.js';

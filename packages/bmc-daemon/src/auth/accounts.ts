@@ -2,7 +2,7 @@
  * Accounts: the users of the password file, with the roles, locks and flags of the state file. Both
  * files may change at any time: `htpasswd` writes the first, the AccountService both.
  */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import type { Authenticated } from '../redfish/authenticate.js';
 import type { StateFile } from '../state-file.js';

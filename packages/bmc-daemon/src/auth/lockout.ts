@@ -1,5 +1,5 @@
 /** Locks an account after too many wrong passwords in a row (AccountLockoutThreshold). */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { StateFile } from '../state-file.js';
 import { defaultState, type AccessState } from './access-state.js';
 

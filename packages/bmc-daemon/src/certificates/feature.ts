@@ -1,5 +1,5 @@
 /** Certificates of HTTPS and of image servers: their resources, and signing requests. */
-import { removeLeftovers } from '@rackless/daemon/replace-file.js';
+import { removeLeftovers } from '@rackless/daemon/files/replace-file.js';
 import type { Feature, FeatureContext } from '../feature.js';
 import { tlsFilesOf } from '../reload.js';
 import { openStateFile } from '../state-file.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { loadTls, type TlsOptions } from '@rackless/daemon/tls.js';
+import { loadTls, type TlsOptions } from '@rackless/daemon/network/tls.js';
 import { createAuthority, type Authority } from '../../test/support/authority.js';
 import { openStateFile, type StateFile } from '../state-file.js';
 import {

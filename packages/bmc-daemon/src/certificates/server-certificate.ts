@@ -3,8 +3,8 @@
  */
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import type { Log } from '@rackless/daemon/log.js';
-import type { TlsFiles, TlsOptions } from '@rackless/daemon/tls.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { TlsFiles, TlsOptions } from '@rackless/daemon/network/tls.js';
 import type { StateFile } from '../state-file.js';
 import { readExtensions, type CertificateDetails } from './extensions.js';
 import { keyPem, PemError, pemOf, readCertificates, readPem } from './pem.js';

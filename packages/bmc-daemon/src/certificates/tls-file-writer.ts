@@ -1,9 +1,9 @@
 /** Writes a new certificate and key to the files of EMULATOR_SSL_CERT and EMULATOR_SSL_KEY. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { replaceFile } from '@rackless/daemon/replace-file.js';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
-import type { TlsFiles } from '@rackless/daemon/tls.js';
+import { replaceFile } from '@rackless/daemon/files/replace-file.js';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
+import type { TlsFiles } from '@rackless/daemon/network/tls.js';
 import { StorageError } from '../storage-error.js';
 
 /** A failed write; the message names the file. Certificate and key are unchanged. */

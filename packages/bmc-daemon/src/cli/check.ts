@@ -1,6 +1,6 @@
 /** `bmc-daemon check`: faults and warnings on standard error, the effective settings on standard output. */
-import { exitCode } from '@rackless/daemon/exit-code.js';
-import { printStartReport } from '@rackless/daemon/start-report.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { renderEffectiveSettings } from '../config/effective.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';

@@ -1,9 +1,9 @@
 /** `bmc-daemon`: runs the service until a signal. */
-import { exitCode } from '@rackless/daemon/exit-code.js';
-import { createLog, outputFormat } from '@rackless/daemon/log.js';
-import { handleSignals } from '@rackless/daemon/signals.js';
-import { printStartReport } from '@rackless/daemon/start-report.js';
-import { createNotify, startWatchdog } from '@rackless/daemon/systemd-notify.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
+import { handleSignals } from '@rackless/daemon/process/signals.js';
+import { printStartReport } from '@rackless/daemon/process/start-report.js';
+import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 import { startDaemon, type Daemon } from '../daemon.js';

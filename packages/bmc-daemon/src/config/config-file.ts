@@ -1,6 +1,6 @@
 /** Reads the settings of the configuration file. */
 import path from 'node:path';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import type { Environment } from './environment.js';
 import type { Candidate, Findings } from './findings.js';
 import { parseAssignments, type Assignment } from './python/literals.js';

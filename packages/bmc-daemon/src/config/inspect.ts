@@ -4,9 +4,9 @@
  */
 import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { isLoopback } from '@rackless/daemon/loopback.js';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
-import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
+import { isLoopback } from '@rackless/daemon/network/loopback.js';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
 import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
 import { storageKey } from '../resources/chassis/configured-inventory.js';

@@ -2,7 +2,7 @@
  * Maps names to settings: `EMULATOR_*`, sushy-tools' `SUSHY_EMULATOR_*`, and a few names without a
  * prefix.
  */
-import { nearestName } from '@rackless/daemon/nearest-name.js';
+import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { settingKeys, settingsTable, type SettingKey } from './settings.js';
 
 /** Prefix of a setting in the file and in the environment. */

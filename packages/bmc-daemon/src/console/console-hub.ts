@@ -3,7 +3,7 @@
  * so all readers and writers (SSH clients, the console log) share one stream. The first client
  * opens it, each start of the machine opens it again, and the last client closes it.
  */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { ConsoleControl } from '../drivers/console-control.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { ConsoleLine, type ConsoleListener } from './console-line.js';

@@ -4,7 +4,7 @@
  */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ConsoleHub } from './console-hub.js';
 import { ConsoleLogFolder, type Boot, type ConsoleLogLimits } from './console-log-folder.js';

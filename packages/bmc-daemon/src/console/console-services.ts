@@ -2,7 +2,7 @@
  * Opens all services that use the machines' serial ports: the shared consoles and the console log.
  */
 import path from 'node:path';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { createConsoleHub, type ConsoleHub } from './console-hub.js';
 import { openConsoleLogs, type ConsoleLogs } from './console-log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';

@@ -1,5 +1,5 @@
 /** Serial consoles: their logs, and access over SSH. */
-import { ListenError } from '@rackless/daemon/listener.js';
+import { ListenError } from '@rackless/daemon/network/listener.js';
 import type { Feature, FeatureContext } from '../feature.js';
 import { StartError } from '../start-error.js';
 import { openConsoleServices, type ConsoleRecorder } from './console-services.js';

@@ -4,8 +4,8 @@
  */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Log } from '@rackless/daemon/log.js';
-import { removeLeftoversIn } from '@rackless/daemon/replace-file.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { removeLeftoversIn } from '@rackless/daemon/files/replace-file.js';
 import { taskEventRegistry } from '../redfish/messages/task-event-registry.js';
 import type { EventBus, ServiceEvent } from './event-bus.js';
 import { eventText } from './event-record.js';

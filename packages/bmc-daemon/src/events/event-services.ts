@@ -1,6 +1,6 @@
 /** Opens all services that use the event bus: publishers, logs and subscriptions. */
 import path from 'node:path';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from './event-bus.js';
 import { createEventFeed } from './event-feed.js';

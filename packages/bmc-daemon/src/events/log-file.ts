@@ -7,7 +7,7 @@ import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '@rackless/daemon/error-code.js';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 
 const recordSchema = z.object({
   /** From 1; never used twice. */

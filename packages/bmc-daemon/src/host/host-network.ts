@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { listInterfaces, type NetworkInterfaces } from '@rackless/daemon/network-interfaces.js';
+import { listInterfaces, type NetworkInterfaces } from '@rackless/daemon/network/network-interfaces.js';
 
 /** An address of an interface. */
 export interface HostAddress {

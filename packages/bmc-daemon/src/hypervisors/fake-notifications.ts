@@ -7,7 +7,7 @@
 import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from 'node:https';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { FakeSystem } from '../config/rows/fake-systems.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
 import type { CompleteSnapshot } from '../drivers/snapshot/system-snapshot.js';

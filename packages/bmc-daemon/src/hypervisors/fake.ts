@@ -1,5 +1,5 @@
 /** Machines in memory: `--fake`, or the systems of EMULATOR_FAKE_SYSTEMS. */
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { settingsTable } from '../config/settings.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';

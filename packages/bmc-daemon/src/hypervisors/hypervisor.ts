@@ -1,5 +1,5 @@
 /** The entries of the table of hypervisors. */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { SettingKey, Settings } from '../config/settings.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ImageServerLimits } from '../media/image-server.js';

@@ -3,7 +3,7 @@
  * client may give each its own names and addresses. Requests by these see only that machine. A
  * client may also set the name servers of the service.
  */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import { HostAddressError, type HostAddresses } from '../host/host-addresses.js';
 import type { HostNetwork } from '../host/host-network.js';

@@ -3,7 +3,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage, type 
 import { request as httpsRequest } from 'node:https';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { ImageError } from './image-error.js';
 import type { ImageHosts } from './image-hosts.js';
 

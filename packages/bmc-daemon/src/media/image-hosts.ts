@@ -4,7 +4,7 @@
  */
 import { lookup as askHost, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { networkTest, readNetwork } from '@rackless/daemon/ip-networks.js';
+import { networkTest, readNetwork } from '@rackless/daemon/network/ip-networks.js';
 import { embeddedIpv4, overlap } from '../host/ip-network.js';
 import type { NameLookup } from '../host/name-lookup.js';
 import { ImageError } from './image-error.js';

@@ -1,5 +1,5 @@
 /** Renders the HTML page with the machines and their state. It works without scripts and images. */
-import { Html, html } from '@rackless/daemon/html.js';
+import { Html, html } from '@rackless/daemon/text/html.js';
 import type { BootSnapshot } from '../drivers/snapshot/boot-snapshot.js';
 import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 

@@ -1,8 +1,8 @@
 /** Adds, changes and removes users of an htpasswd file, and leaves all other lines unchanged. */
 import { hash } from 'bcrypt';
 import { statSync } from 'node:fs';
-import { FileChangedError, prepareFile, type PreparedFile } from '@rackless/daemon/replace-file.js';
-import { fileReason } from '@rackless/daemon/text-file.js';
+import { FileChangedError, prepareFile, type PreparedFile } from '@rackless/daemon/files/replace-file.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { StorageError } from '../storage-error.js';
 import { MAX_PASSWORD_BYTES } from './bcrypt-password.js';
 import { readPasswordText } from './password-text.js';

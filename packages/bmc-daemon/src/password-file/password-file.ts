@@ -5,9 +5,9 @@
  * in.
  */
 import { statSync } from 'node:fs';
-import type { Log } from '@rackless/daemon/log.js';
-import { removeLeftovers } from '@rackless/daemon/replace-file.js';
-import { fileReason } from '@rackless/daemon/text-file.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { removeLeftovers } from '@rackless/daemon/files/replace-file.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
 import { parseHtpasswd, type Htpasswd, type HtpasswdEntry } from './htpasswd.js';
 import { readPasswordText } from './password-text.js';
 

@@ -1,5 +1,5 @@
 /** Reads the password file, and avoids a half-written file. */
-import { readTextFile } from '@rackless/daemon/text-file.js';
+import { readTextFile } from '@rackless/daemon/files/text-file.js';
 
 /** How often, and after how many milliseconds, an apparently incomplete file is read again. */
 const LOOKS = 3;

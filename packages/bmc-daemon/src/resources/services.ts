@@ -1,5 +1,5 @@
 /** The services that resources use, and `defineResource` for these services. */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ConsoleSsh } from '../offers/console-ssh.js';
 import type { DiscoveryControl } from '../offers/discovery-control.js';

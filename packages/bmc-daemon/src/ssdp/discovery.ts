@@ -3,7 +3,7 @@
  * and the socket that follows them.
  */
 import { z } from 'zod';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { DiscoveryError, type DiscoveryControl, type DiscoverySettings } from '../offers/discovery-control.js';
 import { openStateFile } from '../state-file.js';
 import { product, redfishVersion, version } from '../version.js';

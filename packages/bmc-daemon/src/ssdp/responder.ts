@@ -3,7 +3,7 @@
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { aliveMessage, byebyeMessage, readSearch, searchAnswer, type Announced, type Search } from './message.js';
 
 /** Options of {@link openResponder}. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { loadTls, type TlsOptions } from '@rackless/daemon/tls.js';
+import { loadTls, type TlsOptions } from '@rackless/daemon/network/tls.js';
 import { noRequestedKeys, openServerCertificate } from '../../src/certificates/server-certificate.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createEventBus } from '../../src/events/event-bus.js';

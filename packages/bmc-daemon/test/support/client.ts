@@ -34,7 +34,7 @@ export async function serve(
   listener: RequestListener,
   prepare: (server: Server) => void = () => undefined,
 ): Promise<Client> {
-  // As in server/listener.ts: the pipeline checks the Host header itself.
+  // As in network/listener.ts of packages/daemon: the pipeline checks the Host header itself.
   const server = createServer({ requireHostHeader: false }, listener);
   // A loaded machine may reuse a connection at the moment at which the server closes it as idle.
   server.keepAliveTimeout = 0;

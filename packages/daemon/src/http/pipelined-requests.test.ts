@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { openListener, type Listener } from '../listener.js';
+import { openListener, type Listener } from '../network/listener.js';
 
 const open: { close(): unknown }[] = [];
 

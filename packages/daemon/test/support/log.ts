@@ -1,5 +1,5 @@
 /** A log in memory. */
-import { createLog, type Log, type LogOptions } from '../../src/log.js';
+import { createLog, type Log, type LogOptions } from '../../src/log/log.js';
 
 /**
  * Creates a log that is ready to write. A log of the product loads winston up to 250 ms after its

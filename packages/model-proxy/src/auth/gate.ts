@@ -1,6 +1,6 @@
 /** Restricts client addresses and paths, before authentication. */
 import type { IncomingMessage } from 'node:http';
-import { networkTest } from '@rackless/daemon/ip-networks.js';
+import { networkTest } from '@rackless/daemon/network/ip-networks.js';
 import { addressNotAllowed, routeNotAllowed } from '../errors/access.js';
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { ProxySettings } from '../settings.js';

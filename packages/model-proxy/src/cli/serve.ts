@@ -1,10 +1,10 @@
 /** The command `model-proxy`: runs the proxy until a signal ends it. */
-import { exitCode } from '@rackless/daemon/exit-code.js';
-import { ListenError } from '@rackless/daemon/listener.js';
-import { createLog, outputFormat } from '@rackless/daemon/log.js';
-import { handleSignals } from '@rackless/daemon/signals.js';
-import { printStartReport } from '@rackless/daemon/start-report.js';
-import { createNotify, startWatchdog } from '@rackless/daemon/systemd-notify.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import { ListenError } from '@rackless/daemon/network/listener.js';
+import { createLog, outputFormat } from '@rackless/daemon/log/log.js';
+import { handleSignals } from '@rackless/daemon/process/signals.js';
+import { printStartReport } from '@rackless/daemon/process/start-report.js';
+import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.js';
 import { startProxy, StartError, type Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';

@@ -2,8 +2,8 @@
  * The command `model-proxy --validate_config`: prints the faults to standard error and the
  * effective configuration to standard output.
  */
-import { exitCode } from '@rackless/daemon/exit-code.js';
-import { printStartReport } from '@rackless/daemon/start-report.js';
+import { exitCode } from '@rackless/daemon/process/exit-code.js';
+import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { renderEffectiveConfig } from '../config/effective.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import type { StartOptions } from './start-options.js';

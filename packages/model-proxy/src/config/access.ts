@@ -1,5 +1,5 @@
 /** Reads the settings that restrict access, except the key itself. */
-import { nearestName } from '@rackless/daemon/nearest-name.js';
+import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { endpoints } from '../endpoints/index.js';
 import { litellmRoutePage } from '../endpoints/litellm-routes.js';
 import { createPaths, plainPath } from '../endpoints/paths.js';

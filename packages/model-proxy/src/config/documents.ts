@@ -1,6 +1,6 @@
 /** Reads the files of a configuration: the named file and the files that it includes. */
 import path from 'node:path';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import type { Findings } from './faults.js';
 import { parseYaml } from './yaml/yaml-document.js';
 import type { YamlMapping, YamlNode } from './yaml/yaml-node.js';

@@ -1,5 +1,5 @@
 /** Renders the effective configuration as equivalent YAML. Secrets are masked. */
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 import type { LoadedConfig } from './load.js';

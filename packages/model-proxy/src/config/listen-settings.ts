@@ -3,7 +3,7 @@
  * the file.
  */
 import path from 'node:path';
-import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import type { Environment, ListenSettings } from '../settings.js';
 import { defaults } from './defaults.js';
 import { fromEnvironment, readNumber, readSeconds, type GivenText } from './given-text.js';

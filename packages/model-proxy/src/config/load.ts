@@ -28,7 +28,7 @@ import {
   topNames,
   type Notes,
 } from './names/unknown-keys.js';
-import { isLoopback } from '@rackless/daemon/loopback.js';
+import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import type { YamlMapping, YamlNode } from './yaml/yaml-node.js';
 
 export type { Flags } from './listen-settings.js';

@@ -1,5 +1,5 @@
 /** The row type of the settings tables, and a factory for each type of value. */
-import { readNetwork } from '@rackless/daemon/ip-networks.js';
+import { readNetwork } from '@rackless/daemon/network/ip-networks.js';
 import { z } from 'zod';
 import { parseForwardedPath } from '../endpoints/forwarded-path.js';
 

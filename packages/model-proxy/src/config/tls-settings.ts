@@ -4,8 +4,8 @@
  */
 import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
-import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import type { UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 import { ENVIRONMENT, type Findings } from './faults.js';

@@ -1,5 +1,5 @@
 /** The home page: tells a person with a browser what this service is and how to send a request. */
-import { html, Html } from '@rackless/daemon/html.js';
+import { html, Html } from '@rackless/daemon/text/html.js';
 
 /** The content of the home page. */
 interface HomePage {

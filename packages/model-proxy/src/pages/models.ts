@@ -1,5 +1,5 @@
 /** Lists models without secrets: `/v1/models` in OpenAI's format, `/model/info` in LiteLLM's. */
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { Router } from '../routing/router.js';
 import { secretParameter } from '../secret-names.js';

@@ -1,5 +1,5 @@
 /** Matches model names against public names that contain stars, such as `openai/*`. */
-import { escapeRegExp } from '@rackless/daemon/escape-reg-exp.js';
+import { escapeRegExp } from '@rackless/daemon/text/escape-reg-exp.js';
 import type { Deployment } from '../providers/deployment.js';
 
 /** A model group whose name is a pattern. */

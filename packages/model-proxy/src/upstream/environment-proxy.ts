@@ -2,7 +2,7 @@
  * Reads forward proxies from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY. Lower-case names have
  * priority, as in curl and LiteLLM.
  */
-import { networkTest } from '@rackless/daemon/ip-networks.js';
+import { networkTest } from '@rackless/daemon/network/ip-networks.js';
 import type { Environment } from '../settings.js';
 
 /** A forward proxy between this proxy and an upstream. */

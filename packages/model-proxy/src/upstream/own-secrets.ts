@@ -1,5 +1,5 @@
 /** Masks the secrets of a deployment, which some upstreams repeat in errors and headers. */
-import { escapeRegExp } from '@rackless/daemon/escape-reg-exp.js';
+import { escapeRegExp } from '@rackless/daemon/text/escape-reg-exp.js';
 import type { Deployment } from '../providers/deployment.js';
 import { searchedSecrets } from '../trace.js';
 

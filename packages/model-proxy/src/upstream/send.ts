@@ -1,7 +1,7 @@
 /**
  * Implements {@link Upstream}: selects the connection pool of each request, and sends the request.
  */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { shuttingDown, type ProxyError } from '../errors/proxy-error.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';

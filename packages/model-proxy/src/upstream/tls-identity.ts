@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
-import { readTextFile } from '@rackless/daemon/text-file.js';
-import { loadTls } from '@rackless/daemon/tls.js';
+import { readTextFile } from '@rackless/daemon/files/text-file.js';
+import { loadTls } from '@rackless/daemon/network/tls.js';
 import type { UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 

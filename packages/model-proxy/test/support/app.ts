@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openListener } from '@rackless/daemon/listener.js';
+import { openListener } from '@rackless/daemon/network/listener.js';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createApp, type App, type AppOptions } from '../../src/app.js';
 import type { Deployment } from '../../src/providers/deployment.js';

@@ -1,6 +1,6 @@
 /** Opens access to consoles over SSH: selects the port, and opens the host keys and the server. */
-import { ListenError } from '@rackless/daemon/listener.js';
-import type { Log } from '@rackless/daemon/log.js';
+import { ListenError } from '@rackless/daemon/network/listener.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../../drivers/driver.js';
 import type { Logins } from '../../offers/logins.js';
 import { StateFileError } from '../../state-file.js';

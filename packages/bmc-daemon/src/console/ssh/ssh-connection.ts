@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { AuthContext, Connection, ServerChannel, Session } from 'ssh2';
 import { z } from 'zod';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { Logins } from '../../offers/logins.js';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import type { ConsoleHub } from '../console-hub.js';

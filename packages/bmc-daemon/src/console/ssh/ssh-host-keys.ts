@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
-import { fileReason } from '@rackless/daemon/text-file.js';
+import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
 import ssh2 from 'ssh2';
 import { StateFileError } from '../../state-file.js';
 

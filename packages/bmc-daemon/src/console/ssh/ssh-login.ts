@@ -1,7 +1,7 @@
 /** Authenticates SSH clients with the Redfish accounts, their lockout and their pacing. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuthContext, KeyboardAuthContext } from 'ssh2';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { Asker, Logins } from '../../offers/logins.js';
 import type { Privilege } from '../../redfish/privileges.js';
 import { readUserName, type Target } from './ssh-target.js';

@@ -1,8 +1,8 @@
 /** Serves serial consoles over SSH: listeners, and limits for connections. */
 import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
-import { coversAddress, listen } from '@rackless/daemon/listener.js';
-import type { Log } from '@rackless/daemon/log.js';
+import { coversAddress, listen } from '@rackless/daemon/network/listener.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { Logins } from '../../offers/logins.js';
 import type { HypervisorDriver } from '../../drivers/driver.js';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';

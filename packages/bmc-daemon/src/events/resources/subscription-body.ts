@@ -1,6 +1,6 @@
 /** The bodies of requests that create and change subscriptions (EventDestination). */
 import { z } from 'zod';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { telemetryUri } from '../../offers/report-source.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';

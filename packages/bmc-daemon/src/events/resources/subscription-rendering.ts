@@ -1,5 +1,5 @@
 /** Renders subscriptions as EventDestination. */
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { reference } from '../../resources/reference.js';
 import type { PushSubscription, StreamSubscription } from '../subscriptions/subscription.js';

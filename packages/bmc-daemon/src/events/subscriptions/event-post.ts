@@ -1,7 +1,7 @@
 /** Sends events to a subscriber's listener with a POST. */
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { fileReason } from '@rackless/daemon/text-file.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
 import type { NameLookup } from '../../host/name-lookup.js';
 import { ImageError } from '../../media/image-error.js';
 import { anyHost, imageHosts } from '../../media/image-hosts.js';

@@ -1,7 +1,7 @@
 /** The listeners of events: they are stored across restarts, and receive POST requests. */
 import { randomUUID } from 'node:crypto';
-import type { Log } from '@rackless/daemon/log.js';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { ReportMessage, ReportSource } from '../../offers/report-source.js';
 import type { StateFile } from '../../state-file.js';
 import type { EventFeed } from '../event-feed.js';

@@ -1,7 +1,7 @@
 /**
  * Manages the subscribers of events: listeners, which are stored across restarts, and open streams.
  */
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { message } from '../../redfish/messages/messages.js';
 import { resourceEventRegistry } from '../../redfish/messages/resource-event-registry.js';

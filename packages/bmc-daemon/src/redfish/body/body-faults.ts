@@ -1,6 +1,6 @@
 /** Translates each fault that zod finds in a body into a message of the Base registry. */
 import type { z } from 'zod';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { limitFaults } from '../messages/errors.js';
 import { withPointers, message, withDetail, type Message } from '../messages/messages.js';

@@ -2,7 +2,7 @@
  * Translates errors of drivers, downloads and storage into Redfish errors. No other module
  * translates a {@link DriverError}.
  */
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError, type DriverErrorField } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
 import { isOutOfRoom, StorageError } from '../../storage-error.js';

@@ -1,6 +1,6 @@
 /** Stores indicators of shared chassis, which no machine definition can hold. */
 import { z } from 'zod';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
 import { openStateFile } from '../../state-file.js';
 

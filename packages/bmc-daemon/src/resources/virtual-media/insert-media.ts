@@ -1,6 +1,6 @@
 /** The body of InsertMedia: its schema, and the image request that it describes. */
 import { z } from 'zod';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { ImageRequest } from '../../media/image.js';
 import { withPointers, message, withDetail, type Message } from '../../redfish/messages/messages.js';
 import { parseUrl } from '../parse-url.js';

@@ -1,6 +1,6 @@
 /** Virtual media drives, under the system and under its manager. */
 import { z } from 'zod';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { MediaSnapshot } from '../../drivers/snapshot/media-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';

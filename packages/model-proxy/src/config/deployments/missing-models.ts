@@ -1,5 +1,5 @@
 /** Rejects a configuration without models, and names the key that was probably meant. */
-import { nearestName } from '@rackless/daemon/nearest-name.js';
+import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { COMMAND_LINE, type Findings } from '../faults.js';
 import type { KeyPath, YamlMapping, YamlNode } from '../yaml/yaml-node.js';
 

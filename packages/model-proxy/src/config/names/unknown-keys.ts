@@ -2,7 +2,7 @@
  * Handles keys that are in no settings table: LiteLLM's unimplemented settings, misspelled names
  * and unknown names.
  */
-import { nearestName } from '@rackless/daemon/nearest-name.js';
+import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import type { Findings, Table } from '../faults.js';
 import { checkedByValue, protectiveValues } from './protective-values.js';
 import { entryTable, generalTable, paramsTable, routerTable, settingsTable } from '../settings.js';

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment } from '../../providers/deployment.js';
 import type { Selection } from '../../routing/router.js';
 import { pythonSeconds } from '../../upstream/connection-faults.js';

@@ -1,5 +1,5 @@
 import type { Hypervisor } from '@rackless/libvirt';
-import type { Log } from '@rackless/daemon/log.js';
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { MachineQueue } from '../../queue/machine-queue.js';
 import type { Inventory } from './inventory.js';
 

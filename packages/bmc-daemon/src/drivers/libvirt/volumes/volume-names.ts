@@ -1,5 +1,5 @@
 /** Finds references to a volume in the XML of a machine. */
-import { escapeRegExp } from '@rackless/daemon/escape-reg-exp.js';
+import { escapeRegExp } from '@rackless/daemon/text/escape-reg-exp.js';
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import { readDomain } from '../xml/domain.js';

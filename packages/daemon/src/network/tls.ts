@@ -1,8 +1,8 @@
 /** Loads the certificate and key for HTTPS. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { errorCode } from './error-code.js';
-import { fileReason, readTextFile } from './text-file.js';
+import { errorCode } from '../error-code.js';
+import { fileReason, readTextFile } from '../files/text-file.js';
 
 /** Options for `https.createServer` and `setSecureContext`. */
 export interface TlsOptions {

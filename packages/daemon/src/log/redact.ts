@@ -1,7 +1,7 @@
 /**
  * Masks secrets in log fields: passwords and tokens by their names, user info and queries of URLs.
  */
-import { maskUrl } from './mask-url.js';
+import { maskUrl } from '../text/mask-url.js';
 
 /**
  * Values that a log line contains next to its message. The error that caused the line has the name

@@ -4,7 +4,7 @@
  * @see sd_notify(3)
  */
 import { execFile } from 'node:child_process';
-import type { Log } from './log.js';
+import type { Log } from '../log/log.js';
 
 /**
  * Function that sends `NAME=value` lines to systemd: `READY=1`, `STOPPING=1`, `WATCHDOG=1` and so

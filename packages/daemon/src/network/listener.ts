@@ -16,10 +16,10 @@ import {
   type Socket,
 } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { declineUpgrade } from './http/declined-upgrade.js';
-import { detectPlainHttp } from './http/plain-http.js';
-import { serializeRequests } from './http/pipelined-requests.js';
-import { limitUnreadBodies } from './http/unread-body.js';
+import { declineUpgrade } from '../http/declined-upgrade.js';
+import { detectPlainHttp } from '../http/plain-http.js';
+import { serializeRequests } from '../http/pipelined-requests.js';
+import { limitUnreadBodies } from '../http/unread-body.js';
 import { listInterfaces, type NetworkInterfaces } from './network-interfaces.js';
 import type { TlsOptions } from './tls.js';
 

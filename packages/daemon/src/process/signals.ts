@@ -1,5 +1,5 @@
 /** Signals and unexpected errors of a daemon process. */
-import type { Log } from './log.js';
+import type { Log } from '../log/log.js';
 import { reloading, type Notify } from './systemd-notify.js';
 
 /**

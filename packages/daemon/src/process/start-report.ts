@@ -1,5 +1,5 @@
 /** Prints warnings and errors of the configuration to standard error, before the log exists. */
-import { journalPrefix } from './journal.js';
+import { journalPrefix } from '../log/journal.js';
 
 interface StartReport {
   /** One line each. */

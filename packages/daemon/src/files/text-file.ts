@@ -1,6 +1,6 @@
 /** Reads small text files and describes file errors in plain words. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { errorCode } from './error-code.js';
+import { errorCode } from '../error-code.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',

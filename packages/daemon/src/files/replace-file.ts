@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { errorCode } from './error-code.js';
+import { errorCode } from '../error-code.js';
 import { readTextFile } from './text-file.js';
 
 /** Another process changed the file after the caller read it. */
