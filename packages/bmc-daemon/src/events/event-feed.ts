@@ -50,16 +50,16 @@ interface EventFeedOptions {
   readonly bus: EventBus;
   /** Returns the type of the resource at a URI, `ComputerSystem`; empty if there is none. */
   readonly typeOf: (uri: string) => string;
-  /** How many events are stored for replay. */
-  readonly kept: number;
+  /** Maximum number of events that it stores for replay. */
+  readonly capacity: number;
 }
 
 /** Creates a feed, which listens to the bus. */
-export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventFeed {
+export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): EventFeed {
   // Ids must differ between two runs of the service and be ordered within one run.
   const run = randomBytes(4).toString('hex');
   const subscribers = new Set<Subscriber>();
-  const ring: (FeedEvent | undefined)[] = Array.from({ length: kept });
+  const ring: (FeedEvent | undefined)[] = Array.from({ length: capacity });
   let sequence = 0;
   let asides = 0;
 
@@ -74,7 +74,7 @@ export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventF
   const leave = bus.subscribe((event) => {
     sequence += 1;
     const feedEvent = place(event, sequence, `${run}-${sequence}`);
-    ring[sequence % kept] = feedEvent;
+    ring[sequence % capacity] = feedEvent;
     for (const subscriber of subscribers) if (subscriber.wants(feedEvent)) subscriber.deliver(feedEvent);
   });
 
@@ -88,10 +88,10 @@ export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventF
       const [theirRun, number] = id.split('-');
       const known = theirRun === run ? Number(number) : Number.NaN;
       const after = Number.isSafeInteger(known) && known >= 0 && known <= sequence ? known : 0;
-      const oldest = Math.max(after, sequence - kept);
+      const oldest = Math.max(after, sequence - capacity);
       const events: FeedEvent[] = [];
       for (let next = oldest + 1; next <= sequence; next += 1) {
-        const event = ring[next % kept];
+        const event = ring[next % capacity];
         if (event !== undefined) events.push(event);
       }
       return { events, missed: oldest - after };

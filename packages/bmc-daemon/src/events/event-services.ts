@@ -46,14 +46,14 @@ interface OpenEventServices {
 }
 
 /** Events that are stored for a stream that reconnects. */
-const KEPT_FOR_REPLAY = 1_000;
+const REPLAY_CAPACITY = 1_000;
 /** Maximum number of listeners and streams in total. */
 const MAX_SUBSCRIPTIONS = 200;
 /**
  * Maximum number of waiting events of a subscriber: the stored events that a reconnecting stream
  * missed, and as many new ones.
  */
-const BACKLOG = 2 * KEPT_FOR_REPLAY;
+const BACKLOG = 2 * REPLAY_CAPACITY;
 /** Maximum number of entries of a log. */
 const LOG_RECORDS = 1_000;
 /** Shorter than the idle timeout of most proxies, 60 s. */
@@ -69,7 +69,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
   const sender = createEventPost(options.lookup);
   const logs = openEventLogs({ bus, folder: path.join(stateDir, `logs-${serviceUuid}`), limit: LOG_RECORDS, log });
   const subscriptions = createSubscriptions({
-    feed: createEventFeed({ bus, typeOf: types.at, kept: KEPT_FOR_REPLAY }),
+    feed: createEventFeed({ bus, typeOf: types.at, capacity: REPLAY_CAPACITY }),
     bus,
     reports,
     state: openStateFile({

@@ -40,7 +40,7 @@ export interface StreamDefinition<Services> {
   open(request: StreamRequest<Services>): Awaitable<StreamSource>;
 }
 
-/** Returns `defineStream` for one type of services, like `resourceDefiner` for resources. */
+/** Returns a function that defines a stream for one type of services, like `resourceDefiner` for resources. */
 export function streamDefiner<Services>() {
   return (definition: StreamDefinition<Services>): StreamDefinition<Services> => definition;
 }

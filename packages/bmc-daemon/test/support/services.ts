@@ -91,7 +91,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     operations: { tasks: createTaskStore({ limit: 100, now }), waitMs: 8000, onTaskFailed: () => undefined },
     events,
     subscriptions: createSubscriptions({
-      feed: createEventFeed({ bus: events, typeOf: resourceTypesOf(resources).at, kept: 100 }),
+      feed: createEventFeed({ bus: events, typeOf: resourceTypesOf(resources).at, capacity: 100 }),
       bus: events,
       reports: telemetry,
       state: stateInMemory(noSubscriptions),

@@ -3,11 +3,11 @@
  */
 import { DriverError } from '../driver-error.js';
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
-import type { KeptValue, MachineSettings, SettingsChange } from '../snapshot/firmware-snapshot.js';
+import type { StoredValue, MachineSettings, SettingsChange } from '../snapshot/firmware-snapshot.js';
 
 /** Merges two changes. The later one has precedence. */
 export function mergeSettings(earlier: SettingsChange, later: SettingsChange): SettingsChange {
-  const kept: Readonly<Record<string, KeptValue>> = { ...earlier.kept, ...later.kept };
+  const kept: Readonly<Record<string, StoredValue>> = { ...earlier.kept, ...later.kept };
   return { ...earlier, ...later, ...(Object.keys(kept).length === 0 ? {} : { kept }) };
 }
 

@@ -40,7 +40,7 @@ export interface SecureBootSnapshot {
 }
 
 /** A stored value without an effect on the machine. */
-export type KeptValue = string | number | boolean;
+export type StoredValue = string | number | boolean;
 
 /** Settings of the definition, which the next start uses. */
 export interface MachineSettings {
@@ -53,7 +53,7 @@ export interface MachineSettings {
   /** Whether the first network interface is in the boot order; null without an interface. */
   readonly networkBoot: boolean | null;
   /** Values from clients without an effect on the machine, by name. */
-  readonly kept: Readonly<Record<string, KeptValue>>;
+  readonly kept: Readonly<Record<string, StoredValue>>;
 }
 
 /** A change of settings; absent members stay. */

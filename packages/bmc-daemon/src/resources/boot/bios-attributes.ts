@@ -3,7 +3,7 @@
  * are those of sushy-tools and of the servers that it models, so settings files for both work.
  */
 import { z } from 'zod';
-import type { KeptValue, SettingsChange } from '../../drivers/snapshot/firmware-snapshot.js';
+import type { StoredValue, SettingsChange } from '../../drivers/snapshot/firmware-snapshot.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import type { SystemWith } from '../details.js';
 
@@ -27,18 +27,18 @@ type Kind =
 
 /** Maps an attribute to a setting of the machine. `change` gets a value of the attribute's type. */
 interface Meaning {
-  readonly read: (system: BiosMachine) => KeptValue | null;
+  readonly read: (system: BiosMachine) => StoredValue | null;
   /** Absent: the service accepts the value and does not store it. */
-  readonly change?: (value: KeptValue) => SettingsChange;
+  readonly change?: (value: StoredValue) => SettingsChange;
   /** Value after ResetBios, for attributes that have no setting behind them. */
-  readonly first?: KeptValue;
+  readonly first?: StoredValue;
 }
 
 /** A BIOS attribute: description, type, and access to its value. */
 export type BiosAttribute = Described & Kind & Meaning;
 
 /** Returns an attribute that is stored in the machine's metadata and has no effect on it. */
-function storedOnly(first: KeptValue, { name, ...described }: Described & Kind): BiosAttribute {
+function storedOnly(first: StoredValue, { name, ...described }: Described & Kind): BiosAttribute {
   return {
     name,
     ...described,
@@ -140,7 +140,7 @@ const byName: ReadonlyMap<string, BiosAttribute> = new Map(
 );
 
 /** Values of the stored attributes after ResetBios, by name. */
-export const resetValues: Readonly<Record<string, KeptValue>> = Object.fromEntries(
+export const resetValues: Readonly<Record<string, StoredValue>> = Object.fromEntries(
   biosAttributes.flatMap(({ name, first }) => (first === undefined ? [] : [[name, first]])),
 );
 
@@ -160,7 +160,7 @@ export function attributesBody(system: BiosMachine) {
   return z.strictObject(Object.fromEntries(writable.map((attribute) => [attribute.name, valueOf(attribute, system)])));
 }
 
-function valueOf(attribute: BiosAttribute, system: BiosMachine): z.ZodType<KeptValue | undefined> {
+function valueOf(attribute: BiosAttribute, system: BiosMachine): z.ZodType<StoredValue | undefined> {
   switch (attribute.type) {
     case 'Enumeration':
       return z.enum(attribute.values).optional();
@@ -175,14 +175,14 @@ function valueOf(attribute: BiosAttribute, system: BiosMachine): z.ZodType<KeptV
 }
 
 /** Returns the settings change for attribute values. Empty if no attribute stores its value. */
-export function settingsChange(attributes: Readonly<Record<string, KeptValue | undefined>>): SettingsChange {
+export function settingsChange(attributes: Readonly<Record<string, StoredValue | undefined>>): SettingsChange {
   const changes = Object.entries(attributes).flatMap(([name, value]) =>
     value === undefined ? [] : [byName.get(name)?.change?.(value) ?? {}],
   );
-  const keptValues = Object.fromEntries(changes.flatMap(({ kept = {} }) => Object.entries(kept)));
+  const storedValues = Object.fromEntries(changes.flatMap(({ kept = {} }) => Object.entries(kept)));
   return {
     ...changes.reduce<SettingsChange>((merged, change) => ({ ...merged, ...change }), {}),
-    ...(Object.keys(keptValues).length === 0 ? {} : { kept: keptValues }),
+    ...(Object.keys(storedValues).length === 0 ? {} : { kept: storedValues }),
   };
 }
 

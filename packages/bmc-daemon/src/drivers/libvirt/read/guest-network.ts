@@ -75,9 +75,9 @@ export class GuestNetworkReader {
 
   /** Forgets machines that do not exist any more. */
   retain(uuids: ReadonlySet<string>): void {
-    const isKept = (key: string): boolean => uuids.has(key.slice(0, 36));
-    this.#guestFacts.retain(isKept);
-    this.#hostFacts.retain(isKept);
+    const isKnown = (key: string): boolean => uuids.has(key.slice(0, 36));
+    this.#guestFacts.retain(isKnown);
+    this.#hostFacts.retain(isKnown);
   }
 
   async #askHost({ mac, type, source }: InterfaceSnapshot): Promise<HostFacts> {

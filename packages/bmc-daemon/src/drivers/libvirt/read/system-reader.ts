@@ -34,7 +34,8 @@ interface Reading {
   readonly streams: boolean;
 }
 
-interface Kept extends Reading {
+/** A reading and the snapshot made of it, cached until the XML changes. */
+interface CachedReading extends Reading {
   readonly disks: readonly Disk[];
   readonly capacities: Capacities;
   readonly snapshot: CompleteSnapshot;
@@ -93,7 +94,7 @@ export class SystemReader {
   readonly #knowledge: () => Promise<FirmwareKnowledge>;
   readonly #hostCpuModel: () => Promise<string | null | undefined>;
   readonly #streams: () => boolean;
-  readonly #kept = new Map<string, Kept>();
+  readonly #cached = new Map<string, CachedReading>();
   readonly #reading = new Map<string, Read>();
   readonly #silent = new Map<string, Silence>();
 
@@ -150,13 +151,13 @@ export class SystemReader {
    * @throws {DriverError} notFound, unavailable.
    */
   async recent(machine: Machine): Promise<{ readonly system: CompleteSnapshot; readonly inactiveXml: string }> {
-    const system = this.#kept.get(machine.uuid)?.snapshot ?? (await this.read(machine));
-    return { system, inactiveXml: this.#kept.get(machine.uuid)?.inactiveXml ?? '' };
+    const system = this.#cached.get(machine.uuid)?.snapshot ?? (await this.read(machine));
+    return { system, inactiveXml: this.#cached.get(machine.uuid)?.inactiveXml ?? '' };
   }
 
   /** Returns the texts of the last reading, which may be outdated; undefined without one. */
   lastReading(uuid: string): { readonly inactiveXml: string; readonly liveXml: string | null } | undefined {
-    return this.#kept.get(uuid);
+    return this.#cached.get(uuid);
   }
 
   /**
@@ -178,7 +179,7 @@ export class SystemReader {
 
   /** Forgets machines that do not exist any more. */
   retain(uuids: ReadonlySet<string>): void {
-    for (const known of [this.#kept, this.#silent]) {
+    for (const known of [this.#cached, this.#silent]) {
       for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
     }
   }
@@ -188,7 +189,7 @@ export class SystemReader {
     { isNewest, onXml }: { readonly isNewest: () => boolean; readonly onXml: () => void },
   ): Promise<CompleteSnapshot> {
     const condition = await this.#inventory.condition(machine);
-    const last = this.#kept.get(machine.uuid);
+    const last = this.#cached.get(machine.uuid);
     let reading: Reading;
     try {
       reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
@@ -223,7 +224,7 @@ export class SystemReader {
     // The first result is stored in any case: `recent` needs one.
     if (isNewest() || last === undefined) {
       const awaitsHostCpu = hostCpuModel === undefined;
-      this.#kept.set(machine.uuid, { ...reading, disks, capacities, snapshot, awaitsHostCpu });
+      this.#cached.set(machine.uuid, { ...reading, disks, capacities, snapshot, awaitsHostCpu });
     }
     return snapshot;
   }
@@ -245,7 +246,7 @@ export class SystemReader {
   #silence({ uuid }: Machine, state: DomainState, error: unknown): Silence {
     const known = this.#silent.get(uuid);
     if (known?.state === state) return known;
-    const last = this.#kept.get(uuid);
+    const last = this.#cached.get(uuid);
     const snapshot = last?.state === state ? { ...last.snapshot, unansweredSince: new Date() } : null;
     return {
       state,

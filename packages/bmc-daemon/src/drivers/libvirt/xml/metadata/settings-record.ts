@@ -1,10 +1,10 @@
 /** Firmware settings in a machine's metadata. */
-import type { KeptValue, SettingsChange, SettingsFailure } from '../../../snapshot/firmware-snapshot.js';
+import type { StoredValue, SettingsChange, SettingsFailure } from '../../../snapshot/firmware-snapshot.js';
 
 /** Firmware settings that are stored or pending. */
 export interface SettingsRecord {
   /** Values without an effect on the machine. */
-  readonly kept: Readonly<Record<string, KeptValue>>;
+  readonly kept: Readonly<Record<string, StoredValue>>;
   readonly pending: SettingsChange;
   readonly failure: SettingsFailure | null;
   /** Values before the first change by a client: `ResetBios` restores them. */

@@ -25,13 +25,13 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-/** Replaces a call of the machine: the first call runs `meddle` first. */
-function before(machine: Machine, call: 'qemuMonitorCommand', meddle: () => Promise<unknown>): void {
+/** Replaces a method of the machine: its first call runs `change` before the real method. */
+function before(machine: Machine, call: 'qemuMonitorCommand', change: () => Promise<unknown>): void {
   const { domain } = machine;
   const real = domain[call].bind(domain);
-  let meddled: Promise<unknown> | undefined;
+  let changed: Promise<unknown> | undefined;
   domain[call] = async (...words) => {
-    await (meddled ??= meddle());
+    await (changed ??= change());
     return await real(...words);
   };
 }
@@ -125,9 +125,9 @@ describe('the autostart of a machine', () => {
       const parts = host.parts();
       const machine = await find(parts, guest);
       for (const on of [false, true]) {
-        const takeBack = await autostartStep(parts, machine, on).run();
+        const undo = await autostartStep(parts, machine, on).run();
         expect(await machine.domain.getAutostart()).toBe(on);
-        await takeBack();
+        await undo();
         expect(await machine.domain.getAutostart()).toBe(former);
       }
     }
@@ -141,12 +141,12 @@ describe('reading a machine', () => {
     const machine = await find(parts, guest);
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
     const real = machine.domain.getBlockInfo.bind(machine.domain);
-    let letGo: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
     const asked = new Promise<void>((resolve) => {
       machine.domain.getBlockInfo = async (...words) => {
         resolve();
-        await held;
+        await released;
         return await real(...words);
       };
     });
@@ -154,7 +154,7 @@ describe('reading a machine', () => {
     await asked;
     await host.virsh('desc', guest.name, '--config', 'mine');
     const second = reader.read(machine);
-    letGo();
+    release();
     expect([(await first).description, (await second).description]).toEqual([null, 'mine']);
   });
 });
