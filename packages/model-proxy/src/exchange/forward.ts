@@ -22,11 +22,11 @@ import type { Exchange } from './exchange.js';
 import { JsonAnswer } from './answer/json-answer.js';
 import type { Target } from '../endpoints/paths.js';
 import { RawAnswer } from './answer/raw-answer.js';
-import { abandon, breakOff, refuse } from './answer/refusal.js';
+import { breakOff, refuse } from './answer/refusal.js';
 import type { RequestBody } from './request/request-body.js';
 import { boundsOf, requestBounds, shownTimeout } from './request-bounds.js';
 import { announcedBody, mediaType } from './request/request-head.js';
-import { watchUploads, type Upload } from './stalled-uploads.js';
+import { watchUpload } from './stalled-uploads.js';
 import { translatedAnswer } from './answer/translated-answer.js';
 import { UntypedAnswer } from './answer/untyped-answer.js';
 import { upstreamRequest } from './request/upstream-request.js';
@@ -58,20 +58,11 @@ export function forward(exchange: Exchange, target: Target): void {
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {
-  const { request, response, serving } = exchange;
+  const { request, serving } = exchange;
   const limit = serving.settings.maxRequestBytes;
   const chunks = chunkLimitOf(request);
+  const upload = watchUpload(exchange);
   let length = 0;
-  const upload: Upload = {
-    inFlightIndex: -1,
-    isMoving: true,
-    // A client that waits for the upstream to read does not stall.
-    onStall: () => (request.isPaused() && !response.destroyed ? uploads.add(upload) : abandon(exchange)),
-  };
-  uploads.add(upload);
-  // A client that closes its connection sends no end. Its body must not stay in memory until the
-  // next check.
-  response.on('close', () => uploads.remove(upload));
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
     upload.isMoving = true;
@@ -88,7 +79,6 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     }
   });
   request.on('end', () => {
-    uploads.remove(upload);
     if (isOver(exchange)) return;
     if (exchange.call === null) exchange.receivedAt = performance.now();
     try {
@@ -119,9 +109,6 @@ function startWaiting(exchange: Exchange, body: RequestBody): void {
   exchange.receivedAt += now - exchange.sentAt;
   exchange.sentAt = now;
 }
-
-/** All uploads of the process: they share a timer. */
-const uploads = watchUploads();
 
 /**
  * Selects the deployment and sends the request to it.

@@ -5,6 +5,8 @@
  */
 
 import { InFlight, type Tracked } from '../in-flight.js';
+import { abandon } from './answer/refusal.js';
+import type { Exchange } from './exchange.js';
 
 /** A request whose body is arriving. */
 export interface Upload extends Tracked {
@@ -53,4 +55,32 @@ export function watchUploads(intervalMs: number = CHECK_INTERVAL_MS): Uploads {
     },
     remove: (upload) => uploads.delete(upload),
   };
+}
+
+/** All uploads of the process: they share a timer. */
+const uploads = watchUploads();
+
+/**
+ * Watches the body of a request, and answers 408 to a client that stops sending. The watch ends
+ * with the body, or when the connection closes.
+ * @returns the upload. The caller sets {@link Upload.isMoving} with each chunk.
+ */
+export function watchUpload(exchange: Exchange): Pick<Upload, 'isMoving'> {
+  const { request, response } = exchange;
+  const upload: Upload = {
+    inFlightIndex: -1,
+    isMoving: true,
+    onStall: () => {
+      // A paused client waits for the upstream to read. It does not stall.
+      if (request.isPaused() && !response.destroyed) uploads.add(upload);
+      else abandon(exchange);
+    },
+  };
+  uploads.add(upload);
+  const remove = (): void => uploads.remove(upload);
+  // A client that closes its connection sends no end. Its body must not stay in memory until the
+  // next check.
+  response.on('close', remove);
+  request.on('end', remove);
+  return upload;
 }

@@ -2,10 +2,10 @@
 import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
 import { headerOf, pass } from '../exchange/answer/answer.js';
-import { abandon, breakOff, endAnswer, refuse } from '../exchange/answer/refusal.js';
+import { breakOff, endAnswer, refuse } from '../exchange/answer/refusal.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
-import { watchUploads, type Upload } from '../exchange/stalled-uploads.js';
+import { watchUpload } from '../exchange/stalled-uploads.js';
 import { toProxyError, type ProxyError } from '../errors/proxy-error.js';
 import type { TracedCall } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
@@ -47,15 +47,12 @@ export function sendRaw({ exchange, request, body, traced }: RawCallOptions): vo
   exchange.call = call;
 }
 
-/** All uploads of raw requests: they share a timer. */
-const uploads = watchUploads();
-
 /** Makes the stream that the client's request fills. */
 function streamOf(
   exchange: Exchange,
   { head, length, inspect }: Extract<RawBody, { readonly kind: 'streamed' }>,
 ): BodyStream {
-  const { request, response } = exchange;
+  const { request } = exchange;
   const stream = new BodyStream({
     byteLength: length,
     beginning: head.length > 0 ? [head] : [],
@@ -65,14 +62,7 @@ function streamOf(
     stream.finish();
     return stream;
   }
-  const upload: Upload = {
-    inFlightIndex: -1,
-    isMoving: true,
-    // A client that waits for the upstream to read does not stall.
-    onStall: () => (request.isPaused() && !response.destroyed ? uploads.add(upload) : abandon(exchange)),
-  };
-  uploads.add(upload);
-  response.on('close', () => uploads.remove(upload));
+  const upload = watchUpload(exchange);
   const chunks = chunkLimitOf(request);
   request.on('data', (chunk: Buffer) => {
     upload.isMoving = true;
@@ -85,10 +75,7 @@ function streamOf(
       breakOff(exchange, toProxyError(error));
     }
   });
-  request.on('end', () => {
-    uploads.remove(upload);
-    stream.finish();
-  });
+  request.on('end', () => stream.finish());
   return stream;
 }
 
