@@ -1,8 +1,8 @@
 /** Attacks by clients of the proxy: paths, bodies, keys, and slow or silent connections. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { oneModel, UPSTREAM_KEY } from './daemons.js';
-import { exchange, firstStatus, listen, openMany } from './wire.js';
-import { mutate } from './random.js';
+import { oneModel, UPSTREAM_KEY } from '../daemons.js';
+import { exchange, firstStatus, listen, openMany } from '../wire.js';
+import { mutate } from '../random.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 

@@ -3,7 +3,7 @@
  * requested.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { listen, PATIENCE, repeat } from './wire.js';
+import { listen, PATIENCE, repeat } from '../wire.js';
 
 /** Short limits, so that attacks reach them. */
 const limits = {

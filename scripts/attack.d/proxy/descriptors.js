@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { oneModel } from './daemons.js';
-import { listen, openMany, PATIENCE } from './wire.js';
+import { oneModel } from '../daemons.js';
+import { listen, openMany, PATIENCE } from '../wire.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 const LIMIT = 256;

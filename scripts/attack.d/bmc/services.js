@@ -8,10 +8,10 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeFolder, PASSWORD } from './daemons.js';
-import { PATIENCE } from './wire.js';
-import { root } from './bmc-tree.js';
-import { basic } from './bmc-rights.js';
+import { makeFolder, PASSWORD } from '../daemons.js';
+import { PATIENCE } from '../wire.js';
+import { root } from './tree.js';
+import { basic } from './rights.js';
 
 const accounts = `${root}/AccountService/Accounts`;
 const roles = `${root}/AccountService/Roles`;

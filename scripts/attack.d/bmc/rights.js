@@ -1,7 +1,7 @@
 /** Attacks on accounts: without credentials, with too small a role, and with guessed passwords. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { PASSWORD } from './daemons.js';
-import { crawl, root, writable } from './bmc-tree.js';
+import { PASSWORD } from '../daemons.js';
+import { crawl, root, writable } from './tree.js';
 
 export const basic = (user, password = PASSWORD) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,

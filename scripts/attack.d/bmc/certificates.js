@@ -6,10 +6,10 @@ import { request } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { makeFolder } from './daemons.js';
-import { PATIENCE } from './wire.js';
-import { root } from './bmc-tree.js';
-import { basic } from './bmc-rights.js';
+import { makeFolder } from '../daemons.js';
+import { PATIENCE } from '../wire.js';
+import { root } from './tree.js';
+import { basic } from './rights.js';
 
 /** Makes a self-signed certificate with its key. */
 function certificate(folder, name, kind, extensions = []) {

@@ -1,8 +1,8 @@
 /** Attacks by upstreams whose answers are small on the wire and large in memory. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { oneModel } from './daemons.js';
-import { exchange, listen } from './wire.js';
+import { oneModel } from '../daemons.js';
+import { exchange, listen } from '../wire.js';
 
 const PLAIN_MIB = 400;
 /** The proxy uses about 70 MiB when idle, and an answer in JSON may have 50 MiB. */

@@ -1,8 +1,8 @@
 /** Attacks on the serial consoles over SSH, by clients that are logged in. */
 import { once } from 'node:events';
 import ssh2 from 'ssh2';
-import { PASSWORD } from './daemons.js';
-import { PATIENCE } from './wire.js';
+import { PASSWORD } from '../daemons.js';
+import { PATIENCE } from '../wire.js';
 
 /**
  * Logs in.

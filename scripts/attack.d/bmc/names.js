@@ -2,7 +2,7 @@
  * Attacks with names: machines with names that are hostile to logs, pages, metrics, URIs and
  * terminals, and host names of SSH clients.
  */
-import { root } from './bmc-tree.js';
+import { root } from './tree.js';
 
 const names = [
   'x'.repeat(10_000),

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeFolder } from './daemons.js';
-import { root } from './bmc-tree.js';
+import { makeFolder } from '../daemons.js';
+import { root } from './tree.js';
 
 const subscriptions = `${root}/EventService/Subscriptions`;
 const subscription = (Context) => ({

@@ -2,8 +2,8 @@
  * Attacks on the key of an upstream: the upstream repeats the key in all places that a client can
  * read.
  */
-import { oneModel, UPSTREAM_KEY } from './daemons.js';
-import { exchange, listen } from './wire.js';
+import { oneModel, UPSTREAM_KEY } from '../daemons.js';
+import { exchange, listen } from '../wire.js';
 
 const escaped = UPSTREAM_KEY.replace('k', '\\u006b');
 const errors = {

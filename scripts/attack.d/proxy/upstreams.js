@@ -1,8 +1,8 @@
 /** Attacks by upstreams of the proxy: invalid heads and bodies, and silence. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { oneModel } from './daemons.js';
-import { ask, exchange, listen, PATIENCE } from './wire.js';
-import { mutate } from './random.js';
+import { oneModel } from '../daemons.js';
+import { ask, exchange, listen, PATIENCE } from '../wire.js';
+import { mutate } from '../random.js';
 
 const good = (body) =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;

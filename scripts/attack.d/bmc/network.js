@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listen, repeat } from './wire.js';
-import { root } from './bmc-tree.js';
+import { listen, repeat } from '../wire.js';
+import { root } from './tree.js';
 
 const run = promisify(execFile);
 

@@ -9,8 +9,8 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { makeFolder, oneModel } from './daemons.js';
-import { exchange, firstStatus, listen, statuses } from './wire.js';
+import { makeFolder, oneModel } from '../daemons.js';
+import { exchange, firstStatus, listen, statuses } from '../wire.js';
 
 const answer = '{"object":"chat.completion","model":"m","choices":[]}';
 const ok = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;

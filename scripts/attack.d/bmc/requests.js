@@ -1,7 +1,7 @@
 /** Attacks with requests: names, conditions and bytes that no client sends. */
-import { crawl, root } from './bmc-tree.js';
-import { exchange, firstStatus, statuses } from './wire.js';
-import { mutate } from './random.js';
+import { crawl, root } from './tree.js';
+import { exchange, firstStatus, statuses } from '../wire.js';
+import { mutate } from '../random.js';
 
 const nameAttack = {
   name: '__proto__ and other names of JavaScript as ids, keys and parameters',

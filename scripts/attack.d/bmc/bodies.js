@@ -1,9 +1,9 @@
 /** Attacks with bodies of requests: wrong types, and bodies that cost work. */
 import { readFileSync } from 'node:fs';
-import { crawl, root, writable } from './bmc-tree.js';
-import { exchange, firstStatus } from './wire.js';
+import { crawl, root, writable } from './tree.js';
+import { exchange, firstStatus } from '../wire.js';
 
-const shared = JSON.parse(readFileSync(new URL('hostile-values.json', import.meta.url), 'utf8'));
+const shared = JSON.parse(readFileSync(new URL('../hostile-values.json', import.meta.url), 'utf8'));
 const hostile = [
   ...shared.values,
   ...shared.long.map(([start, piece, count, end]) => `${start}${piece.repeat(count)}${end}`),

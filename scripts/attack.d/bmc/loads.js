@@ -1,7 +1,7 @@
 /** Attacks with load: unread answers, slow uploads, and silent connections. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { openMany } from './wire.js';
-import { root } from './bmc-tree.js';
+import { openMany } from '../wire.js';
+import { root } from './tree.js';
 
 /** Starts a daemon with many machines, so that each expansion costs time and memory. */
 const withMachines = (arena) =>

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { oneModel, validate } from './daemons.js';
-import { exchange, listen, PATIENCE } from './wire.js';
+import { oneModel, validate } from '../daemons.js';
+import { exchange, listen, PATIENCE } from '../wire.js';
 
 const guessedKeys = [
   ['claude-opus-4-1', 'sk-ant'],
