@@ -64,8 +64,8 @@ const layers = {
   ],
 };
 
-/** Floors of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
-const libvirtFloors = [
+/** Layers of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
+const libvirtLayers = [
   ['libvirt-driver.ts'],
   ['libvirt-parts.ts'],
   ['libvirt-driver-options.ts', 'change/', 'console.ts', 'power/'],
@@ -80,7 +80,7 @@ const libvirtFloors = [
 // The lint does not check the imports of a file that has no layer.
 for (const [name, levels] of [
   ...Object.entries(layers).map(([name, levels]) => [`${name}/src`, levels]),
-  ['bmc-daemon/src/drivers/libvirt', libvirtFloors],
+  ['bmc-daemon/src/drivers/libvirt', libvirtLayers],
 ]) {
   const folder = new URL(`packages/${name}/`, import.meta.url);
   const present = readdirSync(folder, { withFileTypes: true })
@@ -158,7 +158,7 @@ function isolation(path) {
 }
 
 /** The layers of a folder. A second rule for a file replaces the first, so `ruleWith` adds these patterns to its own. */
-function innerFloors(folder, levels, ruleWith) {
+function innerLayers(folder, levels, ruleWith) {
   return levels.flatMap((paths, level) => {
     const above = targetsOf(levels.slice(0, level).flat()).join('|');
     return paths.map((path) => {
@@ -205,7 +205,7 @@ function layerRules(name) {
       return [
         { files: [files], excludeFiles: [...excludeFiles, `${driver}**/*.ts`], rules: rules(false, [], path) },
         ...(path === 'drivers/'
-          ? innerFloors(driver, libvirtFloors, (patterns) => ({
+          ? innerLayers(driver, libvirtLayers, (patterns) => ({
               excludeFiles: [tests],
               rules: rules(true, patterns, path),
             }))
