@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { load, loadTarget, type Loaded, type LoadOptions } from './load.js';
 import { LOAD_CORE } from './processes.js';
-import { answering, startNginx, type Nginx } from './nginx.js';
+import { answering, startNginx, type Nginx } from './peers/nginx.js';
 import type { Target } from './targets.js';
 
 export interface Bench {

@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PUBLIC_MODEL } from './bodies.js';
-import { startNginx } from './nginx.js';
+import { startNginx } from './peers/nginx.js';
 import { freePorts, listening, pidOf, startPinned, stop, TARGET_CORE } from './processes.js';
 
 /** The key of clients, which model-proxy checks. */
@@ -35,9 +35,9 @@ export function startTarget(name: TargetName, folder: string, upstreamPort: numb
     case 'nginx':
       return startNginxProxy(folder, upstreamPort);
     case 'naive':
-      return startScript(name, 'naive-proxy.js', upstreamPort);
+      return startScript(name, 'peers/naive-proxy.js', upstreamPort);
     case 'http-pipe':
-      return startScript(name, 'http-pipe.js', upstreamPort);
+      return startScript(name, 'peers/http-pipe.js', upstreamPort);
     case 'model-proxy':
       return startModelProxy(folder, { [PUBLIC_MODEL]: { apiBase: `http://127.0.0.1:${upstreamPort}/v1` } });
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { answer1KB, PUBLIC_MODEL, request1KB } from './bodies.js';
 import { createAuthority } from '../sample-upstream/certificates.js';
 import { loadTarget, type Loaded } from './load.js';
-import { answering, startNginx } from './nginx.js';
+import { answering, startNginx } from './peers/nginx.js';
 import { LOAD_CORE } from './processes.js';
 import { median, medianRatio, short, table, type Figure } from './report.js';
 import { warmUp, type Bench } from './rounds.js';

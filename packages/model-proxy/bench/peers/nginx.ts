@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { childrenOf, freePorts, listening, pidOf, startPinned, stop } from './processes.js';
+import { childrenOf, freePorts, listening, pidOf, startPinned, stop } from '../processes.js';
 
 export interface Nginx {
   readonly ports: readonly number[];
