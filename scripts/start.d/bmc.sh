@@ -188,7 +188,7 @@ serve_demo_image() {
   # below.
   (
     if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
-    exec setsid node scripts/serve-file.js "$image" demo.iso >"$image_log"
+    exec setsid node scripts/start.d/serve-file.js "$image" demo.iso >"$image_log"
   ) &
   image_server=$!
   until [ -s "$image_log" ]; do

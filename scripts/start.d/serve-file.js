@@ -1,7 +1,7 @@
 /**
- * Serves one file over HTTP on a free loopback port, until a signal: `node scripts/serve-file.js
- * FILE NAME` prints `http://127.0.0.1:PORT/NAME`. scripts/start uses it for the image of the demo
- * guests.
+ * Serves one file over HTTP on a free loopback port, until a signal:
+ * `node scripts/start.d/serve-file.js FILE NAME` prints `http://127.0.0.1:PORT/NAME`. scripts/start
+ * uses it for the image of the demo guests.
  */
 import { createReadStream, statSync } from 'node:fs';
 import { createServer } from 'node:http';
