@@ -9,6 +9,9 @@ import fc from 'fast-check';
 import { AnswerFault } from './connection/answer-fault.js';
 import { AnswerReader } from './connection/answer-reader.js';
 
+/** RACKLESS_SEED repeats a failure. */
+const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_124);
+
 /** Status and body as read; null: rejected. */
 type Understood = { readonly status: number; readonly body: string } | null;
 
@@ -142,9 +145,11 @@ describe('an answer that is almost HTTP', () => {
       const byNode = await understoodByNode(pieces);
       // Node also reads the bytes after an answer, and may reject the answer for them.
       if (isFollowed && byNode === null) return;
+      // Node does not know `chunked` with a tab after it. RFC 9110, section 5.6.3 allows the tab.
+      if (/^transfer-encoding:.*\t/im.test(text)) return;
       expect({ text, ...understood }).toEqual({ text, ...byNode });
     });
-    await fc.assert(property, { numRuns: 10_000 });
+    await fc.assert(property, { numRuns: 10_000, seed: SEED });
     expect(taken).toBeGreaterThan(100);
   });
 });
