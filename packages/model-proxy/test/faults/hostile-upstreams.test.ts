@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ProxyProcess } from '../harness/process.js';
-import { hostileAnswer } from './hostile-answers.js';
-import { probeAnswer, startHostileServer, type HostileServer } from './hostile-server.js';
+import { hostileAnswer } from './random/hostile-answers.js';
+import { probeAnswer, startHostileServer, type HostileServer } from './random/hostile-server.js';
 
 const ANSWERS = Number(process.env['RACKLESS_HOSTILE_ANSWERS'] ?? 5000);
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);

@@ -5,8 +5,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { exchangeBytes } from '../harness/call.js';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
-import { brokenRequests, CANARY, refusedRequests, type Malformed } from './malformed-heads.js';
-import { malformedBodies } from './malformed-bodies.js';
+import { brokenRequests, CANARY, refusedRequests, type Malformed } from './random/malformed-heads.js';
+import { malformedBodies } from './random/malformed-bodies.js';
 import { errorOf, messages, useProxy, type Fixture } from './fixture.js';
 import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 

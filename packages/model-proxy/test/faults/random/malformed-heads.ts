@@ -1,7 +1,7 @@
 /** Makes random requests with invalid or ambiguous HTTP, as bytes. */
-import { PUBLIC_MODEL } from '../harness/proxy.js';
+import { PUBLIC_MODEL } from '../../harness/proxy.js';
 import { MAX_BODY_BYTES, WHOLE } from './malformed-bodies.js';
-import type { Random } from '../../../daemon/test/support/random.js';
+import type { Random } from '../../../../daemon/test/support/random.js';
 
 export interface Malformed {
   readonly bytes: Buffer;

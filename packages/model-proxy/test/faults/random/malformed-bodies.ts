@@ -1,7 +1,7 @@
 /** Makes random invalid bodies of several kinds. */
 import { gzipSync } from 'node:zlib';
-import { PUBLIC_MODEL } from '../harness/proxy.js';
-import type { Random } from '../../../daemon/test/support/random.js';
+import { PUBLIC_MODEL } from '../../harness/proxy.js';
+import type { Random } from '../../../../daemon/test/support/random.js';
 
 /** The limit of the suite's proxy. */
 export const MAX_BODY_BYTES = 2 ** 20;

@@ -2,7 +2,7 @@
  * Makes answers of a hostile upstream: HTTP with a few faults. The same seed gives the same bytes.
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
+import { seededRandom, type Random } from '../../../../daemon/test/support/random.js';
 
 export interface HostileAnswer {
   /** Chunks to write, each in its own turn of the event loop. */
