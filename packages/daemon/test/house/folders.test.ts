@@ -1,4 +1,4 @@
-/** The folders of the source code, and the architecture page about them. */
+/** The folders of the repository, and the architecture page about them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -6,26 +6,46 @@ import { describe, expect, it } from '@jest/globals';
 const repository = join(import.meta.dirname, '../../../..');
 const page = readFileSync(join(repository, 'docs/internals/architecture.md'), 'utf8');
 
-/** Maximum number of source files in a folder, without tests. */
+/** Maximum number of files in a folder. In `src`, the tests beside the sources do not count. */
 const limit = 20;
 
+/** Folders that a build, an installation or a tool makes. */
+const generated = /^(node_modules|dist|dist-types|coverage|__pycache__|\..*)$/;
+
 function foldersBelow(folder: string): readonly string[] {
-  const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const below = readdirSync(folder, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && !generated.test(entry.name),
+  );
   return [folder, ...below.flatMap(({ name }) => foldersBelow(join(folder, name)))];
 }
 
-const isSource = (name: string): boolean => name.endsWith('.ts') && !name.endsWith('.test.ts');
+function filesIn(folder: string): number {
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  const inSources = /^packages\/[^/]+\/src(\/|$)/.test(relative(repository, folder));
+  return files.filter(({ name }) => !inSources || !name.endsWith('.test.ts')).length;
+}
 
-describe('the folders of the packages', () => {
-  const folders = readdirSync(join(repository, 'packages')).flatMap((name) =>
-    foldersBelow(join(repository, 'packages', name, 'src')),
+/** Returns the rows of the page's table of larger folders: path and reason. */
+function excused(): ReadonlyMap<string, string> {
+  const [, section = ''] = /\n### Folders with more than 20 files\n([^]*?)\n##/.exec(page) ?? [];
+  return new Map(
+    [...section.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)].map(([, path = '', reason = '']) => [path, reason]),
   );
+}
 
-  it(`have at most ${limit} source files, unless the architecture page names them`, () => {
-    const crowded = folders
-      .filter((folder) => readdirSync(folder).filter(isSource).length > limit)
-      .map((folder) => relative(repository, folder));
-    expect(crowded.filter((folder) => !page.includes(folder))).toEqual([]);
+describe(`the folders of packages, scripts and docs with more than ${limit} files`, () => {
+  const larger = ['packages', 'scripts', 'docs']
+    .flatMap((name) => foldersBelow(join(repository, name)))
+    .filter((folder) => filesIn(folder) > limit)
+    .map((folder) => relative(repository, folder));
+
+  it('are those of the table in the architecture page', () => {
+    expect(page).toContain('\n### Folders with more than 20 files\n');
+    expect(larger.sort()).toEqual([...excused().keys()].sort());
+  });
+
+  it('have a reason there', () => {
+    expect([...excused()].filter(([, reason]) => reason.trim().length < 10)).toEqual([]);
   });
 });
 
