@@ -2,8 +2,8 @@
  * Compares docs/reference/contract.md with the tests. Reports rows without a test whose title begins with the row's id,
  * and ids in titles and pages that have no row.
  *
- * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of a specification's tables that the page lacks:
- * a row is found by the heading and the first cells of its table. `<…>` and `{…}` in the specification match any text.
+ * `--page FILE` reads another page. `--spec PACKAGE FILE` also reports rows of the tables in a source document that the
+ * page lacks: a row is found by the heading and the first cells of its table. `<…>` and `{…}` in FILE match any text.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -60,8 +60,8 @@ function compare(rows) {
   ];
 }
 
-/** Returns the rows of a specification's tables, `{heading, subject}`. */
-function readSpecification(text) {
+/** Returns the rows of a source document's tables, `{heading, subject}`. */
+function readSourceTables(text) {
   let chapter = '';
   let heading = '';
   return text.split('\n').flatMap((line, index, lines) => {
@@ -80,14 +80,14 @@ function subjectOf(chapter, [first, second]) {
   return chapter === '4' && /^[A-Z]+$/.test(first) ? `${first} ${second}` : first;
 }
 
-function missingRows(rows, specification) {
+function missingRows(rows, source) {
   const matches = (pattern, text) => {
     const parts = pattern
       .split(/<[^>]*>|\{[^}]*\}/)
       .map((part) => part.replaceAll(/[.[\]()$^*+?|\\]/g, String.raw`\$&`));
     return new RegExp(`^${parts.join('[^/]*')}$`).test(text);
   };
-  return specification
+  return source
     .filter((row) => !rows.some((own) => matches(row.heading, own.heading) && matches(row.subject, own.subject)))
     .map(({ heading, subject }) => `no row for: ${heading} | ${subject}`);
 }
@@ -100,7 +100,7 @@ const rows = readRows(readText(values.page));
 const faults = compare(rows);
 if (values.spec !== undefined) {
   const own = rows.filter(({ id }) => id.startsWith(prefixes[values.spec]));
-  faults.push(...missingRows(own, readSpecification(readText(positionals[0]))));
+  faults.push(...missingRows(own, readSourceTables(readText(positionals[0]))));
 }
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length > 0 ? 1 : 0;

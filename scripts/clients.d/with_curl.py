@@ -1,4 +1,4 @@
-"""curl, as in docs/guides/clients.md: the specification's sample session, and one with a token."""
+"""curl, as in docs/guides/clients.md: a session with credentials in the URL, and one with a token."""
 from page import run_block
 from steps import expect
 

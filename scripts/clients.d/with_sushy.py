@@ -161,8 +161,7 @@ class Session:
         manager = self.system.managers[0]
         expect('type', manager.manager_type, self.sushy.ManagerType.BMC)
         expect_in('its systems', [system.path for system in manager.systems], self.machine.path)
-        # Empty as in the specification, which sushy treats as a fault. EMULATOR_DMTF_STRICT fills
-        # it.
+        # Empty by row RF-49, which sushy treats as a fault. EMULATOR_DMTF_STRICT fills it.
         if self.machine.bmc.get(self.machine.manager)['Links']['ManagerForChassis']:
             expect('its chassis', len(manager.chassis) > 0, True)
         expect('firmware', bool(manager.firmware_version), True)

@@ -79,7 +79,7 @@ function without(resource: JsonObject, path: string): JsonObject {
 }
 
 /**
- * Returns a manager's properties as the specification has them: a null UUID, although DMTF's
+ * Returns a manager's properties as rows RF-46 and RF-49 have them: a null UUID, although DMTF's
  * protocol validator wants the service root's UUID, and an empty list of chassis.
  */
 function asSpecified({ Links: links }: JsonObject): JsonObject {
@@ -103,7 +103,7 @@ function withSeverity({ Messages: messages }: JsonObject): JsonObject {
 }
 
 /**
- * Adds `HealthRollUp`, the specification's spelling, next to DMTF's `HealthRollup` in every Status.
+ * Adds `HealthRollUp`, the spelling of row RF-23, next to DMTF's `HealthRollup` in every Status.
  */
 function withHealthRollUp(object: JsonObject): JsonObject {
   const inside = withMembers(object, (_name, value) => below(value, withHealthRollUp));

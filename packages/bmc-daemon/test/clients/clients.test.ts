@@ -93,7 +93,7 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
     expect(await redfishtool(served, 'odata')).toMatchObject({ '@odata.context': '/redfish/v1/$metadata' });
   });
 
-  it('accepts the requests of the specification from curl with the credentials in the URL', async () => {
+  it('accepts boot, media and power requests from curl with the credentials in the URL', async () => {
     const json = (method: string, body: object) => [
       ...['-X', method, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)],
     ];

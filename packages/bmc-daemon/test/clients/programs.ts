@@ -95,7 +95,7 @@ export async function redfishtool(served: Served, ...words: readonly string[]): 
   return text.trim() === '' ? undefined : (JSON.parse(text) as unknown);
 }
 
-/** Runs curl with the credentials in the URL, as the specification's sample client does. */
+/** Runs curl with the credentials in the URL (row RF-75). */
 export async function curl(
   served: Served,
   path: string,

@@ -25,7 +25,7 @@ const override = async (machine: string) => {
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = at(
     await service.get(machine),
     'Boot',
-  ) as Body; // Required by the specification.
+  ) as Body; // Rows RF-25 and RF-26.
   return [target, enabled];
 };
 const setOverride = (machine: string, BootSourceOverrideTarget: string, BootSourceOverrideEnabled: string) =>
@@ -56,7 +56,7 @@ describe('power', () => {
 
   it('has a list of its reset types', async () => {
     for (const machine of machines) {
-      const actions = (await service.get(machine))['Actions'] as Readonly<Record<string, Body>>; // Required by the specification.
+      const actions = (await service.get(machine))['Actions'] as Readonly<Record<string, Body>>; // Row RF-36.
       expect(actions['#ComputerSystem.Reset']?.['ResetType@Redfish.AllowableValues']).toEqual(
         expect.arrayContaining(['On', 'ForceOff', 'ForceRestart', 'PowerCycle', 'GracefulRestart']),
       );
@@ -67,7 +67,7 @@ describe('power', () => {
 describe('a boot override', () => {
   it('has lists of its allowable values, on every machine', async () => {
     for (const machine of machines) {
-      const boot = at(await service.get(machine), 'Boot') as Body; // Required by the specification.
+      const boot = at(await service.get(machine), 'Boot') as Body; // Rows RF-25 to RF-29.
       expect(boot['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual(expect.arrayContaining(['Pxe']));
       expect(boot['BootSourceOverrideEnabled@Redfish.AllowableValues']).toEqual(
         expect.arrayContaining(['Disabled', 'Once', 'Continuous']),

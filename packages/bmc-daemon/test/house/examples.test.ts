@@ -6,8 +6,8 @@ import { loadSettings, type LoadedSettings } from '../../src/config/load.js';
 const example = (name: string): LoadedSettings =>
   loadSettings({ file: join(import.meta.dirname, '../../../../examples/bmc-daemon', name) });
 
-/** The nine settings of the specification, as both files set them. */
-const specification = {
+/** The nine settings of the contract (RF-1 to RF-9), as both files set them. */
+const contractSettings = {
   listenPort: 8000,
   sslCert: null,
   sslKey: null,
@@ -24,7 +24,7 @@ describe('the example configurations', () => {
     expect(loaded.faults).toEqual([]);
     expect(loaded.warnings).toEqual([]);
     expect(inspectSettings(loaded).faults).toEqual([]);
-    expect(loaded.settings).toMatchObject({ ...specification, listenIp: '0.0.0.0' });
+    expect(loaded.settings).toMatchObject({ ...contractSettings, listenIp: '0.0.0.0' });
     const fromFile = Object.values(loaded.origins).filter((origin) => origin !== 'default');
     expect(fromFile).toHaveLength(8); // EMULATOR_AUTH_FILE is a comment: the user creates the password file
   });
@@ -33,7 +33,7 @@ describe('the example configurations', () => {
     const loaded = example('sushy-emulator.conf');
     expect(loaded.faults).toEqual([]);
     expect(inspectSettings(loaded).faults).toEqual([]);
-    expect(loaded.settings).toMatchObject({ ...specification, listenIp: '127.0.0.1', featureSet: 'full' });
+    expect(loaded.settings).toMatchObject({ ...contractSettings, listenIp: '127.0.0.1', featureSet: 'full' });
     expect(loaded.warnings).toEqual([]);
   });
 });

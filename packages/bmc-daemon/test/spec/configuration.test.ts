@@ -47,7 +47,7 @@ describe('configuration', () => {
     await expect(get(url.replace('127.0.0.2', '127.0.0.1'))).rejects.toThrow('fetch failed');
   });
 
-  it('RF-2 EMULATOR_LISTEN_PORT: the daemon listens on this port', async () => {
+  it('RF-2 EMULATOR_LISTEN_PORT: the TCP port on which the daemon listens', async () => {
     const port = await freePort();
     const { url } = await folder.start(`EMULATOR_LISTEN_PORT = ${port}`);
     expect(url).toBe(`http://127.0.0.1:${port}`);
@@ -76,7 +76,7 @@ describe('configuration', () => {
     return { cert, key };
   };
 
-  it('RF-3 EMULATOR_SSL_CERT: clients get this certificate. A certificate without a key stops the start', async () => {
+  it('RF-3 EMULATOR_SSL_CERT: the certificate for HTTPS. Without EMULATOR_SSL_KEY, it stops the start', async () => {
     const { cert, key } = await makeCertificate();
     const { url } = await folder.start(`EMULATOR_SSL_CERT = '${cert}'`, `EMULATOR_SSL_KEY = '${key}'`);
     expect(url).toMatch(/^https:/);
@@ -92,7 +92,7 @@ describe('configuration', () => {
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_KEY')]);
   });
 
-  it('RF-4 EMULATOR_SSL_KEY: the key of the certificate. Without it, the daemon serves plain HTTP', async () => {
+  it('RF-4 EMULATOR_SSL_KEY: its private key. One of the two settings alone stops the start. Neither: HTTP', async () => {
     const { key } = await makeCertificate();
     const alone = await folder.start(`EMULATOR_SSL_KEY = '${key}'`);
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_CERT')]);
@@ -106,7 +106,7 @@ describe('configuration', () => {
     expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: EMULATOR_OS_CLOUD .*no OpenStack backend yet/)]);
   });
 
-  it('RF-6 EMULATOR_LIBVIRT_URI: the machines of this host. While the host is down, 503', async () => {
+  it('RF-6 EMULATOR_LIBVIRT_URI: the libvirt host with the machines. While it is unreachable, their collections answer 503', async () => {
     expect(settingsTable.libvirtUri.default).toBe('qemu:///system');
     const socket = join(folder.path, 'no-libvirtd');
     const { url, faults } = await folder.start(
@@ -121,14 +121,14 @@ describe('configuration', () => {
     expect(await response.text()).toContain('ServiceTemporarilyUnavailable');
   });
 
-  it('RF-7 EMULATOR_AUTH_FILE: without it, every client has access. A missing file stops the start', async () => {
+  it('RF-7 EMULATOR_AUTH_FILE: the password file. Without the setting, every client has access', async () => {
     const open = await folder.start('EMULATOR_AUTH_FILE = None');
     expect((await get(`${open.url}/redfish/v1/Systems`))[0]).toBe(200);
     const { faults } = await folder.start("EMULATOR_AUTH_FILE = 'nowhere'");
     expect(faults).toEqual([expect.stringContaining('nowhere')]);
   });
 
-  it('RF-8 EMULATOR_IGNORE_BOOT_DEVICE: with False, the default, a new boot target takes effect. True ignores it', async () => {
+  it('RF-8 EMULATOR_IGNORE_BOOT_DEVICE: True: a PATCH does not change the boot target. Default: False', async () => {
     expect(settingsTable.ignoreBootDevice.default).toBe(false);
     for (const [value, expected] of [
       ['False', 'Cd'],
@@ -145,7 +145,7 @@ describe('configuration', () => {
     }
   });
 
-  it('RF-9 EMULATOR_BOOT_LOADER_MAP: maps a mode and an architecture to a file or None. Rejects other shapes', async () => {
+  it('RF-9 EMULATOR_BOOT_LOADER_MAP: firmware file or None, by boot mode and architecture. Other shapes stop the start', async () => {
     const sample = [
       'EMULATOR_BOOT_LOADER_MAP = {',
       "    'UEFI': {'x86_64': None, 'aarch64': '/usr/share/AAVMF/AAVMF_CODE.fd'},",
@@ -157,7 +157,7 @@ describe('configuration', () => {
     expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: .*EMULATOR_BOOT_LOADER_MAP/)]);
   });
 
-  it('RF-77 Default port: 8000', () => {
+  it('RF-77 Default port: the port is 8000 if the configuration sets none', () => {
     expect(settingsTable.listenPort.default).toBe(8000);
   });
 });
@@ -180,7 +180,7 @@ describe('authentication', () => {
     expect((await get(`${again.url}/redfish/v1/Systems`, basic('admin', 'other')))[0]).toBe(200);
   });
 
-  it('RF-74 Missing credentials: 401 for every path and method, also for paths that do not exist', async () => {
+  it('RF-74 Missing credentials: 401, except for the service root, the protocol documents and the login', async () => {
     const system = `${url}/redfish/v1/Systems/node-1`;
     const requests: readonly [string, string][] = [
       ['GET', `${url}/redfish/v1/Systems`],
@@ -198,13 +198,23 @@ describe('authentication', () => {
       expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
       await response.arrayBuffer();
     }
+    for (const open of ['/redfish', '/redfish/v1', '/redfish/v1/$metadata', '/redfish/v1/odata']) {
+      expect([open, (await get(`${url}${open}`))[0]]).toEqual([open, 200]);
+    }
+    const sessions = `${url}/redfish/v1/SessionService/Sessions`;
+    const login = await fetch(sessions, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ UserName: 'admin', Password: 'pass:word' }),
+    });
+    expect(login.status).toBe(201);
     // One attempt each, because wrong passwords are slowed down.
     for (const wrong of [basic('admin', 'guess'), basic('nobody', 'pass:word'), { Authorization: 'Basic !' }]) {
       expect((await get(system, wrong))[0]).toBe(401);
     }
   });
 
-  it('RF-75 Credentials in the URL: <USER>:<PASSWORD>@host:port works with curl', async () => {
+  it('RF-75 Credentials in the URL: http://<USER>:<PASSWORD>@host:port works with curl', async () => {
     const address = `${url.replace('http://', 'http://admin:pass%3Aword@')}/redfish/v1/Systems`;
     const { stdout } = await run('curl', ['-s', '-w', '\n%{http_code}', address]);
     expect(stdout.split('\n').at(-1)).toBe('200');

@@ -1,6 +1,6 @@
 /**
- * Compares the rows of docs/reference/contract.md with their tests and with the tables of the
- * specification.
+ * Compares the rows of docs/reference/contract.md with their tests, and with the tables of the
+ * document that the contract was written from.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { describe, expect, it } from '@jest/globals';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../../../scripts/contract.js', import.meta.url));
-const specifications = process.env['RACKLESS_SPEC'];
+const sources = process.env['RACKLESS_SPEC'];
 const asUrl = (lines: readonly string[]) => `data:text/plain,${encodeURIComponent(lines.join('\n'))}`;
 
 describe('contract', () => {
@@ -27,17 +27,17 @@ describe('contract', () => {
     });
   });
 
-  it("reports a row of a specification's table that the page lacks", async () => {
+  it("reports a row of a source document's table that the page lacks", async () => {
     const table = ['### Server (`X`)', '| Field | Type |', '|---|---|', '| `PowerState` | s |', '| `Foo` | s |'];
     await expect(
       run(process.execPath, [script, '--spec', 'bmc-daemon', asUrl(['## 2. Resources', ...table])]),
     ).rejects.toMatchObject({ stderr: 'no row for: Server | Foo\n' });
   });
 
-  // The specification is not part of the repository. This test runs only with a copy of it.
-  if (specifications !== undefined) {
-    it('has every row of the tables of the specification', async () => {
-      const file = join(specifications, 'redfish-emulator.md');
+  // The source document of the contract is not part of the repository. Its folder is RACKLESS_SPEC.
+  if (sources !== undefined) {
+    it('has every row of the tables of the source document', async () => {
+      const file = join(sources, 'redfish-emulator.md');
       await expect(run(process.execPath, [script, '--spec', 'bmc-daemon', file])).resolves.toEqual({
         stdout: '',
         stderr: '',

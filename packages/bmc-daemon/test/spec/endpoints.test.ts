@@ -49,7 +49,7 @@ describeSpec('endpoints', (spec) => {
     await expect(withoutTime(`/redfish/v1/Managers/${spec().name}`)).resolves.toEqual(body);
   });
 
-  it('RF-65 POST ComputerSystem.Reset: 204 for an allowed type. Otherwise 400, and the message lists the types', async () => {
+  it('RF-65 POST ComputerSystem.Reset: 204 for a listed reset type. Otherwise 400, with the list in the message', async () => {
     const { target } = spec().objectAt(
       spec().objectAt(await spec().get(systemPath()), 'Actions'),
       '#ComputerSystem.Reset',
@@ -115,7 +115,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('GET', drivePath().slice(0, -1))).body).toEqual(answer.body);
   });
 
-  it('RF-68 POST VirtualMedia.InsertMedia: 204, and the drive shows the image', async () => {
+  it('RF-68 POST VirtualMedia.InsertMedia: 204. The drive shows the image afterwards', async () => {
     const answer = await spec().call('POST', `${drivePath()}Actions/VirtualMedia.InsertMedia`, {
       Image: spec().imageUrl,
       Inserted: true,
@@ -131,7 +131,7 @@ describeSpec('endpoints', (spec) => {
     });
   });
 
-  it('RF-69 POST VirtualMedia.EjectMedia: 204 for no body, {} and an empty JSON body', async () => {
+  it('RF-69 POST VirtualMedia.EjectMedia: 204, with no body, with {} and with an empty JSON body', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.EjectMedia`;
     const json = { 'Content-Type': 'application/json' };
     for (const eject of [
@@ -147,7 +147,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('POST', path)).status).toBe(204);
   });
 
-  it('RF-70 Unreachable image address: the error names the address', async () => {
+  it('RF-70 Unreachable image address: 502, and the message names the address', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.InsertMedia`;
     const unreachable = await spec().call('POST', path, { Image: 'http://127.0.0.1:1/disc.iso' });
     expect(unreachable.status).toBe(502);
@@ -171,7 +171,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('POST', `${systemPath()}/Actions/Reset`, { ResetType: 'On' })).status).toBe(404);
   });
 
-  it('RF-76 Error bodies: every error has a Redfish error body', async () => {
+  it("RF-76 Error bodies: every error has a body in DMTF's format", async () => {
     const answer = await spec().call('POST', `${drivePath()}Actions/VirtualMedia.InsertMedia`, {});
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({
@@ -193,7 +193,7 @@ describeSpec('endpoints', (spec) => {
     });
   });
 
-  it('RF-78 Path prefix: only the list of versions, /redfish, answers outside of /redfish/v1', async () => {
+  it('RF-78 Path prefix: resources exist below /redfish/v1 only. /redfish lists this version', async () => {
     expect((await spec().call('GET', '/redfish')).body).toEqual({ v1: '/redfish/v1/' });
     expect((await spec().call('GET', '/Systems')).status).toBe(404);
     expect((await spec().call('GET', '/redfish/v2/Systems')).status).toBe(404);

@@ -6,7 +6,7 @@ import { serveDriver } from './spec-daemon.js';
 
 describe('machines of the host', () => {
   it.each([0, 1, 200])(
-    'RF-10 Members: every machine is one system and one manager with the same UUID',
+    'RF-10 Members: each machine is one system and one manager. Both have the UUID of the machine',
     async (count) => {
       const machines = sampleMachines(count);
       const service = await serveDriver(new FakeDriver({ machines }));

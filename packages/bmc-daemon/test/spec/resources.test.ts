@@ -20,12 +20,12 @@ describeSpec('resources and their fields', (spec) => {
     for (const path of found.keys()) expect(path).not.toMatch(/\/$/);
   });
 
-  it('RF-13 @odata.type: a string that names the resource type', async () => {
+  it('RF-13 @odata.type: the type of the resource, with the form #Type.Type or #Type.v1_2_3.Type', async () => {
     for (const body of (await spec().crawl()).values())
       expect(body['@odata.type']).toMatch(/^#\w+\.(v\d+_\d+_\d+\.)?\w+$/);
   });
 
-  it('RF-14 @odata.context: a string that names the type in the metadata document', async () => {
+  it('RF-14 @odata.context: /redfish/v1/$metadata, then # and the type without a version', async () => {
     for (const body of (await spec().crawl()).values()) {
       const [, type] = /^#(\w+)\./.exec(String(body['@odata.type'])) ?? [];
       expect(body['@odata.context']).toBe(`/redfish/v1/$metadata#${type ?? ''}.${type ?? ''}`);
@@ -49,7 +49,7 @@ describeSpec('resources and their fields', (spec) => {
     }
   });
 
-  it('RF-18 Members: the paths of all machines. The two collections differ in their order', async () => {
+  it('RF-18 Members: the paths of all machines: systems by ascending UUID, managers by descending UUID', async () => {
     const ascending = spec().uuids.toSorted();
     expect((await spec().get('/redfish/v1/Systems'))['Members']).toEqual(
       ascending.map((uuid) => ({ '@odata.id': `/redfish/v1/Systems/${uuid}` })),
@@ -72,30 +72,30 @@ describeSpec('resources and their fields', (spec) => {
     expect((await system())['Name']).toBe(spec().name);
   });
 
-  it('RF-22 Manufacturer: Rackless, unless the machine names a manufacturer', async () => {
+  it("RF-22 Manufacturer: Rackless, unless the machine's <sysinfo> names a manufacturer", async () => {
     expect((await system())['Manufacturer']).toBe('Rackless');
   });
 
-  it('RF-23 Status: Enabled and OK. The health rollup appears in both spellings', async () => {
+  it('RF-23 Status: enabled and OK. HealthRollup and HealthRollUp have the value of Health', async () => {
     expect((await system())['Status']).toEqual(ok);
   });
 
-  it('RF-24 PowerState: Off or On, as the machine is', async () => {
+  it('RF-24 PowerState: Off or On, the power state of the machine', async () => {
     expect((await system())['PowerState']).toBe('Off');
     await spec().reset('On');
     expect((await system())['PowerState']).toBe('On');
   });
 
-  it('RF-25 Boot.BootSourceOverrideEnabled: Continuous until a client changes it', async () => {
+  it('RF-25 Boot.BootSourceOverrideEnabled: Continuous, until a client sets Once or Disabled', async () => {
     expect((await boot())['BootSourceOverrideEnabled']).toBe('Continuous');
   });
 
-  it('RF-26 Boot.BootSourceOverrideTarget: the first boot device until a client changes it', async () => {
+  it('RF-26 Boot.BootSourceOverrideTarget: the first boot device, until a client sets a target', async () => {
     expect((await boot())['BootSourceOverrideTarget']).toBe('Hdd');
   });
 
-  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd', async () => {
-    // The three targets of the specification, then those of UEFI.
+  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd. With UEFI also UefiHttp, UefiTarget, UefiBootNext', async () => {
+    // The machine's devices, then the targets of UEFI.
     expect((await boot())['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual([
       ...['Pxe', 'Cd', 'Hdd'],
       ...['UefiHttp', 'UefiTarget', 'UefiBootNext'],
@@ -106,7 +106,7 @@ describeSpec('resources and their fields', (spec) => {
     expect((await boot())['BootSourceOverrideMode']).toBe('UEFI');
   });
 
-  it('RF-29 Boot.UefiTargetBootSourceOverride: a path-like string that names the first boot device', async () => {
+  it('RF-29 Boot.UefiTargetBootSourceOverride: UEFI device path of the first boot device, for example PciRoot(0x0)/…', async () => {
     expect((await boot())['UefiTargetBootSourceOverride']).toMatch(/^PciRoot\(0x0\)(\/\w+\([^()]*\))+$/);
   });
 
@@ -159,7 +159,7 @@ describeSpec('resources and their fields', (spec) => {
     }
   });
 
-  it('RF-34 Links.Chassis: one chassis, which answers and links back', async () => {
+  it('RF-34 Links.Chassis: one chassis. It answers, and links back to the system', async () => {
     const { uuid } = spec();
     const links = spec().objectAt(await system(), 'Links');
     expect(links['Chassis']).toEqual([{ '@odata.id': `/redfish/v1/Chassis/${uuid}` }]);
@@ -175,7 +175,7 @@ describeSpec('resources and their fields', (spec) => {
     ]);
   });
 
-  it("RF-36 Actions: the reset action: its path, the seven reset types in order, then DMTF's others", async () => {
+  it("RF-36 Actions: the path of the reset action and its types. The contract's seven types are first", async () => {
     expect(spec().objectAt(await system(), 'Actions')['#ComputerSystem.Reset']).toEqual({
       target: `/redfish/v1/Systems/${spec().uuid}/Actions/ComputerSystem.Reset`,
       'ResetType@Redfish.AllowableValues': [
@@ -199,11 +199,11 @@ describeSpec('resources and their fields', (spec) => {
     expect(await manager()).toMatchObject({ Id: spec().uuid, UUID: spec().uuid });
   });
 
-  it('RF-38 Name: a string that names the machine', async () => {
+  it('RF-38 Name: the name of the machine with the ending -Manager', async () => {
     expect((await manager())['Name']).toBe(`${spec().name}-Manager`);
   });
 
-  it('RF-39 Description: a string', async () => {
+  it('RF-39 Description: a sentence with the name of the machine', async () => {
     expect((await manager())['Description']).toBe(`Management controller of ${spec().name}`);
   });
 
@@ -224,7 +224,7 @@ describeSpec('resources and their fields', (spec) => {
     expect((await system())['PowerState']).toBe('Off');
   });
 
-  it('RF-44 DateTime: the time with a numeric offset', async () => {
+  it("RF-44 DateTime: the daemon's time with a numeric offset from UTC", async () => {
     const before = Math.floor(Date.now() / 1000) * 1000;
     const DateTime = String((await manager())['DateTime']);
     expect(DateTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/);
@@ -232,7 +232,7 @@ describeSpec('resources and their fields', (spec) => {
     expect(Date.parse(DateTime)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('RF-45 DateTimeLocalOffset: the offset at the end of DateTime', async () => {
+  it('RF-45 DateTimeLocalOffset: the offset from UTC that ends DateTime, for example +00:00', async () => {
     const body = await manager();
     expect(body['DateTimeLocalOffset']).toBe('+00:00');
     expect(String(body['DateTime']).endsWith(String(body['DateTimeLocalOffset']))).toBe(true);
@@ -264,7 +264,7 @@ describeSpec('resources and their fields', (spec) => {
     );
   });
 
-  it('RF-51 Inserted: true while an image is inserted, below the manager and below the system', async () => {
+  it('RF-51 Inserted: true while an image is inserted, also in the drive below the system', async () => {
     expect((await drive())['Inserted']).toBe(false);
     await spec().insert();
     expect((await drive())['Inserted']).toBe(true);

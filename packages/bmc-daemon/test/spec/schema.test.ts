@@ -8,7 +8,7 @@ import { describeSpec, type Body, type SpecDaemon } from './spec-daemon.js';
 
 const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 
-/** Removes the property that the specification spells differently. */
+/** Removes `HealthRollUp` (row RF-23), which is not in DMTF's schemas. */
 function withoutRollUp(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutRollUp);
   if (typeof value !== 'object' || value === null) return value;

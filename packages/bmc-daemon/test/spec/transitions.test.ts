@@ -26,7 +26,7 @@ describeSpec('states and transitions', (spec) => {
     await expect(power()).resolves.toBe('Off');
   });
 
-  it('RF-54 ResetType ForceRestart: the machine restarts. The restart uses up a one-time boot override', async () => {
+  it('RF-54 ResetType ForceRestart: the machine restarts. A boot override Once applies to this restart only', async () => {
     await spec().reset('On');
     await spec().call('PATCH', systemPath(), {
       Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' },
@@ -37,7 +37,7 @@ describeSpec('states and transitions', (spec) => {
     expect((await boot())['BootSourceOverrideEnabled']).toBe('Disabled');
   });
 
-  it('RF-55 ResetType ForceOn: the machine starts from the boot target, for example from the inserted ISO', async () => {
+  it('RF-55 ResetType ForceOn: the machine starts from its boot target, for example from the inserted ISO image', async () => {
     await spec().insert();
     await setTarget('Cd');
     await spec().reset('ForceOn');

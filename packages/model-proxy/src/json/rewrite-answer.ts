@@ -11,8 +11,8 @@ import { memberEdits, spliceChunks } from './splice.js';
 import { bytesBetween, memberNamed } from './text.js';
 
 /**
- * Fields that the specification requires, with null as their value if the upstream does not know
- * them.
+ * Fields that the contract requires (rows MP-22 to MP-45), with null as their value if the upstream
+ * does not send them.
  */
 export interface NullableMembers {
   readonly answer: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Tests the command with curl, started as in the specification's container, with an upstream of a
- * private authority.
+ * Tests the command with curl: started with `--config` and `--detailed_debug` (rows MP-11, MP-12),
+ * with an upstream of a private authority.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -64,7 +64,7 @@ describe('curl', () => {
   const body = (more: object = {}) =>
     JSON.stringify({ model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'who are you' }], ...more });
 
-  it("gets a chat completion with the specification's command", async () => {
+  it('gets a chat completion (rows MP-26 to MP-40)', async () => {
     const { status, text } = await curl('--location', `${url}/chat/completions`, ...JSON_TYPE, '--data', body());
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({

@@ -53,8 +53,8 @@ export interface SampleConfigOptions {
 }
 
 /**
- * Returns a configuration as in the specification's sample: a model, its upstream, key and CA
- * bundle.
+ * Returns a configuration with the settings of the contract (MP-1 to MP-8): a model, its upstream,
+ * key and CA bundle.
  */
 export function sampleConfig(
   upstream: TestUpstream,

@@ -34,7 +34,7 @@ describe('the sample upstream', () => {
   afterAll(() => upstream.close());
   const chat = { model: SAMPLE_MODEL, messages: [{ role: 'user', content: 'three small words' }] };
 
-  it("answers with the specification's chat completion object, null fields and all", async () => {
+  it('answers with the chat completion object of the contract and its null fields', async () => {
     const { status, text } = await ask(upstream, 'chat/completions', chat);
     expect(status).toBe(200);
     expect(JSON.parse(text)).toEqual({
@@ -62,7 +62,7 @@ describe('the sample upstream', () => {
     });
   });
 
-  it("answers with the specification's text completion object, null fields and all", async () => {
+  it('answers with the text completion object of the contract and its null fields', async () => {
     const { text } = await ask(upstream, 'completions', { model: SAMPLE_MODEL, prompt: 'one two', max_tokens: 3 });
     expect(JSON.parse(text)).toEqual({
       id: expect.stringMatching(/^cmpl-/),

@@ -76,7 +76,7 @@ describe('configuration', () => {
     }
   });
 
-  it('MP-5 model_list[].litellm_params.api_key: the upstream gets it as a Bearer token. A wrong key: 401', async () => {
+  it('MP-5 model_list[].litellm_params.api_key: the upstream gets it as a Bearer token. If the key is wrong: 401', async () => {
     expect((await ask(await start(sampleConfig(upstream)))).status).toBe(200);
     expect(upstream.last.headers.authorization).toBe(`Bearer ${API_KEY}`);
     const refused = await ask(await start(sampleConfig(upstream).replace(API_KEY, 'sk-wrong-0815')));
@@ -84,7 +84,7 @@ describe('configuration', () => {
     expect(refused.text).not.toContain('sk-wrong-0815');
   });
 
-  it('MP-6 litellm_settings.ssl_verify: A CA bundle for plain and streamed calls. Without it, the calls fail', async () => {
+  it('MP-6 litellm_settings.ssl_verify: CA certificates for upstreams. Upstreams of other authorities: 500', async () => {
     const proxy = await start(sampleConfig(upstream));
     const untrusting = await start(sampleConfig(upstream).replace(/litellm_settings:\n.*\n/, ''));
     for (const stream of [false, true]) {
@@ -108,7 +108,7 @@ describe('configuration', () => {
     expect(strict.json()).toMatchObject({ error: { message: expect.stringContaining("['store']") } });
   });
 
-  it('MP-8 Names of the blocks: litellm_params and litellm_settings, or the same names without litellm_', async () => {
+  it('MP-8 Names of the blocks: params and settings are accepted too. Other names work with a warning', async () => {
     const plain = sampleConfig(upstream).replace('litellm_params', 'params').replace('litellm_settings', 'settings');
     expect((await ask(await start(plain))).json()).toMatchObject({ model: ANSWERED_MODEL });
     const any = sampleConfig(upstream).replace('litellm_params', 'connection');
@@ -117,7 +117,7 @@ describe('configuration', () => {
     expect(proxy.warnings.join('\n')).toMatch(/connection.*litellm_params/);
   });
 
-  it('MP-9 Private authority: the proxy trusts its certificates only for the right host and time', async () => {
+  it('MP-9 Private authority: its certificates are valid only for their host names and until they expire', async () => {
     const strangers = await Promise.all([
       TestUpstream.start({
         certificate: (_folder, authority) => authority.issue('other', { hosts: ['elsewhere.test'] }),
@@ -146,7 +146,7 @@ describe('configuration', () => {
     }
   });
 
-  it('MP-10 Address instead of a name: the proxy accepts it if the certificate names the address', async () => {
+  it("MP-10 Address instead of a name: works if the upstream's certificate contains the address", async () => {
     const byAddress = sampleConfig(upstream).replace('https://localhost:', 'https://127.0.0.1:');
     expect((await ask(await start(byAddress))).status).toBe(200);
   });
@@ -173,7 +173,7 @@ describe('configuration', () => {
         ...['-d', JSON.stringify({ model: PUBLIC_MODEL, messages })],
       ]);
 
-    it('MP-11 --config: serves the given file. Without a readable file, the proxy exits with the reason', async () => {
+    it('MP-11 --config: the configuration file. Without a readable file, the proxy exits with the reason', async () => {
       const url = await launch();
       expect(JSON.parse((await chat(url)).stdout)).toMatchObject({ object: 'chat.completion', model: ANSWERED_MODEL });
       const missing = new ProxyProcess(['--config', join(folder, 'missing.yaml')]);
@@ -181,7 +181,7 @@ describe('configuration', () => {
       expect(missing.output).toContain('missing.yaml');
     });
 
-    it('MP-12 --detailed_debug: logs the upstream request as curl with a masked key, and the raw answer', async () => {
+    it('MP-12 --detailed_debug: logs upstream requests as curl commands with a masked key, and raw answers', async () => {
       const url = await launch('--detailed_debug');
       await chat(url);
       await running?.said(/curl -X POST/);
@@ -190,7 +190,7 @@ describe('configuration', () => {
       expect(running?.output).not.toContain(API_KEY);
     });
 
-    it('MP-13 Port 4000: the default port, on all addresses, so that containers can publish it', async () => {
+    it('MP-13 Port 4000: the default port, on all IPv4 addresses, so that containers can publish it', async () => {
       const file = join(folder, 'config.yaml');
       writeFileSync(file, sampleConfig(upstream));
       const { stdout } = await run(process.execPath, [join(import.meta.dirname, '../../bin/model-proxy.js'), '--help']);

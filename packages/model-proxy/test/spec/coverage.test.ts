@@ -1,6 +1,6 @@
 /**
- * Compares docs/reference/contract.md with the tables of the specification. The tests of bmc-daemon
- * compare its rows with tests.
+ * Compares docs/reference/contract.md with the tables of the document that the contract was written
+ * from. The tests of bmc-daemon compare its rows with tests.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { describe, expect, it } from '@jest/globals';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../../../scripts/contract.js', import.meta.url));
-const specifications = process.env['RACKLESS_SPEC'];
+const sources = process.env['RACKLESS_SPEC'];
 
 describe('contract', () => {
-  it("reports endpoints and fields of a specification's tables that the page lacks", async () => {
+  it("reports endpoints and fields of a source document's tables that the page lacks", async () => {
     const rows = [
       '## 4. Endpoints',
       '### Proxy routes',
@@ -35,10 +35,10 @@ describe('contract', () => {
     });
   });
 
-  // The specification is not part of the repository. This test runs only with a copy of it.
-  if (specifications !== undefined) {
-    it('has every row of the tables of the specification', async () => {
-      const file = join(specifications, 'model-serving-api.md');
+  // The source document of the contract is not part of the repository. Its folder is RACKLESS_SPEC.
+  if (sources !== undefined) {
+    it('has every row of the tables of the source document', async () => {
+      const file = join(sources, 'model-serving-api.md');
       await expect(run(process.execPath, [script, '--spec', 'model-proxy', file])).resolves.toEqual({
         stdout: '',
         stderr: '',

@@ -40,7 +40,7 @@ describe('the endpoints of the contract', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('MP-47 prompt: reaches the upstream. A request without it gets 400 with the name', async () => {
+  it('MP-47 prompt: the text for the model. Without it: 400, which names the parameter', async () => {
     expect(content(await post('/v1/completions', completion))).toBe('You said: Tell me a story');
     const { prompt, ...without } = completion;
     const answer = await post('/v1/completions', without);
@@ -62,7 +62,7 @@ describe('the endpoints of the contract', () => {
     expect(content(await post('/v1/completions', { ...completion, max_tokens: 2 }))).toBe('You said:');
   });
 
-  it('MP-49 temperature: 0, 0.0 and 1e0 reach the upstream digit for digit', async () => {
+  it('MP-49 temperature: the upstream gets the number as the client wrote it: 0, 0.0 or 1e0', async () => {
     for (const number of ['0', '0.0', '1e0', '0.70']) {
       const body = `{"temperature": ${number} ,"model":"${PUBLIC_MODEL}", "prompt":"p"}`;
       expect((await post('/v1/completions', body)).status).toBe(200);
@@ -76,7 +76,7 @@ describe('the endpoints of the contract', () => {
     expect(upstream.last.body?.toString()).toBe(body.replace(PUBLIC_MODEL, SAMPLE_MODEL));
   });
 
-  it('MP-51 messages: reach the upstream. A request without them gets 400', async () => {
+  it('MP-51 messages: the conversation. Without it: 400, which names the parameter', async () => {
     expect(content(await post('/v1/chat/completions', chat))).toBe('You said: Tell me a story');
     expect(upstream.last.json).toEqual({ ...chat, model: SAMPLE_MODEL });
     const answer = await post('/v1/chat/completions', { model: PUBLIC_MODEL });
@@ -84,14 +84,14 @@ describe('the endpoints of the contract', () => {
     expect(answer.json()).toMatchObject({ error: { param: 'messages', code: '400' } });
   });
 
-  it('MP-52 POST /chat/completions: the chat route without the prefix', async () => {
+  it('MP-52 POST /chat/completions: the same as POST /v1/chat/completions', async () => {
     const answer = await post('/chat/completions', chat);
     expect([answer.status, content(answer)]).toEqual([200, 'You said: Tell me a story']);
     expect(answer.json()).toMatchObject({ object: 'chat.completion', model: ANSWERED_MODEL });
     expect(upstream.last.url).toBe('/v1/chat/completions');
   });
 
-  it('MP-53 POST /v1/chat/completions: the same, for base addresses that end in /v1/', async () => {
+  it('MP-53 POST /v1/chat/completions: the chat route, for clients whose base address ends in /v1/', async () => {
     for (const path of ['/v1/chat/completions', '/v1//chat/completions', '//v1/chat/completions']) {
       const answer = await post(path, chat);
       expect([path, answer.status, content(answer)]).toEqual([path, 200, 'You said: Tell me a story']);
@@ -99,12 +99,12 @@ describe('the endpoints of the contract', () => {
     }
   });
 
-  it('MP-54 Authorization: Bearer <API_KEY>: the upstream gets the configured key', async () => {
+  it("MP-54 Authorization: Bearer <API_KEY>: the upstream gets the configured key, not the client's", async () => {
     expect((await post('/v1/chat/completions', chat)).status).toBe(200);
     expect(upstream.last.headers.authorization).toBe(`Bearer ${API_KEY}`);
   });
 
-  it('MP-55 Key of a client: without a master key, every key is valid. The upstream never gets it', async () => {
+  it('MP-55 Key of a client: without a master key, clients may send any key. The upstream never gets it', async () => {
     const secret = 'sk-of-the-client-4711';
     for (const headers of [
       { authorization: `Bearer ${secret}` },
@@ -138,7 +138,7 @@ describe('the endpoints of the contract', () => {
     });
   });
 
-  it("MP-57 Context length: the model's information contains the configured value, for example 32000", async () => {
+  it('MP-57 Context length: configured as max_input_tokens, which the information about a model contains', async () => {
     const model = await call(`${proxy.url}/v1/models/${PUBLIC_MODEL}`, { method: 'GET' });
     expect(model.status).toBe(200);
     expect(model.json()).toMatchObject({ id: PUBLIC_MODEL, object: 'model', model_info: { max_input_tokens: 32000 } });
@@ -149,13 +149,17 @@ describe('the endpoints of the contract', () => {
     expect(info.text).not.toContain(API_KEY);
   });
 
-  it('MP-58 /v1: every route exists with and without the prefix', async () => {
+  it('MP-58 /v1: model routes exist with and without it, /health, /metrics and /routes only without it', async () => {
     for (const prefix of ['', '/v1']) {
       expect((await post(`${prefix}/completions`, completion)).status).toBe(200);
       expect((await call(`${proxy.url}${prefix}/models`, { method: 'GET' })).json()).toEqual({
         object: 'list',
         data: [{ id: PUBLIC_MODEL, object: 'model', created: expect.any(Number), owned_by: expect.any(String) }],
       });
+    }
+    for (const page of ['/health', '/metrics', '/routes']) {
+      expect([page, (await call(`${proxy.url}${page}`, { method: 'GET' })).status]).toEqual([page, 200]);
+      expect((await call(`${proxy.url}/v1${page}`, { method: 'GET' })).status).toBeGreaterThanOrEqual(400);
     }
   });
 });

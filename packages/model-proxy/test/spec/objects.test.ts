@@ -40,7 +40,7 @@ describe('the objects of the contract', () => {
     return {
       plain: await send({ script: [{ write: object.text }, { end: true }] }),
       streamed: await send({ stream: true, script: [event(chunkText(object)), done, { end: true }] }),
-      sample: sample.json() as Answered['sample'], // the specification says that it is an object
+      sample: sample.json() as Answered['sample'], // an object by the contract
     };
   };
 
@@ -102,7 +102,7 @@ describe('the objects of the contract', () => {
     expect(chat.streamed.headers['content-type']).toMatch(/^text\/event-stream/);
   });
 
-  it('MP-14 id: begins with cmpl-. Unchanged', () => {
+  it('MP-14 id: begins with cmpl-. The proxy does not change it', () => {
     inText('id');
     expect(at(text, 'id')).toMatch(/^cmpl-./);
   });
@@ -112,7 +112,7 @@ describe('the objects of the contract', () => {
     expect(at(text, 'object')).toBe('text_completion');
   });
 
-  it("MP-16 created: Unix time in seconds, with the upstream's digits", () => {
+  it('MP-16 created: Unix time in seconds. The proxy does not change its digits', () => {
     inText('created');
     expect(at(text, 'created')).toEqual(expect.any(Number));
   });
@@ -122,57 +122,57 @@ describe('the objects of the contract', () => {
     expect(at(text, 'model')).toBe(ANSWERED_MODEL);
   });
 
-  it('MP-18 choices: an array. Unchanged', () => {
+  it('MP-18 choices: the choices of the upstream, unchanged', () => {
     inText('choices');
     expect(at(text, 'choices')).toHaveLength(1);
   });
 
-  it('MP-19 usage: an object. Unchanged', () => {
+  it('MP-19 usage: the usage object of the upstream, unchanged', () => {
     inText('usage');
     expect(at(text, 'usage')).toEqual(expect.any(Object));
   });
 
-  it('MP-20 index: the position, from 0', () => {
+  it('MP-20 index: the position of the choice, from 0', () => {
     inTextChoice('index');
     expect(at(text, 'choices', 0, 'index')).toBe(0);
   });
 
-  it("MP-21 text: the generated text, with the upstream's escapes", () => {
+  it('MP-21 text: the generated text. The proxy does not change its JSON escapes', () => {
     inTextChoice('text');
     expect(at(text, 'choices', 0, 'text')).toBe('You said: Hello there');
   });
 
-  it('MP-22 logprobs: null stays in the answer', () => {
+  it("MP-22 logprobs: the upstream's value, unchanged, also if it is null", () => {
     inTextChoice('logprobs');
     expect(at(text, 'choices', 0, 'logprobs')).toBeNull();
   });
 
-  it('MP-23 finish_reason: stop', () => {
+  it("MP-23 finish_reason: the upstream's value, unchanged, for example stop", () => {
     inTextChoice('finish_reason');
     expect(at(text, 'choices', 0, 'finish_reason')).toBe('stop');
   });
 
-  it('MP-24 stop_reason: null stays in the answer', () => {
+  it("MP-24 stop_reason: the upstream's value, unchanged, also if it is null", () => {
     inTextChoice('stop_reason');
     expect(at(text, 'choices', 0, 'stop_reason')).toBeNull();
   });
 
-  it('MP-25 prompt_logprobs: null stays in the answer', () => {
+  it("MP-25 prompt_logprobs: the upstream's value, unchanged, also if it is null", () => {
     inTextChoice('prompt_logprobs');
     expect(at(text, 'choices', 0, 'prompt_logprobs')).toBeNull();
   });
 
-  it('MP-26 id: begins with chatcmpl-. Unchanged', () => {
+  it('MP-26 id: begins with chatcmpl-. The proxy does not change it', () => {
     inChat('id');
     expect(at(chat, 'id')).toMatch(/^chatcmpl-./);
   });
 
-  it('MP-27 created: Unix time in seconds', () => {
+  it('MP-27 created: Unix time in seconds. The proxy does not change it', () => {
     inChat('created');
     expect(at(chat, 'created')).toEqual(expect.any(Number));
   });
 
-  it("MP-28 model: the upstream's name of the model, with the provider as prefix", () => {
+  it('MP-28 model: the name that the upstream reports, with the provider as prefix', () => {
     inChat('model');
     expect(at(chat, 'model')).toBe(ANSWERED_MODEL);
   });
@@ -182,37 +182,37 @@ describe('the objects of the contract', () => {
     expect(at(chat, 'object')).toBe('chat.completion');
   });
 
-  it('MP-30 system_fingerprint: null stays in the answer', () => {
+  it("MP-30 system_fingerprint: the upstream's value, unchanged, also if it is null", () => {
     inChat('system_fingerprint');
     expect(at(chat, 'system_fingerprint')).toBeNull();
   });
 
-  it('MP-31 choices: an array. Unchanged', () => {
+  it('MP-31 choices: the choices of the upstream, unchanged', () => {
     inChat('choices');
     expect(at(chat, 'choices')).toHaveLength(1);
   });
 
-  it('MP-32 usage: an object. Unchanged', () => {
+  it('MP-32 usage: the usage object of the upstream, unchanged', () => {
     inChat('usage');
     expect(at(chat, 'usage')).toEqual(expect.any(Object));
   });
 
-  it('MP-33 service_tier: null stays in the answer', () => {
+  it("MP-33 service_tier: the upstream's value, unchanged, also if it is null", () => {
     inChat('service_tier');
     expect(at(chat, 'service_tier')).toBeNull();
   });
 
-  it('MP-34 prompt_logprobs: null stays in the answer', () => {
+  it("MP-34 prompt_logprobs: the upstream's value, unchanged, also if it is null", () => {
     inChat('prompt_logprobs');
     expect(at(chat, 'prompt_logprobs')).toBeNull();
   });
 
-  it('MP-35 finish_reason: stop', () => {
+  it("MP-35 finish_reason: the upstream's value, unchanged, for example stop", () => {
     inChatChoice('finish_reason');
     expect(at(chat, 'choices', 0, 'finish_reason')).toBe('stop');
   });
 
-  it('MP-36 index: the position, from 0', () => {
+  it('MP-36 index: the position of the choice, from 0', () => {
     inChatChoice('index');
     expect(at(chat, 'choices', 0, 'index')).toBe(0);
   });
@@ -222,17 +222,17 @@ describe('the objects of the contract', () => {
     expect(at(chat, 'choices', 0, 'message', 'role')).toBe('assistant');
   });
 
-  it("MP-38 message.content: the generated text, with the upstream's escapes", () => {
+  it('MP-38 message.content: the generated text. The proxy does not change its JSON escapes', () => {
     inChatChoice('message.content');
     expect(at(chat, 'choices', 0, 'message', 'content')).toBe('You said: Hello there');
   });
 
-  it('MP-39 message.tool_calls: null stays in the answer', () => {
+  it("MP-39 message.tool_calls: the upstream's value, unchanged, also if it is null", () => {
     inChatChoice('message.tool_calls');
     expect(at(chat, 'choices', 0, 'message', 'tool_calls')).toBeNull();
   });
 
-  it('MP-40 message.function_call: null stays in the answer', () => {
+  it("MP-40 message.function_call: the upstream's value, unchanged, also if it is null", () => {
     inChatChoice('message.function_call');
     expect(at(chat, 'choices', 0, 'message', 'function_call')).toBeNull();
   });
@@ -252,12 +252,12 @@ describe('the objects of the contract', () => {
     expect([chat, text].map((answer) => at(answer, 'usage', 'total_tokens'))).toEqual([6, 6]);
   });
 
-  it('MP-44 prompt_tokens_details: null stays in both objects', () => {
+  it("MP-44 prompt_tokens_details: the upstream's value in both objects, unchanged, also if it is null", () => {
     inUsage('prompt_tokens_details');
     expect([chat, text].map((answer) => at(answer, 'usage', 'prompt_tokens_details'))).toEqual([null, null]);
   });
 
-  it('MP-45 completion_tokens_details: null stays in both objects', () => {
+  it("MP-45 completion_tokens_details: the upstream's value in both objects, unchanged, also if it is null", () => {
     inUsage('completion_tokens_details');
     expect([chat, text].map((answer) => at(answer, 'usage', 'completion_tokens_details'))).toEqual([null, null]);
   });
