@@ -124,7 +124,6 @@ const unsplit = {
     'packages/bmc-daemon/src/auth/login.ts',
     'packages/bmc-daemon/src/console/console-log.ts',
     'packages/bmc-daemon/src/console/ssh/ssh-server.ts',
-    'packages/bmc-daemon/src/drivers/libvirt/xml/parse.ts',
     'packages/bmc-daemon/src/manager-network/manager-network.ts',
     'packages/bmc-daemon/src/ssdp/discovery.ts',
     'packages/bmc-daemon/src/ssdp/responder.ts',
@@ -137,7 +136,6 @@ const unsplit = {
     'packages/bmc-daemon/src/drivers/libvirt/power/cold-start.ts',
     'packages/bmc-daemon/src/drivers/libvirt/power/power-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/os/boot-order.ts',
-    'packages/bmc-daemon/src/drivers/libvirt/xml/parse.ts',
     'packages/bmc-daemon/src/telemetry/report-schedule.ts',
   ],
 };

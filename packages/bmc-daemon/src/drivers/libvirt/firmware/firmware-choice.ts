@@ -18,7 +18,8 @@ import {
 } from '../firmware-catalogue.js';
 import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
-import { child, childElements, attribute, parseXml, textOf } from '../xml/parse.js';
+import { parseXml } from '../xml/parse.js';
+import { attribute, child, childElements, textOf } from '../xml/tree.js';
 import type { SecureBootMode } from '../../system-change.js';
 import type { SecureBootFiles } from '../xml/os/secure-boot.js';
 

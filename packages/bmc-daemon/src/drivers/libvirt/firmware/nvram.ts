@@ -18,7 +18,7 @@ import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { hasSavedState } from '../machine/saved-state.js';
 import { readDomain } from '../xml/domain.js';
-import { encodeText } from '../xml/parse.js';
+import { encodeText } from '../xml/escape.js';
 import { withVariablesMade } from '../machine/boot-edit.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 import { withVariablesOf } from './variable-store.js';

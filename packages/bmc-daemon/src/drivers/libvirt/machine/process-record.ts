@@ -12,7 +12,9 @@
 import type { BootChoice } from '../../rules/boot-override.js';
 import type { BootDevice } from '../../snapshot/firmware-snapshot.js';
 import type { Instance } from './instance.js';
-import { attribute, child, encodeAttribute, parseXml, type XmlElement } from '../xml/parse.js';
+import { encodeAttribute } from '../xml/escape.js';
+import { parseXml } from '../xml/parse.js';
+import { attribute, child, type XmlElement } from '../xml/tree.js';
 import { applySplices, insertChild } from '../xml/splice.js';
 
 /** For virDomainSetMetadata: `uri` and `key`. */

@@ -11,7 +11,8 @@ import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } f
 import { partVolumeName, imageVolumeName } from '../../../media/image-key.js';
 import { DriverError } from '../../driver-error.js';
 import { attempt } from '../failure.js';
-import { attribute, child, parseXml, textOf } from '../xml/parse.js';
+import { parseXml } from '../xml/parse.js';
+import { attribute, child, textOf } from '../xml/tree.js';
 
 /** Name of the pool that the daemon creates if none is configured. */
 const DEFAULT_POOL = 'rackless-images';

@@ -12,7 +12,8 @@ import type { GuestAddress, InterfaceFacts, NetworkFacts } from '../../guest-net
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { RevalidatingCache } from './revalidating-cache.js';
-import { attribute, child, childElements, parseXml } from '../xml/parse.js';
+import { parseXml } from '../xml/parse.js';
+import { attribute, child, childElements } from '../xml/tree.js';
 
 /** Maximum time that a GET waits, once. */
 const WAIT_MS = 250;

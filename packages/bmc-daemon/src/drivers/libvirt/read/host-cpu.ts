@@ -1,7 +1,8 @@
 /** The name of the host's CPU, for machines with CPU passthrough. */
 import type { Hypervisor } from '@rackless/libvirt';
 import { RevalidatingCache } from './revalidating-cache.js';
-import { child, parseXml, textOf } from '../xml/parse.js';
+import { parseXml } from '../xml/parse.js';
+import { child, textOf } from '../xml/tree.js';
 
 /** The first call makes libvirtd probe every QEMU binary, so it runs in the background. */
 const WAIT_MS = 250;

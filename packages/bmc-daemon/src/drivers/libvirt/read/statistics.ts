@@ -16,7 +16,8 @@ import type {
 } from '../../statistics-control.js';
 import { attempt } from '../failure.js';
 import type { Host } from '../machine/host.js';
-import { attribute, child, childElements, parseXml } from '../xml/parse.js';
+import { parseXml } from '../xml/parse.js';
+import { attribute, child, childElements } from '../xml/tree.js';
 
 const { CPU_TOTAL, BALLOON, VCPU, INTERFACE, BLOCK } = DomainStatsTypes;
 const GROUPS = CPU_TOTAL | BALLOON | VCPU | INTERFACE | BLOCK;

@@ -12,7 +12,9 @@ import type { Provisioning } from '../../volume-control.js';
 import { attempt } from '../failure.js';
 import type { Disk } from '../xml/devices/device.js';
 import type { DiskPlace } from '../xml/devices/disk-source.js';
-import { child, encodeText, parseXml, textOf } from '../xml/parse.js';
+import { encodeText } from '../xml/escape.js';
+import { parseXml } from '../xml/parse.js';
+import { child, textOf } from '../xml/tree.js';
 
 /** Allocating all of a volume can take minutes. */
 const CREATE_TIMEOUT_MS = 600_000;

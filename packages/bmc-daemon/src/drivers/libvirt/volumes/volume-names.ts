@@ -3,7 +3,7 @@ import { escapeRegExp } from '@rackless/daemon/text/escape-reg-exp.js';
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
 import { readDomain } from '../xml/domain.js';
-import { encodeAttribute } from '../xml/parse.js';
+import { encodeAttribute } from '../xml/escape.js';
 
 /** The names of a volume: its path, and its pool with its name. */
 interface VolumeNames {

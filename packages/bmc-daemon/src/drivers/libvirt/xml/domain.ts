@@ -9,8 +9,8 @@ import type { MemoryDeviceSnapshot, ProcessorTopology, SysinfoSnapshot } from '.
 import { readDevices } from './devices/device.js';
 import type { Devices } from './devices/device.js';
 import { readMemoryDevices } from './devices/memory-device.js';
-import { attribute, child, childElements, parseXml, textOf } from './parse.js';
-import type { XmlDocument, XmlElement } from './parse.js';
+import { parseXml, type XmlDocument } from './parse.js';
+import { attribute, child, childElements, textOf, type XmlElement } from './tree.js';
 import { readSerialPort, type SerialPort } from './devices/serial-port.js';
 import { readMemoryKiB } from './size.js';
 

@@ -9,7 +9,7 @@ import { withCdrom, withDriveMedia } from './devices/cdrom.js';
 import { readDomain } from './domain.js';
 import { withFirmware } from './os/firmware.js';
 import { parseXml } from './parse.js';
-import type { XmlElement } from './parse.js';
+import type { XmlElement } from './tree.js';
 import { applySplices, removeElement } from './splice.js';
 
 const quote = fc.constantFrom(`'`, `"`);

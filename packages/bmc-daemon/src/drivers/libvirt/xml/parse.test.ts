@@ -1,18 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
-import {
-  attribute,
-  attributeNode,
-  child,
-  childElements,
-  decodeText,
-  encodeAttribute,
-  encodeText,
-  parseXml,
-  textOf,
-} from './parse.js';
-import type { XmlElement } from './parse.js';
+import { decodeText, encodeAttribute, encodeText } from './escape.js';
+import { parseXml } from './parse.js';
+import { attributeNode, attribute, child, childElements, textOf, type XmlElement } from './tree.js';
 
 const everyElement = (element: XmlElement): readonly XmlElement[] => [
   element,

@@ -1,7 +1,6 @@
 /** Reads sizes with a unit from libvirt's XML. */
 import { DriverError } from '../../driver-error.js';
-import { attribute, textOf } from './parse.js';
-import type { XmlElement } from './parse.js';
+import { attribute, textOf, type XmlElement } from './tree.js';
 
 /** Bytes by unit (virScaleInteger). libvirt ignores the case of the names. */
 const UNIT_BYTES: Readonly<Record<string, number>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { child, parseXml } from './parse.js';
-import type { XmlDocument, XmlElement } from './parse.js';
+import { parseXml, type XmlDocument } from './parse.js';
+import { child, type XmlElement } from './tree.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute } from './splice.js';
 
 function at(document: XmlDocument, ...path: readonly string[]): XmlElement {

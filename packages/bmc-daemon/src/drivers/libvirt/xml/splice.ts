@@ -2,8 +2,9 @@
  * Edits XML text by splices. Functions here return {@link Splice}s, which replace a part of the
  * text. {@link applySplices} applies them all at once. The rest of the text stays byte for byte.
  */
-import { attributeNode, encodeAttribute } from './parse.js';
-import type { XmlDocument, XmlElement, XmlOther } from './parse.js';
+import { encodeAttribute } from './escape.js';
+import { type XmlDocument } from './parse.js';
+import { attributeNode, type XmlElement, type XmlOther } from './tree.js';
 
 /** Replaces `source[start, end)` by `text`; inserts it if both offsets are equal. */
 export interface Splice {

@@ -2,8 +2,7 @@
  * Reads the `<address>` of a device: its controller and its place there.
  * @see https://libvirt.org/formatdomain.html#device-addresses
  */
-import { attribute, child } from '../parse.js';
-import type { XmlElement } from '../parse.js';
+import { attribute, child, type XmlElement } from '../tree.js';
 
 /** An address by its type, with the parts that the daemon uses. */
 export type DeviceAddress =

@@ -9,8 +9,8 @@ import { sourceMarkup, type MediaSource } from './disk-source.js';
 import { freeDiskTarget } from './disk-target.js';
 import { readDomain } from '../domain.js';
 import type { Domain } from '../domain.js';
-import { attribute, child, childElements, parseXml } from '../parse.js';
-import type { XmlDocument, XmlElement } from '../parse.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import { attribute, child, childElements, type XmlElement } from '../tree.js';
 import {
   applySplices,
   insertChild,

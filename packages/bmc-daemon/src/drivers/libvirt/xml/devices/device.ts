@@ -2,8 +2,7 @@
 import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 import { readAddress } from './address.js';
 import type { DeviceAddress } from './address.js';
-import { attribute, child, childElements, textOf } from '../parse.js';
-import type { XmlElement } from '../parse.js';
+import { attribute, child, childElements, textOf, type XmlElement } from '../tree.js';
 
 interface Bootable {
   /**

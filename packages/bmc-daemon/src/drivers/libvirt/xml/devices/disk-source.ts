@@ -1,6 +1,7 @@
 /** `<source>` of a disk or a drive, as values and as markup. */
 import type { Disk } from './device.js';
-import { attribute, child, encodeAttribute } from '../parse.js';
+import { encodeAttribute } from '../escape.js';
+import { attribute, child } from '../tree.js';
 
 /** The place of a disk's content on the host. */
 export type DiskPlace =

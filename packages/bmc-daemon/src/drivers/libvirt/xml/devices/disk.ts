@@ -3,7 +3,8 @@ import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
 import { sourceMarkup, type DiskPlace } from './disk-source.js';
 import { readDomain, type Domain } from '../domain.js';
-import { child, childElements, parseXml, type XmlDocument } from '../parse.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import { child, childElements } from '../tree.js';
 import { applySplices, insertChild, removeElement, sourceOf, type Splice } from '../splice.js';
 
 /** A disk to add. */

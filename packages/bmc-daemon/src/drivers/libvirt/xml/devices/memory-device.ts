@@ -3,7 +3,7 @@
  * @see https://libvirt.org/formatdomain.html#memory-devices
  */
 import type { MemoryDeviceSnapshot } from '../../../snapshot/hardware-snapshot.js';
-import { attribute, child, childElements, type XmlElement } from '../parse.js';
+import { attribute, child, childElements, type XmlElement } from '../tree.js';
 import { readMemoryKiB } from '../size.js';
 
 /** Returns the modules in order. A resizable device (`virtio-mem`) has its present size. */

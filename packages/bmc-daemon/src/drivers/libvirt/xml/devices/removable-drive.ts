@@ -8,7 +8,8 @@ import { sourceMarkup, type MediaSource } from './disk-source.js';
 import { freeDiskTarget } from './disk-target.js';
 import { readDomain, type Domain } from '../domain.js';
 import type { MediaRecord } from '../metadata/media-record.js';
-import { attribute, child, childElements, parseXml, type XmlDocument } from '../parse.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import { attribute, child, childElements } from '../tree.js';
 import { applySplices, setAttribute, type Splice } from '../splice.js';
 
 /**

@@ -2,7 +2,7 @@
  * Reads the serial port that `virsh console` would use.
  * @see https://libvirt.org/formatdomain.html#consoles-serial-parallel-channel-devices
  */
-import { attribute, child, childElements, type XmlElement } from '../parse.js';
+import { attribute, child, childElements, type XmlElement } from '../tree.js';
 
 /**
  * Types of a character device that libvirt gives out as a stream. Other types have their data

@@ -11,7 +11,9 @@
  * record-schema.ts has all members. docs/guides/libvirt-hosts.md describes the form for users.
  */
 import { DriverError } from '../../../driver-error.js';
-import { attribute, child, encodeText, parseXml, type XmlDocument, type XmlElement } from '../parse.js';
+import { encodeText } from '../escape.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import { attribute, child, type XmlElement } from '../tree.js';
 import { applySplices, insertChild, removeElement, replaceElement } from '../splice.js';
 import { emptyRecord, type MachineRecord } from './machine-record.js';
 import { memberSchemas } from './record-schema.js';

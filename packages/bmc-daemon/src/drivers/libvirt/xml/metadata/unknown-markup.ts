@@ -1,5 +1,6 @@
 /** Unknown elements inside our metadata element, as markup that does not depend on its prefix. */
-import { parseXml, type XmlDocument, type XmlElement } from '../parse.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import type { XmlElement } from '../tree.js';
 import { applySplices } from '../splice.js';
 
 /** Renames the tags of an element and its descendants in our namespace, by splices. */

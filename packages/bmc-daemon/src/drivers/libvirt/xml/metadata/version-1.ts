@@ -21,7 +21,8 @@
 import type { z } from 'zod';
 import { MEDIA_DEVICES } from '../../../snapshot/media-snapshot.js';
 import { isDeviceKey } from '../devices/device-key.js';
-import { attribute, type XmlDocument, type XmlElement } from '../parse.js';
+import type { XmlDocument } from '../parse.js';
+import { attribute, type XmlElement } from '../tree.js';
 import type { Intent, RestartIntent } from './intent-record.js';
 import type { BootRecord, MachineRecord } from './machine-record.js';
 import type { MediaRecord } from './media-record.js';

@@ -11,8 +11,8 @@ import type { BootDevice, DeviceKey } from '../../../snapshot/firmware-snapshot.
 import type { BootableDevice, Devices } from '../devices/device.js';
 import type { Domain } from '../domain.js';
 import { readDomain } from '../domain.js';
-import { attributeNode, child, childElements, parseXml } from '../parse.js';
-import type { XmlDocument, XmlElement } from '../parse.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import { attributeNode, child, childElements, type XmlElement } from '../tree.js';
 import { applySplices, insertChild, removeElement, spaceBefore } from '../splice.js';
 import type { Splice } from '../splice.js';
 

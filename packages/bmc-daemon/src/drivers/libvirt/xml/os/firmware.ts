@@ -5,7 +5,9 @@
 import { DriverError } from '../../../driver-error.js';
 import type { FirmwareType } from '../../../snapshot/firmware-snapshot.js';
 import { readDomain, type OperatingSystem } from '../domain.js';
-import { child, childElements, encodeAttribute, encodeText, parseXml } from '../parse.js';
+import { encodeAttribute, encodeText } from '../escape.js';
+import { parseXml } from '../parse.js';
+import { child, childElements } from '../tree.js';
 import { KEEPS_VARIABLES, smmOn } from './secure-boot.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute } from '../splice.js';
 

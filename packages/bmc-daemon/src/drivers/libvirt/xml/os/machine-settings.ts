@@ -2,8 +2,9 @@
 import { DriverError } from '../../../driver-error.js';
 import { effectiveBootOrder, deviceKeys, withOwnOrder } from './boot-order.js';
 import { readDomain } from '../domain.js';
-import { attribute, child, encodeText, parseXml, textOf } from '../parse.js';
-import type { XmlDocument, XmlElement } from '../parse.js';
+import { encodeText } from '../escape.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import { attribute, child, textOf, type XmlElement } from '../tree.js';
 import { readMemoryKiB } from '../size.js';
 import { applySplices, removeAttribute, setAttribute, type Splice } from '../splice.js';
 

@@ -3,8 +3,9 @@ import { DriverError } from '../../../driver-error.js';
 import type { SecureBootMode } from '../../../system-change.js';
 import type { FirmwareKnowledge } from '../../firmware-catalogue.js';
 import { readDomain, type OperatingSystem } from '../domain.js';
-import { attribute, child, childElements, encodeAttribute, encodeText, parseXml } from '../parse.js';
-import type { XmlDocument, XmlElement } from '../parse.js';
+import { encodeAttribute, encodeText } from '../escape.js';
+import { parseXml, type XmlDocument } from '../parse.js';
+import { attribute, child, childElements, type XmlElement } from '../tree.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute, type Splice } from '../splice.js';
 
 /** State of Secure Boot. Null: unknown from the definition. */
