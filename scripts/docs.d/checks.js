@@ -28,6 +28,11 @@ export function checkForm(page) {
   });
 }
 
+/** Checks that each comment before a block is a known mark, and that each mark is before a block. */
+export function checkMarks(page) {
+  return page.wrongMarks.map(({ line, text, reason }) => `${page.path}:${line}: ${text.split('\n')[0]} ${reason}`);
+}
+
 /** Checks names of blocks: each named block must be run by a script of scripts/clients.d. */
 export function checkNames(page) {
   const folder = 'scripts/clients.d';

@@ -1,12 +1,13 @@
 /**
- * Checks the pages, then runs the commands of each page in new namespaces. `node main.js [PAGE]…`,
- * as root, in the repository.
+ * Checks the pages, then runs the commands of each page in new namespaces. `node main.js [--check]
+ * [PAGE]…`, as root, in the repository. With `--check` it runs no commands and needs no root.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkForm, checkLinks, checkNames, checkSamples } from './checks.js';
+import { parseArgs } from 'node:util';
+import { checkForm, checkLinks, checkMarks, checkNames, checkSamples } from './checks.js';
 import { FIXTURES } from './fixtures.js';
 import { allPages, isRun, readPage } from './pages.js';
 
@@ -52,10 +53,15 @@ async function runPage(page) {
   }
 }
 
-const paths = process.argv.length > 2 ? process.argv.slice(2) : allPages();
+const { values: options, positionals } = parseArgs({
+  options: { check: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const paths = positionals.length > 0 ? positionals : allPages();
 const pages = paths.map(cachedPage);
 const faults = pages.flatMap((page) => [
   ...checkForm(page),
+  ...checkMarks(page),
   ...checkNames(page),
   ...checkLinks(page, cachedPage),
   ...checkSamples(page),
@@ -63,6 +69,8 @@ const faults = pages.flatMap((page) => [
 ]);
 for (const fault of faults) console.log(fault);
 let failed = faults.length;
+
+if (options.check) process.exit(failed === 0 ? 0 : 1);
 
 for (const page of pages) {
   const blocks = page.blocks.filter(isRun).length;

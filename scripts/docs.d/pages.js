@@ -38,10 +38,27 @@ function anchorOf(text) {
     .replaceAll(' ', '-');
 }
 
+/** Comments `<!-- KEY: VALUE -->` with a meaning here. */
+const PAGE_MARK = 'commands';
+const BLOCK_MARKS = ['not run', 'run by'];
+
 /** Returns the value of the comment `<!-- KEY: VALUE -->` in a node, or undefined. */
 function commentIn(node, key) {
   if (node?.type !== 'html') return undefined;
-  return new RegExp(`^<!-- ${key}: ([\\s\\S]*?) -->$`).exec(node.value)?.[1];
+  return new RegExp(`^<!-- ${key}: (\\S(?:(?!-->)[^])*?) -->$`).exec(node.value)?.[1];
+}
+
+/**
+ * Returns why a comment is not the mark that its author meant, or undefined. Without this check, a
+ * misspelled mark has no effect, and the block below it runs.
+ */
+function markFault(node, next) {
+  if (!node.value.startsWith('<!--')) return undefined;
+  const key = [PAGE_MARK, ...BLOCK_MARKS].find((known) => commentIn(node, known) !== undefined);
+  const beforeBlock = next?.type === 'code';
+  if (key === undefined && beforeBlock) return 'is no known mark (see scripts/docs-commands --help)';
+  if (BLOCK_MARKS.includes(key) && !beforeBlock) return 'is not directly before a block';
+  return undefined;
 }
 
 function blockOf(node, before, heading, lines) {
@@ -59,13 +76,16 @@ function blockOf(node, before, heading, lines) {
   };
 }
 
-/** Reads the page at `path`. `fixtures`: what its commands need. `links`: each with its line. */
+/**
+ * Reads the page at `path`. `fixtures`: what its commands need. `links`: each with its line.
+ * `wrongMarks`: comments that are no valid marks, each with its line, text and reason.
+ */
 export function readPage(path) {
   const text = readFileSync(path, 'utf8');
   const lines = text.split('\n');
-  const page = { path, fixtures: [], blocks: [], anchors: new Set(), links: [] };
+  const page = { path, fixtures: [], blocks: [], anchors: new Set(), links: [], wrongMarks: [] };
   let heading = '';
-  const visit = (node, before) => {
+  const visit = (node, before, next) => {
     const line = node.position.start.line;
     if (node.type === 'heading') {
       heading = textOf(node);
@@ -78,10 +98,12 @@ export function readPage(path) {
     if (node.type === 'link' || node.type === 'image' || node.type === 'definition')
       page.links.push({ line, url: node.url });
     if (node.type === 'html') {
+      const reason = markFault(node, next);
+      if (reason !== undefined) page.wrongMarks.push({ line, text: node.value, reason });
       page.fixtures.push(...(commentIn(node, 'commands')?.split(' ') ?? []));
       for (const [, id] of node.value.matchAll(/ (?:id|name)="([^"]+)"/g)) page.anchors.add(id);
     }
-    (node.children ?? []).forEach((child, index) => visit(child, node.children[index - 1]));
+    (node.children ?? []).forEach((child, index, all) => visit(child, all[index - 1], all[index + 1]));
   };
   visit(markdown.parsers.markdown.parse(text, {}), undefined);
   return page;
