@@ -10,7 +10,7 @@ import { loadSettings, type Flags, type LoadedSettings } from './config/load.js'
 import { featureSets } from './resources/feature-set.js';
 import { version } from './version.js';
 
-/** Flags from commander: texts unchanged, switches as true. */
+/** The flags that commander has parsed. A switch that was not given is absent. */
 interface GivenFlags {
   readonly config?: string;
   readonly interface?: string;
@@ -50,25 +50,25 @@ function load(given: GivenFlags): LoadedSettings {
   });
 }
 
-/** Adds the flags of settings, for the daemon and for `check`. */
+/** Adds the flags that set settings: the daemon and `check` have them. */
 function withSettings(command: Command): Command {
   return command
-    .option('--config <file>', 'configuration: assignments of Python literals (environment: EMULATOR_CONFIG)')
-    .option('-i, --interface <ip>', 'address to listen at')
-    .option('-p, --port <number>', 'TCP port to listen at')
+    .option('--config <file>', 'configuration file with Python assignments (environment variable: EMULATOR_CONFIG)')
+    .option('-i, --interface <ip>', 'address to listen on')
+    .option('-p, --port <number>', 'TCP port to listen on')
     .option('--ssl-certificate <file>', 'PEM certificate for HTTPS')
     .option('--ssl-key <file>', 'PEM key of the certificate')
-    .option('--libvirt-uri <uri>', 'libvirt host whose machines are served')
-    .option('--os-cloud <name>', 'OpenStack cloud (there is no such backend yet)')
-    .option('--ironic-cloud <name>', 'OpenStack cloud for Ironic (there is no such backend yet)')
-    .option('--fake', 'made-up machines in memory instead of libvirt')
-    .option('--feature-set <name>', `what is served: ${featureSets.join(', ')}`)
-    .option('--dmtf-strict', "answer as DMTF's validators want it")
-    .option('--debug', 'log everything');
+    .option('--libvirt-uri <uri>', 'connection URI of the libvirt host')
+    .option('--os-cloud <name>', 'OpenStack cloud (not implemented)')
+    .option('--ironic-cloud <name>', 'OpenStack cloud for Ironic (not implemented)')
+    .option('--fake', 'simulated machines in memory instead of libvirt')
+    .option('--feature-set <name>', `resources to serve: ${featureSets.join(', ')}`)
+    .option('--dmtf-strict', "send answers that pass DMTF's validators")
+    .option('--debug', 'log at level debug');
 }
 
 /**
- * Runs one command line. For the daemon it returns after a signal.
+ * Runs one command. For the daemon, returns after a signal has stopped it.
  * @param argv as in `process.argv`.
  * @returns the exit code.
  */
@@ -88,8 +88,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     exitCode = await serve(() => load(given));
   });
   withSettings(program.command('check'))
-    .description('print what is wrong with a configuration, and the effective settings')
-    .option('--strict', 'reject unknown settings too: exit code 1')
+    .description('print the faults of a configuration, and its effective settings')
+    .option('--strict', 'reject unknown settings too (exit code 1)')
     .option('--quiet', 'print faults only')
     .action(({ strict = false, quiet = false, ...given }: GivenFlags & Partial<CheckOptions>) => {
       // Flags may also precede the command: `bmc-daemon --config FILE check`.
@@ -97,9 +97,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     });
   program
     .command('htpasswd')
-    .description('add a user to a password file, or change a password; asks for it')
-    .argument('<file>', 'password file; made where there is none')
-    .argument('<user>', "user's name")
+    .description('add a user to a password file or change a password; prompts for the password')
+    .argument('<file>', 'password file; created if it does not exist')
+    .argument('<user>', 'user name')
     .action(async (file: string, user: string) => {
       exitCode = await htpasswd(file, user);
     });

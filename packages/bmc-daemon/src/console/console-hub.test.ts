@@ -144,7 +144,7 @@ describe('the console hub', () => {
     for (let start = 0; start < 3; start += 1) {
       await driver.power(uuid, 'create');
       await ear.is(connected);
-      expect(await ear.hears('login: ')).toMatch(/^\r\nRackless made-up firmware/);
+      expect(await ear.hears('login: ')).toMatch(/^\r\nRackless simulated firmware/);
       await driver.power(uuid, 'destroy');
       await ear.is(off);
     }
@@ -153,7 +153,7 @@ describe('the console hub', () => {
     await ear.is(connected);
     // Stopping and starting at the same time is a new run too.
     await Promise.all([driver.power(uuid, 'destroy'), driver.power(uuid, 'create')]);
-    expect(await ear.hears('login: ')).toMatch(/^\r\nRackless made-up firmware/);
+    expect(await ear.hears('login: ')).toMatch(/^\r\nRackless simulated firmware/);
     await ear.is(connected);
   });
 

@@ -79,7 +79,7 @@ const boot = async (count: number): Promise<void> => {
   await driver.power(name, 'reset');
   await until(`boot ${count}`, async () => (await members()).filter(({ Message }) => String(Message).endsWith('login:')).length === count); // prettier-ignore
 };
-const lines = [`Rackless made-up firmware, machine`, 'Booting from hard disk...', `${name} login:`];
+const lines = [`Rackless simulated firmware, machine`, 'Booting from hard disk...', `${name} login:`];
 
 describe('the console log', () => {
   it('is linked from the machine and not from its manager', async () => {
@@ -147,7 +147,7 @@ describe('the console log', () => {
       OemRecordFormat: 'Line of a serial console',
       Created: created,
       Severity: 'OK',
-      Message: `Rackless made-up firmware, machine ${uuid}`,
+      Message: `Rackless simulated firmware, machine ${uuid}`,
       OriginatorType: 'SupportingService',
     });
     for (const member of found) {

@@ -278,7 +278,7 @@ describe('a console', () => {
     await client.says('[node-1: the machine is off; waiting for the console, escape is');
     await driver.power('node-1', 'create');
     await client.says('[connected to node-1]');
-    await client.says('Rackless made-up firmware');
+    await client.says('Rackless simulated firmware');
     const leave = driver.console.seize('node-1');
     await client.says('[node-1: another program uses the console]');
     leave();

@@ -235,9 +235,9 @@ describe('events of QEMU', () => {
     const logged = await logOf(lab, `${path}/LogServices/EventLog`);
     expect(logged.map((text) => text.replace(/[0-9a-f-]{36}/, 'ID'))).toEqual(
       expect.arrayContaining([
-        `The task ID has begun. ForceOff of ${guest.name}.`,
+        `The task ID has started. ForceOff of ${guest.name}.`,
         `'${guest.name}' was powered off. Destroyed.`,
-        `The task ID is done. ForceOff of ${guest.name}.`,
+        `The task ID has completed. ForceOff of ${guest.name}.`,
       ]),
     );
   });

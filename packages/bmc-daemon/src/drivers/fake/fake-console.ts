@@ -105,7 +105,7 @@ export class FakeConsoles implements ConsoleControl {
 }
 
 function bootLines({ name, uuid }: SystemRef): string {
-  const lines = ['', `Rackless made-up firmware, machine ${uuid}`, 'Booting from hard disk...', '', prompt(name)];
+  const lines = ['', `Rackless simulated firmware, machine ${uuid}`, 'Booting from hard disk...', '', prompt(name)];
   return lines.join('\r\n');
 }
 

@@ -94,7 +94,7 @@ const eventService = defineResource({
       run: (_entity, body, { services, requester: { user, address } }) => {
         const origin = body.OriginOfCondition ?? '/redfish/v1/EventService';
         const isOurs = eventRegistryPrefixes.includes(prefixOf(body.MessageId));
-        const text = body.Message ?? (isOurs ? undefined : 'A client asked for this event as a test.');
+        const text = body.Message ?? (isOurs ? undefined : 'A client requested this test event.');
         services.events.publish({
           messageId: body.MessageId,
           messageArgs: body.MessageArgs ?? [],

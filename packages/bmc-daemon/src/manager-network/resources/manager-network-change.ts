@@ -1,5 +1,5 @@
 /**
- * A PATCH of a manager's EthernetInterface: applies Redfish's rules for arrays to the body, and
+ * The body of a PATCH of a manager's EthernetInterface: applies Redfish's rules for arrays, and
  * translates errors of the change.
  */
 import { z } from 'zod';
@@ -8,7 +8,14 @@ import { canonicalIp, prefixOfMask, type IpNetwork } from '../../host/ip-network
 import type { ManagerInterface, ManagerView } from '../manager-view.js';
 import { NetworkChangeError, type NetworkChange, type NetworkFault } from '../network-plan.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { withPointers, message, messageStatus, withDetail, type Message } from '../../redfish/messages/messages.js';
+import {
+  message,
+  messageStatus,
+  sentence,
+  withDetail,
+  withPointers,
+  type Message,
+} from '../../redfish/messages/messages.js';
 import { subnetMask } from '../../resources/systems/ethernet-interface.js';
 
 /** Maximum items of a list. */
@@ -16,8 +23,8 @@ const MAX_ITEMS = 16;
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 /**
- * Last label of a name. Clients parse a name as an address if it ends in a decimal or hexadecimal number
- * (URL Standard, 3.5), and `localhost` as themselves.
+ * Last label of a name. Not a decimal or hexadecimal number, because clients then parse the name as
+ * an address (URL Standard, 3.5). Not `localhost`, because that is the client itself.
  */
 const lastLabel = `(?!(?:\\d+|0x[0-9a-f]*|localhost)$)${label}`;
 /** Host name without a domain (RFC 1123 §2.1). */
@@ -96,18 +103,18 @@ export function requestedNetwork(body: NetworkBody, view: ManagerView, port: Man
       ? undefined
       : requestedList(property, list.map(ipv4Item), present, faults, (at) => gatewayFault(property, list, at, port));
   const inUse = four('IPv4Addresses', IPv4Addresses, port.ipv4);
-  const fixed = four('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
+  const staticList = four('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
   const six =
     IPv6StaticAddresses === undefined
       ? undefined
       : requestedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), port.ownIpv6.map(owned), faults);
-  if (inUse !== undefined && fixed !== undefined && !sameNetworks(inUse, fixed))
+  if (inUse !== undefined && staticList !== undefined && !sameNetworks(inUse, staticList))
     faults.push(contradiction('IPv4Addresses', 'IPv4StaticAddresses'));
   const nameServers = requestedServers(body, view, faults);
   if (faults.length > 0) throw refusal(faults);
 
-  const ipv4 = fixed ?? inUse;
-  const property = fixed === undefined ? 'IPv4Addresses' : 'IPv4StaticAddresses';
+  const ipv4 = staticList ?? inUse;
+  const property = staticList === undefined ? 'IPv4Addresses' : 'IPv4StaticAddresses';
   const networks = (list: readonly RequestedAddress[]) => list.map(({ address, prefix }) => ({ address, prefix }));
   const indexes = (list: readonly RequestedAddress[]) => list.map(({ index }) => index);
   return {
@@ -146,7 +153,7 @@ export function translateNetworkError(
 function translateFault(fault: NetworkFault, change: NetworkChange, positions: RequestedNetwork['positions']): Message {
   const { of, kind, why, holder = '', index = -1, part } = fault;
   const detail = (subject: Message, pointer: string): Message =>
-    withPointers(withDetail(subject, `${why.charAt(0).toUpperCase()}${why.slice(1)}.`), `#/${pointer}`);
+    withPointers(withDetail(subject, sentence(why)), `#/${pointer}`);
   if (of === 'hostName' || of === 'fqdn') {
     const property = of === 'hostName' ? 'HostName' : 'FQDN';
     return detail(refused(kind, property, change[of] ?? '', holder), property);
@@ -213,9 +220,8 @@ function requestedList(
   // Without own addresses of the manager, the present list shows the addresses of the host.
   const hosts = present.filter(({ isOwn }) => !isOwn).map(({ address }) => address);
   const hostAddressFault = (index: number, address: string): Message => {
-    const pointer = `${property}/${index}`;
     const why = `${address} is the address of the host, which this service does not change.`;
-    return withPointers(withDetail(message('PropertyValueError', property), why), `#/${pointer}`);
+    return withPointers(withDetail(message('PropertyValueError', property), why), `#/${property}/${index}`);
   };
   for (const [index, item] of items.entries()) {
     const now = present[index];
@@ -259,10 +265,8 @@ function gatewayFault(
   if (gateway === undefined || gateway === null || gateway === ipv4Gateway) return undefined;
   const present = ipv4Gateway === null ? `${name} has no gateway` : `the gateway of ${name} is ${ipv4Gateway}`;
   const why = `This service does not change routes of the host: ${present}.`;
-  return withPointers(
-    withDetail(message('PropertyValueIncorrect', 'Gateway', gateway), why),
-    `#/${list}/${index}/Gateway`,
-  );
+  const fault = message('PropertyValueIncorrect', 'Gateway', gateway);
+  return withPointers(withDetail(fault, why), `#/${list}/${index}/Gateway`);
 }
 
 function contradiction(first: string, second: string): Message {
@@ -287,10 +291,10 @@ function requestedServers(
       return server === undefined ? [] : [server];
     });
   const inUse = NameServers && result(NameServers, nameServers);
-  const fixed = StaticNameServers && result(StaticNameServers, ownNameServers);
-  const isHosts = ownNameServers.length === 0 && inUse?.join() === nameServers.join();
-  const requested = isHosts ? [] : inUse;
-  if (requested !== undefined && fixed !== undefined && requested.join() !== fixed.join())
+  const staticList = StaticNameServers && result(StaticNameServers, ownNameServers);
+  const equalsHost = ownNameServers.length === 0 && inUse?.join() === nameServers.join();
+  const requested = equalsHost ? [] : inUse;
+  if (requested !== undefined && staticList !== undefined && requested.join() !== staticList.join())
     faults.push(contradiction('NameServers', 'StaticNameServers'));
-  return fixed ?? requested;
+  return staticList ?? requested;
 }

@@ -127,7 +127,7 @@ describe('toRedfishError', () => {
       insert,
     ).messages;
     expect(only && messageText(only)).toBe(
-      'The resource is in a state or in use in a way that does not allow this now. inserting a.iso into cd of vm1: b.iso is inserted.',
+      'The resource is in use, or its state does not allow this operation. Inserting a.iso into cd of vm1: b.iso is inserted.',
     );
   });
 

@@ -54,7 +54,7 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
   }
   const answer = describe(error, context);
   // The driver's text is written for clients: it names the host, image or device.
-  const subject = withDetail(answer, `${error.message}.`);
+  const subject = withDetail(answer, sentence(error.message));
   const headers = error.kind === 'unavailable' ? { 'Retry-After': String(retryAfterSeconds) } : {};
   return new RedfishError(status(error, answer), [subject], headers, error);
 }

@@ -38,7 +38,7 @@ describe('renderError', () => {
     expect(renderError(several)).toEqual({
       error: {
         code: 'Base.1.22.GeneralError',
-        message: 'The request failed; @Message.ExtendedInfo says why.',
+        message: 'The request failed; @Message.ExtendedInfo contains the reason.',
         '@Message.ExtendedInfo': several.map(renderMessage),
       },
     });

@@ -11,9 +11,10 @@ export const taskEventRegistry = 'TaskEvent.1.0';
 /** All messages that the service sends, by registry key. */
 // prettier-ignore
 export const taskEventTable = {
-  TaskStarted: eventMessage('OK', ['string'], 'The task %1 has begun.', none),
-  TaskCompletedOK: eventMessage('OK', ['string'], 'The task %1 is done.', none),
-  TaskCompletedWarning: eventMessage('Warning', ['string'], 'The task %1 is done, with warnings.', 'Read the messages of the task.'),
+  TaskStarted: eventMessage('OK', ['string'], 'The task %1 has started.', none),
+  TaskCompletedOK: eventMessage('OK', ['string'], 'The task %1 has completed.', none),
+  TaskCompletedWarning: eventMessage('Warning', ['string'],
+    'The task %1 has completed with warnings.', 'Read the messages of the task.'),
   TaskAborted: eventMessage('Critical', ['string'], 'The task %1 has failed.', 'Read the messages of the task.'),
   TaskCancelled: eventMessage('Warning', ['string'], 'The task %1 was cancelled by a client.', none),
   TaskProgressChanged: eventMessage('OK', ['string', 'number'], 'The task %1 is %2 percent done.', none),

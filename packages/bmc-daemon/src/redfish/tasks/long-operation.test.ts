@@ -92,7 +92,7 @@ describe('runLongOperation', () => {
     await turn();
     expect(settings.tasks.list()[0]).toMatchObject({ state: 'Exception', failure: { status: 507 } });
     expect(settings.failed).toEqual([
-      'Insert a.iso: There is not enough room on the host for this. writing a.iso on host: no space.',
+      'Insert a.iso: The host does not have enough free storage for this request. Writing a.iso on host: no space.',
     ]);
   });
 
