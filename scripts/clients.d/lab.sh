@@ -2,10 +2,10 @@
 # Starts a libvirtd, two guests and a daemon for scripts/clients, if it gets no daemon. Sourced
 # after setup.sh, with `work` set.
 : "${work:?is set by scripts/clients}"
-# shellcheck source=scripts/private-libvirtd.sh
-. scripts/private-libvirtd.sh
-# shellcheck source=scripts/demo-guests.sh
-. scripts/demo-guests.sh
+# shellcheck source=scripts/start.d/private-libvirtd.sh
+. scripts/start.d/private-libvirtd.sh
+# shellcheck source=scripts/start.d/demo-guests.sh
+. scripts/start.d/demo-guests.sh
 # Temporary, and not shared with scripts/start.
 state=$work/libvirt
 
@@ -94,7 +94,7 @@ END
       >"$work/daemon.log" 2>&1
   ) &
   lab_daemon=$!
-  until [ "$(node scripts/ask.js "$lab_url/redfish/v1")" = rackless ]; do
+  until [ "$(node scripts/start.d/ask.js "$lab_url/redfish/v1")" = rackless ]; do
     kill -0 "$lab_daemon" 2>/dev/null || die "The daemon ended: $(tail -n 5 "$work/daemon.log")"
     sleep 0.1
   done

@@ -27,7 +27,8 @@ async function startDaemon({ repository, environment, log }, options, address) {
     env: environment,
     stdio: ['ignore', file, file],
   });
-  const answer = () => execFileSync('node', [join(repository, 'scripts/ask.js'), address], { encoding: 'utf8' }).trim();
+  const answer = () =>
+    execFileSync('node', [join(repository, 'scripts/start.d/ask.js'), address], { encoding: 'utf8' }).trim();
   while (answer() !== 'rackless') {
     if (daemon.exitCode !== null) throw new Error(`the page's bmc-daemon ended with status ${daemon.exitCode}`);
     await wait(100);

@@ -2,10 +2,10 @@
 # scripts/start bmc: starts a bmc-daemon with one command. Sourced by scripts/start, with its
 # arguments.
 : "${called_from:?is set by scripts/start}"
-# shellcheck source=scripts/private-libvirtd.sh
-. scripts/private-libvirtd.sh
-# shellcheck source=scripts/demo-guests.sh
-. scripts/demo-guests.sh
+# shellcheck source=scripts/start.d/private-libvirtd.sh
+. scripts/start.d/private-libvirtd.sh
+# shellcheck source=scripts/start.d/demo-guests.sh
+. scripts/start.d/demo-guests.sh
 
 usage() {
   cat <<'END'
@@ -138,7 +138,7 @@ print_lines() {
     return
   fi
   if [ "$auth_file" = None ]; then
-    machine=$(node scripts/ask.js "$address/redfish/v1/Systems" | sed -n 1p)
+    machine=$(node scripts/start.d/ask.js "$address/redfish/v1/Systems" | sed -n 1p)
   elif [ -n "$libvirt_uri" ]; then
     machine=/redfish/v1/Systems/$(virsh_quiet list --all --uuid | sed -n 1p)
   fi
@@ -149,7 +149,7 @@ print_lines() {
   fi
 }
 
-case $(node scripts/ask.js "$address/redfish/v1") in
+case $(node scripts/start.d/ask.js "$address/redfish/v1") in
   rackless)
     printf '%s\n\n%s\n\n' "bmc-daemon is already running at $address (Ctrl-C in its terminal stops it). Lines to paste:" "$(print_lines)"
     exit
@@ -227,7 +227,7 @@ run_daemon() {
 }
 run_daemon &
 daemon=$!
-until [ "$(node scripts/ask.js "$address/redfish/v1")" = rackless ]; do
+until [ "$(node scripts/start.d/ask.js "$address/redfish/v1")" = rackless ]; do
   kill -0 "$daemon" 2>/dev/null || break
   sleep 0.1
 done

@@ -58,7 +58,7 @@ need_node ""
 need_modules
 need_build
 model_proxy=$PWD/packages/model-proxy/bin/model-proxy.js
-ask=$PWD/scripts/ask.js
+ask=$PWD/scripts/start.d/ask.js
 
 # ---- the address, and a proxy that already runs there
 
@@ -70,7 +70,7 @@ case $host in
   *) address=$scheme://$host:$port ;;
 esac
 
-# Prints three lines to paste. $1: the output of scripts/ask.js for the list of models.
+# Prints three lines to paste. $1: the output of scripts/start.d/ask.js for the list of models.
 print_lines() {
   local model curl=$curl
   model=$(sed -n 2p <<<"$1")
