@@ -120,7 +120,6 @@ const longFiles = {
 const unsplit = {
   functions: [
     'packages/bmc-daemon/bench/hostile-shapes.ts',
-    'packages/bmc-daemon/src/auth/accounts.ts',
     'packages/bmc-daemon/src/auth/login.ts',
     'packages/bmc-daemon/src/console/console-log.ts',
     'packages/bmc-daemon/src/console/ssh/ssh-server.ts',
@@ -134,7 +133,6 @@ const unsplit = {
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/media/image-store.ts',
     'packages/bmc-daemon/src/drivers/libvirt/power/cold-start.ts',
-    'packages/bmc-daemon/src/drivers/libvirt/power/power-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/os/boot-order.ts',
     'packages/bmc-daemon/src/telemetry/report-schedule.ts',
   ],

@@ -3,7 +3,8 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { StateFile } from '../state-file.js';
 import { defaultState, type AccessState } from './access-state.js';
 
-interface Lockout {
+/** Counts wrong passwords and locks accounts. */
+export interface Lockout {
   /** Counts a wrong password, and locks the account at the threshold. */
   count(user: string): void;
   /** Resets the count, after a right password or an unlock. */

@@ -6,7 +6,8 @@
 import type { Asker, RefusedAttempt } from '../offers/logins.js';
 import { clientNetwork } from '../host/ip-network.js';
 import type { Refusal } from '../redfish/authenticate.js';
-import type { Account, Accounts } from './accounts.js';
+import type { Account } from './account-list.js';
+import type { Accounts } from './accounts.js';
 import {
   AttemptQueue,
   attemptLimits,

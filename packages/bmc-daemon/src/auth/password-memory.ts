@@ -1,6 +1,6 @@
 /** Caches the results of bcrypt: keyed digests of right and of wrong passwords. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Account } from './accounts.js';
+import type { Account } from './account-list.js';
 import { MAX_PASSWORD_BYTES } from '../password-file/bcrypt-password.js';
 import { RecentMap } from './recent-map.js';
 

@@ -1,7 +1,8 @@
 /** Stores the roles that administrators create, in addition to the predefined ones. */
 import type { StateFile } from '../state-file.js';
 import type { AccessState } from './access-state.js';
-import { AccountError, rolesOf } from './accounts.js';
+import { rolesOf } from './account-list.js';
+import { AccountError } from './accounts.js';
 import type { Privilege } from '../redfish/privileges.js';
 import type { Role } from './roles.js';
 

@@ -1,6 +1,6 @@
 /**
- * Sessions in memory. A session ends on request, after its idle time (a console session never times
- * out), or when its account changes.
+ * Sessions in memory. A session ends when a client deletes it, when its idle time is over, or when
+ * its account changes. A console session has no idle time.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session, SessionType } from '../offers/logins.js';
@@ -12,8 +12,8 @@ export interface SessionsOptions {
   readonly now: () => number;
   readonly idleMs: () => number;
   /**
-   * Returns the account's password hash; undefined if it may not log in. A session with another
-   * hash has ended.
+   * Returns the password hash of an account; undefined if the account may not log in. When the hash
+   * changes, the account's sessions end.
    */
   readonly hashOf: (user: string | null) => string | undefined;
   /** Maximum number of sessions of one user; another session ends the least recently used one. */

@@ -1,6 +1,7 @@
 /** Accounts: the users of the password file. */
 import { z } from 'zod';
-import type { Account, Accounts } from '../accounts.js';
+import type { Account } from '../account-list.js';
+import type { Accounts } from '../accounts.js';
 import { accountUri } from '../../redfish/authorize.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
 import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';

@@ -1,0 +1,93 @@
+/** Writes the password file and the stored state of accounts together. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import { preparePasswordFile, withRenamedUser, withUserLine } from '../password-file/password-file-writer.js';
+import type { PasswordFile } from '../password-file/password-file.js';
+import type { StateFile } from '../state-file.js';
+import { defaultState, type AccessState, type AccountState } from './access-state.js';
+
+/** A change of both files. */
+interface AccountWrite {
+  /** The new state of an account. */
+  readonly stored?: AccountState;
+  /** The account to remove from the state file afterwards. */
+  readonly removeState?: string;
+  /** Returns the new text of the password file. */
+  readonly edit?: (text: string) => string;
+}
+
+interface AccountFilesOptions {
+  /** The path of the password file. */
+  readonly file: string;
+  readonly passwordFile: Pick<PasswordFile, 'refresh'>;
+  readonly state: StateFile<AccessState>;
+  readonly log: Pick<Log, 'error'>;
+}
+
+/** The two files with the accounts. */
+export class AccountFiles {
+  readonly #options: AccountFilesOptions;
+
+  constructor(options: AccountFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the state of an account in the state file, or its default. */
+  stateOf(user: string): AccountState {
+    return this.#accounts.find((stored) => stored.user === user) ?? defaultState(user);
+  }
+
+  /**
+   * Changes both files or none. Writes role and flags before the password, so that a crash in
+   * between never leaves a new administrator (a user without stored state is an administrator).
+   * Prepares the password file first, so that a full disk fails before any change.
+   * @throws {PasswordFileWriteError}, StateFileError.
+   */
+  write({ stored, removeState, edit }: AccountWrite): void {
+    const { file, passwordFile } = this.#options;
+    const before = this.#accounts;
+    const prepared = edit === undefined ? undefined : preparePasswordFile(file, edit);
+    try {
+      if (stored !== undefined) this.#store([...before.filter(({ user }) => user !== stored.user), stored]);
+    } catch (error) {
+      prepared?.discard();
+      throw error;
+    }
+    try {
+      prepared?.commit();
+    } catch (error) {
+      if (stored !== undefined)
+        this.#tryToStore(before, stored.user, 'restoring the stored state of an account failed');
+      throw error;
+    }
+    passwordFile.refresh();
+    if (removeState === undefined) return;
+    // The account no longer exists, so leftover state grants nothing.
+    const others = this.#accounts.filter(({ user }) => user !== removeState);
+    this.#tryToStore(others, removeState, 'deleting the stored state of a removed account failed');
+  }
+
+  get #accounts(): readonly AccountState[] {
+    return this.#options.state.state.accounts;
+  }
+
+  #store(accounts: readonly AccountState[]): void {
+    this.#options.state.update((old) => ({ ...old, accounts }));
+  }
+
+  #tryToStore(accounts: readonly AccountState[], user: string, complaint: string): void {
+    try {
+      this.#store(accounts);
+    } catch (error) {
+      this.#options.log.error(complaint, { account: user, error });
+    }
+  }
+}
+
+/**
+ * Returns the edit of the password file for a changed account, if it needs one.
+ * @param line the user's line with a new password.
+ */
+export function passwordFileEdit(user: string, newName: string, line: string | undefined): Pick<AccountWrite, 'edit'> {
+  if (line !== undefined) return { edit: (text) => withUserLine(text, user, line) };
+  return newName === user ? {} : { edit: (text) => withRenamedUser(text, user, newName) };
+}

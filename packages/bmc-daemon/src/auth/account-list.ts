@@ -1,0 +1,96 @@
+/** The accounts as the two files have them: users and hashes, roles, locks and flags. */
+import type { HtpasswdEntry } from '../password-file/htpasswd.js';
+import type { PasswordFile } from '../password-file/password-file.js';
+import type { Authenticated } from '../redfish/authenticate.js';
+import type { Privilege } from '../redfish/privileges.js';
+import type { StateFile } from '../state-file.js';
+import { defaultState, type AccessState } from './access-state.js';
+import { administrator, predefinedRoles, type Role } from './roles.js';
+
+/** The current state of an account; never mutated. */
+export interface Account {
+  readonly user: string;
+  /** The hash in the password file. A new hash means a new password. */
+  readonly hash: string;
+  readonly roleId: string;
+  readonly enabled: boolean;
+  readonly locked: boolean;
+  readonly passwordChangeRequired: boolean;
+  /** The identity of a request with this user name and password; its `session` is null. */
+  readonly identity: Authenticated;
+}
+
+/** The accounts of one version of the files. */
+interface Listing {
+  readonly entries: ReadonlyMap<string, HtpasswdEntry>;
+  readonly state: AccessState;
+  readonly byUser: ReadonlyMap<string, Account>;
+  readonly list: readonly Account[];
+  /** End of the first temporary lock; Infinity: there is none. */
+  readonly validUntil: number;
+}
+
+interface AccountListOptions {
+  readonly passwordFile: Pick<PasswordFile, 'entries'>;
+  readonly state: Pick<StateFile<AccessState>, 'state'>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+const selfOnly: ReadonlySet<Privilege> = new Set(['ConfigureSelf']);
+const none: ReadonlySet<Privilege> = new Set();
+
+/** Lists the accounts, and caches the list until a file changes or a temporary lock ends. */
+export class AccountList {
+  readonly #options: AccountListOptions;
+  #listing: Listing | undefined;
+
+  constructor(options: AccountListOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the same array until something changes. */
+  all(): readonly Account[] {
+    return this.#current().list;
+  }
+
+  find(user: string): Account | undefined {
+    return this.#current().byUser.get(user);
+  }
+
+  #current(): Listing {
+    const { passwordFile, state, clock } = this.#options;
+    const entries = passwordFile.entries();
+    const known = this.#listing;
+    if (known?.entries === entries && known.state === state.state) {
+      if (known.validUntil === Infinity || clock() < known.validUntil) return known;
+    }
+    return (this.#listing = makeListing(entries, state.state, clock()));
+  }
+}
+
+/** Returns all roles, predefined ones first. */
+export function rolesOf({ roles }: Pick<AccessState, 'roles'>): readonly Role[] {
+  return [...predefinedRoles, ...roles.map((role) => ({ ...role, predefined: false }))];
+}
+
+/** Returns whether the account is an administrator that can log in, unless it is locked. */
+export function isAdministrator({ enabled, roleId }: Pick<Account, 'enabled' | 'roleId'>): boolean {
+  return enabled && roleId === administrator;
+}
+
+function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessState, time: number): Listing {
+  const stored = new Map(state.accounts.map((account) => [account.user, account]));
+  const privileges = new Map(rolesOf(state).map((role) => [role.id, new Set(role.privileges)]));
+  let validUntil = Infinity;
+  const list = [...entries.values()].map(({ user, hash }): Account => {
+    const { roleId, enabled, passwordChangeRequired, lockedUntil } = stored.get(user) ?? defaultState(user);
+    const locked = lockedUntil === null || (lockedUntil !== undefined && time < lockedUntil);
+    if (locked && lockedUntil !== null) validUntil = Math.min(validUntil, lockedUntil);
+    // A role that is missing in the state file grants nothing.
+    const mayDo = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? none);
+    const identity = { user, roleId, privileges: mayDo, session: null, passwordChangeRequired };
+    return { user, hash, roleId, enabled, locked, passwordChangeRequired, identity };
+  });
+  return { entries, state, byUser: new Map(list.map((account) => [account.user, account])), list, validUntil };
+}
