@@ -26,18 +26,19 @@ interface Group {
 const groups: readonly Group[] = [
   {
     title: 'Contract settings',
-    text: 'These settings are rows of the [contract](contract.md#configuration).',
+    text: `The rows RF-1 to RF-9 of the [contract](contract.md#configuration) describe the effect of these settings
+for clients.`,
     rows: contractSettings,
   },
   { title: 'The service', rows: serviceSettings },
   { title: 'The machines', rows: machineSettings },
   {
     title: 'Chassis and storage',
-    text: `Without these settings, each machine has a chassis of its own, and storage by the buses of its disks.
+    text: `Without these settings, each machine has its own chassis, and its storage follows from its disks.
 
-A \`POST\` on Volumes creates a volume in the pool **and a disk of the machine**, where sushy-emulator
-creates the volume only. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\`
-deletes. The daemon ignores members of the mappings that sushy-tools does not know.`,
+A \`POST\` to Volumes creates a volume in the pool **and a disk of the machine**; sushy-emulator creates
+only the volume. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\` removes.
+The daemon ignores members of the mappings that sushy-tools does not know.`,
     rows: inventorySettings,
   },
   { title: 'Virtual media', rows: virtualMediaSettings },
@@ -50,6 +51,20 @@ deletes. The daemon ignores members of the mappings that sushy-tools does not kn
  */
 const MAX_CELL_LENGTH = 44;
 
+/** Maximum length of a line of prose. */
+const MAX_LINE_LENGTH = 100;
+
+/** Renders an item of a list, wrapped. */
+function item(text: string): string {
+  const lines = ['-'];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line.length + word.length < MAX_LINE_LENGTH) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines.join('\n');
+}
+
 /** Escapes a cell of a Markdown table. */
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
@@ -58,14 +73,14 @@ const describe = (key: SettingKey): { readonly row: string; readonly section: re
   const value = `\`${formatLiteral(standard)}\``;
   const isShort = (text: string) => text.length <= MAX_CELL_LENGTH;
   const section = [
-    ...(isShort(expected) ? [] : [`The value is ${expected}.`]),
-    ...(isShort(value) ? [] : [`The default is ${value}.`]),
+    ...(isShort(expected) ? [] : [`Value: ${expected}.`]),
+    ...(isShort(value) ? [] : [`Default: ${value}.`]),
     ...(settingDetails[key] ?? []),
   ];
   const cells = [`\`${name}\``, isShort(expected) ? expected : 'see below', isShort(value) ? value : 'see below'];
   return {
     row: `| ${[...cells, flag === undefined ? '' : `\`${flag}\``, doc].map(cell).join(' | ')} |`,
-    section: section.length === 0 ? [] : [`### \`${name}\``, [doc, ...section].join('\n')],
+    section: section.length === 0 ? [] : [`### \`${name}\``, doc, section.map(item).join('\n')],
   };
 };
 
@@ -100,10 +115,12 @@ const introduction = `<!-- Made by \`npm run generate\` from packages/bmc-daemon
 
 # Configuration of bmc-daemon
 
+This page lists all settings of the configuration file. Check a file before you use it:
+
 <!-- commands: installed bmc-conf -->
 
 \`\`\`sh
-bmc-daemon check --strict --config /etc/bmc-daemon/bmc-daemon.conf # prints faults and effective settings
+bmc-daemon check --strict --config /etc/bmc-daemon/bmc-daemon.conf # prints errors and all settings
 \`\`\`
 
 \`\`\`sh service
@@ -112,39 +129,45 @@ bmc-daemon --config /etc/bmc-daemon/bmc-daemon.conf
 
 const fileSection = `## The file
 
-- The file contains assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`),
-  numbers, \`None\`, \`True\`, \`False\`, lists, tuples and mappings, with comments. Adjacent strings are one string.
-- The daemon parses the file and never executes it.
-- Relative paths are relative to the file.
-- An unknown name causes a warning with the nearest known name. A wrong value stops the start, with file and line.
+Each setting is an assignment, as in Python: \`EMULATOR_LISTEN_PORT = 8000\`.
 
-A flag overrides the file, the file overrides the environment, and the environment overrides the default.
-Environment variables have the names of the settings; their strings need no quotes. \`EMULATOR_CONFIG\` in
-the environment names the file.`;
+- A value is a string (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`), a number, \`None\`, \`True\`, \`False\`, a list, a
+  tuple or a mapping. Adjacent strings are one string. Comments begin with \`#\`.
+- The daemon parses the file and never executes it.
+- A relative path starts at the folder of the file.
+- A wrong value stops the start. The message names file and line.
+- An unknown name causes a warning with the nearest known name. \`check --strict\` fails for it.
+
+The daemon looks for a setting in this order, and uses the first value that it finds:
+
+1. the flag of the command line
+2. the file (\`--config\`; without the flag, the file that \`EMULATOR_CONFIG\` in the environment names)
+3. the environment variable with the name of the setting; strings need no quotes there
+4. the default`;
 
 const sushyEmulatorSection = `## A configuration of sushy-emulator
 
-The package also installs the command \`sushy-emulator\` with the same flags. A configuration of
-sushy-emulator works unchanged:
+The package also installs the command \`sushy-emulator\` with the same flags. A configuration file of
+sushy-emulator works without changes:
 
-- Every name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. If both are set, \`EMULATOR_\` wins.
-- The file may contain imports, names of earlier lines and \`__file__\`.
+- A name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. If both are set, \`EMULATOR_\` wins.
+- The file may contain imports, names that earlier lines set, and \`__file__\`.
 - The daemon evaluates these functions:
   - \`os.path.join\`, \`dirname\`, \`basename\`, \`abspath\`, \`realpath\`, \`normpath\` and \`expanduser\`
   - \`os.getcwd\`, \`os.getenv\`, \`os.environ\`
   - \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and \`joinpath\`
   - \`str\`, and \`+\` between strings or lists
-- Any other code in a setting stops the start. The message shows the line to write instead. The daemon ignores
-  code in a name that no setting uses.
-- The daemon reads a port in quotes as a number. It reads \`'Uefi'\` in the map of boot loaders as \`'UEFI'\`, with a
-  warning.
-- \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates those machines in memory.
-- \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. The daemon
-  ignores them.
+- Other code in a setting stops the start. The message shows the line to write instead. The daemon
+  ignores such code in a name that is not a setting.
+- A port may be in quotes. \`'Uefi'\` in \`EMULATOR_BOOT_LOADER_MAP\` means \`'UEFI'\`, and causes a warning.
+- \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates machines in memory.
+- \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. The
+  daemon ignores them.
 
-The daemon reports each change of a fake system with \`external_notifier\` to \`EXTERNAL_NOTIFICATION_URL\`, as
-sushy-tools does: PUT, with the system as JSON. It reports a power action twice: first with \`pending_power\`, then
-with the new \`power_state\`. The fake machines change at once; those of sushy-tools take up to 11 seconds.`;
+If a fake system has \`external_notifier\`, the daemon sends each change of it to
+\`EXTERNAL_NOTIFICATION_URL\`, as sushy-tools does: a PUT with the system as JSON. For a power action, it
+sends two: first with \`pending_power\`, then with the new \`power_state\`. The daemon's fake machines change
+at once; those of sushy-tools take up to 11 seconds.`;
 
 function unusedNamesSection(): string {
   const unused = new Map<string, string[]>();
@@ -159,38 +182,42 @@ ${[...unused].map(([purpose, names]) => [`- ${purpose}:`, ...names.map((name) =>
 
 const passwordFileSection = `## The password file
 
-Each line is \`user:hash\` with a bcrypt hash (\`$2a$\`, \`$2b$\`, \`$2y$\`) of a cost from 4 to 17.
-\`bmc-daemon htpasswd FILE USER\` or \`htpasswd -B\` makes it. Any other line and a missing file stop the start.
+Each line is \`user:hash\`. The hash is a bcrypt hash (\`$2a$\`, \`$2b$\`, \`$2y$\`) with a cost from 4 to 17.
+\`bmc-daemon htpasswd FILE USER\` writes such a line. Any other line stops the start, and so does a missing
+file.
 
 **Changes.** While requests arrive, the daemon checks the file once a second:
 
-- A removed user has no access any more.
-- A damaged line gives no access; the log names it.
+- A user whose line was removed has no access any more.
+- A line that is not valid gives no access. The log names the line.
 - While the file is missing, no user has access.
 - If a user has two lines, the first line counts.
 
-**Passwords.** bcrypt uses the first 72 bytes of a password. \`bmc-daemon htpasswd\` rejects longer passwords. Names
-and passwords are UTF-8. The daemon reads other bytes as Latin-1, which python-requests sends.
+**Passwords.** bcrypt uses only the first 72 bytes of a password, so \`bmc-daemon htpasswd\` rejects longer
+passwords. Names and passwords are UTF-8. If the bytes are not UTF-8, the daemon reads them as Latin-1,
+because python-requests sends Latin-1.
 
-**Cache.** The daemon keeps a correct password in memory, as a keyed digest, until its line changes. bcrypt
-therefore runs once for each user, not for each request. Wrong passwords are delayed, and correct ones work
-during an attack: see [accounts](../guides/accounts.md#log-ins-during-password-guessing).`;
+**Cache.** After the first login of a user, the daemon stores a keyed digest of the password in memory,
+until the user's line changes. bcrypt therefore runs once for each user, not for each request. The daemon
+delays wrong passwords. Correct passwords also work during an attack: see
+[accounts](../guides/accounts.md#log-ins-during-password-guessing).`;
 
 const signalsSection = `## Signals
 
 | Signal | Effect |
 | --- | --- |
 | SIGTERM, SIGINT | The daemon shuts down with exit code 0. |
-| A second SIGTERM or SIGINT | The daemon ends at once. |
+| A second SIGTERM or SIGINT | The daemon exits at once. |
 | SIGHUP | The daemon reloads the configuration. |
 
-**Shutdown.** The daemon accepts no more connections. Running requests may finish within
-\`${settingsTable.shutdownWaitSeconds.name}\`.
+**Shutdown.** The daemon accepts no new connections. Running requests have
+\`${settingsTable.shutdownWaitSeconds.name}\` to finish.
 
-**Reload.** Sessions, tasks and subscriptions continue. \`Manager.Reset\` of any manager does the same. These
-settings change at once:
+**Reload.** Sessions, tasks and subscriptions continue. These settings change:
 
 ${reloadableKeys.map((key) => `- \`${settingsTable[key].name}\``).join('\n')}
 
-The log names other changed settings; they need a restart. The daemon ignores a configuration with a fault,
-and a certificate and key that it cannot use, and logs the reason.`;
+Other changed settings need a restart; the log names them. If the new configuration has an error, the
+daemon logs the error and continues with the old configuration. If it cannot use the certificate or the
+key, it logs the reason and continues with the old pair. A client can also request a reload:
+with the action \`Manager.Reset\` of any manager.`;

@@ -3,6 +3,7 @@
  * `npm run generate` writes the page, and a test compares it.
  */
 import { endpoints } from '../endpoints/index.js';
+import { groupSections, introduction, signalsSection } from './documentation-texts.js';
 import type { Table } from './faults.js';
 import { flagsTable } from './flags.js';
 import { foreignProviders } from './names/known-names.js';
@@ -16,11 +17,29 @@ const cell = (text: string) => text.replaceAll('|', '\\|');
 const MAX_CELL_WORDS = 15;
 
 const isShort = (text: string) => text.split(/\s+/).length <= MAX_CELL_WORDS;
-const firstSentence = (text: string) => /^.*?[.:;](?= )/.exec(text)?.[0].replace(/[:;]$/, '.') ?? text;
-const sentences = (text: string) => text.replaceAll(/\. (?=\S)/g, '.\n');
+const firstSentence = (text: string) => /^.*?\.(?= )/.exec(text)?.[0] ?? text;
 
-/** A table with a row for each item, and a section for each long text. */
-function withSections(head: readonly string[], items: readonly { cells: readonly string[]; doc: string }[]): string {
+/** Renders a text as its first sentence and a list of the others. */
+function sentences(text: string): string {
+  const summary = firstSentence(text);
+  const others = text
+    .slice(summary.length)
+    .trim()
+    .split(/(?<=\.) (?=[A-Z`])/);
+  return [summary, others.map((sentence) => wrap(`- ${sentence}`, '  ')).join('\n')].join('\n\n');
+}
+
+/** The texts of a table. */
+interface Item {
+  readonly cells: readonly string[];
+  readonly doc: string;
+}
+
+/**
+ * Renders a table with a row for each item, and a section for each long text.
+ * @param described texts that have a section already.
+ */
+function withSections(head: readonly string[], items: readonly Item[], described: ReadonlySet<string>): string {
   return [
     [
       `| ${head.join(' | ')} |`,
@@ -30,17 +49,18 @@ function withSections(head: readonly string[], items: readonly { cells: readonly
       ),
     ].join('\n'),
     ...items
-      .filter(({ doc }) => !isShort(doc) && firstSentence(doc) !== doc)
+      .filter(({ doc }) => !isShort(doc) && firstSentence(doc) !== doc && !described.has(doc))
       .flatMap(({ cells: [title], doc }) => [`### ${title ?? ''}`, sentences(doc)]),
   ].join('\n\n');
 }
 
-function settings(table: Table): string {
+function settings(table: Table, describedIn: Table = {}): string {
   const items = Object.values(table).map(({ name, aliases, expected, default: standard, doc }) => ({
     cells: [[name, ...aliases].map((one) => `\`${one}\``).join(', '), expected, standard],
     doc,
   }));
-  return withSections(['Key', 'Value', 'Default', 'Meaning'], items);
+  const described = new Set(Object.values(describedIn).map(({ doc }) => doc));
+  return withSections(['Key', 'Value', 'Default', 'Meaning'], items, described);
 }
 
 function flags(): string {
@@ -48,7 +68,7 @@ function flags(): string {
     cells: [`\`${names}\``, environment === undefined ? '' : `\`${environment}\``, standard ?? ''],
     doc,
   }));
-  return withSections(['Flag', 'Environment', 'Default', 'Meaning'], items);
+  return withSections(['Flag', 'Environment', 'Default', 'Meaning'], items, new Set());
 }
 
 const blockNames: Readonly<Record<keyof typeof unimplemented, string>> = {
@@ -89,58 +109,7 @@ const servedPaths = () => wrap(endpoints.map(({ path }) => `\`/v1/${path}\``).jo
 
 /** Renders the whole page, with a newline at the end. */
 export function renderConfigurationPage(): string {
-  return `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts: change that, not this. -->
-
-# Configuration of model-proxy
-
-<!-- commands: installed proxy-conf -->
-
-\`\`\`sh
-model-proxy --config config.yaml --validate_config # prints faults and effective settings; exit code 0 or 1
-\`\`\`
-
-\`\`\`sh service
-model-proxy --config config.yaml
-\`\`\`
-
-The file has the format of LiteLLM's proxy:
-
-\`\`\`yaml
-model_list:
-  - model_name: gpt-oss # public name
-    litellm_params:
-      model: hosted_vllm/gpt-oss-120b # provider, and name at the upstream
-      api_base: https://models.example/v1/
-      api_key: os.environ/MODELS_KEY
-litellm_settings:
-  ssl_verify: ca.pem
-  drop_params: true
-\`\`\`
-
-- The proxy reads YAML as PyYAML does: \`yes\` and \`off\` are booleans, \`010\` is 8, \`<<\` merges, and
-  indentation has no meaning inside \`{…}\`, \`[…]\` and quotes. Dates stay strings. A duplicate key, a
-  second document and an empty file are faults.
-- Block names work without their prefix: \`params\`, \`settings\`, \`general\`, \`router\`. The proxy also
-  recognizes a block with another name by its content (\`model\` with \`api_base\`; \`ssl_verify\` or
-  \`drop_params\`), and logs a warning.
-- \`os.environ/NAME\` is the value of an environment variable, at any place. A variable that is not set
-  stops the start. \`environment_variables\`, a mapping at the top of the file, sets variables and
-  overrides those of the process.
-- \`include\` adds other files: a path or a list of paths. Their models follow those of the file. If both
-  set the same setting, the file itself wins.
-- Relative paths are relative to the file that names them (LiteLLM: to the working directory). Paths in
-  flags and in the environment are relative to the working directory.
-- A configuration without models is rejected, at the start and at a reload. If the key is misspelled
-  (\`model_lits\`), the message names \`model_list\`. If none of the models can be served, the proxy
-  starts, and \`/health/readiness\` answers 503.
-- An unknown key causes a warning with the nearest known name. A wrong type, a variable that is not set,
-  and a file that is missing or invalid stop the start. The proxy reports all faults together, one line
-  each: \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
-- A LiteLLM setting that is not implemented stops the start if it
-  [restricts access](#settings-that-stop-the-start). Otherwise it is
-  [ignored](#settings-that-are-ignored), with one warning for each file.
-- A misspelled setting stops the start if the setting that it may mean restricts access
-  (\`master_kye\`). Such a setting in a wrong block stops the start as well.
+  return `${introduction}
 
 ## Entries of \`model_list\`
 
@@ -150,48 +119,41 @@ ${settings(entryTable)}
 
 ${settings(paramsTable)}
 
-All other keys of the params are request parameters (\`temperature: 0.2\`, \`top_k: 20\`,
-\`chat_template_kwargs\`): the proxy adds them to requests that do not have them. Unknown names go
-upstream as well, with a warning, unless they look misspelled.
+### Request parameters
 
-**Providers.** \`model\` begins with a provider: \`openai\`, \`hosted_vllm\`, \`openrouter\`, \`groq\`,
-\`mistral\`, …. The proxy knows their addresses and the variables for their keys (\`OPENAI_API_KEY\`,
-\`HOSTED_VLLM_API_KEY\`, \`HOSTED_VLLM_API_BASE\`). It treats any other name with an \`api_base\` as a
-provider with OpenAI's API, and logs a warning. Without a provider prefix, the rules are LiteLLM's:
+Each other key of the params is a parameter of the request, for example \`temperature: 0.2\`, \`top_k: 20\`
+or \`chat_template_kwargs\`. The proxy adds it to requests that do not contain it. A parameter with an
+unknown name causes a warning. If the name looks like a misspelled key, the proxy does not send it.
 
-1. An \`api_base\` at a provider's own address means that provider: \`https://api.groq.com/openai/v1\` is \`groq\`.
-2. The name of the model identifies it: \`gpt-4o\` is \`openai\`, \`claude-opus-4-1\` is \`anthropic\`,
-   \`gemini-2.5-pro\` is \`vertex_ai\`.
-3. Any other name with an \`api_base\` uses OpenAI's API at that address. It gets its own \`api_key\`, and
-   no key of the environment.
-4. Any other name stops the start, and the message shows the prefix to write. The proxy never sends a
+### Providers
+
+\`model\` begins with a provider: \`openai\`, \`hosted_vllm\`, \`openrouter\`, \`groq\`, \`mistral\`, …. For these,
+the proxy knows the address and the environment variables, for example \`OPENAI_API_KEY\`,
+\`HOSTED_VLLM_API_KEY\` and \`HOSTED_VLLM_API_BASE\`. An unknown provider with an \`api_base\` causes a warning,
+and the proxy uses OpenAI's API at that address.
+
+If \`model\` does not begin with a provider, the proxy uses the first rule that applies, as LiteLLM does:
+
+1. \`api_base\` is the address of a known provider: \`https://api.groq.com/openai/v1\` means \`groq\`.
+2. The name of the model is known: \`gpt-4o\` means \`openai\`, \`claude-opus-4-1\` means \`anthropic\`,
+   \`gemini-2.5-pro\` means \`vertex_ai\`.
+3. There is an \`api_base\`: the proxy uses OpenAI's API at that address, with the \`api_key\` of the entry
+   and no key of the environment.
+4. Otherwise the proxy does not start. The message shows the prefix to write. The proxy never sends a
    key to a provider that it only guesses.
 
-Entries of a provider with another API cause a warning, and requests for their models answer 400 with
-the reason:
+These providers have APIs that the proxy does not implement. Their entries cause a warning. Requests for
+their models get 400 with the reason:
 ${wrap(`${[...foreignProviders].map((name) => `\`${name}\``).join(', ')}.`, '')}
 
-**Groups.** Entries with the same name are one group. The proxy selects one of them for each request, by
-\`weight\`. A request may also name a deployment by its id.
-
-**Wildcards.** \`openai/*\` with \`model: openai/*\` accepts every name of that form, and sends the text
-that the star matched to the upstream. The most specific pattern wins. A wildcard never matches a
-\`model_name\` of the file, whether it is served or not.
-
-\`model: "*"\` uses the provider in the prefix of the requested name: \`groq/llama-3\` goes to Groq as
-\`llama-3\`, with that provider's address and key. A name without a prefix goes to the provider that the
-name identifies: \`gpt-4o\` goes to OpenAI. Any other name is an unknown model. An \`api_key\` of such an
-entry goes to the provider of the variable that contains it; any other key stops the start. With an
-\`api_base\`, the entry sends all names to that address, with its own key.
-
-**Time limits.** \`timeout\` limits a whole plain answer, and the first byte of a stream, because the
-total time of a stream is not limited. \`stream_timeout\` limits only the first byte of a stream,
-\`idle_timeout\` the pause between two chunks, and \`connect_timeout\` the connection. LiteLLM has one
-limit for all of these, so a pause of ten minutes ends a long stream there.
+${groupSections}
 
 ## \`litellm_settings\`
 
-${settings(settingsTable)}
+The sections of [\`litellm_params\`](#litellm_params-of-an-entry) describe the settings that both blocks
+have. Here they are defaults for all deployments.
+
+${settings(settingsTable, paramsTable)}
 
 ## \`general_settings\`
 
@@ -199,23 +161,25 @@ ${settings(generalTable)}
 
 ## Paths
 
-The proxy sends a POST to an upstream, with the upstream's key, only at these paths, with and without
-\`/v1\`:
+The proxy serves a POST only at these paths, each with and without \`/v1\`. It sends these requests to an
+upstream with the upstream's key:
 
 ${servedPaths()}
 
-Any other path answers 404, or 501 if it is a route of LiteLLM's. The reason is that servers also have
-paths for administration, such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve one more path
-of an upstream, name it:
+A POST to another path gets 404, or 501 if LiteLLM serves the path. The reason is that model servers also
+have paths for administration, such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve another
+path of an upstream, name it:
 
 \`\`\`yaml
 general_settings:
   forwarded_paths: [fim/completions]
 \`\`\`
 
-\`/openai/{path}\` and \`/vllm/{path}\` reach every path of a server. They use a deployment only if it has
-\`use_in_pass_through: true\`; \`/openai/{path}\` also works with \`OPENAI_API_KEY\`. Files, batches and
-\`/v1/realtime\` need no such setting.
+**Raw requests.** The proxy forwards some requests without parsing them:
+
+- \`/openai/{path}\` and \`/vllm/{path}\` reach every path of a server. The proxy uses only deployments with
+  \`use_in_pass_through: true\`. For \`/openai/{path}\`, the variable \`OPENAI_API_KEY\` is enough.
+- Files, batches and \`/v1/realtime\` need no setting.
 
 ## \`router_settings\`
 
@@ -227,34 +191,37 @@ ${settings(credentialTable)}
 
 ## Settings that stop the start
 
-These LiteLLM settings restrict access and are not implemented. Without them the proxy would be more open
-than the file says, so it does not start. The message names file, line and key. To start without such a
-setting, remove it, or name it:
+These settings of LiteLLM restrict access, and the proxy does not implement them. Without them, the proxy
+would be more open than the file says. So it does not start; the message names file, line and key. To
+start without such a setting, remove it or name it:
 
 \`\`\`yaml
 general_settings:
   start_without: [tpm, guardrails]
 \`\`\`
 
+Each item names the block, the effect that the settings have in LiteLLM, and the settings.
+
 ${settingsThatAre('refused')}
 
 Some settings stop the start only with certain values:
 
-- \`guardrails\`, if one has \`default_on: true\`. A guardrail that a request must enable is ignored.
-- \`callbacks\`, if one rejects or changes requests (\`detect_prompt_injection\`), or is custom code (\`my_module.handler\`).
+- \`guardrails\`, if an item has \`default_on: true\`. The proxy ignores guardrails that a request must enable.
+- \`callbacks\`, if an item rejects or changes requests (\`detect_prompt_injection\`), or is custom code
+  (\`my_module.handler\`).
 - \`optional_pre_call_checks\` with \`router_budget_limiting\`.
 
 ## Settings that are ignored
 
-These LiteLLM settings add features that are not implemented. The proxy logs one warning for each file
-that lists them.
+These settings of LiteLLM add features that the proxy does not implement. It logs one warning for each
+file, which names them.
 
 ${settingsThatAre('ignored')}
 
 ## Settings that change nothing
 
-These LiteLLM settings are accepted without a warning. The proxy already does what they request, or has
-nothing that they could restrict.
+The proxy accepts these settings of LiteLLM without a warning: it already does what they request, or has
+nothing that they restrict.
 
 ${settingsThatAre('fulfilled')}
 
@@ -263,38 +230,17 @@ ${settingsThatAre('fulfilled')}
 ${flags()}
 
 A flag overrides the environment, and the environment overrides the file. Write \`--flag value\` or
-\`--flag=value\`. The proxy accepts LiteLLM's other flags without effect, and a warning for each explains
-the alternative. LiteLLM applies request parameters (\`--temperature\`, \`--max_tokens\`) to every request;
-here they belong into the params of a model.
+\`--flag=value\`. LiteLLM's other flags have no effect. Each causes a warning that names the alternative.
+In LiteLLM, \`--temperature\` and \`--max_tokens\` apply to every request; here, write such parameters into
+the params of a model.
+
+These environment variables have no flag:
 
 - \`LITELLM_LOG\` sets the log level: \`ERROR\`, \`WARNING\`, \`INFO\` or \`DEBUG\`; the default is \`INFO\`.
 - \`JSON_LOGS\` sets the log format.
-- \`HTTPS_PROXY\`, \`HTTP_PROXY\` and \`NO_PROXY\` set a forward proxy to upstreams. They are read at the start.
+- \`HTTPS_PROXY\`, \`HTTP_PROXY\` and \`NO_PROXY\` set a forward proxy for requests to upstreams. The proxy
+  reads them at the start.
 
-## Signals and changed files
-
-| Event | Effect |
-| --- | --- |
-| A file of the configuration changes | The proxy reloads within two seconds. |
-| SIGHUP | The proxy reloads at once. |
-| SIGTERM, SIGINT | The proxy shuts down with exit code 0. |
-| A second SIGTERM or SIGINT | The proxy ends at once. |
-
-**Reload.** The proxy watches the file, included files, CA bundles, certificates and keys. Requests in
-progress keep their settings. If the new configuration has a fault, or if none of its models can be
-served, the proxy logs this and the old one stays in use.
-
-**Shutdown.** \`/health/readiness\` answers 503 for \`--drain_delay\`. Then the proxy accepts no more
-connections, and requests in progress may finish within \`--drain_timeout\`. Then the proxy closes them.
-
-Without \`--drain_delay\` the port closes at once. A probe on a new connection is refused, which load
-balancers treat as not ready. Some balancers send requests until their next probe (HAProxy, nginx,
-Traefik, a Kubernetes Service for a second or two). For these, set a delay that is longer than the time
-between probes. The proxy still serves requests during the delay, with \`connection: close\`.
-
-Delay and timeout together must be shorter than the time after which the platform kills the process:
-10 s for \`docker stop\`, 30 s in Kubernetes, \`TimeoutStopSec\` in systemd.
-
-Address, port, certificate paths and log settings change only with a restart.
+${signalsSection}
 `;
 }

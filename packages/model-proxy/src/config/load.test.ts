@@ -177,7 +177,7 @@ describe('os.environ/NAME', () => {
   it('never shows the value of a variable', () => {
     const text = oneModel(['timeout: os.environ/SECRET', 'weight: os.environ/SECRET']);
     expect(faults(text, { environment: { SECRET: 'sk-secret' } })).toEqual([
-      'config.yaml:6: model_list[0].litellm_params.timeout: must be a number of seconds from 0 (no bound) to 2000000, not what the environment variable SECRET holds',
+      'config.yaml:6: model_list[0].litellm_params.timeout: must be a number of seconds from 0 (no limit) to 2000000, not what the environment variable SECRET holds',
       'config.yaml:7: model_list[0].litellm_params.weight: must be a number from 0 to 1000000, not what the environment variable SECRET holds',
     ]);
   });
@@ -215,7 +215,7 @@ describe('faults', () => {
       'config.yaml:8: model_list[2].litellm_params.extra_headers["a b"]: is no name of a header',
       'config.yaml:8: model_list[2].litellm_params.extra_headers.Host: is set by the proxy itself',
       'config.yaml:8: model_list[2].litellm_params.extra_headers.Expect: is set by the proxy itself',
-      'config.yaml:9: model_list[2].litellm_params.stream_timeout: must be a number of seconds from 0 (no bound) to 2000000, not the number -1',
+      'config.yaml:9: model_list[2].litellm_params.stream_timeout: must be a number of seconds from 0 (no limit) to 2000000, not the number -1',
       'config.yaml:10: model_list[2].litellm_params.additional_drop_params[1]: must be a string that is not empty, not the number 2',
       'config.yaml:11: model_list[2].litellm_params.ssl_verify: the CA bundle none.pem cannot be used: there is no such file',
       'config.yaml:12: model_list[3]: must be a mapping with model_name and litellm_params',

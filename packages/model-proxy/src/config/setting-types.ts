@@ -132,7 +132,7 @@ const MAX_SECONDS = 2_000_000;
 
 /** A time in seconds; 0 means no limit. */
 export const seconds = (given: Row) =>
-  row(numeric(0, MAX_SECONDS), `a number of seconds from 0 (no bound) to ${MAX_SECONDS}`, given);
+  row(numeric(0, MAX_SECONDS), `a number of seconds from 0 (no limit) to ${MAX_SECONDS}`, given);
 
 /** One of several words. */
 export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>

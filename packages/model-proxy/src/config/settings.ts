@@ -33,12 +33,12 @@ const timeoutRows = {
   firstByteTimeout: seconds({
     name: 'first_byte_timeout',
     default: 'the limit of the whole answer',
-    doc: 'Seconds from the end of the request to the first byte of the answer. For streams `stream_timeout` wins. Not in LiteLLM.',
+    doc: 'Seconds from the end of the request to the first byte of the answer. For a stream, `stream_timeout` has priority. Not in LiteLLM.',
   }),
   idleTimeout: seconds({
     name: 'idle_timeout',
     default: `${defaults.idleTimeoutSeconds}`,
-    doc: 'Longest pause in seconds between two chunks of an answer. Not in LiteLLM.',
+    doc: 'Maximum seconds between two chunks of an answer. Not in LiteLLM.',
   }),
 };
 
@@ -46,11 +46,11 @@ const tlsRows = {
   sslVerify: verification({
     name: 'ssl_verify',
     default: 'true',
-    doc: "How to check the certificates of upstreams. `true` uses Node's authorities, or the file `SSL_CERT_FILE` instead of them. `false` checks nothing. A path names a PEM bundle that replaces the authorities; a missing file or one without certificates stops the start. The environment variable `SSL_VERIFY` overrides the general setting, and the setting of a deployment overrides both.",
+    doc: 'How to verify the certificates of upstreams. `true`: with the CA certificates of Node, or with the file that `SSL_CERT_FILE` in the environment names. `false`: no verification. A path: with the CA certificates of this PEM file only. A file that is missing or has no certificates stops the start. The environment variable `SSL_VERIFY` overrides `litellm_settings`. The params of a deployment override both.',
   }),
   sslCertificate: text({
     name: 'ssl_certificate',
-    doc: 'PEM file with the client certificate for upstreams. It may contain the key as well. Environment: `SSL_CERTIFICATE`.',
+    doc: 'PEM file with the client certificate for upstreams. It may also contain the key. Environment: `SSL_CERTIFICATE`.',
   }),
   sslCertificateKey: text({
     name: 'ssl_certificate_key',
@@ -63,7 +63,7 @@ const rpmRow = {
   rpm: number(1, 1_000_000_000, {
     name: 'rpm',
     protects: true,
-    doc: 'Limit of requests per minute, counted by this process. Above it, other deployments of the group answer. If all are at their limit, the client gets 429 with `Retry-After`.',
+    doc: 'Limit of requests per minute, counted by this process. At the limit, the proxy selects other deployments of the group. If all are at their limit, the client gets 429 with `Retry-After`.',
   }),
 };
 
@@ -71,11 +71,11 @@ const rpmRow = {
 export const entryTable = {
   modelName: text({
     name: 'model_name',
-    doc: 'Public name, which clients send as `model`. Entries with the same name are one group; the proxy selects one of them for each request. `*` matches any text, in names of up to 256 characters: `openai/*`.',
+    doc: 'Public name, which clients send as `model`. Entries with the same name form one [group](#groups). A name with `*`, for example `openai/*`, is a [wildcard](#wildcards). It matches requested names of up to 256 characters.',
   }),
   modelInfo: mapping({
     name: 'model_info',
-    doc: `Shown in \`/model/info\` and \`/v1/models/{id}\`: \`max_tokens\`, \`mode\`, prices, …. \`id\` names the deployment; its default is a digest. \`/health\` checks the model by its \`mode\`, with the name \`health_check_model\` if that is set, and waits \`health_check_timeout\` seconds (${defaults.healthCheckTimeoutSeconds}).`,
+    doc: `Information that \`/model/info\` and \`/v1/models/{id}\` show. Examples: \`max_tokens\`, \`max_input_tokens\`, \`mode\`, prices. \`id\` names the deployment; its default is a digest of the params. \`mode\` selects the request with which \`/health\` checks the model. \`health_check_model\` is the name for this request, if it differs. \`health_check_timeout\` is its time limit in seconds, by default ${defaults.healthCheckTimeoutSeconds}.`,
   }),
   ...rpmRow,
 };
@@ -86,7 +86,7 @@ export const entryTable = {
 export const paramsTable = {
   model: text({
     name: 'model',
-    doc: 'Provider, and name of the model at the upstream: `hosted_vllm/gpt-oss-120b`. Without a provider, the address or the name identifies it: [Providers](#litellm_params-of-an-entry).',
+    doc: 'Provider, then name of the model at the upstream. Example: `hosted_vllm/gpt-oss-120b`. If the provider is missing, the proxy derives it: see [providers](#providers).',
   }),
   apiBase: httpUrl({
     name: 'api_base',
@@ -108,12 +108,12 @@ export const paramsTable = {
   credentialName: text({
     name: 'litellm_credential_name',
     aliases: ['credential_name'],
-    doc: 'Entry of `credential_list` with values for keys that the params do not set.',
+    doc: 'Entry of `credential_list`. The proxy uses its values for keys that the params do not set.',
   }),
   timeout: seconds({
     name: 'timeout',
     default: 'router_settings.timeout, then request_timeout',
-    doc: 'Seconds for a whole answer. For a stream, seconds until its first byte, unless `stream_timeout` is set. The total time of a stream is not limited.',
+    doc: 'Seconds for a whole answer. For a stream without `stream_timeout`: seconds until its first byte. The total time of a stream has no limit.',
   }),
   streamTimeout: seconds({
     name: 'stream_timeout',
@@ -125,15 +125,15 @@ export const paramsTable = {
   dropParams: boolean({
     name: 'drop_params',
     default: '`drop_params` of `litellm_settings`',
-    doc: "What to do with OpenAI's parameters that the provider does not support: `true` removes them, `false` answers 400. Parameters that OpenAI does not have are always forwarded.",
+    doc: "What to do with OpenAI's parameters that the provider does not support. `true`: the proxy removes them. `false`: the client gets 400. The proxy always forwards parameters that OpenAI does not have.",
   }),
   additionalDropParams: texts({
     name: 'additional_drop_params',
-    doc: 'Parameters that are always removed. Paths are possible: `tools[*].input_examples`.',
+    doc: 'Parameters that the proxy always removes. A path is possible: `tools[*].input_examples`.',
   }),
   allowedOpenaiParams: texts({
     name: 'allowed_openai_params',
-    doc: 'Parameters to treat as supported by the provider.',
+    doc: 'Parameters that the provider supports although the proxy does not know it.',
   }),
   extraHeaders: textMapping({
     name: 'extra_headers',
@@ -142,18 +142,18 @@ export const paramsTable = {
   }),
   extraBody: mapping({
     name: 'extra_body',
-    doc: 'Members to add to the body of each request. They replace members of the request.',
+    doc: 'Members to add to the body of each request. They replace members with the same name.',
   }),
   ...rpmRow,
   weight: number(0, 1_000_000, {
     name: 'weight',
     default: `${defaults.weight}`,
-    doc: 'Share of the requests among the deployments of a group.',
+    doc: 'Share of the requests that this deployment gets in its group.',
   }),
   useInPassThrough: boolean({
     name: 'use_in_pass_through',
     default: 'false',
-    doc: 'Makes the deployment available at `/openai/…` and `/vllm/…`, which reach every path of its server. Files and batches prefer its address and key.',
+    doc: 'Whether clients reach this deployment at `/openai/…` and `/vllm/…`. They can then request every path of its server. For files and batches, the proxy prefers its address and key.',
   }),
 };
 
@@ -163,36 +163,36 @@ export const settingsTable = {
   dropParams: boolean({
     name: 'drop_params',
     default: 'false',
-    doc: 'Default of `litellm_params` for every deployment.',
+    doc: 'Default for all deployments.',
   }),
   requestTimeout: seconds({
     name: 'request_timeout',
     default: `${defaults.requestTimeoutSeconds}`,
-    doc: 'Default of `timeout` for every deployment. It overrides the environment variable `REQUEST_TIMEOUT`. `--request_timeout` overrides it.',
+    doc: 'Default of `timeout` for all deployments. The flag `--request_timeout` overrides it. It overrides the environment variable `REQUEST_TIMEOUT`.',
   }),
   ...timeoutRows,
   modelNameInResponse: oneOf(['provider', 'upstream', 'requested'], {
     name: 'model_name_in_response',
     default: defaults.modelNameInResponse,
-    doc: '`model` of answers: `provider` is `hosted_vllm/gpt-oss-120b`, `upstream` is `gpt-oss-120b`, `requested` is the name that the client sent. Not in LiteLLM.',
+    doc: 'What an answer contains as `model`. `provider`: provider and name at the upstream, `hosted_vllm/gpt-oss-120b`. `upstream`: only the name at the upstream, `gpt-oss-120b`. `requested`: the name that the client sent. Not in LiteLLM.',
   }),
   fillNullFields: boolean({
     name: 'fill_null_fields',
     default: 'false',
-    doc: "Adds the nullable fields of OpenAI's API that an answer lacks, as null. Not in LiteLLM.",
+    doc: "Whether the proxy adds null for fields that OpenAI's API allows to be null and that an answer lacks. Not in LiteLLM.",
   }),
   requireAuthForMetrics: boolean({
     name: 'require_auth_for_metrics_endpoint',
     default: 'false',
     protects: true,
-    doc: 'Requires `master_key` for `/metrics`.',
+    doc: 'Whether `/metrics` needs the `master_key`.',
   }),
   jsonLogs: boolean({
     name: 'json_logs',
     default: 'JSON, except at a terminal',
-    doc: 'Writes log lines as JSON. Environment: `JSON_LOGS`.',
+    doc: 'Whether log lines are JSON. Environment: `JSON_LOGS`.',
   }),
-  setVerbose: boolean({ name: 'set_verbose', default: 'false', doc: 'Sets the log level to `debug`.' }),
+  setVerbose: boolean({ name: 'set_verbose', default: 'false', doc: 'Whether the log level is `debug`.' }),
 };
 
 /** The table of `general_settings`. */
@@ -202,62 +202,62 @@ export const generalTable = {
     protects: true,
     default: '`LITELLM_MASTER_KEY`',
     secret: true,
-    doc: 'The key that clients must send. Without a key, everyone who can connect may use the proxy.',
+    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. This causes a warning.',
   }),
   alwaysIncludeStreamUsage: boolean({
     name: 'always_include_stream_usage',
     default: 'false',
-    doc: 'Streams always report usage, even if the client does not request it.',
+    doc: 'Whether streams always report usage, also if the client does not request it.',
   }),
   forwardClientHeaders: boolean({
     name: 'forward_client_headers_to_llm_api',
     default: 'false',
-    doc: "Forwards the client's `x-*` and `anthropic-beta` headers.",
+    doc: "Whether upstreams get the client's `x-*` and `anthropic-beta` headers.",
   }),
   allowedIps: addresses({
     name: 'allowed_ips',
     protects: true,
-    doc: 'Addresses and subnets from which clients may connect: `[10.0.0.7, 192.168.0.0/16]`. Other clients get 403, except for the health probes.',
+    doc: 'Addresses and subnets from which clients may connect. Example: `[10.0.0.7, 192.168.0.0/16]`. Other clients get 403. They may still use the health probes.',
   }),
   useXForwardedFor: boolean({
     name: 'use_x_forwarded_for',
     default: 'false',
-    doc: 'Uses the last address of `X-Forwarded-For` for `allowed_ips`. Set it only if all clients connect through another proxy.',
+    doc: 'Whether `allowed_ips` applies to the last address of `X-Forwarded-For`. Set it only if all clients connect through another proxy that sets this header.',
   }),
   allowedRoutes: routes({
     name: 'allowed_routes',
     protects: true,
-    doc: 'Paths to serve, as clients spell them: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403, except the health probes.',
+    doc: 'The only paths to serve, as clients spell them. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403. The health probes always answer.',
   }),
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
-    doc: 'Paths that need `master_key`. This has an effect only for pages that are open by default: `/`, `/routes`, `/metrics`, the probes. A path that does not exist stops the start.',
+    doc: 'Paths that need the `master_key`. It has an effect for pages that are open by default: `/`, `/routes`, `/metrics` and the probes. A path that does not exist stops the start.',
   }),
   enforceUserParam: boolean({
     name: 'enforce_user_param',
     default: 'false',
     protects: true,
-    doc: 'Answers model requests without `user` with 400. Raw requests except GET, HEAD and DELETE, and WebSockets, get 403. In a form, `user` must precede `model`.',
+    doc: 'Whether a model request needs the member `user`. Without it, the client gets 400. In a form, `user` must precede `model`. [Raw requests](#paths) get 403, except GET, HEAD and DELETE. WebSockets get 403 too.',
   }),
   startWithout: texts({
     name: 'start_without',
-    doc: 'Names of [settings that stop the start](#settings-that-stop-the-start) to ignore: `[tpm]`. The proxy is then more open than the file says. Not in LiteLLM.',
+    doc: 'Settings to ignore, of those that [stop the start](#settings-that-stop-the-start). Example: `[tpm]`. The proxy is then more open than the file says. Not in LiteLLM.',
   }),
   forwardedPaths: paths({
     name: 'forwarded_paths',
-    doc: "POST paths to serve in addition to the [built-in ones](#paths), by the `model` of their JSON: `[fim/completions]`. Each goes to the same path below `api_base`, with the deployment's key. Not in LiteLLM.",
+    doc: 'Paths for POST to serve in addition to the [built-in paths](#paths). Example: `[fim/completions]`. The `model` of the JSON body selects the deployment. The request goes to the same path below its `api_base`, with its key. Not in LiteLLM.',
   }),
   maxRequestSizeMb: number(0.001, 4096, {
     name: 'max_request_size_mb',
     protects: true,
     default: `${defaults.maxRequestSizeMb}`,
-    doc: 'Larger bodies are rejected with 413. One MB is 1,048,576 bytes.',
+    doc: 'Maximum size of a request body. A larger body gets 413. One MB is 1,048,576 bytes.',
   }),
   maxResponseSizeMb: number(0.001, 4096, {
     name: 'max_response_size_mb',
     default: `${defaults.maxResponseSizeMb}`,
-    doc: 'Larger JSON answers, which the proxy collects in memory, become a 502. Streams, audio and raw answers have no limit.',
+    doc: 'Maximum size of a JSON answer, which the proxy collects in memory. For a larger answer, the client gets 502. Streams, audio and raw answers have no limit.',
   }),
 };
 
@@ -269,16 +269,16 @@ export const routerTable = {
   timeout: seconds({
     name: 'timeout',
     default: 'request_timeout',
-    doc: 'Default of `litellm_params` for every deployment.',
+    doc: 'Default for all deployments.',
   }),
   streamTimeout: seconds({
     name: 'stream_timeout',
     default: '`timeout`',
-    doc: 'Default of `litellm_params` for every deployment.',
+    doc: 'Default for all deployments.',
   }),
   modelGroupAlias: mapping({
     name: 'model_group_alias',
-    doc: 'Other names of model groups: `{"gpt-4": "gpt-4o"}`. `/v1/models` does not list a hidden name: `{"gpt-4": {"model": "gpt-4o", "hidden": true}}`.',
+    doc: 'Other names of model groups. Example: `{"gpt-4": "gpt-4o"}`. `/v1/models` lists them. It does not list a hidden name: `{"gpt-4": {"model": "gpt-4o", "hidden": true}}`.',
   }),
 };
 

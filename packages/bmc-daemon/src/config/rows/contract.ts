@@ -31,7 +31,7 @@ export const contractSettings = {
     name: 'EMULATOR_SSL_CERT',
     default: null,
     flag: '--ssl-certificate',
-    doc: 'PEM file with the certificate and its chain.',
+    doc: 'PEM file with the certificate for HTTPS and its chain.',
   }),
   sslKey: optionalPath({
     name: 'EMULATOR_SSL_KEY',
@@ -49,7 +49,7 @@ export const contractSettings = {
     name: 'EMULATOR_LIBVIRT_URI',
     default: 'qemu:///system',
     flag: '--libvirt-uri',
-    doc: 'The libvirt host whose machines are served.',
+    doc: 'Connection URI of the libvirt host.',
   }),
   authFile: {
     name: 'EMULATOR_AUTH_FILE',
@@ -64,7 +64,7 @@ export const contractSettings = {
   ignoreBootDevice: boolean({
     name: 'EMULATOR_IGNORE_BOOT_DEVICE',
     default: false,
-    doc: 'If true, changes of the boot target have no effect.',
+    doc: 'Whether changes of the boot target have no effect.',
   }),
   bootLoaderMap: {
     name: 'EMULATOR_BOOT_LOADER_MAP',
@@ -75,6 +75,6 @@ export const contractSettings = {
     form: 'literal',
     path: true,
     keys: bootModes,
-    doc: 'Firmware that is set when a client changes the boot mode.',
+    doc: 'Firmware files that the daemon sets when a client changes the boot mode.',
   } satisfies SettingDefinition<BootLoaderMap>,
 };

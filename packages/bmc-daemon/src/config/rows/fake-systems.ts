@@ -50,19 +50,19 @@ const notificationUrl = {
   expected: 'an http or https URL (a string)',
   default: 'http://localhost:9999',
   form: 'text',
-  doc: 'Where changes of fake systems are sent.',
+  doc: 'URL to which the daemon sends changes of fake systems.',
 } satisfies SettingDefinition<string>;
 
 const notificationCaFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CAFILE',
   default: null,
-  doc: 'PEM file with the authorities of an https URL.',
+  doc: 'PEM file with the CA certificates for that URL.',
 });
 
 const notificationCertFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CERTFILE',
   default: null,
-  doc: 'PEM file with a client certificate for the URL. It needs the key.',
+  doc: 'PEM file with a client certificate for that URL. It needs the key.',
 });
 
 const notificationKeyFile = optionalPath({

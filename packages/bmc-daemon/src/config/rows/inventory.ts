@@ -57,7 +57,7 @@ const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
   expectedPart: "as in {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '2f0d6b52-53a4-4f05-9c0a-7c5f2f1b0a11'}",
   default: [],
   form: 'literal',
-  doc: 'Chassis to serve.',
+  doc: 'The chassis that clients see.',
 };
 
 const indicatorLeds: SettingDefinition<Readonly<Record<string, IndicatorLed>>> = {
@@ -67,7 +67,7 @@ const indicatorLeds: SettingDefinition<Readonly<Record<string, IndicatorLed>>> =
   expectedPart: "one of 'Lit', 'Off', 'Blinking'",
   default: {},
   form: 'literal',
-  doc: 'Initial indicators of machines and chassis, by UUID.',
+  doc: 'Initial indicator LEDs of machines and chassis, by UUID.',
 };
 
 const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStorage[]>>> = {
@@ -96,7 +96,7 @@ const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStor
     "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', 'SpeedGbps': 12}], 'Drives': ['D1']}, with an Id of its own",
   default: {},
   form: 'literal',
-  doc: 'Storage of a machine, by its UUID.',
+  doc: "The storage of machines, by the machine's UUID.",
 };
 
 const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive[]>>> = {
@@ -117,7 +117,7 @@ const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive
     "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}, with an Id of its own",
   default: {},
   form: 'literal',
-  doc: 'Drives to show in a storage of `EMULATOR_STORAGE`.',
+  doc: 'The drives of a storage in `EMULATOR_STORAGE`.',
 };
 
 const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolume[]>>> = {
@@ -140,7 +140,7 @@ const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolu
     "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}, with an Id of its own",
   default: {},
   form: 'literal',
-  doc: 'Volumes of a storage of `EMULATOR_STORAGE`.',
+  doc: 'The volumes of a storage in `EMULATOR_STORAGE`.',
 };
 
 /** The rows, in the order of the documentation. */
@@ -153,6 +153,6 @@ export const inventorySettings = {
   storagePool: optionalText({
     name: 'EMULATOR_STORAGE_POOL',
     default: null,
-    doc: 'libvirt storage pool for images and new volumes.',
+    doc: 'The libvirt storage pool for images and new volumes.',
   }),
 };

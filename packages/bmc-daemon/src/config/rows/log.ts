@@ -7,7 +7,7 @@ export const logSettings = {
     name: 'EMULATOR_LOG_LEVEL',
     default: 'info',
     flag: '--debug',
-    doc: 'Lowest level that is logged. `--debug` means `debug`.',
+    doc: 'Lowest level of the messages in the log. `--debug` sets `debug`.',
   }),
   logFormat: oneOf(['auto', 'json', 'text'], {
     name: 'EMULATOR_LOG_FORMAT',

@@ -9,14 +9,14 @@ export const machineSettings = {
     name: 'EMULATOR_FAKE_DRIVER',
     default: false,
     flag: '--fake',
-    doc: 'Machines in memory instead of libvirt: samples, or those of `EMULATOR_FAKE_SYSTEMS`.',
+    doc: 'Whether the daemon serves machines in memory instead of those of libvirt.',
   }),
   ...fakeSystemSettings,
   ironicCloud: optionalText({
     name: 'EMULATOR_IRONIC_CLOUD',
     default: null,
     flag: '--ironic-cloud',
-    doc: 'Name of an OpenStack cloud for an Ironic backend.',
+    doc: 'Name of an OpenStack cloud. Only for an Ironic backend.',
   }),
   allowedInstances: {
     name: 'EMULATOR_ALLOWED_INSTANCES',
@@ -25,17 +25,17 @@ export const machineSettings = {
     expectedPart: 'a UUID or a name (a string)',
     default: null,
     form: 'literal',
-    doc: 'UUIDs or names of the machines to serve.',
+    doc: 'The machines that clients can see.',
   } satisfies SettingDefinition<string[] | null>,
   secureBootEnabledNvram: optionalPath({
     name: 'EMULATOR_SECURE_BOOT_ENABLED_NVRAM',
     default: null,
-    doc: "Template of UEFI variables with Secure Boot's keys.",
+    doc: 'Template of the UEFI variables with the keys of Secure Boot.',
   }),
   secureBootDisabledNvram: optionalPath({
     name: 'EMULATOR_SECURE_BOOT_DISABLED_NVRAM',
     default: null,
-    doc: "Template of UEFI variables without Secure Boot's keys.",
+    doc: 'Template of the UEFI variables without the keys of Secure Boot.',
   }),
   disablePowerOff: boolean({
     name: 'EMULATOR_DISABLE_POWER_OFF',
@@ -50,6 +50,6 @@ export const machineSettings = {
   libvirtTimeoutSeconds: number(0.1, 600, {
     name: 'EMULATOR_LIBVIRT_TIMEOUT_SECONDS',
     default: 4,
-    doc: 'How long a read waits for libvirt.',
+    doc: 'Time limit for reading from libvirt.',
   }),
 };

@@ -16,7 +16,7 @@ export const serviceSettings = {
   shutdownWaitSeconds: number(0, 3600, {
     name: 'EMULATOR_SHUTDOWN_WAIT_SECONDS',
     default: 5,
-    doc: 'Time for running requests after SIGTERM or SIGINT.',
+    doc: 'Time that running requests have after SIGTERM or SIGINT.',
   }),
   dmtfStrict: boolean({
     name: 'EMULATOR_DMTF_STRICT',
@@ -28,12 +28,12 @@ export const serviceSettings = {
     name: 'EMULATOR_FEATURE_SET',
     default: 'full',
     flag: '--feature-set',
-    doc: 'Which resources are served.',
+    doc: 'The set of resources that the daemon serves.',
   }),
   taskAfterSeconds: number(0, 600, {
     name: 'EMULATOR_TASK_AFTER_SECONDS',
     default: 8,
-    doc: 'Time after which a long action becomes a task.',
+    doc: 'Time after which a running action becomes a task.',
   }),
   ssdp: boolean({
     name: 'EMULATOR_SSDP',

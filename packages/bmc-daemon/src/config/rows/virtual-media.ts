@@ -29,7 +29,7 @@ const vmediaDevices: SettingDefinition<ConfiguredVirtualMediaDrives> = {
     Usb: { Name: 'Virtual USB Stick', MediaTypes: ['USBStick'] },
   },
   form: 'literal',
-  doc: 'The virtual media drives of each machine, by the id in their path.',
+  doc: 'The virtual media drives of each machine, by their id.',
 };
 
 const vmediaAllowedHosts: SettingDefinition<readonly string[] | null> = {
@@ -39,7 +39,7 @@ const vmediaAllowedHosts: SettingDefinition<readonly string[] | null> = {
   expectedPart: "a name, '*.' and a domain, an IP address or a network such as '10.0.0.0/8'",
   default: null,
   form: 'literal',
-  doc: 'Hosts that images may come from.',
+  doc: 'Hosts from which clients may insert images.',
 };
 
 const virtualMediaIpFamily: SettingDefinition<'4' | '6' | null> = {
@@ -62,14 +62,14 @@ export const virtualMediaSettings = {
   vmediaCaFile: optionalPath({
     name: 'EMULATOR_VMEDIA_CA_FILE',
     default: null,
-    doc: "PEM file with authorities of image servers, in addition to Node's list.",
+    doc: "PEM file with CA certificates for image servers, in addition to Node's list.",
   }),
   vmediaAllowedHosts,
   virtualMediaIpFamily,
   vmediaMaxImageGib: number(0.001, 65_536, {
     name: 'EMULATOR_VMEDIA_MAX_IMAGE_GIB',
     default: 64,
-    doc: 'The daemon rejects larger images.',
+    doc: 'Maximum size of an image, in GiB.',
   }),
   vmediaConnectTimeoutSeconds: number(0.1, 600, {
     name: 'EMULATOR_VMEDIA_CONNECT_TIMEOUT_SECONDS',
@@ -79,12 +79,12 @@ export const virtualMediaSettings = {
   vmediaAnswerTimeoutSeconds: number(0.1, 3600, {
     name: 'EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS',
     default: 60,
-    doc: 'Time limit until an image server answers.',
+    doc: 'Time limit for the response headers of an image server.',
   }),
   vmediaIdleTimeoutSeconds: number(0.1, 3600, {
     name: 'EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS',
     default: 30,
-    doc: 'Maximum silence of an image server.',
+    doc: 'Time over which an image server must send data.',
   }),
   vmediaDownloadTimeoutSeconds: number(1, 604_800, {
     name: 'EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS',

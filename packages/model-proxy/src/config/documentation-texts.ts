@@ -1,0 +1,139 @@
+/** Sections of docs/reference/model-proxy-configuration.md that no table generates. The proxy does not load this file. */
+
+/** The page up to the first table. */
+export const introduction = `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts: change that, not this. -->
+
+# Configuration of model-proxy
+
+This page lists all settings of the configuration file and all flags. Check a file before you use it:
+
+<!-- commands: installed proxy-conf -->
+
+\`\`\`sh
+model-proxy --config config.yaml --validate_config # prints errors and all settings; exit code 0 or 1
+\`\`\`
+
+\`\`\`sh service
+model-proxy --config config.yaml
+\`\`\`
+
+## The file
+
+The file has the format of LiteLLM's proxy:
+
+\`\`\`yaml
+model_list:
+  - model_name: gpt-oss # public name
+    litellm_params:
+      model: hosted_vllm/gpt-oss-120b # provider, and name at the upstream
+      api_base: https://models.example/v1/
+      api_key: os.environ/MODELS_KEY
+litellm_settings:
+  ssl_verify: ca.pem
+  drop_params: true
+\`\`\`
+
+An entry of \`model_list\` is a *deployment*: a model at an upstream, with its address and its key. "Not in
+LiteLLM" marks settings that LiteLLM does not have.
+
+### Blocks
+
+- \`litellm_params\`, \`litellm_settings\`, \`general_settings\` and \`router_settings\` may also be called
+  \`params\`, \`settings\`, \`general\` and \`router\`.
+- A block with another name causes a warning. The proxy recognizes it by its keys: \`model\` and
+  \`api_base\`, or \`ssl_verify\`, or \`drop_params\`.
+
+### Values
+
+- The proxy reads YAML as PyYAML does: \`yes\` and \`off\` are booleans, \`010\` is 8, and \`<<\` merges
+  mappings. Dates are strings. A duplicate key, a second document and an empty file are errors.
+- \`os.environ/NAME\` is the value of the environment variable \`NAME\`. It can replace any value. If the
+  variable is not set, the proxy does not start.
+- \`environment_variables\` at the top of the file is a mapping. It sets variables for such references,
+  and overrides those of the process.
+- A relative path starts at the folder of the file that contains it (in LiteLLM: at the working
+  directory). Paths in flags and in the environment start at the working directory.
+
+### Several files
+
+\`include\` adds other files. Its value is a path or a list of paths. Their models follow those of the
+file. If both files set the same setting, the file with the \`include\` wins.
+
+### Errors and warnings
+
+- An error stops the start: a wrong type, a variable that is not set, a file that is missing or not
+  valid. The proxy reports all errors together, one on each line:
+  \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
+- A file without models is an error. If the key is misspelled (\`model_lits\`), the message names
+  \`model_list\`.
+- If the proxy can serve none of the models, it starts, and \`/health/readiness\` answers 503.
+- An unknown key causes a warning with the nearest known key. It is an error if the nearest known key
+  restricts access (\`master_kye\`).
+- A setting in the wrong block is an error if it restricts access.
+- A setting of LiteLLM that the proxy does not implement is an error if it
+  [restricts access](#settings-that-stop-the-start). Otherwise the proxy [ignores
+  it](#settings-that-are-ignored), with one warning for each file.`;
+
+/** The sections below `litellm_params` on choosing a deployment and on its time limits. */
+export const groupSections = `### Groups
+
+Entries with the same \`model_name\` form a group. For each request, the proxy selects one of them, by its
+\`weight\`. A client can also select a deployment: it sends the deployment's id as \`model\`.
+
+### Wildcards
+
+An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The
+upstream gets the text that the star matched. If several patterns match, the most specific one wins. A
+wildcard never serves a name that is the \`model_name\` of another entry, even if that entry cannot be
+served.
+
+With \`model: "*"\`, the requested name selects the provider:
+
+- \`groq/llama-3\` goes to Groq as \`llama-3\`, with the address and the key of this provider.
+- A name without a prefix goes to the provider that the name means: \`gpt-4o\` goes to OpenAI.
+- All other names are unknown models.
+- An \`api_key\` must be a reference to the environment variable of a provider. It goes to this provider
+  only. Any other \`api_key\` stops the start.
+- With an \`api_base\`, all names go to that address, with the \`api_key\` of the entry.
+
+### Time limits
+
+| Setting | Limits |
+| --- | --- |
+| \`connect_timeout\` | the connection to the upstream |
+| \`stream_timeout\` | the time to the first byte of a stream |
+| \`idle_timeout\` | the pause between two chunks |
+| \`timeout\` | a whole plain answer, or the first byte of a stream |
+
+The total time of a stream has no limit. LiteLLM has one limit for all of these, so a pause of ten
+minutes ends a long stream there.`;
+
+/** The end of the page. */
+export const signalsSection = `## Signals and changed files
+
+| Event | Effect |
+| --- | --- |
+| A file of the configuration changes | The proxy reloads within two seconds. |
+| SIGHUP | The proxy reloads at once. |
+| SIGTERM, SIGINT | The proxy shuts down with exit code 0. |
+| A second SIGTERM or SIGINT | The proxy exits at once. |
+
+**Reload.** The proxy watches the file, included files, CA bundles, certificates and keys. Running
+requests keep their settings. If the new configuration has an error, or if the proxy can serve none of
+its models, the proxy logs this and continues with the old configuration. Address, port, paths of
+certificates and log settings change only with a restart.
+
+**Shutdown.** The proxy shuts down in three steps:
+
+1. For \`--drain_delay\`, it still accepts connections, and \`/health/readiness\` answers 503.
+2. Then it accepts no new connections. Running requests have \`--drain_timeout\` to finish.
+3. Then it closes the requests that still run, and exits.
+
+**Which delay.** By default, \`--drain_delay\` is 0, and the port closes at once. This is enough for load
+balancers that treat a refused connection as "not ready". Others send requests until their next probe:
+HAProxy, nginx, Traefik, and a Kubernetes Service for a second or two. For these, set a delay that is
+longer than the time between two probes. During the delay, the proxy answers requests with
+\`connection: close\`.
+
+Delay and timeout together must be shorter than the time after which the platform kills the process:
+10 s for \`docker stop\`, 30 s in Kubernetes, \`TimeoutStopSec\` in systemd.`;
