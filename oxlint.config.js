@@ -120,7 +120,6 @@ const longFiles = {
 const unsplit = {
   functions: [
     'packages/bmc-daemon/bench/hostile-shapes.ts',
-    'packages/bmc-daemon/src/auth/login.ts',
     'packages/bmc-daemon/src/console/console-log.ts',
     'packages/bmc-daemon/src/console/ssh/ssh-server.ts',
     'packages/bmc-daemon/src/manager-network/manager-network.ts',
@@ -128,7 +127,6 @@ const unsplit = {
     'packages/bmc-daemon/src/ssdp/responder.ts',
   ],
   files: [
-    'packages/bmc-daemon/src/auth/attempt-queue.ts',
     'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/media/image-store.ts',

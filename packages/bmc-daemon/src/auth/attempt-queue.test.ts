@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
-import { AttemptQueue, attemptLimits, type AttemptLimits, type Verdict } from './attempt-queue.js';
+import type { Verdict } from './attempt-lanes.js';
+import { AttemptQueue, attemptLimits, type AttemptLimits } from './attempt-queue.js';
 
 /** How long one verification takes in these tests. */
 const VERIFY_MS = 100;

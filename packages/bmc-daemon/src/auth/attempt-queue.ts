@@ -1,33 +1,20 @@
 /**
- * Decides which login is verified next. bcrypt is so slow that guessers can always demand more than
- * the host can do. So the order decides whether other clients can log in. There are two lanes, each
- * with one thread (docs/guides/accounts.md):
- * - The common lane serves addresses in turn. It does not know which accounts exist, and only this
- *   lane reports a wrong password. So an unknown user name waits and costs as much as a wrong
- *   password.
- * - The account lane serves existing accounts in turn, so unknown names cannot fill it. It only
- *   shortens the wait of a right password. A wrong password stays in the common lane until its
- *   turn.
+ * The queue of logins that wait for verification. Each lane verifies one password at a time, in a
+ * thread of its own.
  */
+import {
+  accountLane,
+  commonLane,
+  countWaiting,
+  resetCounts,
+  type Attempt,
+  type Lane,
+  type Party,
+  type QueuedAttempt,
+  type Verdict,
+} from './attempt-lanes.js';
 import { Pace, type PaceLimits } from './attempt-pace.js';
 import { RecentMap } from './recent-map.js';
-
-/** A login that waits for its turn. */
-export interface Attempt {
-  /** The client: an IP address, or the result of `clientNetwork`. */
-  readonly address: string;
-  /** Key of the user name and the address. */
-  readonly pair: string;
-  /** The account's name; null if no account exists that could log in. */
-  readonly account: string | null;
-  /** Verifies the password. Occupies a thread; may be called twice. */
-  verify(): Promise<boolean>;
-  /** Whether the client has disconnected. */
-  gone(): boolean;
-}
-
-/** `retryAfterMs`: the attempt was not verified, or its result must not be reported yet. */
-export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: number };
 
 /** Limits on the rate of logins; times in milliseconds. */
 export interface AttemptLimits {
@@ -69,34 +56,6 @@ export interface AttemptClock {
    * @returns a function that cancels the call.
    */
   readonly after: (ms: number, call: () => void) => () => void;
-}
-
-/** An address, a pair or an account. */
-interface Party {
-  /** Pace in the common lane. */
-  readonly pace: Pace;
-  /** Pace in the account lane. */
-  readonly accountPace: Pace;
-  /** Number of waiting attempts. */
-  waitingCount: number;
-  /** Place in the round: the number of its last turn, or of its arrival if it had no turn yet. */
-  place: number;
-  readonly firstSeen: number;
-  /** Verifications in the account lane without success. */
-  accountLaneTries: number;
-  usedAt: number;
-}
-
-/** An attempt in the queue. */
-interface QueuedAttempt {
-  readonly attempt: Attempt;
-  readonly address: Party;
-  readonly pair: Party;
-  readonly account: Party | null;
-  readonly until: number;
-  /** Whether the account lane has verified it or is verifying it. */
-  triedInAccountLane: boolean;
-  readonly settle: (verdict: Verdict | Promise<never>) => void;
 }
 
 /** The result of a search in a lane: the next attempt, or when there may be one. */
@@ -141,7 +100,7 @@ export class AttemptQueue {
         settle: resolve,
       };
       this.#queue.add(queued);
-      count(queued, 1);
+      countWaiting(queued, 1);
       this.#makeRoom(queued);
       this.#next();
     });
@@ -195,12 +154,12 @@ export class AttemptQueue {
       this.#endWithoutResult(queued);
     }
     if (!this.#isBusy.common) {
-      const { next, soonest } = this.#pick(now, readyInCommonLane, isBeforeInCommonLane);
+      const { next, soonest } = this.#pick(now, commonLane);
       if (next === undefined) this.#wakeAt(soonest);
       else void this.#serveCommonLane(next);
     }
     if (!this.#isBusy.account) {
-      const { next, soonest } = this.#pick(now, readyInAccountLane, isBeforeInAccountLane);
+      const { next, soonest } = this.#pick(now, accountLane);
       if (next === undefined) this.#wakeAt(soonest);
       else void this.#serveAccountLane(next);
     }
@@ -212,18 +171,14 @@ export class AttemptQueue {
     this.#alarm = undefined;
   }
 
-  #pick(
-    now: number,
-    readyAt: (queued: QueuedAttempt) => number,
-    isBefore: (left: QueuedAttempt, right: QueuedAttempt) => boolean,
-  ): NextAttempt {
+  #pick(now: number, lane: Lane): NextAttempt {
     let next: QueuedAttempt | undefined;
     let soonest = Infinity;
     for (const queued of this.#queue) {
-      const at = readyAt(queued);
+      const at = lane.readyAt(queued);
       if (at > now) soonest = Math.min(soonest, at);
       else if (queued.attempt.gone()) this.#endWithoutResult(queued);
-      else if (next === undefined || isBefore(queued, next)) next = queued;
+      else if (next === undefined || lane.isBefore(queued, next)) next = queued;
     }
     return { next, soonest };
   }
@@ -278,11 +233,11 @@ export class AttemptQueue {
   /** Ends an attempt; its client may retry later. */
   #endWithoutResult(queued: QueuedAttempt): void {
     this.#remove(queued);
-    queued.settle({ retryAfterMs: Math.max(MIN_RETRY_MS, readyInCommonLane(queued) - this.#clock.now()) });
+    queued.settle({ retryAfterMs: Math.max(MIN_RETRY_MS, commonLane.readyAt(queued) - this.#clock.now()) });
   }
 
   #remove(queued: QueuedAttempt): void {
-    if (this.#queue.delete(queued)) count(queued, -1);
+    if (this.#queue.delete(queued)) countWaiting(queued, -1);
   }
 
   #wakeAt(at: number): void {
@@ -294,53 +249,6 @@ export class AttemptQueue {
     });
     this.#alarm = { at, cancel };
   }
-}
-
-function count({ address, pair }: QueuedAttempt, change: number): void {
-  address.waitingCount += change;
-  pair.waitingCount += change;
-}
-
-/** Resets the counts of a client after a right password. */
-function resetCounts({ pair }: QueuedAttempt): void {
-  pair.pace.clear();
-  pair.accountPace.clear();
-  pair.accountLaneTries = 0;
-}
-
-/** Returns when the common lane may verify an attempt. */
-function readyInCommonLane({ address, pair }: QueuedAttempt): number {
-  return Math.max(address.pace.nextAt, pair.pace.nextAt);
-}
-
-/**
- * Orders the common lane: addresses in turn, then the users of an address in turn, then by arrival.
- */
-function isBeforeInCommonLane(left: QueuedAttempt, right: QueuedAttempt): boolean {
-  if (left.address !== right.address) return left.address.place < right.address.place;
-  return left.pair !== right.pair && left.pair.place < right.pair.place;
-}
-
-/** Returns when the account lane may verify an attempt. */
-function readyInAccountLane({ account, triedInAccountLane, address, pair }: QueuedAttempt): number {
-  if (account === null || triedInAccountLane) return Infinity;
-  return pair.accountPace.isFree
-    ? pair.accountPace.nextAt
-    : Math.max(pair.accountPace.nextAt, address.accountPace.nextAt);
-}
-
-/**
- * Orders the account lane: accounts in turn. For one account, the pair with the fewest failures,
- * then the newest pair, because a guesser that fills the queue has been there longer than a user
- * who arrives.
- */
-function isBeforeInAccountLane(left: QueuedAttempt, right: QueuedAttempt): boolean {
-  if (left.account !== null && right.account !== null && left.account !== right.account)
-    return left.account.place < right.account.place;
-  if (left.pair === right.pair) return false;
-  if (left.pair.accountLaneTries !== right.pair.accountLaneTries)
-    return left.pair.accountLaneTries < right.pair.accountLaneTries;
-  return left.pair.firstSeen > right.pair.firstSeen;
 }
 
 function asError(error: unknown): Error {

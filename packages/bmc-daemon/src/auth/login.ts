@@ -8,14 +8,8 @@ import { clientNetwork } from '../host/ip-network.js';
 import type { Refusal } from '../redfish/authenticate.js';
 import type { Account } from './account-list.js';
 import type { Accounts } from './accounts.js';
-import {
-  AttemptQueue,
-  attemptLimits,
-  type Attempt,
-  type AttemptClock,
-  type AttemptLimits,
-  type Verdict,
-} from './attempt-queue.js';
+import type { Attempt, Verdict } from './attempt-lanes.js';
+import { AttemptQueue, attemptLimits, type AttemptClock, type AttemptLimits } from './attempt-queue.js';
 import type { BasicCredentials } from './basic-credentials.js';
 import { isPassword } from '../password-file/bcrypt-password.js';
 import type { PasswordFile } from '../password-file/password-file.js';
@@ -63,115 +57,135 @@ class ChangedError extends Error {
 
 /** Creates the login of a service with a password file. Needs no close. */
 export function createLogin(options: LoginOptions): Login {
-  const { accounts, passwordFile, now, after = timer, limits = attemptLimits, verify = isPassword } = options;
-  const { onRefused = () => undefined } = options;
-  const queue = new AttemptQueue(limits, { now, after });
-  const memory = new PasswordMemory();
+  const verifier = new CredentialVerifier(options);
+  return (credentials, asker) => verifier.login(credentials, asker);
+}
+
+/** Verifies the credentials of all clients of the service. */
+class CredentialVerifier {
+  readonly #accounts: LoginOptions['accounts'];
+  readonly #passwordFile: LoginOptions['passwordFile'];
+  readonly #verify: (password: Buffer, hash: string) => Promise<boolean>;
+  readonly #onRefused: (attempt: RefusedAttempt) => void;
+  readonly #queue: AttemptQueue;
+  readonly #memory = new PasswordMemory();
   /**
    * Verifications in progress, by digest and address: ten parallel connections of a client cost one
    * verification.
    */
-  const inProgress = new Map<string, Question>();
+  readonly #inProgress = new Map<string, Question>();
 
-  const isKnown = (account: Account, digest: Buffer): boolean =>
-    memory.isRight(account, digest) && closedReason(account) === undefined;
-  const refuse = (refused: string, user: string, { address }: Asker): Refusal => {
-    onRefused({ account: accounts.find(user)?.user ?? null, address, reason: refused });
-    return { refused, attemptedUser: user };
-  };
-  /**
-   * Returns a hash for an unknown user, so that guessing names takes as long as guessing passwords.
-   */
-  const decoyHash = (user: string): string => {
-    const costs = [...passwordFile.entries().values()].map((entry) => entry.cost);
-    // If the users' costs differ, the costs of unknown names differ too; a name always has the same
-    // cost.
-    const pick = memory.digest('decoy', user, Buffer.alloc(0)).readUInt32LE() % Math.max(1, costs.length);
-    return decoyOfCost(costs[pick] ?? DEFAULT_COST);
-  };
-  /**
-   * Counts a wrong password for AccountLockoutThreshold. A locked account is not counted: a client
-   * that keeps sending an old password must not keep it locked forever.
-   */
-  const countWrong = (user: string): void => {
-    if (accounts.find(user)?.locked === false) accounts.passwordWasWrong(user);
-  };
-
-  /**
-   * Verifies the password once.
-   * @returns why the client may not log in; undefined if it may.
-   * @throws {ChangedError} if the account changed meanwhile.
-   */
-  async function faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
-    // Another connection may have sent the same password first.
-    if (account !== undefined && isKnown(account, digest)) return undefined;
-    const isRight = await verify(password, account?.hash ?? decoyHash(user));
-    const current = accounts.find(user);
-    if (current?.hash !== account?.hash) throw new ChangedError();
-    if (current === undefined) return UNKNOWN_USER;
-    if (!isRight) return WRONG_PASSWORD;
-    const closed = closedReason(current);
-    if (closed !== undefined) return closed;
-    accounts.passwordWasRight(user);
-    memory.rememberRight(user, digest);
-    return undefined;
+  constructor(options: LoginOptions) {
+    const { accounts, passwordFile, now, after = timer, limits = attemptLimits } = options;
+    this.#accounts = accounts;
+    this.#passwordFile = passwordFile;
+    this.#verify = options.verify ?? isPassword;
+    this.#onRefused = options.onRefused ?? (() => undefined);
+    this.#queue = new AttemptQueue(limits, { now, after });
   }
 
-  async function answer(credentials: Credentials, askers: ReadonlySet<Asker>, first: Asker) {
-    const { user, account, digest } = credentials;
-    const address = clientNetwork(first.address);
-    const faults: (string | undefined)[] = [];
-    const attempt: Attempt = {
-      address,
-      pair: memory.keyOf(user, address),
-      // The right password of a closed account must wait as long as a wrong one, so that the wait
-      // does not reveal which it is.
-      account: account === undefined || closedReason(account) !== undefined ? null : user,
-      async verify() {
-        const fault = await faultOf(credentials);
-        // Both lanes may verify it; count it once.
-        if (fault === WRONG_PASSWORD && faults.length === 0) countWrong(user);
-        faults.push(fault);
-        return fault === undefined;
-      },
-      // The attempt continues while any client waits for the same answer.
-      gone: () => [...askers].every((asker) => asker.gone()),
-    };
-    const verdict = await queue.ask(attempt).catch(retryIfChanged);
-    const current = accounts.find(user);
-    if (!('right' in verdict)) return notVerified(user, verdict.retryAfterMs);
-    if (verdict.right && current !== undefined) return current;
-    const fault = faults.at(-1) ?? WRONG_PASSWORD;
-    if (fault === WRONG_PASSWORD || fault === UNKNOWN_USER) memory.rememberWrong(digest, address, fault);
-    return refuse(fault, user, first);
-  }
-
-  return ({ user, password: sent }, asker) => {
+  login({ user, password: sent }: BasicCredentials, asker: Asker): Account | Refusal | Promise<Account | Refusal> {
     if (user.length > MAX_CREDENTIAL_BYTES || sent.length > MAX_CREDENTIAL_BYTES || sent.includes(0))
       return { refused: 'the user name or the password is too long, or has a NUL' };
-    const account = accounts.find(user);
-    const digest = memory.digest(account?.hash ?? '', user, sent);
-    if (account !== undefined && isKnown(account, digest)) return account;
+    const account = this.#accounts.find(user);
+    const digest = this.#memory.digest(account?.hash ?? '', user, sent);
+    if (account !== undefined && this.#isKnown(account, digest)) return account;
     const address = clientNetwork(asker.address);
-    const wrong = memory.wrongReason(digest, address);
+    const wrong = this.#memory.wrongReason(digest, address);
     if (wrong !== undefined) {
-      countWrong(user);
-      return refuse(wrong, user, asker);
+      this.#countWrong(user);
+      return this.#refuse(wrong, user, asker);
     }
     const question = `${digest.toString('base64')} ${address}`;
-    const asked = inProgress.get(question);
+    const asked = this.#inProgress.get(question);
     if (asked !== undefined) {
       asked.askers.add(asker);
       return asked.answer;
     }
     const askers = new Set([asker]);
     // A copy of the password: a slice would keep the whole request in memory.
-    const promise = answer({ user, password: Buffer.from(sent), account, digest }, askers, asker).finally(() =>
-      inProgress.delete(question),
-    );
-    inProgress.set(question, { answer: promise, askers });
-    return promise;
-  };
+    const credentials = { user, password: Buffer.from(sent), account, digest };
+    const answer = this.#answer(credentials, askers, asker).finally(() => this.#inProgress.delete(question));
+    this.#inProgress.set(question, { answer, askers });
+    return answer;
+  }
+
+  async #answer(credentials: Credentials, askers: ReadonlySet<Asker>, first: Asker): Promise<Account | Refusal> {
+    const { user, account, digest } = credentials;
+    const address = clientNetwork(first.address);
+    const faults: (string | undefined)[] = [];
+    const attempt: Attempt = {
+      address,
+      pair: this.#memory.keyOf(user, address),
+      // The right password of a closed account must wait as long as a wrong one, so that the wait
+      // does not reveal which it is.
+      account: account === undefined || closedReason(account) !== undefined ? null : user,
+      verify: async () => {
+        const fault = await this.#faultOf(credentials);
+        // Both lanes may verify it; count it once.
+        if (fault === WRONG_PASSWORD && faults.length === 0) this.#countWrong(user);
+        faults.push(fault);
+        return fault === undefined;
+      },
+      // The attempt continues while any client waits for the same answer.
+      gone: () => [...askers].every((asker) => asker.gone()),
+    };
+    const verdict = await this.#queue.ask(attempt).catch(retryIfChanged);
+    const current = this.#accounts.find(user);
+    if (!('right' in verdict)) return notVerified(user, verdict.retryAfterMs);
+    if (verdict.right && current !== undefined) return current;
+    const fault = faults.at(-1) ?? WRONG_PASSWORD;
+    if (fault === WRONG_PASSWORD || fault === UNKNOWN_USER) this.#memory.rememberWrong(digest, address, fault);
+    return this.#refuse(fault, user, first);
+  }
+
+  /**
+   * Verifies the password once.
+   * @returns why the client may not log in; undefined if it may.
+   * @throws {ChangedError} if the account changed meanwhile.
+   */
+  async #faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
+    // Another connection may have sent the same password first.
+    if (account !== undefined && this.#isKnown(account, digest)) return undefined;
+    const isRight = await this.#verify(password, account?.hash ?? this.#decoyHash(user));
+    const current = this.#accounts.find(user);
+    if (current?.hash !== account?.hash) throw new ChangedError();
+    if (current === undefined) return UNKNOWN_USER;
+    if (!isRight) return WRONG_PASSWORD;
+    const closed = closedReason(current);
+    if (closed !== undefined) return closed;
+    this.#accounts.passwordWasRight(user);
+    this.#memory.rememberRight(user, digest);
+    return undefined;
+  }
+
+  #isKnown(account: Account, digest: Buffer): boolean {
+    return this.#memory.isRight(account, digest) && closedReason(account) === undefined;
+  }
+
+  #refuse(refused: string, user: string, { address }: Asker): Refusal {
+    this.#onRefused({ account: this.#accounts.find(user)?.user ?? null, address, reason: refused });
+    return { refused, attemptedUser: user };
+  }
+
+  /**
+   * Counts a wrong password for AccountLockoutThreshold. A locked account is not counted: a client
+   * that keeps sending an old password must not keep it locked forever.
+   */
+  #countWrong(user: string): void {
+    if (this.#accounts.find(user)?.locked === false) this.#accounts.passwordWasWrong(user);
+  }
+
+  /**
+   * Returns a hash for an unknown user, so that guessing names takes as long as guessing passwords.
+   */
+  #decoyHash(user: string): string {
+    const costs = [...this.#passwordFile.entries().values()].map((entry) => entry.cost);
+    // If the users' costs differ, the costs of unknown names differ too; a name always has the same
+    // cost.
+    const pick = this.#memory.digest('decoy', user, Buffer.alloc(0)).readUInt32LE() % Math.max(1, costs.length);
+    return decoyOfCost(costs[pick] ?? DEFAULT_COST);
+  }
 }
 
 /** Returns why an account may not log in even with the right password; undefined if it may. */

@@ -1,0 +1,105 @@
+/**
+ * The two lanes of logins that wait for verification (docs/guides/accounts.md). bcrypt is so slow
+ * that guessers can always demand more than the host can do. So the order decides whether other
+ * clients can log in.
+ * - The common lane does not know which accounts exist, and only this lane reports a wrong password.
+ *   So an unknown user name waits and costs as much as a wrong password.
+ * - The account lane serves only existing accounts, so unknown names cannot fill it. It only shortens
+ *   the wait of a right password. A wrong password stays in the common lane until its turn.
+ */
+import type { Pace } from './attempt-pace.js';
+
+/** A login that waits for its turn. */
+export interface Attempt {
+  /** The client: an IP address, or the result of `clientNetwork`. */
+  readonly address: string;
+  /** Key of the user name and the address. */
+  readonly pair: string;
+  /** The account's name; null if no account exists that could log in. */
+  readonly account: string | null;
+  /** Verifies the password. Occupies a thread; may be called twice. */
+  verify(): Promise<boolean>;
+  /** Whether the client has disconnected. */
+  gone(): boolean;
+}
+
+/** `retryAfterMs`: the attempt was not verified, or its result must not be reported yet. */
+export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: number };
+
+/** An address, a pair or an account. */
+export interface Party {
+  /** Pace in the common lane. */
+  readonly pace: Pace;
+  /** Pace in the account lane. */
+  readonly accountPace: Pace;
+  /** Number of waiting attempts. */
+  waitingCount: number;
+  /** Place in the round: the number of its last turn, or of its arrival if it had no turn yet. */
+  place: number;
+  readonly firstSeen: number;
+  /** Verifications in the account lane without success. */
+  accountLaneTries: number;
+  usedAt: number;
+}
+
+/** An attempt in the queue. */
+export interface QueuedAttempt {
+  readonly attempt: Attempt;
+  readonly address: Party;
+  readonly pair: Party;
+  readonly account: Party | null;
+  readonly until: number;
+  /** Whether the account lane has verified it or is verifying it. */
+  triedInAccountLane: boolean;
+  readonly settle: (verdict: Verdict | Promise<never>) => void;
+}
+
+/** A lane: which attempts it may verify, and in which order. */
+export interface Lane {
+  /** Returns when the lane may verify an attempt; Infinity: never. */
+  readyAt(queued: QueuedAttempt): number;
+  isBefore(left: QueuedAttempt, right: QueuedAttempt): boolean;
+}
+
+/** Serves addresses in turn, then the users of an address in turn, then by arrival. */
+export const commonLane: Lane = {
+  readyAt: ({ address, pair }) => Math.max(address.pace.nextAt, pair.pace.nextAt),
+  isBefore(left, right) {
+    if (left.address !== right.address) return left.address.place < right.address.place;
+    return left.pair !== right.pair && left.pair.place < right.pair.place;
+  },
+};
+
+/**
+ * Serves accounts in turn. For one account, the pair with the fewest failures comes first, then the
+ * newest pair: a guesser that fills the queue has been there longer than a user who arrives.
+ */
+export const accountLane: Lane = {
+  readyAt({ account, triedInAccountLane, address, pair }) {
+    if (account === null || triedInAccountLane) return Infinity;
+    return pair.accountPace.isFree
+      ? pair.accountPace.nextAt
+      : Math.max(pair.accountPace.nextAt, address.accountPace.nextAt);
+  },
+  isBefore(left, right) {
+    if (left.account !== null && right.account !== null && left.account !== right.account)
+      return left.account.place < right.account.place;
+    if (left.pair === right.pair) return false;
+    if (left.pair.accountLaneTries !== right.pair.accountLaneTries)
+      return left.pair.accountLaneTries < right.pair.accountLaneTries;
+    return left.pair.firstSeen > right.pair.firstSeen;
+  },
+};
+
+/** Adjusts the numbers of waiting attempts of an attempt's address and pair. */
+export function countWaiting({ address, pair }: QueuedAttempt, change: number): void {
+  address.waitingCount += change;
+  pair.waitingCount += change;
+}
+
+/** Resets the counts of a client after a right password. */
+export function resetCounts({ pair }: QueuedAttempt): void {
+  pair.pace.clear();
+  pair.accountPace.clear();
+  pair.accountLaneTries = 0;
+}
