@@ -92,7 +92,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     };
     const answer = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : refuseHost;
     answer(request, response, id).then(finish, (error: unknown) => {
-      // Only a bug in sending an answer leads here. The client gets an end of the connection.
+      // Only a bug while sending an answer leads here. Closes the connection.
       response.destroy();
       finish({ route: 'unmatched', status: 500, user: null, error });
     });
@@ -100,7 +100,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
   const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     const status = answerClientError(error, socket);
     if (status === undefined) return;
-    // Only the arrival of such a request is known.
+    // The request could not be parsed, so the log has neither its method nor its path.
     log.request({
       id: nextId(),
       user: null,
@@ -116,7 +116,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const answer = redirection(request);
     send(response, answer, id);
     const { method = '', url = '/' } = request;
-    // Ignores the credentials: others on the network may have read the password.
+    // Does not authenticate: others on the network may have read the password.
     log.request({
       id,
       user: null,

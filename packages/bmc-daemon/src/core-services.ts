@@ -12,8 +12,8 @@ import { serviceUuid } from './service-uuid.js';
 
 /** Maximum number of tasks of the task store. */
 const MAX_TASKS = 100;
-/** The pause between two resets of managers. */
-const RELOAD_REST_MS = 500;
+/** Minimum pause between two resets of managers. */
+const RELOAD_PAUSE_MS = 500;
 
 /** The data and actions of management controllers. */
 interface ControllerState {
@@ -59,12 +59,12 @@ export function createCoreServices(options: CoreServicesOptions): Omit<Services,
 }
 
 function createController(state: ControllerState): ManagementController {
-  // Clients reset the managers of all machines at once. That is one reload, or two.
+  // A client may reset the managers of all machines at once. This causes one or two reloads.
   const reset = coalesce(async () => {
-    // The reply goes first.
+    // Sends the reply before the reload.
     await setImmediate();
     state.reload();
-  }, RELOAD_REST_MS);
+  }, RELOAD_PAUSE_MS);
   return {
     get addresses() {
       return state.addresses;

@@ -46,8 +46,8 @@ export interface Daemon {
 }
 
 /**
- * Starts the service, as the only one with its state folder. The start succeeds even if the host
- * does not answer: the service answers 503 until the host does.
+ * Locks the state folder and starts the service. The start succeeds even if the host does not
+ * answer: the service answers 503 until the host does.
  * @throws {StartError}
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -64,7 +64,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         try {
           await daemon.close();
         } finally {
-          // Until now, the daemon may write its files.
+          // After the close, which may still write files.
           await lock.release();
         }
       },
@@ -75,8 +75,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** The state that is known only while the service listens. */
-interface Present {
+/** The state that is set only while the service listens. */
+interface ListeningState {
   addresses: readonly string[];
   lastReset: Date;
   reload: () => void;
@@ -95,7 +95,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   const { log } = options;
   // A copy, because a reload changes it.
   const settings = { ...options.settings };
-  const present: Present = {
+  const present: ListeningState = {
     addresses: [],
     lastReset: new Date(),
     reload: () => undefined,
@@ -131,7 +131,10 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   };
 }
 
-/** The files may have changed since the check of the settings. @throws {StartError} */
+/**
+ * Loads the certificate.
+ * @throws {StartError} if the files have changed since the check of the settings.
+ */
 function loadFirstTls({ settings, origins }: DaemonOptions): TlsOptions | undefined {
   const files = tlsFilesOf(settings);
   try {
@@ -150,7 +153,7 @@ function loadFirstTls({ settings, origins }: DaemonOptions): TlsOptions | undefi
 async function openService(
   stateDir: string,
   { settings, origins, log }: DaemonOptions,
-  present: Present,
+  present: ListeningState,
   tls: TlsOptions | undefined,
 ): Promise<Service> {
   const nameServers = createNameServers();
@@ -207,7 +210,7 @@ function openApp(
   });
 }
 
-/** Listens with Redfish. If it fails, closes the service. @throws {StartError} */
+/** Opens the listener. If it fails, closes the service. @throws {StartError} */
 async function listen(
   service: Service,
   { settings, origins, log }: DaemonOptions,
@@ -234,8 +237,8 @@ async function listen(
 }
 
 /**
- * Running requests need the host, so the driver closes after them. Streams would never end, so
- * features stop at once.
+ * Closes the service. Running requests need the host, so the driver closes after them. Streams would
+ * never end, so features stop at once.
  */
 async function close({ driver, features, app }: Service, listener: Listener, waitMs: number): Promise<void> {
   await Promise.all([listener.close(waitMs), features.stop()]);
@@ -248,7 +251,7 @@ function startError(origins: DaemonOptions['origins'], key: SettingKey, error: E
   return new StartError(`${origins[key]}: ${error.message}`, { cause: error });
 }
 
-/** Returns the URLs without those of managers, which the host still has if the last daemon was killed. */
+/** Returns the URLs of the host. Omits addresses of managers that a killed daemon left behind. */
 function hostAddresses({ addresses }: Listener, { managerNetwork }: Offers): readonly string[] {
   if (managerNetwork === null) return addresses;
   return addresses.filter((url) => !managerNetwork.isReserved(hostOf(url)));

@@ -15,7 +15,7 @@ export interface Reread {
 interface ReloadOptions {
   /** The active settings; a reload changes this object. */
   readonly live: Settings;
-  /** Undefined: there is no configuration, only the certificate's files. */
+  /** Loads the configuration; undefined: a reload reads only the certificate and key. */
   readonly reread: (() => Reread) | undefined;
   readonly setTls: (tls: TlsOptions) => void;
   readonly log: Log;
@@ -28,7 +28,7 @@ interface ReloadOptions {
  */
 export function reloadSettings({ live, reread, setTls, log }: ReloadOptions): TlsOptions | undefined {
   const next = readAgain(reread, log);
-  if (next !== undefined) takeOver(live, next, log);
+  if (next !== undefined) applyReloadable(live, next, log);
   const tlsFiles = tlsFilesOf(live);
   if (tlsFiles === undefined) return undefined;
   try {
@@ -61,7 +61,7 @@ function readAgain(reread: ReloadOptions['reread'], log: Log): Settings | undefi
   return undefined;
 }
 
-function takeOver(live: Settings, next: Settings, log: Log): void {
+function applyReloadable(live: Settings, next: Settings, log: Log): void {
   const changed = settingKeys.filter((key) => !isDeepStrictEqual(live[key], next[key]));
   // A change between HTTP and HTTPS needs another listener.
   const sameScheme = (tlsFilesOf(live) === undefined) === (tlsFilesOf(next) === undefined);

@@ -63,7 +63,7 @@ describe('the UUID of the service', () => {
     const stateDir = path.join(folder, 'file', 'state');
     expect(serviceUuid({ service: 'a', stateDir, machineIdFile: path.join(folder, 'none'), log })).toMatch(UUID);
     expect(warnings).toEqual([
-      `keeping the service's UUID in ${stateDir}/service-uuid: it will be another after a restart`,
+      `storing the service's UUID in ${stateDir}/service-uuid failed: it will change at the next restart`,
     ]);
   });
 });

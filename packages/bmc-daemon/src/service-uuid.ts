@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
 
-/** The service whose UUID is asked for. */
+/** Options of {@link serviceUuid}. */
 interface ServiceUuidOptions {
   /** Distinguishes the services of one host: `qemu:///system 8000`. */
   readonly service: string;
@@ -54,7 +54,7 @@ export function serviceUuid(options: ServiceUuidOptions): string {
     }
     replaceFile(file, `${made}\n`);
   } catch (error) {
-    log.warn(`keeping the service's UUID in ${file}: it will be another after a restart`, { error });
+    log.warn(`storing the service's UUID in ${file} failed: it will change at the next restart`, { error });
   }
   return made;
 }

@@ -66,14 +66,16 @@ describe('a state file', () => {
     writeFileSync(file, text, 'latin1');
     expect(open().state).toEqual({ count: 0 });
     expect(readFileSync(`${file}.broken`, 'latin1')).toBe(text);
-    expect(logged).toEqual([`error ${file} is damaged: it was renamed to ${file}.broken, and its content begins anew`]);
+    expect(logged).toEqual([
+      `error ${file} is damaged: it was renamed to ${file}.broken, and its content is now empty`,
+    ]);
   });
 
   it.each(damages)('with %s stays and stops the start if the caller wants that', (_what, text) => {
     open().update(more);
     const file = path.join(folder, 'counter.json');
     writeFileSync(file, text, 'latin1');
-    const complaint = `${file} is damaged: correct it, or move it away to begin anew`;
+    const complaint = `${file} is damaged: correct it, or move it away to start without it`;
     expect(() => open('refuse')).toThrow(expect.objectContaining({ name: 'StateFileError', message: complaint }));
     expect([readFileSync(file, 'latin1'), readdirSync(folder)]).toEqual([text, ['counter.json']]);
   });
@@ -83,11 +85,13 @@ describe('a state file', () => {
     const file = path.join(folder, 'counter.json');
     rmSync(file);
     execFileSync(kind === 'folder' ? 'mkdir' : 'mkfifo', [file]);
-    expect(() => open('refuse')).toThrow(`${file} is not a regular file: correct it, or move it away to begin anew`);
+    expect(() => open('refuse')).toThrow(
+      `${file} is not a regular file: correct it, or move it away to start without it`,
+    );
     expect(open().state).toEqual({ count: 0 });
     expect(readdirSync(folder)).toEqual(['counter.json.broken']);
     expect(logged).toEqual([
-      `error ${file} is not a regular file: it was renamed to ${file}.broken, and its content begins anew`,
+      `error ${file} is not a regular file: it was renamed to ${file}.broken, and its content is now empty`,
     ]);
   });
 

@@ -108,9 +108,9 @@ function read<State>(file: string, { schema, log, broken }: StateFileOptions<Sta
     // Log neither the text nor zod's message: both may quote secrets.
     const damage = bytes === undefined ? 'is not a regular file' : 'is damaged';
     if (broken === 'refuse')
-      throw new StateFileError(`${file} ${damage}: correct it, or move it away to begin anew`, { cause: error });
+      throw new StateFileError(`${file} ${damage}: correct it, or move it away to start without it`, { cause: error });
     attempt(`renaming ${file}, which ${damage}`, () => renameSync(file, `${file}.broken`));
-    log.error(`${file} ${damage}: it was renamed to ${file}.broken, and its content begins anew`);
+    log.error(`${file} ${damage}: it was renamed to ${file}.broken, and its content is now empty`);
     return undefined;
   }
 }

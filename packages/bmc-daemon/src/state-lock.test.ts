@@ -127,8 +127,8 @@ describe('the lock of a state folder', () => {
     mkdirSync(path.join(folder, 'lock'));
     await (await lock()).release();
     expect(logged).toEqual([
-      expect.stringMatching(/file\/state cannot be locked, so a second daemon there is not noticed: /),
-      `${folder} cannot be locked, so a second daemon there is not noticed: ${folder}/lock is not a socket`,
+      expect.stringMatching(/file\/state cannot be locked, so the daemon cannot detect a second one there: /),
+      `${folder} cannot be locked, so the daemon cannot detect a second one there: ${folder}/lock is not a socket`,
     ]);
   });
 });

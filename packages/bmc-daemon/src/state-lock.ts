@@ -31,19 +31,18 @@ interface StateLockOptions {
   readonly waitMs?: number;
 }
 
-/** The result of one attempt: the lock, a description of the process that holds it, or `again` to retry at once. */
+/** The result of one attempt: the lock, a description of its holder, or `again` to retry. */
 type Attempt = { readonly server: Server } | { readonly holder: string } | 'again';
 
 const NAME = 'lock';
 /**
- * A stopping daemon waits for its requests. This limit is longer than most need, and short for a
- * person.
+ * Maximum wait for a daemon that is stopping. It waits for its requests, and most end in this time.
  */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 100;
 /** Time for the other process to send its id. A stopped process never does. */
 const REPLY_MS = 1_000;
-/** Maximum length of the address of a unix socket, unix(7), without its last zero. */
+/** Maximum length of the address of a unix socket, unix(7), without the terminating zero byte. */
 const MAX_ADDRESS_LENGTH = 107;
 /** Errors of a folder that cannot be written, or of a file system without sockets. */
 const unlockable: ReadonlySet<string> = new Set([
@@ -82,7 +81,7 @@ export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: Stat
     if (!unlockable.has(errorCode(error) ?? '')) {
       throw new Error(`${folder} cannot be locked: ${fileReason(error)}`, { cause: error });
     }
-    log.warn(`${folder} cannot be locked, so a second daemon there is not noticed: ${fileReason(error)}`);
+    log.warn(`${folder} cannot be locked, so the daemon cannot detect a second one there: ${fileReason(error)}`);
     return { release: () => Promise.resolve() };
   }
 }
@@ -155,15 +154,15 @@ function holderOf(file: string): Promise<string | null> {
   const { address, done } = addressOf(file);
   return new Promise((resolve, reject) => {
     let reply = '';
-    let isThere = false;
+    let isHeld = false;
     let isDenied = false;
     const socket = connect(address);
     const timer = setTimeout(() => socket.destroy(), REPLY_MS);
     socket.setEncoding('latin1');
-    socket.once('connect', () => (isThere = true));
+    socket.once('connect', () => (isHeld = true));
     socket.on('data', (text: string) => (reply = `${reply}${text}`.slice(0, 20)));
     socket.once('error', (error) => {
-      isThere = !['ECONNREFUSED', 'ENOENT'].includes(errorCode(error) ?? '');
+      isHeld = !['ECONNREFUSED', 'ENOENT'].includes(errorCode(error) ?? '');
       isDenied = ['EACCES', 'EPERM'].includes(errorCode(error) ?? '');
     });
     socket.once('close', () => {
@@ -172,14 +171,15 @@ function holderOf(file: string): Promise<string | null> {
       const pid = /^\d+/.exec(reply)?.[0];
       const named = pid === undefined ? 'another process' : `another daemon (process ${pid})`;
       if (isDenied) reject(deniedBy(file));
-      else resolve(isThere ? named : null);
+      else resolve(isHeld ? named : null);
     });
   });
 }
 
 function deniedBy(file: string): FolderInUseError {
   return new FolderInUseError(
-    `permission denied to connect to ${file}, which belongs to another user. If no daemon uses the folder, remove this file`,
+    `permission denied to connect to ${file}, which belongs to another user. ` +
+      'If no daemon uses the folder, remove this file',
   );
 }
 

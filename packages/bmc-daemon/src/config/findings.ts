@@ -8,17 +8,17 @@ import type { SettingDefinition } from './rows/row.js';
 export interface Candidate {
   readonly value: unknown;
   /**
-   * What is wrong with the text of the value: `must be …`. The message is {@link name} and this
-   * text. The value is not used.
+   * The reason why the source contains no valid value: `must be …`. The message is {@link name} and
+   * this reason. If set, `value` is ignored.
    */
   readonly fault?: string;
-  /** Its source for `bmc-daemon check`: `etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`. */
+  /** Source of the value, for `bmc-daemon check`: `etc/bmc.conf:3`, `--port`. */
   readonly origin: string;
   /** The name in the file or the environment, or the flag, as written. */
   readonly name: string;
   /**
-   * Returns the place of the part of the value at `path`, such as `file:line`. A message starts
-   * with it.
+   * Returns the location of the part of the value at `path`: `file:line`, `command line` or
+   * `environment`. Each message starts with it.
    */
   place(path: readonly PropertyKey[]): string;
   /** Base folder for its relative paths. */

@@ -33,7 +33,7 @@ export interface LoadedSettings {
    * `default`.
    */
   readonly origins: Readonly<Record<SettingKey, string>>;
-  /** Settings with an unknown intended value, because of a fault in the value or in its place. */
+  /** Settings whose intended value is unknown, because the value or the whole file has a fault. */
   readonly unknown: ReadonlySet<SettingKey>;
   /** One line each, which begins with the place: `etc/bmc.conf:3: …`. */
   readonly faults: readonly string[];

@@ -1,7 +1,7 @@
 /** Errors of drivers. Resources choose the HTTP status. */
 import type { SettingsChange } from './snapshot/firmware-snapshot.js';
 
-/** Kinds of driver errors. Resources choose the HTTP status. */
+/** Kinds of driver errors, with the usual HTTP status of some. */
 export type DriverErrorKind =
   /** No such machine. */
   | 'notFound'

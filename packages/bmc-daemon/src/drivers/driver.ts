@@ -16,8 +16,8 @@ import type { SystemChange, SystemChangePart } from './system-change.js';
 import type { VolumeControl } from './volume-control.js';
 
 /**
- * The least that a driver has: it lists, reads and powers machines. An id is a UUID or a name. A
- * UUID has precedence over an equal name. Every method rejects with a {@link DriverError}.
+ * The mandatory methods of a driver: it lists, reads and powers machines. An id is a UUID or a name.
+ * A UUID has precedence over an equal name. Every method rejects with a {@link DriverError}.
  */
 interface MinimalDriver {
   /** Name for logs and the status page: `libvirt qemu:///system`, `fake`. */
@@ -48,7 +48,7 @@ export interface HypervisorDriver extends MinimalDriver {
   ping(): Promise<void>;
   /**
    * Reports all changes by the hypervisor or by this driver in order, after the start of the
-   * driver. After a lost connection it reports what the states show.
+   * driver. After a lost connection, it compares the states of the machines to find the changes.
    * @param listener must not throw.
    * @returns the function that removes the listener.
    */
@@ -77,7 +77,7 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly statistics?: StatisticsControl;
 }
 
-/** A driver with everything. Only libvirt's test driver has no statistics. */
+/** A driver with all groups. Statistics are optional, because libvirt's test driver has none. */
 export interface CompleteDriver extends HypervisorDriver {
   getSystem(id: string): Promise<CompleteSnapshot>;
   readonly media: MediaControl;

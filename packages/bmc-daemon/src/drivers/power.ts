@@ -50,8 +50,8 @@ const cycle: readonly PowerStep[] = ['destroy', 'create'];
 /** A restart must boot. A saved machine would continue instead. */
 const freshBoot: readonly PowerStep[] = ['managedSaveRemove', 'create'];
 const nothing: readonly PowerStep[] = [];
-const refuse = 'refuse';
-type Row = Readonly<Record<PowerAction, readonly PowerStep[] | typeof refuse>>;
+const rejected = 'rejected';
+type Row = Readonly<Record<PowerAction, readonly PowerStep[] | typeof rejected>>;
 
 /**
  * `nostate` means that the hypervisor does not know the state. It lists the machine as active, so
@@ -72,7 +72,7 @@ const running: Row = {
 };
 
 /** No guest runs that could be suspended or paused. */
-const noGuest = { suspend: refuse, resume: refuse, pmSuspend: refuse } as const;
+const noGuest = { suspend: rejected, resume: rejected, pmSuspend: rejected } as const;
 
 const table: Readonly<Record<DomainState, Row>> = {
   nostate: running,
@@ -82,13 +82,13 @@ const table: Readonly<Record<DomainState, Row>> = {
   paused: {
     ...running,
     create: ['resume'],
-    shutdown: refuse,
-    reboot: refuse,
+    shutdown: rejected,
+    reboot: rejected,
     reset: cycle,
-    pressButton: refuse,
+    pressButton: rejected,
     suspend: nothing,
     resume: ['resume'],
-    pmSuspend: refuse,
+    pmSuspend: rejected,
   },
   // The guest has ended and QEMU is about to exit. A create would fail with "domain is already
   // active".
@@ -99,17 +99,17 @@ const table: Readonly<Record<DomainState, Row>> = {
     shutdown: nothing,
     reboot: cycle,
     reset: cycle,
-    injectNmi: refuse,
+    injectNmi: rejected,
     pressButton: nothing,
   },
   shutoff: {
     create: ['create'],
     destroy: nothing,
-    shutdown: refuse,
-    reboot: refuse,
+    shutdown: rejected,
+    reboot: rejected,
     // DMTF's use-case checker: ForceRestart from Off ends On.
     reset: freshBoot,
-    injectNmi: refuse,
+    injectNmi: rejected,
     cycle: freshBoot,
     pressButton: ['create'],
     ...noGuest,
@@ -119,23 +119,23 @@ const table: Readonly<Record<DomainState, Row>> = {
   crashed: {
     ...running,
     ...noGuest,
-    shutdown: refuse,
-    reboot: refuse,
+    shutdown: rejected,
+    reboot: rejected,
     reset: cycle,
-    injectNmi: refuse,
-    pressButton: refuse,
+    injectNmi: rejected,
+    pressButton: rejected,
   },
   // On and the power button wake the machine, as on a server.
   pmsuspended: {
     ...running,
     create: ['pmWakeup'],
-    shutdown: refuse,
-    reboot: refuse,
+    shutdown: rejected,
+    reboot: rejected,
     reset: cycle,
     pressButton: ['pmWakeup'],
-    suspend: refuse,
+    suspend: rejected,
     resume: ['pmWakeup'],
-    pmSuspend: refuse,
+    pmSuspend: rejected,
   },
 };
 
@@ -153,7 +153,8 @@ export function planPower(
   { state, persistent = true }: { readonly state: DomainState; readonly persistent?: boolean },
 ): readonly PowerStep[] {
   const steps = table[state][action];
-  if (steps === refuse) throw new DriverError('conflict', `${gerund[action]} on a machine that is ${adjective[state]}`);
+  if (steps === rejected)
+    throw new DriverError('conflict', `${gerund[action]} on a machine that is ${adjective[state]}`);
   if (!persistent && steps.some((step) => ends.has(step))) throw transientError(gerund[action]);
   return steps;
 }

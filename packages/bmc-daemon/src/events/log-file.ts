@@ -196,7 +196,7 @@ export class LogFile {
     try {
       text = await readFile(path, 'utf8');
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT') log.warn(`reading ${path} failed: its log begins anew`, { error });
+      if (errorCode(error) !== 'ENOENT') log.warn(`reading ${path} failed: its log is now empty`, { error });
       return { records: [], head: 1, lines: 0, torn: false };
     }
     let head = 1;

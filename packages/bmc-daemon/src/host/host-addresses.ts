@@ -30,8 +30,8 @@ export interface PresentAddress extends DeviceAddress {
 export interface HostRoute extends DeviceAddress {
   /** Address of the next hop; null: the destination is on the link. */
   readonly gateway: string | null;
-  /** Whether the kernel added the route with an address of the device, and removes it with the address. */
-  readonly isOfAddress: boolean;
+  /** Whether it is a connected route: the kernel adds and removes it with an address of the device. */
+  readonly isConnected: boolean;
 }
 
 /** A failed call of `ip`. The message is "doing x: why". */
@@ -61,10 +61,10 @@ export interface HostAddresses {
 }
 
 const TIMEOUT_MS = 5_000;
-/** How long to wait for an answer to ARP. A neighbour answers within a few milliseconds. */
+/** How long to wait for an answer to ARP. A neighbor answers within a few milliseconds. */
 const ARP_WAIT_MS = 500;
 const ARP_STEP_MS = 50;
-/** The discard port (RFC 863). The datagram only makes the kernel ask for the address. */
+/** The discard port (RFC 863). The neighbor ignores the datagram. */
 const DISCARD = 9;
 /** The kernel's limit for labels, in characters. */
 const MAX_LABEL_LENGTH = 15;
@@ -123,7 +123,7 @@ export function hostAddresses(): HostAddresses {
     },
     async isAnswered({ address, device }) {
       if (!isIPv4(address)) return false;
-      await knock(address);
+      await requestArp(address);
       for (let waited = 0; waited <= ARP_WAIT_MS; waited += ARP_STEP_MS) {
         const found = neighboursJson.parse(await ipJson(['neighbour', 'show', 'to', address, 'dev', device]));
         if (found.some(({ lladdr, state = [] }) => lladdr !== undefined && !state.includes('FAILED'))) return true;
@@ -143,16 +143,16 @@ function routesOf(route: z.infer<typeof routesJson>[number], isFour: boolean): r
   const prefix = length === undefined ? addressBits(address) : Number(length);
   return nexthops.map(({ gateway, dev: device = '' }) => {
     const next = gateway === undefined ? null : (canonicalIp(gateway) ?? null);
-    return { device, address, prefix, gateway: next, isOfAddress: protocol === 'kernel' && gateway === undefined };
+    return { device, address, prefix, gateway: next, isConnected: protocol === 'kernel' && gateway === undefined };
   });
 }
 
-/** Makes the kernel ask for the hardware address of a neighbor. It needs no privilege. */
-function knock(address: string): Promise<void> {
+/** Sends a datagram, so that the kernel requests the neighbor's hardware address. It needs no privilege. */
+function requestArp(address: string): Promise<void> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');
     const done = (): void => void socket.close(() => resolve());
-    // Without a route, or behind a firewall, the kernel does not ask. The address then counts as free.
+    // Without a route, or behind a firewall, the kernel sends no request. The address then counts as free.
     socket.once('error', done);
     socket.send('', DISCARD, address, done);
   });
@@ -177,17 +177,17 @@ function ip(what: string, args: readonly string[]): Promise<string> {
   // The PATH of an ordinary user does not have the folder of `ip`.
   const environment = { ...process.env, LC_ALL: 'C', PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` };
   return new Promise((resolve, reject) => {
-    execFile('ip', [...args], { timeout: TIMEOUT_MS, env: environment }, (error, output, complaint) => {
+    execFile('ip', [...args], { timeout: TIMEOUT_MS, env: environment }, (error, output, errorOutput) => {
       if (error === null) {
         resolve(output);
         return;
       }
-      const said = complaint.trim().split('\n')[0] ?? '';
+      const reason = errorOutput.trim().split('\n')[0] ?? '';
       if (error.code === 'ENOENT') {
         reject(new HostAddressError('noCommand', `${what}: there is no command ip (iproute2) on this host`, error));
-      } else if (/not permitted|permission denied/i.test(said)) {
+      } else if (/not permitted|permission denied/i.test(reason)) {
         reject(new HostAddressError('notPermitted', `${what}: this service has no CAP_NET_ADMIN`, error));
-      } else reject(new HostAddressError('failed', `${what}: ${said === '' ? error.message : said}`, error));
+      } else reject(new HostAddressError('failed', `${what}: ${reason === '' ? error.message : reason}`, error));
     });
   });
 }

@@ -74,7 +74,7 @@ export function readHostNetwork({ addresses, interfaces, read = readKernelFile }
     const device = (file: string): string | null => read(`/sys/class/net/${name}/${file}`);
     const mac = entries[0]?.mac ?? '00:00:00:00:00:00';
     const vlan = /VID: (\d+)/.exec(read(`/proc/net/vlan/${name}`) ?? '')?.[1];
-    const of = (family: string): readonly HostAddress[] =>
+    const addressesOf = (family: string): readonly HostAddress[] =>
       entries.flatMap((entry) => {
         const prefix = Number(entry.cidr?.split('/')[1] ?? NaN);
         return entry.family === family && Number.isInteger(prefix) ? [{ address: entry.address, prefix }] : [];
@@ -83,8 +83,8 @@ export function readHostNetwork({ addresses, interfaces, read = readKernelFile }
       {
         name,
         mac: mac === '00:00:00:00:00:00' ? null : mac,
-        ipv4: of('IPv4'),
-        ipv6: of('IPv6'),
+        ipv4: addressesOf('IPv4'),
+        ipv6: addressesOf('IPv6'),
         ipv4Gateway: routes4.get(name) ?? null,
         ipv6Gateway: routes6.get(name) ?? null,
         // The loopback interface has the state `unknown`, and is up if Node lists it.
@@ -95,13 +95,13 @@ export function readHostNetwork({ addresses, interfaces, read = readKernelFile }
       },
     ];
   });
-  const outside = found.filter(({ name }) => name !== 'lo');
+  const external = found.filter(({ name }) => name !== 'lo');
   const nameServers = [...(read('/etc/resolv.conf') ?? '').matchAll(/^\s*nameserver\s+([\d.a-f:]+)/gim)];
   return {
     hostName: full.split('.')[0] ?? full,
     fqdn: full.includes('.') ? full : null,
     // The loopback interface is shown only if the service listens on no other interface.
-    interfaces: outside.length === 0 ? found : outside,
+    interfaces: external.length === 0 ? found : external,
     nameServers: nameServers.flatMap(([, address]) => (address === undefined ? [] : [address])),
   };
 }

@@ -12,11 +12,11 @@ const surroundings = {
     { address: '2001:db8::1', prefix: 64 },
   ],
   routes: [
-    { device: 'eth0', address: '0.0.0.0', prefix: 0, gateway: '192.0.2.254', isOfAddress: false },
-    { device: 'eth0', address: '192.0.2.0', prefix: 24, gateway: null, isOfAddress: true },
-    { device: 'eth1', address: '10.0.0.0', prefix: 16, gateway: null, isOfAddress: true },
-    { device: 'eth0', address: '172.16.0.0', prefix: 24, gateway: null, isOfAddress: true },
-    { device: 'eth0', address: '172.17.0.0', prefix: 24, gateway: '192.0.2.253', isOfAddress: false },
+    { device: 'eth0', address: '0.0.0.0', prefix: 0, gateway: '192.0.2.254', isConnected: false },
+    { device: 'eth0', address: '192.0.2.0', prefix: 24, gateway: null, isConnected: true },
+    { device: 'eth1', address: '10.0.0.0', prefix: 16, gateway: null, isConnected: true },
+    { device: 'eth0', address: '172.16.0.0', prefix: 24, gateway: null, isConnected: true },
+    { device: 'eth0', address: '172.17.0.0', prefix: 24, gateway: '192.0.2.253', isConnected: false },
   ],
 };
 const judge = (text: string, device = 'eth0') => {

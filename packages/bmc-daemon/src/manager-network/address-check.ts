@@ -74,7 +74,7 @@ export function checkAddress(
 
 /** Returns whether a route belongs to the address of another manager. */
 function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
-  return route.isOfAddress && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
+  return route.isConnected && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
 }
 
 /** Returns a fault for an address on `lo`, which would capture another network. */

@@ -2,7 +2,8 @@
  * Adds or removes the properties that depend on EMULATOR_DMTF_STRICT. Resources render the DMTF
  * form; no other module reads the switch.
  * - Strict: the body that DMTF's validators accept.
- * - Not strict (default): the body plus the properties that the emulator's specification adds.
+ * - Not strict (default): the body plus the properties that rows RF-23, RF-46 and RF-49 of
+ *   docs/reference/contract.md require.
  */
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
@@ -31,7 +32,7 @@ const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
 
 /**
  * Returns the body to send: without deprecated properties in strict mode, otherwise with the
- * additions of the emulator's specification.
+ * properties that the contract adds.
  */
 export function annotate(resource: JsonObject, entity: string, options: AnnotateOptions): JsonObject {
   const { strict, currentUri } = options;
@@ -39,14 +40,14 @@ export function annotate(resource: JsonObject, entity: string, options: Annotate
     const rest = (deprecated.get(entity) ?? []).reduce(without, resource);
     return currentUri === undefined ? rest : relinked(rest, currentUri);
   }
-  const specified = withHealthRollUp(resource);
+  const extended = withHealthRollUp(resource);
   switch (entity) {
     case 'Manager':
-      return { ...specified, ...asSpecified(resource), '@Redfish.Copyright': copyright };
+      return { ...extended, ...managerByContract(resource), '@Redfish.Copyright': copyright };
     case 'MessageRegistryFile':
-      return { ...specified, ...withSeverity(resource), '@Redfish.Copyright': copyright };
+      return { ...extended, ...withSeverity(resource), '@Redfish.Copyright': copyright };
     default:
-      return { ...specified, '@Redfish.Copyright': copyright };
+      return { ...extended, '@Redfish.Copyright': copyright };
   }
 }
 
@@ -79,10 +80,10 @@ function without(resource: JsonObject, path: string): JsonObject {
 }
 
 /**
- * Returns a manager's properties as rows RF-46 and RF-49 have them: a null UUID, although DMTF's
- * protocol validator wants the service root's UUID, and an empty list of chassis.
+ * Returns a manager's properties as rows RF-46 and RF-49 of the contract require: a null UUID,
+ * although DMTF's protocol validator requires the service root's UUID, and an empty list of chassis.
  */
-function asSpecified({ Links: links }: JsonObject): JsonObject {
+function managerByContract({ Links: links }: JsonObject): JsonObject {
   return {
     ServiceEntryPointUUID: null,
     ...(isObject(links) ? { Links: { ...links, ManagerForChassis: [], 'ManagerForChassis@odata.count': 0 } } : {}),
@@ -103,7 +104,8 @@ function withSeverity({ Messages: messages }: JsonObject): JsonObject {
 }
 
 /**
- * Adds `HealthRollUp`, the spelling of row RF-23, next to DMTF's `HealthRollup` in every Status.
+ * Adds `HealthRollUp`, the spelling of row RF-23 of the contract, next to DMTF's `HealthRollup` in
+ * every Status.
  */
 function withHealthRollUp(object: JsonObject): JsonObject {
   const inside = withMembers(object, (_name, value) => below(value, withHealthRollUp));

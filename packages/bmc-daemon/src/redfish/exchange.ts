@@ -1,11 +1,11 @@
-/** One request on its way through the pipeline. */
+/** The state of a request in the pipeline, and the change that a write reports. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Privilege } from './privileges.js';
 import type { Authenticated } from './authenticate.js';
 import type { Preconditions } from './conditions.js';
 import type { Requester } from './resource.js';
 
-/** One request on its way through the pipeline. */
+/** A request, after its login and the check of its privileges. */
 export interface Exchange {
   readonly request: IncomingMessage;
   /** The path as sent, without the query. */

@@ -119,7 +119,9 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       status: answer.status,
       user,
       ...(failure instanceof LoginRefused ? { refused: failure.refused } : {}),
-      ...(isTrouble(answer.status) && !(failure instanceof LoginRefused) ? { error: failure?.cause ?? failure } : {}),
+      ...(isServiceFailure(answer.status) && !(failure instanceof LoginRefused)
+        ? { error: failure?.cause ?? failure }
+        : {}),
     };
   };
 }
@@ -154,7 +156,7 @@ async function logIn(request: IncomingMessage, authenticate: Authenticate): Prom
  * Whether a status reports a failure of the service. 501 does not: the client asked for a feature
  * that the service lacks.
  */
-function isTrouble(status: number): boolean {
+function isServiceFailure(status: number): boolean {
   return status >= 500 && status !== 501;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The privileges that each method of each resource requires: DMTF's base privilege registry, for
- * the served entities and some planned ones. A test compares every row with the registry. Only an
- * account with all privileges may use a resource without a row.
+ * The privileges that each method of each resource requires: a part of DMTF's base privilege
+ * registry. A test compares every row with the registry. The guard rejects every client for an
+ * entity without a row.
  * @see https://redfish.dmtf.org/registries/Redfish_1.8.0_PrivilegeRegistry.json
  */
 
@@ -18,7 +18,7 @@ export type Privilege = (typeof privilegeNames)[number];
 
 /**
  * Alternative privileges; one is enough. `ConfigureSelf` counts only for the account's own
- * resources. Empty: no account may.
+ * resources. Empty: no account has access.
  */
 export type Alternatives = readonly Privilege[];
 

@@ -98,7 +98,7 @@ function operate(found: MatchedPath | undefined, exchange: Exchange, reading: ()
   return answerQuery(target, params, query ?? emptyQuery, admitted, reading());
 }
 
-/** Returns how a query reads other resources: each with the same check of privileges as a separate request. */
+/** Returns the access of a query to other resources. Each read checks the privileges, as a separate request does. */
 function readingOf(exchange: Exchange, match: Tree['match'], budget: ExpansionBudget): QueryReading {
   return {
     get: async (uri) => {

@@ -56,8 +56,8 @@ export const coreResources: readonly Resource<Services>[] = [
 ];
 
 /**
- * Returns the resources for a driver: without virtual media no drives, without changes of settings no
- * settings of the next start.
+ * Returns the resources for a driver. Omits virtual media if the driver has none, and the pending BIOS
+ * settings if the driver cannot change settings.
  */
 export function coreResourcesOf({
   media,

@@ -7,7 +7,7 @@ import { defineResource, type Services } from './services.js';
 /** A collection below a system or its manager. */
 interface MachineCollection<Detail extends keyof SystemDetails> {
   /** Type of the members: `Processor`. The type of the collection is `ProcessorCollection`. */
-  readonly of: string;
+  readonly memberType: string;
   /** Value of the property Name. */
   readonly name: string;
   readonly uri: `/redfish/v1/${'Systems' | 'Managers'}/{systemId}/${string}`;
@@ -19,7 +19,7 @@ interface MachineCollection<Detail extends keyof SystemDetails> {
 
 /** Returns a collection whose members follow from one snapshot of the machine. It accepts no POST. */
 export function machineCollection<Detail extends keyof SystemDetails>({
-  of,
+  memberType,
   name,
   uri,
   details,
@@ -27,8 +27,8 @@ export function machineCollection<Detail extends keyof SystemDetails>({
 }: MachineCollection<Detail>) {
   const path = uri.slice(uri.indexOf('}/') + 2);
   return defineResource({
-    entity: `${of}Collection`,
-    odataType: `#${of}Collection.${of}Collection`,
+    entity: `${memberType}Collection`,
+    odataType: `#${memberType}Collection.${memberType}Collection`,
     uri,
     load: ({ params, services }) => readSystem(params.systemId, path, services, ...details),
     canonicalParams: ({ uuid }) => ({ systemId: uuid }),

@@ -26,8 +26,8 @@ export interface ResourceSettings extends InventorySettings {
 }
 
 /**
- * What the features offer to each other and to all resources. Each is null without its feature. The
- * resources of a feature see all of its services (`<feature>/resources/services.ts`).
+ * The services of features that other features and all resources can use; null if the feature is
+ * absent. The resources of a feature also use its other services (`<feature>/resources/services.ts`).
  */
 export interface Offers {
   readonly access: Logins | null;

@@ -22,7 +22,7 @@ export interface Sample {
 interface SamplerOptions {
   readonly statistics: StatisticsControl;
   readonly now: () => Date;
-  /** Milliseconds of a steady clock. */
+  /** A monotonic clock in milliseconds. */
   readonly clock: () => number;
   /** A younger sample is used again. */
   readonly minAgeMs: number;

@@ -43,7 +43,7 @@ interface TelemetryOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems' | 'onChange' | 'statistics'>;
   readonly now: () => Date;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Milliseconds of a steady clock. Default: performance.now. */
+  /** A monotonic clock in milliseconds. Default: performance.now. */
   readonly clock?: () => number;
 }
 

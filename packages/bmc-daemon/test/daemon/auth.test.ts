@@ -157,7 +157,7 @@ describe('stored accounts', () => {
     const { code, stderr } = await run([...FAKE, '--config', config(settings)]);
     expect({ code, stderr }).toEqual({
       code: 78,
-      stderr: `${at('bmc.conf')}:2: ${at('access.json')} is damaged: correct it, or move it away to begin anew\n`,
+      stderr: `${at('bmc.conf')}:2: ${at('access.json')} is damaged: correct it, or move it away to start without it\n`,
     });
   });
 

@@ -20,7 +20,7 @@ export class FakeConsoles implements ConsoleControl {
   readonly #find: (id: string) => CompleteSnapshot;
   readonly #ports = new Map<string, Port>();
   /** Output by machine since its start without a client. */
-  readonly #unheard = new Map<string, string>();
+  readonly #unread = new Map<string, string>();
   /** Id of the run by machine. */
   readonly #instances = new Map<string, string>();
 
@@ -43,16 +43,16 @@ export class FakeConsoles implements ConsoleControl {
     stream.once('close', () => {
       if (this.#ports.get(machine.uuid) === port) this.#ports.delete(machine.uuid);
     });
-    const unheard = this.#unheard.get(machine.uuid);
-    this.#unheard.delete(machine.uuid);
-    if (unheard !== undefined) stream.push(unheard);
+    const unread = this.#unread.get(machine.uuid);
+    this.#unread.delete(machine.uuid);
+    if (unread !== undefined) stream.push(unread);
     return stream;
   }
 
   async sendBreak(id: string): Promise<void> {
     await setImmediate();
     const { uuid } = this.#running(id);
-    this.#say(uuid, '\r\nsysrq: HELP\r\n');
+    this.#print(uuid, '\r\nsysrq: HELP\r\n');
   }
 
   async instance(id: string): Promise<string> {
@@ -79,17 +79,17 @@ export class FakeConsoles implements ConsoleControl {
 
   /** Updates the port after a change of its machine. Call it before other listeners. */
   follow({ kind, uuid, name }: Pick<MachineChange, 'kind' | 'uuid' | 'name'>): void {
-    if (kind === 'started' || kind === 'rebooted') this.#say(uuid, bootLines({ name, uuid }));
+    if (kind === 'started' || kind === 'rebooted') this.#print(uuid, bootLines({ name, uuid }));
     if (kind !== 'stopped' && kind !== 'crashed' && kind !== 'undefined') return;
-    this.#unheard.delete(uuid);
+    this.#unread.delete(uuid);
     this.#instances.delete(uuid);
     this.#ports.get(uuid)?.stream?.destroy();
     this.#ports.delete(uuid);
   }
 
-  #say(uuid: string, text: string): void {
+  #print(uuid: string, text: string): void {
     const port = this.#ports.get(uuid);
-    if (port === undefined) this.#unheard.set(uuid, text);
+    if (port === undefined) this.#unread.set(uuid, text);
     // Sent after all listeners have handled the change, because firmware is silent at first.
     else queueMicrotask(() => port.stream?.push(text));
   }

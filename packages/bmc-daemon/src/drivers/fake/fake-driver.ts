@@ -21,7 +21,7 @@ import { MachineQueue } from '../queue/machine-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
 import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
-import { afterFailure, ownershipAfterStart } from './fake-run.js';
+import { afterFailure, afterStart } from './fake-run.js';
 import { sampleFacts } from './sample-facts.js';
 import { FakeStatistics } from './fake-statistics.js';
 import { FakeVolumes } from './fake-volumes.js';
@@ -313,7 +313,7 @@ export class FakeDriver implements CompleteDriver {
     this.#noteRun(machine);
     this.#update(uuid, {
       ...machine,
-      ...ownershipAfterStart(machine),
+      ...afterStart(machine),
       state: 'running',
       boot: { ...withoutOverride(boot), ...afterBoot(boot) },
     });

@@ -82,9 +82,9 @@ export function afterOrderChange(
   keys: readonly DeviceKey[],
   { hasOverride }: { readonly hasOverride: boolean },
 ): Change {
-  const strange = keys.find((key) => !boot.options.some((option) => option.key === key));
-  if (strange !== undefined) {
-    throw new DriverError('invalid', `setting the boot order: the machine has no device ${strange}`, {
+  const unknown = keys.find((key) => !boot.options.some((option) => option.key === key));
+  if (unknown !== undefined) {
+    throw new DriverError('invalid', `setting the boot order: the machine has no device ${unknown}`, {
       field: 'bootOrder',
     });
   }

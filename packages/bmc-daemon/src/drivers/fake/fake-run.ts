@@ -2,13 +2,13 @@
 import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { afterUpdate } from '../rules/firmware-update.js';
 
-/** Returns the change after the end of a process. */
+/** Returns the change that clears the failure of the previous run. */
 export function afterFailure({ failure }: CompleteSnapshot): Partial<CompleteSnapshot> {
   return failure === undefined ? {} : { failure: null };
 }
 
-/** Returns the change after a start. */
-export function ownershipAfterStart(machine: CompleteSnapshot): Partial<CompleteSnapshot> {
+/** Returns the change after a start: no failure, and the staged firmware version installed. */
+export function afterStart(machine: CompleteSnapshot): Partial<CompleteSnapshot> {
   const { firmwareUpdate } = machine;
   return {
     ...afterFailure(machine),

@@ -25,13 +25,13 @@ export class FakeStatistics implements StatisticsControl {
   readonly #now: () => number;
   readonly #runs = new Map<string, Run>();
   /** Start of the runs of machines that were on from the beginning. */
-  readonly #madeAt: number;
+  readonly #createdAt: number;
   #count = 0;
 
   constructor({ machines, now }: FakeStatisticsOptions) {
     this.#machines = machines;
     this.#now = now;
-    this.#madeAt = now();
+    this.#createdAt = now();
   }
 
   /** Updates the run after a change of a machine. */
@@ -40,7 +40,7 @@ export class FakeStatistics implements StatisticsControl {
     if (kind === 'started') this.#begin(uuid, this.#now());
     else if (kind === 'stopped' || kind === 'crashed' || kind === 'undefined') this.#runs.delete(uuid);
     else if (kind === 'paused' || kind === 'suspended') {
-      const { id } = run ?? this.#begin(uuid, this.#madeAt);
+      const { id } = run ?? this.#begin(uuid, this.#createdAt);
       this.#runs.set(uuid, { id, ranMs: ranMs(run, this.#now()), since: undefined });
     } else if (kind === 'resumed' && run !== undefined) this.#runs.set(uuid, { ...run, since: this.#now() });
   }
@@ -50,7 +50,7 @@ export class FakeStatistics implements StatisticsControl {
     return [...this.#machines()]
       .filter(({ state }) => state !== 'shutoff' && state !== 'crashed')
       .map((machine) => {
-        const run = this.#runs.get(machine.uuid) ?? this.#begin(machine.uuid, this.#madeAt);
+        const run = this.#runs.get(machine.uuid) ?? this.#begin(machine.uuid, this.#createdAt);
         return statisticsOf(machine, run.id, ranMs(run, this.#now()) / 1000, new Date(this.#now()));
       });
   }
@@ -73,9 +73,9 @@ function statisticsOf(machine: CompleteSnapshot, run: string, seconds: number, n
   const { uuid, processors, memoryKiB, disks, interfaces } = machine;
   // Each machine has a different load, which is the same after a restart.
   const seed = Number.parseInt(uuid.slice(-6), 16) % 97;
-  const counted = (perSecond: number, share: number): number => swinging(perSecond * share, seconds, seed + share);
+  const counter = (perSecond: number, share: number): number => oscillating(perSecond * share, seconds, seed + share);
   const load = (0.05 + (seed % 9) / 20) * processors.count;
-  const vcpuNs = counted(load * 1e9, 1);
+  const vcpuNs = counter(load * 1e9, 1);
   const guestKiB = Math.floor(memoryKiB * 0.97);
   return {
     uuid,
@@ -94,7 +94,7 @@ function statisticsOf(machine: CompleteSnapshot, run: string, seconds: number, n
     disks: new Map(
       disks.map(({ target, device }, index) => {
         const share = device === 'disk' ? 1 / (index + 1) : 0;
-        const [readBytes, writeBytes] = [counted(400_000, share), counted(900_000, share)];
+        const [readBytes, writeBytes] = [counter(400_000, share), counter(900_000, share)];
         const requests = (bytes: number): number => Math.floor(bytes / 16_384);
         return [
           target,
@@ -112,7 +112,7 @@ function statisticsOf(machine: CompleteSnapshot, run: string, seconds: number, n
     interfaces: new Map(
       interfaces.map(({ mac, linkUp }, index) => {
         const share = linkUp ? 1 / (index + 1) : 0;
-        const [rxBytes, txBytes] = [counted(150_000, share), counted(60_000, share)];
+        const [rxBytes, txBytes] = [counter(150_000, share), counter(60_000, share)];
         return [
           mac,
           {
@@ -135,11 +135,11 @@ function statisticsOf(machine: CompleteSnapshot, run: string, seconds: number, n
 const PERIOD_S = 180;
 
 /**
- * Returns the integral of a rate that oscillates around its mean and stays positive, so that the
- * counter only grows.
+ * Returns a counter whose rate oscillates around its mean and stays positive, so that the counter
+ * only grows.
  */
-function swinging(mean: number, seconds: number, phase: number): number {
+function oscillating(mean: number, seconds: number, phase: number): number {
   const speed = (2 * Math.PI) / PERIOD_S;
-  const swung = (0.8 / speed) * (Math.cos(phase) - Math.cos(speed * seconds + phase));
-  return Math.floor(mean * (seconds + swung));
+  const swing = (0.8 / speed) * (Math.cos(phase) - Math.cos(speed * seconds + phase));
+  return Math.floor(mean * (seconds + swing));
 }

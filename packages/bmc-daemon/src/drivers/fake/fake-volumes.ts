@@ -21,7 +21,7 @@ const PREFIXES: Readonly<Record<string, string>> = { virtio: 'vd', sata: 'sd', s
 export class FakeVolumes implements VolumeControl {
   readonly #options: FakeVolumesOptions;
   /** Names of unattached volumes. */
-  readonly #loose = new Set<string>();
+  readonly #unattached = new Set<string>();
 
   constructor(options: FakeVolumesOptions) {
     this.#options = options;
@@ -79,12 +79,12 @@ export class FakeVolumes implements VolumeControl {
 
   async provideVolume({ pool, name }: PoolVolume): Promise<void> {
     await setImmediate();
-    this.#loose.add(`${pool ?? ''}/${name}`);
+    this.#unattached.add(`${pool ?? ''}/${name}`);
   }
 
   /** Returns unattached volumes, `pool/name`. */
-  get loose(): readonly string[] {
-    return [...this.#loose];
+  get unattached(): readonly string[] {
+    return [...this.#unattached];
   }
 
   #disk(id: string, target: string): DiskSnapshot {

@@ -6,7 +6,7 @@ import { DriverError } from '../driver-error.js';
 import type { InsertOptions } from '../operation-options.js';
 
 /** Limits for a driver without settings. */
-const ownLimits: ImageServerLimits = {
+const defaultLimits: ImageServerLimits = {
   connectTimeoutMs: 10_000,
   answerTimeoutMs: 60_000,
   idleTimeoutMs: 30_000,
@@ -18,7 +18,7 @@ const ownLimits: ImageServerLimits = {
  * Resolves when the server begins to send the image.
  * @throws {DriverError} with a media kind; the signal's reason.
  */
-export async function probeImage(image: ImageRequest, options: InsertOptions, limits = ownLimits): Promise<void> {
+export async function probeImage(image: ImageRequest, options: InsertOptions, limits = defaultLimits): Promise<void> {
   const signal = options.signal ?? new AbortController().signal;
   try {
     const { body } = await openImage(image, limits, signal);

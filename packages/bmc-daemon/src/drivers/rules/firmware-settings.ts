@@ -32,28 +32,28 @@ export function checkSettings(
   change: SettingsChange,
 ): void {
   const { name, machineType, architecture, firmware } = machine;
-  const refuse = (field: Exclude<keyof SettingsChange, 'kept'>, what: string, why: string): never => {
+  const reject = (field: Exclude<keyof SettingsChange, 'kept'>, what: string, why: string): never => {
     throw new DriverError('unsupported', `${what} of machine ${name}: ${why}`, { field });
   };
   const becomes = change.firmware ?? firmware.pending.firmware ?? firmware.settings.firmware;
   const x86 = /^(x86_64|i686)$/.test(architecture);
   if (change.firmware === 'bios' && !x86) {
-    refuse('firmware', 'setting the boot mode', `${architecture} machines have no legacy firmware`);
+    reject('firmware', 'setting the boot mode', `${architecture} machines have no legacy firmware`);
   }
   if (change.secureBoot === true) {
-    if (becomes !== 'efi') refuse('secureBoot', 'switching Secure Boot on', 'it boots by legacy BIOS, not by UEFI');
+    if (becomes !== 'efi') reject('secureBoot', 'switching Secure Boot on', 'it boots by legacy BIOS, not by UEFI');
     if (x86 && !machineType.includes('q35')) {
-      refuse('secureBoot', 'switching Secure Boot on', `it is a ${machineType}, and Secure Boot needs a q35`);
+      reject('secureBoot', 'switching Secure Boot on', `it is a ${machineType}, and Secure Boot needs a q35`);
     }
   }
   if (change.networkBoot !== undefined && firmware.settings.networkBoot === null) {
-    refuse('networkBoot', 'setting the network boot', 'it has no network interface');
+    reject('networkBoot', 'setting the network boot', 'it has no network interface');
   }
   const { limits } = firmware;
   if (change.cpuCount !== undefined && change.cpuCount > limits.cpuCount) {
-    refuse('cpuCount', 'setting the number of vCPUs', `its definition allows ${limits.cpuCount}`);
+    reject('cpuCount', 'setting the number of vCPUs', `its definition allows ${limits.cpuCount}`);
   }
   if (change.memoryMiB !== undefined && change.memoryMiB > limits.memoryMiB) {
-    refuse('memoryMiB', 'setting the memory', `its definition allows ${limits.memoryMiB} MiB`);
+    reject('memoryMiB', 'setting the memory', `its definition allows ${limits.memoryMiB} MiB`);
   }
 }

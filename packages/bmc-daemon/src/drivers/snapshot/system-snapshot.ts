@@ -25,7 +25,7 @@ export interface SystemRef {
   readonly name: string;
 }
 
-/** The least that a driver reads of a machine, and what only some machines have. */
+/** The state that every driver reads, and state that only some machines have. */
 interface SystemState extends SystemRef {
   readonly state: DomainState;
   /**
@@ -84,7 +84,7 @@ export interface SystemSnapshot extends SystemState, Partial<SystemDetails> {}
 /** A snapshot with all details. */
 export interface CompleteSnapshot extends SystemState, SystemDetails {}
 
-/** Simulated firmware updates: see resources/update-service.ts. */
+/** Simulated firmware updates: see resources/update/update-service.ts. */
 export interface FirmwareUpdate {
   /** Null: no update was installed. */
   readonly installed: string | null;

@@ -4,7 +4,7 @@ import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
 import { parseStreamFilter, streamFilterProperties, type StreamWants } from '../stream-filter.js';
 import { eventFormats, eventTypes } from '../event-filter.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
-import { message, withDetail } from '../../redfish/messages/messages.js';
+import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import { FilterSyntaxError } from '../../redfish/query/filter.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { streamDefiner } from '../../redfish/stream.js';
@@ -131,7 +131,7 @@ function filterOf(text: string | null): StreamWants | null {
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     const fault = message('QueryParameterValueFormatError', text, '$filter');
-    throw new RedfishError(400, [withDetail(fault, `${error.message}.`)]);
+    throw new RedfishError(400, [withDetail(fault, sentence(error.message))]);
   }
 }
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { limitFaults } from '../messages/errors.js';
-import { withPointers, message, withDetail, type Message } from '../messages/messages.js';
+import { withPointers, message, sentence, withDetail, type Message } from '../messages/messages.js';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -152,7 +152,7 @@ function size(
 function custom(issue: z.core.$ZodIssueCustom, name: string, owner: BodyOwner): Message {
   const given: unknown = issue.params?.['message'];
   if (isMessage(given)) return given;
-  return withDetail(valueError(name, owner), `${issue.message}.`);
+  return withDetail(valueError(name, owner), sentence(issue.message));
 }
 
 /** Zod accepts any `params`. Only `message()` makes objects with these keys. */

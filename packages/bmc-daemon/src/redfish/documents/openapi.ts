@@ -25,7 +25,7 @@ export function openApiDocument(resources: readonly DeclaredPath[]): string {
   return JSON.stringify(
     {
       openapi: '3.0.3',
-      info: { title: 'Redfish service', version: '1', description: 'The paths that this service answers at' },
+      info: { title: 'Redfish service', version: '1', description: 'The paths of this service' },
       paths: Object.fromEntries(resources.flatMap(pathsOf)),
       components: {
         responses: { error: { description: 'Error', content: json(errorSchema) } },

@@ -5,7 +5,7 @@
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError, type DriverErrorField } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
-import { isOutOfRoom, StorageError } from '../../storage-error.js';
+import { isStorageFull, StorageError } from '../../storage-error.js';
 import { withPointers, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
 /**
@@ -65,7 +65,8 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
  */
 function notStored(error: StorageError): RedfishError {
   const detail = sentence(error.message);
-  if (isOutOfRoom(error)) return new RedfishError(507, [withDetail(message('InsufficientStorage'), detail)], {}, error);
+  if (isStorageFull(error))
+    return new RedfishError(507, [withDetail(message('InsufficientStorage'), detail)], {}, error);
   return new RedfishError(500, [withDetail(message('OperationFailed'), detail)], {}, error);
 }
 

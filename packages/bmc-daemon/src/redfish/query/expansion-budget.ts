@@ -129,7 +129,7 @@ export class ExpansionBudget {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', giveUp);
+        signal.removeEventListener('abort', onAbort);
         client.waiting.delete(entry);
         this.#waiting -= 1;
       };
@@ -138,7 +138,7 @@ export class ExpansionBudget {
         this.#changed(name);
         reject(tooMany(why));
       };
-      const giveUp = (): void => fail('The client went away.');
+      const onAbort = (): void => fail('The client disconnected.');
       const entry: Waiting = {
         start: () => {
           leave();
@@ -149,10 +149,10 @@ export class ExpansionBudget {
       client.waiting.add(entry);
       this.#waiting += 1;
       if (signal.aborted) {
-        giveUp();
+        onAbort();
         return;
       }
-      signal.addEventListener('abort', giveUp);
+      signal.addEventListener('abort', onAbort);
       this.#startNext();
     });
   }

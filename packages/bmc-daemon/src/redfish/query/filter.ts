@@ -24,13 +24,13 @@ type Token =
   | { readonly kind: 'literal'; readonly value: Literal }
   | { readonly kind: 'path'; readonly names: readonly string[] };
 
-/** The deepest nesting of brackets. A URI of 16 KiB could otherwise exhaust the parser's stack. */
-const deepest = 50;
+/** Maximum nesting of brackets. A URI of 16 KiB could otherwise exhaust the parser's stack. */
+const maxDepth = 50;
 
 /**
  * Compiles a filter.
- * @param names the properties that may be compared. Default: any; a property that a member lacks is
- *   null.
+ * @param names the properties that can be compared. Default: all. A property that a member lacks has
+ *   the value null.
  * @throws {FilterSyntaxError}
  */
 export function parseFilter(text: string, names?: ReadonlySet<string>): Filter {
@@ -38,12 +38,12 @@ export function parseFilter(text: string, names?: ReadonlySet<string>): Filter {
   for (const token of all) {
     const [name = ''] = token.kind === 'path' ? token.names : [];
     if (names !== undefined && token.kind === 'path' && !(names.has(name) && token.names.length === 1)) {
-      throw new FilterSyntaxError(`${token.names.join('/')} is no property that can be compared`);
+      throw new FilterSyntaxError(`the property ${token.names.join('/')} cannot be compared`);
     }
   }
   const parser = new Parser(all);
   const filter = parser.disjunction(0);
-  if (!parser.atEnd) throw new FilterSyntaxError('there is more behind the expression');
+  if (!parser.atEnd) throw new FilterSyntaxError('there is text after the expression');
   return filter;
 }
 
@@ -56,7 +56,7 @@ function tokens(text: string): readonly Token[] {
   pattern.lastIndex = 0;
   while (pattern.lastIndex < end) {
     const match = pattern.exec(text);
-    if (match === null) throw new FilterSyntaxError('there is something that is no part of an expression');
+    if (match === null) throw new FilterSyntaxError('it contains text that is not part of an expression');
     const [, bracket, string, number, word] = match;
     if (bracket !== undefined) found.push({ kind: bracket === '(' ? '(' : ')' });
     else if (string !== undefined) found.push({ kind: 'literal', value: string.replaceAll("''", "'") });
@@ -111,7 +111,7 @@ class Parser {
 
   /** Parses a negation. `not` binds tighter than a comparison, so its operand is a group. */
   #negation(depth: number): Filter {
-    if (depth > deepest) throw new FilterSyntaxError('it is nested too deeply');
+    if (depth > maxDepth) throw new FilterSyntaxError('it is nested too deeply');
     if (this.#take('not')) {
       const negated = this.#peek()?.kind === 'not' ? this.#negation(depth + 1) : this.#group(depth);
       return (member) => !negated(member);

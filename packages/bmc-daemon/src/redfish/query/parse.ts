@@ -38,9 +38,9 @@ export interface Query {
 const known = ['$expand', '$filter', '$select', '$skip', '$top', 'only'];
 
 /**
- * Parses a query. A parameter that begins with `$` belongs to the protocol. An unsupported one is
- * an error, because the client would take the whole for the part that it asked for. All other
- * parameters but `only` are ignored.
+ * Parses a query. A parameter that begins with `$` belongs to the protocol. An unsupported parameter
+ * of the protocol is an error: the client could mistake the whole resource for the part that it
+ * requested. Ignores all other parameters except `only`.
  * @param query without its `?`.
  * @param own parameters that the resource reads itself.
  * @returns undefined if no parameter applies.
@@ -112,13 +112,13 @@ function readOnly(text: string): true {
   return true;
 }
 
-/** A larger number is no count of members and would lose digits. */
-const largestCount = 2 ** 31 - 1;
+/** Maximum of `$skip` and `$top`. */
+const maxCount = 2 ** 31 - 1;
 
 function readCount(name: string, text: string): number {
   if (!/^[+-]?\d+$/.test(text)) throw fault('QueryParameterValueTypeError', text, name);
   const count = Number(text);
-  if (count < 0 || count > largestCount) throw fault('QueryParameterOutOfRange', text, name, `0 to ${largestCount}`);
+  if (count < 0 || count > maxCount) throw fault('QueryParameterOutOfRange', text, name, `0 to ${maxCount}`);
   return count;
 }
 
@@ -134,8 +134,8 @@ function readExpand(text: string): Expand {
   return { scope: scope as ExpandScope, levels }; // One of the three, by the pattern.
 }
 
-/** The deepest path of `$select`; no schema is deeper. */
-const deepestPath = 16;
+/** Maximum number of names in a path of `$select`. No schema is deeper. */
+const maxPathLength = 16;
 
 /** A {@link Selection} during parsing. */
 type Selecting = Map<string, Selecting>;
@@ -144,7 +144,7 @@ function readSelect(text: string): Selection {
   const selection: Selecting = new Map();
   for (const path of text.split(',').map((part) => part.trim())) {
     const names = path.split('/');
-    if (names.length > deepestPath || !names.every((name) => /^([\w@#.-]+|\*)$/.test(name))) {
+    if (names.length > maxPathLength || !names.every((name) => /^([\w@#.-]+|\*)$/.test(name))) {
       throw fault('QueryParameterValueFormatError', text, '$select');
     }
     select(selection, names);

@@ -61,14 +61,14 @@ export class TaskRecords {
   readonly #limit: number;
   readonly #clock: () => number;
   readonly #records = new Map<string, TaskRecord>();
-  /** By the steady clock: a host that sets its clock must not make clients lose the result of a task. */
+  /** By the monotonic clock: if the host sets its clock, clients must not lose the result of a task. */
   readonly #endedAt = new Map<string, number>();
   readonly #listeners: TaskListener[] = [];
   #listed: readonly TaskRecord[] | undefined;
 
   /**
    * @param limit maximum number of records.
-   * @param clock milliseconds of a steady clock.
+   * @param clock a monotonic clock in milliseconds.
    */
   constructor(limit: number, clock: () => number) {
     this.#limit = limit;

@@ -71,7 +71,7 @@ interface TaskStoreOptions {
   /** Maximum number of tasks. */
   readonly limit: number;
   readonly now: () => Date;
-  /** Milliseconds of a steady clock. Default: performance.now. */
+  /** A monotonic clock in milliseconds. Default: performance.now. */
   readonly clock?: () => number;
 }
 

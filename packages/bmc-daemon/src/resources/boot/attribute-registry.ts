@@ -27,7 +27,7 @@ export const biosRegistry: RegistryFile = {
 };
 
 function renderAttribute(attribute: BiosAttribute): JsonObject {
-  const { name, display, help, type, readOnly = false, first } = attribute;
+  const { name, display, help, type, readOnly = false, resetValue } = attribute;
   return {
     AttributeName: name,
     DisplayName: display,
@@ -36,7 +36,7 @@ function renderAttribute(attribute: BiosAttribute): JsonObject {
     ReadOnly: readOnly,
     ResetRequired: !readOnly,
     ...(type === 'Password' ? { WriteOnly: true } : {}),
-    ...(first === undefined ? {} : { DefaultValue: first }),
+    ...(resetValue === undefined ? {} : { DefaultValue: resetValue }),
     ...bounds(attribute),
   };
 }

@@ -31,19 +31,19 @@ interface Meaning {
   /** Absent: the service accepts the value and does not store it. */
   readonly change?: (value: StoredValue) => SettingsChange;
   /** Value after ResetBios, for attributes that have no setting behind them. */
-  readonly first?: StoredValue;
+  readonly resetValue?: StoredValue;
 }
 
 /** A BIOS attribute: description, type, and access to its value. */
 export type BiosAttribute = Described & Kind & Meaning;
 
 /** Returns an attribute that is stored in the machine's metadata and has no effect on it. */
-function storedOnly(first: StoredValue, { name, ...described }: Described & Kind): BiosAttribute {
+function storedOnly(resetValue: StoredValue, { name, ...described }: Described & Kind): BiosAttribute {
   return {
     name,
     ...described,
-    first,
-    read: ({ firmware }) => firmware.settings.kept[name] ?? first,
+    resetValue,
+    read: ({ firmware }) => firmware.settings.kept[name] ?? resetValue,
     change: (value) => ({ kept: { [name]: value } }),
   };
 }
@@ -141,7 +141,7 @@ const byName: ReadonlyMap<string, BiosAttribute> = new Map(
 
 /** Values of the stored attributes after ResetBios, by name. */
 export const resetValues: Readonly<Record<string, StoredValue>> = Object.fromEntries(
-  biosAttributes.flatMap(({ name, first }) => (first === undefined ? [] : [[name, first]])),
+  biosAttributes.flatMap(({ name, resetValue }) => (resetValue === undefined ? [] : [[name, resetValue]])),
 );
 
 /** Renders `Attributes`: as defined now, or as they will be after the next start. */

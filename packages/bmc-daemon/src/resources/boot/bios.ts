@@ -3,7 +3,7 @@
  * of sushy-tools, which older clients use.
  */
 import { z } from 'zod';
-import { message, renderMessage, withDetail } from '../../redfish/messages/messages.js';
+import { message, renderMessage, sentence, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { biosDetails, readSystem, type SystemWith } from '../details.js';
 import { reference } from '../reference.js';
@@ -56,7 +56,7 @@ const bios = defineResource({
 function renderSettings({ firmware: { failure } }: SystemWith<'firmware'>, bios: string): JsonObject {
   const outcome = failure && {
     Time: failure.time,
-    Messages: [renderMessage(withDetail(message('GeneralError'), `${failure.reason}.`))],
+    Messages: [renderMessage(withDetail(message('GeneralError'), sentence(failure.reason)))],
   };
   return {
     '@odata.type': '#Settings.v1_4_0.Settings',

@@ -14,7 +14,7 @@ const body = z.strictObject({ BootOptionEnabled: z.boolean().optional() });
 const readOnlyBody = z.strictObject({});
 
 const bootOptionCollection = machineCollection({
-  of: 'BootOption',
+  memberType: 'BootOption',
   name: 'Boot Option Collection',
   uri: '/redfish/v1/Systems/{systemId}/BootOptions',
   details: ['boot'],

@@ -60,7 +60,7 @@ function allowableModes(architecture: string | undefined): readonly (keyof typeo
   return architecture === undefined || /^(x86_64|i686)$/.test(architecture) ? ['UEFI', 'Legacy'] : ['UEFI'];
 }
 
-/** Returns the schema of the properties of `Boot`, each for itself. */
+/** Returns the schema of `Boot`. It checks each property separately; {@link conflicts} checks combinations. */
 const bootShape = ({ boot, architecture }: Bootable) =>
   z.strictObject({
     BootSourceOverrideTarget: z

@@ -7,10 +7,10 @@ import { withPointers, message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import type { IndicatorLed, InventorySettings } from './configured-inventory.js';
 
-const out = { lit: 'Lit', off: 'Off', blinking: 'Blinking' } as const satisfies Readonly<
+const ledOf = { lit: 'Lit', off: 'Off', blinking: 'Blinking' } as const satisfies Readonly<
   Record<IndicatorState, IndicatorLed>
 >;
-const into = { Lit: 'lit', Off: 'off', Blinking: 'blinking' } as const satisfies Readonly<
+const stateOf = { Lit: 'lit', Off: 'off', Blinking: 'blinking' } as const satisfies Readonly<
   Record<IndicatorLed, IndicatorState>
 >;
 
@@ -28,7 +28,7 @@ export function configuredIndicator(
   { indicatorLeds }: Pick<InventorySettings, 'indicatorLeds'>,
 ): IndicatorState | undefined {
   const led = indicatorLeds[uuid];
-  return led === undefined ? undefined : into[led];
+  return led === undefined ? undefined : stateOf[led];
 }
 
 /**
@@ -37,7 +37,7 @@ export function configuredIndicator(
  * @see DSP2046, ComputerSystem, IndicatorLED, LocationIndicatorActive
  */
 export function renderIndicator(state: IndicatorState): JsonObject {
-  return { IndicatorLED: out[state], LocationIndicatorActive: state === 'blinking' };
+  return { IndicatorLED: ledOf[state], LocationIndicatorActive: state === 'blinking' };
 }
 
 /** Indicator properties in the body of a PATCH. */
@@ -53,7 +53,7 @@ export const indicatorProperties = [
 ] as const satisfies readonly (keyof typeof indicatorBody)[];
 
 /**
- * Returns the state that a PATCH asks for. Returns undefined if the PATCH has no indicator, or if
+ * Returns the state that a PATCH requests. Returns undefined if the PATCH has no indicator, or if
  * LocationIndicatorActive already has the requested value.
  * @throws {RedfishError} 400 if the two properties contradict each other.
  */
@@ -67,7 +67,7 @@ export function wantedIndicator(
       const fault = message('PropertyValueConflict', 'LocationIndicatorActive', 'IndicatorLED');
       throw new RedfishError(400, [withPointers(fault, '#/LocationIndicatorActive', '#/IndicatorLED')]);
     }
-    return into[led];
+    return stateOf[led];
   }
   if (active === undefined || active === (present === 'blinking')) return undefined;
   return active ? 'blinking' : 'off';

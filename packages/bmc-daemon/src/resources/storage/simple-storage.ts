@@ -8,7 +8,7 @@ import { enabled, enabledWithParts, waiting } from '../status.js';
 import { busName, diskBuses, findBus, type DiskBus } from './disk-bus.js';
 
 const simpleStorageCollection = machineCollection({
-  of: 'SimpleStorage',
+  memberType: 'SimpleStorage',
   name: 'Simple Storage Collection',
   uri: '/redfish/v1/Systems/{systemId}/SimpleStorage',
   details: ['disks'],

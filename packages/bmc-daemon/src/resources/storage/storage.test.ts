@@ -285,7 +285,7 @@ describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
     const { get } = await serve({ settings, log: { warn: (text) => void warnings.push(text) } });
     refusePool(driver, 'absent');
     expect((await get(`${raid}/Volumes`))['Members']).toEqual([link(`${raid}/Volumes/1`), link(`${raid}/Volumes/2`)]);
-    expect(driver.volumes.loose).toEqual(['/testVol']);
+    expect(driver.volumes.unattached).toEqual(['/testVol']);
     expect(await get(`${raid}/Volumes/1`)).toMatchObject({
       Name: 'Sample',
       VolumeType: 'Mirrored',

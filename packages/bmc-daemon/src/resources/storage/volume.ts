@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { DriverError } from '../../drivers/driver-error.js';
 import type { NewVolume } from '../../drivers/volume-control.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
-import { message, withDetail } from '../../redfish/messages/messages.js';
+import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import type { JsonObject, ResourceRequest, WriteResult } from '../../redfish/resource.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import { reference, renderCollection } from '../reference.js';
@@ -166,7 +166,7 @@ async function deleteVolume(
           await volumes.removeVolume(system.uuid, id);
         } catch (error) {
           if (error instanceof DriverError && error.kind === 'unsupported')
-            throw undeletable(`${error.message}.`, error);
+            throw undeletable(sentence(error.message), error);
           throw error;
         }
         return undefined;

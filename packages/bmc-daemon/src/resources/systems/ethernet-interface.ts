@@ -11,7 +11,7 @@ import { defineResource } from '../services.js';
 import { enabled } from '../status.js';
 
 const ethernetInterfaceCollection = machineCollection({
-  of: 'EthernetInterface',
+  memberType: 'EthernetInterface',
   name: 'Ethernet Interface Collection',
   uri: '/redfish/v1/Systems/{systemId}/EthernetInterfaces',
   details: ['interfaces'],

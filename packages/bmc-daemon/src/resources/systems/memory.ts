@@ -53,7 +53,7 @@ export function totalMemoryGiB(memoryKiB: number): number {
 }
 
 const memoryCollection = machineCollection({
-  of: 'Memory',
+  memberType: 'Memory',
   name: 'Memory Collection',
   uri: '/redfish/v1/Systems/{systemId}/Memory',
   details: ['memoryKiB'],

@@ -49,7 +49,7 @@ function renderArchitecture(architecture: string): JsonObject {
 }
 
 const processorCollection = machineCollection({
-  of: 'Processor',
+  memberType: 'Processor',
   name: 'Processor Collection',
   uri: '/redfish/v1/Systems/{systemId}/Processors',
   details: ['processors'],

@@ -3,7 +3,7 @@ import { DriverError } from '../../drivers/driver-error.js';
 import type { PowerAction } from '../../drivers/power.js';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import { RedfishError, redfishError } from '../../redfish/messages/errors.js';
-import { withPointers, message, withDetail } from '../../redfish/messages/messages.js';
+import { withPointers, message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import type { ResourceRequest, WriteResult } from '../../redfish/resource.js';
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { Services } from '../services.js';
@@ -26,7 +26,7 @@ const resetTypes = {
 } as const satisfies Readonly<Record<string, PowerAction>>;
 
 /**
- * The reset types, in the order of the service.
+ * The reset types, in the order in which the service lists them.
  * @see DSP2046, ResetType
  */
 export const resetTypeNames = [
@@ -121,5 +121,5 @@ function explain(error: unknown, action: PowerAction, { uuid, state }: SystemSna
   // The action exists and only this type fails: BMCs and sushy-tools return 400 for such a type.
   if (error.kind !== 'unsupported' || action !== 'pmSuspend') return error;
   const fault = withPointers(message('ActionParameterValueConflict', 'ResetType', 'Suspend'), '#/ResetType');
-  return new RedfishError(400, [withDetail(fault, `${error.message}.`)], {}, error);
+  return new RedfishError(400, [withDetail(fault, sentence(error.message))], {}, error);
 }

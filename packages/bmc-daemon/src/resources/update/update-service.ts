@@ -53,7 +53,7 @@ const updateService = defineResource({
       }),
       run: async (machines, { ImageURI, Targets = [], TransferProtocol }, { services, requester }) => {
         const image = imageOf(ImageURI, TransferProtocol);
-        // Targets is optional only with a single machine: an update of all machines is hardly intended.
+        // Targets is optional only with a single machine, so that no client updates all machines by mistake.
         if (Targets.length === 0 && machines.length !== 1)
           throw redfishError('ActionParameterMissing', action, 'Targets');
         const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
@@ -115,9 +115,9 @@ function update(
   const { tasks, onTaskFailed } = services.operations;
   const [first, ...others] = [...systems].map(({ name }) => name);
   // Does not name several machines: a client with access to only one of them sees the task, too.
-  const whose = others.length === 0 ? first : `${systems.size} machines`;
+  const updated = others.length === 0 ? first : `${systems.size} machines`;
   const machines = [...systems].map(({ uuid }) => uuid);
-  const { id, name } = tasks.create({ name: `Update the firmware of ${whose}`, targetUri: path, machines, owner });
+  const { id, name } = tasks.create({ name: `Update the firmware of ${updated}`, targetUri: path, machines, owner });
   const work = async (): Promise<readonly Message[]> => {
     const messages: Message[] = [];
     for (const system of systems) {

@@ -43,10 +43,10 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
     return fault === undefined ? found : [...found, fault];
   }
   const missing = inserted === true && (image !== undefined || shown['Inserted'] !== true);
-  const words = ['WriteProtected', 'TransferMethod', 'TransferProtocolType', 'UserName', 'Password'] as const;
+  const ofImage = ['WriteProtected', 'TransferMethod', 'TransferProtocolType', 'UserName', 'Password'] as const;
   return [
     ...(missing ? [withPointers(message('PropertyMissing', 'Image'), '#/Inserted')] : []),
-    ...words
+    ...ofImage
       .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== shown[name])
       .map((name) =>
         withPointers(withDetail(faults.conflict(name, ''), 'It can be set only together with Image.'), `#/${name}`),
@@ -59,7 +59,7 @@ type DriveChange = { readonly kind: 'insert'; readonly body: ImageBody } | { rea
 
 /** Returns the image change of a PATCH. It also ejects an empty drive, because an insert can be running. */
 export function driveChange(body: DriveBody): DriveChange {
-  const { Image: image, Inserted: inserted, ...words } = body;
+  const { Image: image, Inserted: inserted, ...options } = body;
   if (image === null || image === '' || inserted === false) return { kind: 'eject' };
-  return image === undefined ? null : { kind: 'insert', body: { ...words, Image: image } };
+  return image === undefined ? null : { kind: 'insert', body: { ...options, Image: image } };
 }

@@ -37,7 +37,7 @@ type CollectionUri = '/redfish/v1/Managers/{systemId}/VirtualMedia' | '/redfish/
 
 const collectionAt = (uri: CollectionUri) =>
   machineCollection({
-    of: 'VirtualMedia',
+    memberType: 'VirtualMedia',
     name: 'Virtual Media Collection',
     uri,
     details: ['media'],
