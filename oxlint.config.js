@@ -120,7 +120,6 @@ const longFiles = {
 const unsplit = {
   functions: [
     'packages/bmc-daemon/bench/hostile-shapes.ts',
-    'packages/bmc-daemon/src/console/console-log.ts',
     'packages/bmc-daemon/src/console/ssh/ssh-server.ts',
     'packages/bmc-daemon/src/manager-network/manager-network.ts',
     'packages/bmc-daemon/src/ssdp/discovery.ts',

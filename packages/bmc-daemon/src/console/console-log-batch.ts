@@ -1,4 +1,4 @@
-/** What a recording knows of a boot, and its buffered text. */
+/** The boot that a recording writes, its connection to the machine, and its buffered text. */
 import type { BootFacts } from './console-log-files.js';
 import { note, type PendingText, type Piece } from './console-log-pending.js';
 
@@ -10,9 +10,7 @@ export interface Running {
   number: number | undefined;
 }
 
-/**
- * Buffered text of one boot. `boot` is null while the recording still finds out which boot it is.
- */
+/** Buffered text of one boot. `boot` is null until libvirt has reported which boot it is. */
 export interface Batch {
   boot: Running | null;
   readonly text: PendingText;
@@ -20,9 +18,7 @@ export interface Batch {
   opening: string | undefined;
 }
 
-/**
- * What is known of the machine when its port is connected. Times are in milliseconds since 1970.
- */
+/** The state of a machine when its port is connected. Times are in milliseconds since 1970. */
 export interface Connection {
   readonly time: number;
   readonly instance: Promise<string | null>;

@@ -7,16 +7,12 @@ import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ConsoleHub } from './console-hub.js';
-import { ConsoleLogFolder, type Boot, type ConsoleLogLimits } from './console-log-folder.js';
-import { lastLines, type ConsoleLine } from './console-log-lines.js';
+import { ConsoleLogFolder, type ConsoleLogLimits } from './console-log-folder.js';
+import { ConsoleLogRecords, type ConsoleLogRecord } from './console-log-records.js';
 import { ConsoleRecording, type RecordingPace } from './console-log-recording.js';
 
 export type { Boot } from './console-log-folder.js';
-
-/** A boot, or a line of one. */
-export type ConsoleLogRecord =
-  | { readonly kind: 'boot'; readonly boot: Boot }
-  | { readonly kind: 'line'; readonly boot: number; readonly line: ConsoleLine };
+export type { ConsoleLogRecord } from './console-log-records.js';
 
 /** The log of one machine. */
 export interface ConsoleLog {
@@ -98,157 +94,182 @@ interface Recorded {
   readonly detach: () => void;
 }
 
-/** Number of machines whose records are cached. */
-const IN_MEMORY = 8;
-
 /** Registers with the driver; connects to no console until `start`. */
 export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
-  const { driver, hub, folder: root, log, bounds = consoleLogBounds, now = Date.now } = options;
-  const machines = new Map<string, Recorded>();
-  const removals = new Map<string, Promise<void>>();
-  const cache = new Map<string, { readonly version: number; readonly records: readonly ConsoleLogRecord[] }>();
+  return new RecordedConsoleLogs(options);
+}
+
+class RecordedConsoleLogs implements ConsoleLogs {
+  readonly #options: ConsoleLogsOptions;
+  readonly #bounds: ConsoleLogBounds;
+  readonly #machines = new Map<string, Recorded>();
+  /** By UUID: removals of logs that have not ended. */
+  readonly #removals = new Map<string, Promise<void>>();
+  readonly #records: ConsoleLogRecords;
+  readonly #leave: () => void;
   /** A failure was logged, its end not yet. */
-  let isFailing = false;
-  let warnedAt = -Infinity;
-  let isClosed = false;
-  let timer: NodeJS.Timeout | undefined;
+  #isFailing = false;
+  #warnedAt = -Infinity;
+  #makingRoom = false;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  const total = (): number => [...machines.values()].reduce((sum, { folder }) => sum + folder.size, 0);
-  const onWritten = (): void => {
-    if (isFailing) log.info(`writing console logs works again in ${root}`);
-    isFailing = false;
-    if (total() > bounds.totalBytes) void makeRoom();
-  };
-  const onFailed = (error: unknown): void => {
-    // Warns once: a full disk fails for every machine, again and again, with small writes that
-    // succeed between.
-    const time = performance.now();
-    if (time - warnedAt < bounds.warnEveryMs) return;
-    warnedAt = time;
-    isFailing = true;
-    log.warn(`writing console logs to ${root} failed: new output is not stored`, { error });
-  };
-  const instanceOf = async (uuid: string): Promise<string | null> => {
-    try {
-      return (await driver.console?.instance(uuid)) ?? null;
-    } catch {
-      // The machine stopped, or the host does not answer: the next text starts a new boot.
-      return null;
-    }
-  };
+  constructor(options: ConsoleLogsOptions) {
+    this.#options = options;
+    this.#bounds = options.bounds ?? consoleLogBounds;
+    this.#records = new ConsoleLogRecords(this.#bounds.records);
+    this.#leave = options.driver.onChange(({ kind, uuid }) => {
+      if (kind === 'undefined') {
+        void this.#forget(uuid);
+        return;
+      }
+      const isThere = kind === 'defined' || kind === 'started';
+      (isThere ? this.#record(uuid) : this.#machines.get(uuid))?.recording.changed(kind);
+    });
+  }
 
-  const record = (uuid: string): Recorded => {
-    const known = machines.get(uuid);
+  get limit(): number {
+    return this.#bounds.records;
+  }
+
+  start(): void {
+    void this.#listMachines();
+  }
+
+  ofSystem(uuid: string): ConsoleLog {
+    return {
+      read: () => this.#records.read(uuid, this.#record(uuid).recording),
+      text: (boot) =>
+        this.#record(uuid).recording.read(async (folder) => {
+          const isThere = (await folder.boots()).some(({ number }) => number === boot);
+          return isThere ? await folder.text(boot) : undefined;
+        }),
+      clear: () => this.#record(uuid).recording.clear(),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#leave();
+    for (const { detach } of this.#machines.values()) detach();
+    await Promise.allSettled([...this.#machines.values()].map(({ recording }) => recording.flushed()));
+  }
+
+  /** Returns the recording of a machine; starts it if there is none. */
+  #record(uuid: string): Recorded {
+    const known = this.#machines.get(uuid);
     if (known !== undefined) return known;
-    const folder = new ConsoleLogFolder(path.join(root, fileName(uuid)), bounds);
-    const instance = () => instanceOf(uuid);
+    const { hub, now = Date.now } = this.#options;
+    const folder = this.#folder(fileName(uuid));
+    const onFailed = (error: unknown) => this.#onFailed(error);
     const recording = new ConsoleRecording(
-      { folder, instance, now, pace: bounds, onWritten, onFailed },
-      removals.get(uuid),
+      {
+        folder,
+        instance: () => this.#instanceOf(uuid),
+        now,
+        pace: this.#bounds,
+        onWritten: () => this.#onWritten(),
+        onFailed,
+      },
+      this.#removals.get(uuid),
     );
     const attachment = hub.attach(uuid, {
       data: (bytes) => recording.data(bytes),
       state: (state) => (state === 'open' ? recording.opened() : recording.closed()),
     });
     const recorded = { recording, folder, detach: () => attachment.detach() };
-    machines.set(uuid, recorded);
+    this.#machines.set(uuid, recorded);
     // Counts what the disk already has.
     recording.read((own) => own.boots()).catch(onFailed);
     return recorded;
-  };
-  const forget = async (uuid: string): Promise<void> => {
-    const known = machines.get(uuid);
+  }
+
+  #folder(name: string): ConsoleLogFolder {
+    return new ConsoleLogFolder(path.join(this.#options.folder, name), this.#bounds);
+  }
+
+  async #instanceOf(uuid: string): Promise<string | null> {
+    try {
+      return (await this.#options.driver.console?.instance(uuid)) ?? null;
+    } catch {
+      // The machine stopped, or the host does not answer: the next text starts a new boot.
+      return null;
+    }
+  }
+
+  /** Removes the log of a deleted machine. */
+  async #forget(uuid: string): Promise<void> {
+    const known = this.#machines.get(uuid);
     if (known === undefined) return;
     known.detach();
-    machines.delete(uuid);
-    cache.delete(uuid);
+    this.#machines.delete(uuid);
+    this.#records.forget(uuid);
     const removal = known.recording
       .remove()
-      .catch((error: unknown) => log.warn(`removing the console log of ${uuid} failed`, { error }));
-    removals.set(uuid, removal);
+      .catch((error: unknown) => this.#options.log.warn(`removing the console log of ${uuid} failed`, { error }));
+    this.#removals.set(uuid, removal);
     await removal;
-    if (removals.get(uuid) === removal) removals.delete(uuid);
-  };
+    if (this.#removals.get(uuid) === removal) this.#removals.delete(uuid);
+  }
 
-  /** Removes the oldest boots of all machines. */
-  let makingRoom = false;
-  const makeRoom = async (): Promise<void> => {
-    if (makingRoom) return;
-    makingRoom = true;
-    try {
-      while (total() > bounds.totalBytes) {
-        const oldest = await findOldest([...machines.values()]);
-        if (oldest === undefined) return;
-        await oldest.read((own) => own.removeOldest());
-        cache.clear();
-      }
-    } catch (error) {
-      onFailed(error);
-    } finally {
-      makingRoom = false;
-    }
-  };
-
-  const listMachines = async (): Promise<void> => {
-    timer = undefined;
+  async #listMachines(): Promise<void> {
+    const { driver, folder: root } = this.#options;
+    this.#timer = undefined;
     try {
       const listed = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
-      if (isClosed) return;
-      for (const uuid of listed) record(uuid);
+      if (this.#isClosed) return;
+      for (const uuid of listed) this.#record(uuid);
       // Removes folders of machines that were undefined while the daemon did not run.
       const names = await readdir(root).catch(() => []);
-      const present = new Set([...listed, ...machines.keys()].map(fileName));
+      const present = new Set([...listed, ...this.#machines.keys()].map(fileName));
       const gone = names.filter((name) => !present.has(name));
-      await Promise.all(gone.map((name) => new ConsoleLogFolder(path.join(root, name), bounds).remove()));
+      await Promise.all(gone.map((name) => this.#folder(name).remove()));
     } catch {
       // The host does not answer yet.
-      timer = setTimeout(() => void listMachines(), bounds.lookEveryMs).unref();
+      this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.lookEveryMs).unref();
     }
-  };
-  const leave = driver.onChange(({ kind, uuid }) => {
-    if (kind === 'undefined') {
-      void forget(uuid);
-      return;
+  }
+
+  #onWritten(): void {
+    const { log, folder } = this.#options;
+    if (this.#isFailing) log.info(`writing console logs works again in ${folder}`);
+    this.#isFailing = false;
+    if (this.#totalBytes() > this.#bounds.totalBytes) void this.#makeRoom();
+  }
+
+  #onFailed(error: unknown): void {
+    // Warns once: a full disk fails for every machine, again and again, with small writes that
+    // succeed between.
+    const time = performance.now();
+    if (time - this.#warnedAt < this.#bounds.warnEveryMs) return;
+    this.#warnedAt = time;
+    this.#isFailing = true;
+    const { log, folder } = this.#options;
+    log.warn(`writing console logs to ${folder} failed: new output is not stored`, { error });
+  }
+
+  #totalBytes(): number {
+    return [...this.#machines.values()].reduce((sum, { folder }) => sum + folder.size, 0);
+  }
+
+  /** Removes the oldest boots of all machines, until the rest fits. */
+  async #makeRoom(): Promise<void> {
+    if (this.#makingRoom) return;
+    this.#makingRoom = true;
+    try {
+      while (this.#totalBytes() > this.#bounds.totalBytes) {
+        const oldest = await findOldest([...this.#machines.values()]);
+        if (oldest === undefined) return;
+        await oldest.read((own) => own.removeOldest());
+        this.#records.forgetAll();
+      }
+    } catch (error) {
+      this.#onFailed(error);
+    } finally {
+      this.#makingRoom = false;
     }
-    const isThere = kind === 'defined' || kind === 'started';
-    (isThere ? record(uuid) : machines.get(uuid))?.recording.changed(kind);
-  });
-
-  const read = async (uuid: string): Promise<readonly ConsoleLogRecord[]> => {
-    const { recording } = record(uuid);
-    return await recording.read(async (folder) => {
-      const { version } = recording;
-      const known = cache.get(uuid);
-      // Map order is the order of use: the first entry is evicted.
-      cache.delete(uuid);
-      const records = known?.version === version ? known.records : await recordsIn(folder, bounds.records);
-      cache.set(uuid, { version, records });
-      const [first] = cache.keys();
-      if (cache.size > IN_MEMORY && first !== undefined) cache.delete(first);
-      return records;
-    });
-  };
-
-  return {
-    limit: bounds.records,
-    start: () => void listMachines(),
-    ofSystem: (uuid) => ({
-      read: () => read(uuid),
-      text: (boot) =>
-        record(uuid).recording.read(async (folder) => {
-          const isThere = (await folder.boots()).some(({ number }) => number === boot);
-          return isThere ? await folder.text(boot) : undefined;
-        }),
-      clear: () => record(uuid).recording.clear(),
-    }),
-    async close() {
-      isClosed = true;
-      clearTimeout(timer);
-      leave();
-      for (const { detach } of machines.values()) detach();
-      await Promise.allSettled([...machines.values()].map(({ recording }) => recording.flushed()));
-    },
-  };
+  }
 }
 
 /** Returns the machine whose oldest removable boot began first. */
@@ -260,30 +281,6 @@ async function findOldest(machines: readonly Recorded[]): Promise<ConsoleRecordi
     if (oldest === undefined || first.began < oldest.began) oldest = { recording, began: first.began };
   }
   return oldest?.recording;
-}
-
-/** Returns the boots with their lines, `most` records at most. */
-async function recordsIn(folder: ConsoleLogFolder, max: number): Promise<readonly ConsoleLogRecord[]> {
-  const boots = await folder.boots();
-  let left = max - boots.length;
-  const newestFirst: (readonly ConsoleLogRecord[])[] = [];
-  for (const boot of boots.toReversed()) {
-    const lines = left > 0 ? await linesOf(folder, boot, left) : [];
-    left -= lines.length;
-    newestFirst.push([
-      { kind: 'boot', boot },
-      ...lines.map((line) => ({ kind: 'line' as const, boot: boot.number, line })),
-    ]);
-  }
-  return newestFirst.reverse().flat();
-}
-
-async function linesOf(folder: ConsoleLogFolder, boot: Boot, max: number): Promise<readonly ConsoleLine[]> {
-  let lines: readonly ConsoleLine[] = [];
-  for (const stretch of (await folder.stretches(boot.number)).toReversed()) {
-    if (lines.length < max) lines = [...lastLines(stretch, max - lines.length, Date.parse(boot.began)), ...lines];
-  }
-  return lines;
 }
 
 /** Makes a safe file name. A UUID stays as it is. */
