@@ -1,6 +1,6 @@
 /**
- * Counts the libvirt calls of each operation on the wire, and compares them with the table of
- * docs/internals/libvirt-calls.md.
+ * Counts the libvirt calls of each operation, and of whole requests over HTTP, on the wire. Compares
+ * them with the tables of docs/internals/libvirt-calls.md.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { PowerAction } from '../../src/drivers/power.js';
 import type { SystemChange } from '../../src/drivers/system-change.js';
+import { newFolder, openLab, type Lab } from '../events/event-lab.js';
 import { CallRelay } from '../kill/call-relay.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
 
@@ -17,6 +18,8 @@ let host: TestHost;
 let relay: CallRelay;
 let driver: CompleteDriver;
 let image: URL;
+let lab: Lab;
+const folder = newFolder();
 beforeAll(async () => {
   host = await TestHost.start();
   relay = await CallRelay.listen(host.file('relay.sock'), host.libvirtd.socket);
@@ -26,8 +29,11 @@ beforeAll(async () => {
   const guest = await host.guest();
   await insert(guest);
   await driver.media.eject(guest.uuid, 'cdrom');
+  lab = await openLab(driver, folder.path);
 });
 afterAll(async () => {
+  await lab.close();
+  folder.remove();
   await driver.close();
   await relay.close();
   await host.stop();
@@ -59,6 +65,12 @@ const httpBoot = ({ uuid }: Guest): Promise<void> =>
   });
 const several = { indicator: 'lit', assetTag: 'shelf 1', autostart: true, boot: once } as const;
 const running = true;
+const four = {
+  IndicatorLED: 'Lit',
+  AssetTag: 'shelf 1',
+  PowerRestorePolicy: 'AlwaysOn',
+  Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' },
+};
 
 const operations: readonly Operation[] = [
   { title: 'PATCH AssetTag and IndicatorLED', run: change({ assetTag: 'shelf 1', indicator: 'off' }) },
@@ -96,6 +108,62 @@ const operations: readonly Operation[] = [
   { title: 'Pause', running, run: power('suspend') },
 ];
 
+const http =
+  (method: string, path: string, body?: object) =>
+  async ({ uuid }: Guest): Promise<void> => {
+    const { status, text } = await lab.client.send(
+      method,
+      path.replace('{system}', `/redfish/v1/Systems/${uuid}`),
+      body === undefined ? {} : { body },
+    );
+    if (status !== 200 && status !== 204) throw new Error(`${method} ${path}: ${status} ${text}`);
+  };
+const system = '{system}';
+const drive = `${system}/VirtualMedia/Cd`;
+const patch = (body: object): Operation['run'] => http('PATCH', system, body);
+const reset = (ResetType: string): Operation['run'] =>
+  http('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType });
+const boot = (enabled: string): object => ({
+  Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: enabled },
+});
+const httpInsert: Operation['run'] = (guest) =>
+  http('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: image.href })(guest);
+const httpEject = http('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {});
+
+/** Whole requests, from the first read to the answer. */
+const requests: readonly Operation[] = [
+  { title: 'GET Systems', run: http('GET', '/redfish/v1/Systems') },
+  { title: 'GET System', run: http('GET', system) },
+  { title: 'GET System', running, run: http('GET', system) },
+  { title: 'PATCH IndicatorLED', run: patch({ IndicatorLED: 'Lit' }) },
+  { title: 'PATCH IndicatorLED', running, run: patch({ IndicatorLED: 'Lit' }) },
+  { title: 'PATCH AssetTag', run: patch({ AssetTag: 'shelf 1' }) },
+  { title: 'PATCH AssetTag', running, run: patch({ AssetTag: 'shelf 1' }) },
+  { title: 'PATCH PowerRestorePolicy', run: patch({ PowerRestorePolicy: 'AlwaysOn' }) },
+  { title: 'PATCH PowerRestorePolicy', running, run: patch({ PowerRestorePolicy: 'AlwaysOn' }) },
+  { title: 'PATCH Boot, once', run: patch(boot('Once')) },
+  { title: 'PATCH Boot, once', running, run: patch(boot('Once')) },
+  { title: 'PATCH Boot, continuous', run: patch(boot('Continuous')) },
+  { title: 'PATCH Boot, continuous', running, run: patch(boot('Continuous')) },
+  { title: 'PATCH BootOrder', run: patch({ Boot: { BootOrder: ['Cd.sda', 'Hdd.vda'] } }) },
+  { title: 'PATCH BootOrder', running, run: patch({ Boot: { BootOrder: ['Cd.sda', 'Hdd.vda'] } }) },
+  { title: 'PATCH of four parts', run: patch(four) },
+  { title: 'PATCH of four parts', running, run: patch(four) },
+  { title: 'PATCH Bios/Settings', run: http('PATCH', `${system}/Bios/Settings`, { Attributes: { QuietBoot: false } }) },
+  {
+    title: 'PATCH Bios/Settings',
+    running,
+    run: http('PATCH', `${system}/Bios/Settings`, { Attributes: { QuietBoot: false } }),
+  },
+  { title: 'InsertMedia', run: httpInsert },
+  { title: 'InsertMedia', running, run: httpInsert },
+  { title: 'EjectMedia', before: insert, run: httpEject },
+  { title: 'EjectMedia', running, before: insert, run: httpEject },
+  { title: 'Reset On', run: reset('On') },
+  { title: 'Reset ForceOff', running, run: reset('ForceOff') },
+  { title: 'Reset ForceRestart', running, run: reset('ForceRestart') },
+];
+
 /**
  * Runs an operation on a new machine.
  * @returns its row of the table.
@@ -128,7 +196,8 @@ async function rowOf(
   await until('the calls of the table', () => Promise.resolve(table.includes(row()))).catch(() => undefined);
   const last = row();
   relay.decideBy(() => 'forward');
-  await host.virsh('destroy', guest.name).catch(() => undefined);
+  // This also cancels a restart in progress.
+  await driver.power(guest.uuid, 'destroy');
   await reaches(driver, guest, 'shutoff');
   await until('the machine to be gone', async () => {
     await host.virsh('undefine', guest.name);
@@ -155,12 +224,27 @@ function rendered({ title, state, calls, changes }: Counted): string {
   return `| ${cells.join(' | ')} |`.replace('|  |', '| |');
 }
 
+/** Returns the rows of the tables, in order: those of the driver and those of whole requests. */
+async function documented(): Promise<{ readonly driver: readonly string[]; readonly http: readonly string[] }> {
+  const text = (await readFile(page, 'utf8')).replaceAll(/ +/g, ' ');
+  const rows = (part: string): readonly string[] =>
+    part.split('\n').filter((line) => /^\| .* \| (off|running) \|/.test(line));
+  const [before = '', after = ''] = text.split('\n## A request over HTTP\n');
+  return { driver: rows(before), http: rows(after) };
+}
+
 describe('the calls of an operation', () => {
   it('are those of the table in the documentation', async () => {
-    const lines = (await readFile(page, 'utf8')).split('\n').map((line) => line.replaceAll(/ +/g, ' '));
-    const table = lines.filter((line) => /^\| .* \| (off|running) \|/.test(line));
+    const { driver: table } = await documented();
     const rows: string[] = [];
     for (const operation of operations) rows.push(await rowOf(table, operation));
+    expect(rows).toEqual(table);
+  });
+
+  it('and of a whole request over HTTP are those of the second table', async () => {
+    const { http: table } = await documented();
+    const rows: string[] = [];
+    for (const operation of requests) rows.push(await rowOf(table, operation));
     expect(rows).toEqual(table);
   });
 });
