@@ -8,7 +8,7 @@ import { DriverError } from './driver-error.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { MediaControl } from './media-control.js';
-import type { InsertOptions, OperationOptions } from './operation-options.js';
+import type { ChangeOptions, OperationOptions } from './operation-options.js';
 import { everyAction, type PowerAction } from './power.js';
 import type { CompleteSnapshot, SystemRef, SystemSnapshot } from './snapshot/system-snapshot.js';
 import type { StatisticsControl } from './statistics-control.js';
@@ -63,7 +63,7 @@ export interface HypervisorDriver extends MinimalDriver {
    * that is switched on meanwhile waits.
    * @throws {DriverError} of the first impossible part; its field names the part.
    */
-  change(id: string, change: SystemChange, options?: InsertOptions): Promise<void>;
+  change(id: string, change: SystemChange, options?: ChangeOptions): Promise<void>;
 
   /** Virtual media; absent if the hypervisor has none. */
   readonly media?: MediaControl;

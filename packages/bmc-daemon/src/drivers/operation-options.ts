@@ -1,8 +1,18 @@
 /** Options of operations that take time. */
+import type { SystemSnapshot } from './snapshot/system-snapshot.js';
 
 /** Options of an operation that may wait: `signal` ends the wait, with its reason. */
 export interface OperationOptions {
   readonly signal?: AbortSignal;
+}
+
+/** Options of a change. */
+export interface ChangeOptions extends InsertOptions {
+  /**
+   * The snapshot that the request was checked against. If the machine has not changed since, the
+   * driver may use it instead of another read.
+   */
+  readonly basis?: SystemSnapshot;
 }
 
 /** Options of an insert, with its download. */

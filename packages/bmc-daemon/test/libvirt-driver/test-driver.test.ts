@@ -55,6 +55,41 @@ describe('a host without a monitor', () => {
     expect((await driver.getSystem(uuid)).indicator).toBe('off');
   });
 
+  it('changes the machine that a request has read, with its passwords', async () => {
+    const screen = xml.replace('</devices>', `<graphics type='vnc' port='-1' passwd='secret'/></devices>`);
+    await writeFile(host.file('screen.xml'), screen);
+    await host.virsh('define', host.file('screen.xml'));
+    await driver.change(uuid, { assetTag: 'shelf 1' }, { basis: await driver.getSystem(uuid) });
+    expect((await driver.getSystem(uuid)).assetTag).toBe('shelf 1');
+    expect(await host.virsh('dumpxml', '--inactive', '--security-info', 'dummy')).toContain(`passwd='secret'`);
+    await host.virsh('define', host.file('dummy.xml'));
+  });
+
+  it('keeps what another program or another client changed after the read of a request', async () => {
+    const basis = await driver.getSystem(uuid);
+    const seen = new Promise<void>((resolve) => {
+      const leave = driver.onChange(() => {
+        leave();
+        resolve();
+      });
+    });
+    await host.virsh('desc', 'dummy', '--config', 'theirs');
+    await seen;
+    await driver.change(uuid, { assetTag: 'shelf 2' }, { basis });
+    const next = await driver.getSystem(uuid);
+    await Promise.all([
+      driver.change(uuid, { assetTag: 'shelf 3' }, { basis: next }),
+      driver.change(uuid, { indicator: 'blinking' }, { basis: next }),
+    ]);
+    const { assetTag, indicator, description } = await driver.getSystem(uuid);
+    expect({ assetTag, indicator, description }).toEqual({
+      assetTag: 'shelf 3',
+      indicator: 'blinking',
+      description: 'theirs',
+    });
+    await host.virsh('define', host.file('dummy.xml'));
+  });
+
   it('applies a one-time boot for one power cycle and logs it', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(uuid, 'create');

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { DomainEventType } from '@rackless/libvirt';
 import { DriverError } from '../driver-error.js';
 import type { CompleteDriver } from '../driver.js';
-import type { InsertOptions, OperationOptions } from '../operation-options.js';
+import type { ChangeOptions, OperationOptions } from '../operation-options.js';
 import { everyAction, type PowerAction } from '../power.js';
 import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import type { ConsoleControl } from '../console-control.js';
@@ -79,6 +79,7 @@ class LibvirtDriver implements CompleteDriver {
       ready.catch((error: unknown) => log.debug('libvirt sends no such events', { error }));
     }
     hypervisor.onStateChange((state) => {
+      this.#parts.reader.current.connectionChanged();
       if (state === 'connected') {
         log.info(`connected to ${this.name}`);
         this.#parts.store.reopen();
@@ -143,7 +144,7 @@ class LibvirtDriver implements CompleteDriver {
     await this.#changing(id, (machine) => this.#parts.power.power(machine, action, options));
   }
 
-  async change(id: string, change: SystemChange, options: InsertOptions = {}): Promise<void> {
+  async change(id: string, change: SystemChange, options: ChangeOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
       await this.#parts.systemChanges.change(machine, change, options);
       if (change.cd !== undefined) this.#parts.changes.publishOwn(machine, 'media');

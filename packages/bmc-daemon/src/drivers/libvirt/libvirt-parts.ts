@@ -4,6 +4,7 @@ import { DriverError } from '../driver-error.js';
 import { MachineQueue } from '../queue/machine-queue.js';
 import { BootControl } from './boot/boot-control.js';
 import { ChangeFeed } from './read/change-feed.js';
+import { CurrentReadings } from './read/current-readings.js';
 import { ColdStart } from './power/cold-start.js';
 import { FirmwareChooser } from './firmware/firmware-choice.js';
 import { GuestNetworkReader } from './read/guest-network.js';
@@ -34,7 +35,9 @@ function openHost(options: LibvirtDriverOptions) {
     onWarning: (error) => log.warn('libvirt connection', { error }),
   });
   const inventory = new Inventory(hypervisor, timeoutMs);
-  const host: Host = { hypervisor, inventory, queue: new MachineQueue(), log, timeoutMs };
+  const current = new CurrentReadings();
+  const queue = new MachineQueue({ onEdited: (uuid) => current.changed(uuid) });
+  const host: Host = { hypervisor, inventory, queue, log, timeoutMs };
   const templates = options.secureBootTemplates ?? { enabled: null, disabled: null };
   const firmware = new FirmwareChooser({ bootLoaderMap: options.bootLoaderMap, templates, hypervisor, timeoutMs });
   const hostCpu = new HostCpu(hypervisor);
@@ -46,6 +49,7 @@ function openHost(options: LibvirtDriverOptions) {
     knowledge: () => firmware.knowledge(),
     hostCpuModel: () => hostCpu.model(),
     streams: () => streams.isOffered,
+    current,
   });
   return { host, firmware, streams, reader, templates };
 }
@@ -115,7 +119,11 @@ export function createParts(options: LibvirtDriverOptions) {
   const storage = openStorage(host, options);
   const { store, disks } = storage;
   const { boot, variables, coldStart, power } = createPower({ ...opened, ...storage }, options);
-  const changes = new ChangeFeed({ host, isStarting: (uuid) => coldStart.isStarting(uuid) });
+  const changes = new ChangeFeed({
+    host,
+    isStarting: (uuid) => coldStart.isStarting(uuid),
+    onEvent: (uuid) => reader.current.changed(uuid),
+  });
   const media = new LibvirtMedia({ host, reader, boot, store, streams });
   const removeUnusedImages = (): Promise<void> => store.removeUnused();
   const systemChanges = new SystemChanges({ host, reader, boot, media, firmware, variables, removeUnusedImages });

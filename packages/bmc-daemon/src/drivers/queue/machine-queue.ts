@@ -34,12 +34,22 @@ interface Insertion {
   readonly cancelling: AbortController;
 }
 
+interface MachineQueueOptions {
+  /** Called after each edit of a machine. */
+  readonly onEdited?: (uuid: string) => void;
+}
+
 /** The queue of each machine; closed with the driver. */
 export class MachineQueue {
+  readonly #onEdited: (uuid: string) => void;
   readonly #queue = new OperationQueue();
   readonly #edits = new OperationQueue();
   readonly #insertions = new Set<Insertion>();
   readonly #closing = new AbortController();
+
+  constructor({ onEdited = () => undefined }: MachineQueueOptions = {}) {
+    this.#onEdited = onEdited;
+  }
 
   /**
    * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
@@ -47,7 +57,13 @@ export class MachineQueue {
    * @throws what the edit throws; {DriverError} unavailable after {@link close}.
    */
   edit<Result>(uuid: string, edit: () => Promise<Result>): Promise<Result> {
-    return this.#edits.run(uuid, edit);
+    return this.#edits.run(uuid, async () => {
+      try {
+        return await edit();
+      } finally {
+        this.#onEdited(uuid);
+      }
+    });
   }
 
   /** Returns whether an edit of the machine runs. */

@@ -41,8 +41,8 @@ const bios = defineResource({
       available: (_system, { driver }) => driver.changeable.has('resetSettings'),
       body: z.strictObject({}),
       bodyOptional: true,
-      run: async ({ uuid }, _body, { services }) => {
-        await services.driver.change(uuid, { resetSettings: resetValues });
+      run: async (system, _body, { services }) => {
+        await services.driver.change(system.uuid, { resetSettings: resetValues }, { basis: system });
         return undefined;
       },
     },
@@ -90,10 +90,10 @@ const biosSettings = defineResource({
     // The names of the attributes are not in the @Redfish.WriteableProperties annotation.
     shape: () => 'all',
     properties: attributeProperties,
-    apply: async ({ uuid }, { Attributes: attributes = {} }, { services }) => {
+    apply: async (system, { Attributes: attributes = {} }, { services }) => {
       const change = settingsChange(attributes);
       if (Object.keys(change).length === 0) return undefined;
-      await services.driver.change(uuid, { settings: change });
+      await services.driver.change(system.uuid, { settings: change }, { basis: system });
       return undefined;
     },
   },

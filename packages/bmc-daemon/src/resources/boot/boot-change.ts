@@ -65,7 +65,7 @@ export async function applyChange(
   const { driver, operations } = services;
   if (Object.keys(change).length === 0) return undefined;
   if (change.cd === undefined) {
-    await driver.change(system.uuid, change);
+    await driver.change(system.uuid, change, { basis: system });
     return undefined;
   }
   return await runLongOperation(

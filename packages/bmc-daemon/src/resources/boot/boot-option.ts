@@ -66,7 +66,7 @@ const bootOption = defineResource({
         );
         throw new RedfishError(400, [withDetail(fault, 'This is the only enabled boot option.')]);
       }
-      await services.driver.change(system.uuid, { bootOrder: changed });
+      await services.driver.change(system.uuid, { bootOrder: changed }, { basis: system });
       return undefined;
     },
   },

@@ -56,7 +56,7 @@ export const secureBoot = defineResource({
     properties: { secureBoot: 'SecureBootEnable' },
     apply: async ({ system, state }, { SecureBootEnable: wanted }, { services }) => {
       if (wanted === undefined || wanted === state.enabled) return undefined;
-      await services.driver.change(system.uuid, { secureBoot: wanted ? 'on' : 'off' });
+      await services.driver.change(system.uuid, { secureBoot: wanted ? 'on' : 'off' }, { basis: system });
       return undefined;
     },
   },

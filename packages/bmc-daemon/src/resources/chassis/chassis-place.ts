@@ -85,5 +85,5 @@ export async function changeChassis(
     if (change.indicator !== undefined) indicators.set(uuid, change.indicator);
     return;
   }
-  if (Object.keys(change).length > 0) await driver.change(uuid, change);
+  if (Object.keys(change).length > 0) await driver.change(uuid, change, { basis: system });
 }

@@ -61,11 +61,12 @@ export function insertImage(
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
         await mediaOf(services).insert(system.uuid, drive.device, image, { onProgress, signal });
+        const { WriteProtected: asked } = body;
+        if (asked === undefined) return undefined;
         // A CD is always write-protected. If that differs from the request, a 200 with a message tells the client.
         const { media = [] } = await driver.getSystem(system.uuid);
         const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
-        const { WriteProtected: asked } = body;
-        if (asked === undefined || protectedNow === undefined || asked === protectedNow) return undefined;
+        if (protectedNow === undefined || asked === protectedNow) return undefined;
         return [
           withPointers(message('PropertyValueModified', 'WriteProtected', String(protectedNow)), '#/WriteProtected'),
         ];

@@ -7,14 +7,15 @@
  * the next daemon can finish it after a crash.
  */
 import { DriverError } from '../../driver-error.js';
-import type { InsertOptions } from '../../operation-options.js';
-import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
+import type { ChangeOptions, InsertOptions } from '../../operation-options.js';
+import type { CompleteSnapshot, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import { changesOverride } from '../../rules/boot-override.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';
 import type { BootControl } from '../boot/boot-control.js';
 import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';
 import {
   forgetDone,
+  instanceOf,
   readForChange,
   readInactiveXml,
   readInstance,
@@ -32,6 +33,7 @@ import { withEjection, withInsertion } from '../media/media-definition.js';
 import type { Variables } from '../firmware/nvram.js';
 import { updateGuestDrive } from '../media/saved-state-media.js';
 import { withSystemChange, type ChangeFiles } from './system-edit.js';
+import type { ReadTexts } from '../read/current-readings.js';
 import type { SystemReader } from '../read/system-reader.js';
 import { readDomain } from '../xml/domain.js';
 import { withIntent, withoutIntent, type Intent } from '../xml/metadata/intent-record.js';
@@ -67,6 +69,8 @@ interface Plan {
   readonly intents: readonly Intent[];
 }
 
+const noFiles: ChangeFiles = { firmware: null, secureBoot: null };
+
 /** Changes of the machines of one host. */
 export class SystemChanges {
   readonly #options: SystemChangesOptions;
@@ -78,15 +82,17 @@ export class SystemChanges {
   }
 
   /** @see HypervisorDriver.change */
-  async change(machine: Machine, change: SystemChange, options: InsertOptions): Promise<void> {
+  async change(machine: Machine, change: SystemChange, options: ChangeOptions): Promise<void> {
     const { variables, removeUnusedImages } = this.#options;
     const { queue } = this.#host;
     checkPersistence(machine, change);
     const files = await this.#files(machine, change);
     const { cd } = change;
-    const commit = (): Promise<void> => this.#commit(machine, { change, files, lease: null });
-    if (cd === undefined) await commit();
-    else if (cd.image === null) await queue.eject(machine, 'cdrom', commit, options);
+    const commit = (basis?: SystemSnapshot): Promise<void> =>
+      this.#commit(machine, { change, files, lease: null }, basis);
+    // A change that waits for files or other operations reads the machine again.
+    if (cd === undefined) await commit(files === noFiles ? options.basis : undefined);
+    else if (cd.image === null) await queue.eject(machine, 'cdrom', () => commit(), options);
     else {
       const insert = (signal: AbortSignal): Promise<void> =>
         this.#withImage(machine, { change, files }, { ...options, signal });
@@ -117,7 +123,7 @@ export class SystemChanges {
   async #files(machine: Machine, change: SystemChange): Promise<ChangeFiles> {
     const { boot, secureBoot, settings } = change;
     if (boot?.firmware === undefined && secureBoot === undefined && settings?.secureBoot !== true) {
-      return { firmware: null, secureBoot: null };
+      return noFiles;
     }
     const { reader, firmware: chooser, boot: control } = this.#options;
     const { system, inactiveXml } = await reader.recent(machine);
@@ -164,14 +170,15 @@ export class SystemChanges {
     lease.release();
   }
 
-  async #commit(machine: Machine, prepared: Prepared): Promise<void> {
+  /** @param basis the snapshot that the request was checked against; used only if it is current. */
+  async #commit(machine: Machine, prepared: Prepared, basis?: SystemSnapshot): Promise<void> {
     const { queue, timeoutMs } = this.#host;
     const { boot, bootOrder, cd } = prepared.change;
     const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
+    // An earlier edit may change the machine while this one waits.
+    const known = queue.isEditing(machine.uuid) ? undefined : this.#options.reader.current.textsOf(machine.uuid, basis);
     await queue.edit(machine.uuid, async () => {
-      const definition = affectsGuest
-        ? await readForChange(this.#host, machine)
-        : { xml: await readInactiveXml(machine, timeoutMs), instance: null };
+      const definition = await this.#read(machine, affectsGuest, known);
       const plan = this.#plan(machine, definition, prepared);
       await this.#carryOut(machine, plan, async () => {
         if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
@@ -183,6 +190,14 @@ export class SystemChanges {
         if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.to);
       });
     });
+  }
+
+  async #read(machine: Machine, affectsGuest: boolean, known: ReadTexts | undefined): Promise<Definition> {
+    if (!affectsGuest) {
+      return { xml: known?.inactiveXml ?? (await readInactiveXml(machine, this.#host.timeoutMs)), instance: null };
+    }
+    if (known === undefined) return await readForChange(this.#host, machine);
+    return { xml: known.inactiveXml, instance: known.liveXml === null ? null : instanceOf(known.liveXml) };
   }
 
   #plan(machine: Machine, definition: Definition, prepared: Prepared): Plan {

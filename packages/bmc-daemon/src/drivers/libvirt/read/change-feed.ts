@@ -9,6 +9,9 @@ import {
   DomainEventUndefinedDetail,
   isLibvirtError,
   type DomainEvent,
+  type DomainEventKind,
+  type DomainEventListener,
+  type Subscription,
 } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { DomainState, SystemRef } from '../../snapshot/system-snapshot.js';
@@ -37,6 +40,8 @@ interface ChangeFeedOptions {
   readonly host: Host;
   /** Returns whether this driver is starting the machine. Its pause on the way is not reported. */
   readonly isStarting: (uuid: string) => boolean;
+  /** Called for every event of a machine, before its change is reported. */
+  readonly onEvent: (uuid: string) => void;
 }
 
 /** Reports the changes of the machines of one host. */
@@ -63,16 +68,21 @@ export class ChangeFeed {
 
   /** Subscribes to the events. */
   start(): void {
-    const { hypervisor, log } = this.#options.host;
-    const { events } = hypervisor;
+    const { host, onEvent } = this.#options;
+    const { hypervisor, log } = host;
+    const on = <Kind extends DomainEventKind>(kind: Kind, handle: DomainEventListener<Kind>): Subscription =>
+      hypervisor.events.on(kind, (event) => {
+        onEvent(event.domain.uuid);
+        handle(event);
+      });
     const subscriptions = [
-      events.on('lifecycle', (event) => this.#onLifecycle(event)),
-      events.on('reboot', ({ domain }) => this.#publishChange(domain, { kind: 'rebooted' })),
-      events.on('trayChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
-      events.on('diskChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
-      events.on('deviceAdded', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
-      events.on('deviceRemoved', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
-      events.on('metadataChange', ({ domain, nsUri }) => {
+      on('lifecycle', (event) => this.#onLifecycle(event)),
+      on('reboot', ({ domain }) => this.#publishChange(domain, { kind: 'rebooted' })),
+      on('trayChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
+      on('diskChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
+      on('deviceAdded', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
+      on('deviceRemoved', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
+      on('metadataChange', ({ domain, nsUri }) => {
         // The record of a QEMU process is not visible to clients.
         if (nsUri !== PROCESS_URI) this.#publishChange(domain, { kind: 'changed' });
       }),

@@ -3,7 +3,7 @@
  * Concurrent readers of a machine share a read, and unchanged XML is not parsed again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
+import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { DomainState, CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
@@ -12,6 +12,8 @@ import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
 import type { Condition, Inventory, Machine } from '../machine/inventory.js';
 import { readDomain } from '../xml/domain.js';
 import type { Disk } from '../xml/devices/device.js';
+import { CurrentReadings } from './current-readings.js';
+import { machineReader, sameReading, type Reading } from './reading.js';
 import { hasHostCpu, readSnapshot } from '../xml/snapshot.js';
 
 /** Time limit for libvirtd to report whether a machine runs. */
@@ -22,19 +24,6 @@ const ALIVE_WAIT_MS = 1_000;
  */
 const SILENT_WAIT_MS = 100;
 
-interface Reading {
-  readonly state: DomainState;
-  readonly failure: Condition['failure'];
-  readonly persistent: boolean;
-  /** Null if libvirt does not report it. */
-  readonly autostart: boolean | null;
-  readonly inactiveXml: string;
-  readonly liveXml: string | null;
-  /** True if images can be streamed into its drives. */
-  readonly streams: boolean;
-}
-
-/** A reading and the snapshot made of it, cached until the XML changes. */
 interface CachedReading extends Reading {
   readonly disks: readonly Disk[];
   readonly capacities: Capacities;
@@ -68,6 +57,15 @@ interface Read {
   isJoinable: boolean;
 }
 
+/** What a read reports to its reader. */
+interface Progress {
+  readonly isNewest: () => boolean;
+  /** Called when libvirt has answered. */
+  readonly onXml: () => void;
+  /** Stores the reading as current. */
+  readonly store: ReturnType<CurrentReadings['begin']>;
+}
+
 /** Dependencies of {@link SystemReader}. */
 interface SystemReaderOptions {
   readonly inventory: Inventory;
@@ -84,27 +82,32 @@ interface SystemReaderOptions {
   readonly hostCpuModel?: () => Promise<string | null | undefined>;
   /** Returns whether QEMU can stream images. Default: false. */
   readonly streams?: () => boolean;
+  /** Receives the readings. Default: its own. */
+  readonly current?: CurrentReadings;
 }
 
 /** Reads machines as snapshots, and caches unchanged ones. */
 export class SystemReader {
+  readonly current: CurrentReadings;
   readonly #inventory: Inventory;
   readonly #timeoutMs: number;
   readonly #capacity: DiskCapacity;
   readonly #knowledge: () => Promise<FirmwareKnowledge>;
   readonly #hostCpuModel: () => Promise<string | null | undefined>;
-  readonly #streams: () => boolean;
+  readonly #readMachine: (machine: Machine, condition: Condition) => Promise<Reading>;
   readonly #cached = new Map<string, CachedReading>();
   readonly #reading = new Map<string, Read>();
   readonly #silent = new Map<string, Silence>();
 
-  constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel, streams }: SystemReaderOptions) {
+  constructor(options: SystemReaderOptions) {
+    const { inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel, streams, current } = options;
+    this.current = current ?? new CurrentReadings();
     this.#inventory = inventory;
     this.#timeoutMs = timeoutMs;
     this.#capacity = new DiskCapacity(diskSizeWaitMs);
     this.#knowledge = knowledge ?? (() => Promise.resolve(knownByName));
     this.#hostCpuModel = hostCpuModel ?? (() => Promise.resolve(null));
-    this.#streams = streams ?? (() => false);
+    this.#readMachine = machineReader({ timeoutMs, streams: streams ?? (() => false) });
   }
 
   /**
@@ -125,7 +128,8 @@ export class SystemReader {
     const onXml = (): void => {
       read.isJoinable = false;
     };
-    const result = this.#read(machine, { isNewest, onXml }).finally(() => {
+    const store = this.current.begin(uuid);
+    const result = this.#read(machine, { isNewest, onXml, store }).finally(() => {
       if (isNewest()) this.#reading.delete(uuid);
     });
     const read: Read = { result, isJoinable: true };
@@ -165,6 +169,7 @@ export class SystemReader {
    * stores nothing.
    */
   forget(uuid: string): void {
+    this.current.changed(uuid);
     this.#reading.delete(uuid);
     this.#silent.delete(uuid);
   }
@@ -179,20 +184,18 @@ export class SystemReader {
 
   /** Forgets machines that do not exist any more. */
   retain(uuids: ReadonlySet<string>): void {
+    this.current.retain(uuids);
     for (const known of [this.#cached, this.#silent]) {
       for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
     }
   }
 
-  async #read(
-    machine: Machine,
-    { isNewest, onXml }: { readonly isNewest: () => boolean; readonly onXml: () => void },
-  ): Promise<CompleteSnapshot> {
+  async #read(machine: Machine, { isNewest, onXml, store }: Progress): Promise<CompleteSnapshot> {
     const condition = await this.#inventory.condition(machine);
     const last = this.#cached.get(machine.uuid);
     let reading: Reading;
     try {
-      reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
+      reading = await attempt(`reading machine ${machine.name}`, () => this.#readMachine(machine, condition));
     } catch (error) {
       if (!isSilence(error) || !(await this.#isOnlyQemuSilent(machine))) throw error;
       const silence = this.#silence(machine, condition.state, error);
@@ -201,11 +204,15 @@ export class SystemReader {
     }
     if (isNewest()) this.#silent.delete(machine.uuid);
     onXml();
+    const stored = (snapshot: CompleteSnapshot): CompleteSnapshot => {
+      if (reading.hasPasswords) store({ snapshot, ...reading });
+      return snapshot;
+    };
     const unchanged = last !== undefined && sameReading(last, reading);
     const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
     const capacities = await this.#capacity.read(machine.domain, disks);
     if (unchanged && last.capacities === capacities) {
-      if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return last.snapshot;
+      if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return stored(last.snapshot);
     }
     const extras = {
       state: reading.state,
@@ -226,7 +233,7 @@ export class SystemReader {
       const awaitsHostCpu = hostCpuModel === undefined;
       this.#cached.set(machine.uuid, { ...reading, disks, capacities, snapshot, awaitsHostCpu });
     }
-    return snapshot;
+    return stored(snapshot);
   }
 
   /**
@@ -256,37 +263,8 @@ export class SystemReader {
       },
     };
   }
-
-  async #readXml({ domain, persistent }: Machine, condition: Condition): Promise<Reading> {
-    const options = { timeoutMs: this.#timeoutMs };
-    const [inactiveXml, autostart, liveXml] = await Promise.all([
-      domain.getXmlDesc(DomainXmlFlags.INACTIVE, options),
-      // libvirt has no event for autostart, so each read asks for it.
-      persistent ? domain.getAutostart(options).catch(unknownAutostart) : null,
-      condition.state === 'shutoff' ? null : domain.getXmlDesc(0, options),
-    ]);
-    return { ...condition, persistent, autostart, inactiveXml, liveXml, streams: this.#streams() };
-  }
 }
 
 /** Returns whether libvirt did not answer in time on an open connection. */
 const isSilence = (error: unknown): boolean =>
   error instanceof DriverError && isLibvirtError(error.cause, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
-
-/** Returns null if the driver has no autostart, or denies access to it. */
-function unknownAutostart(error: unknown): null {
-  if (isLibvirtError(error, 'NO_SUPPORT', 'OPERATION_INVALID', 'ACCESS_DENIED', 'OPERATION_DENIED')) return null;
-  throw error;
-}
-
-function sameReading(a: Reading, b: Reading): boolean {
-  return (
-    a.state === b.state &&
-    a.failure === b.failure &&
-    a.persistent === b.persistent &&
-    a.autostart === b.autostart &&
-    a.inactiveXml === b.inactiveXml &&
-    a.liveXml === b.liveXml &&
-    a.streams === b.streams
-  );
-}

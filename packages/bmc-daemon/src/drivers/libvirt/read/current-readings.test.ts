@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import { CurrentReadings } from './current-readings.js';
+
+const reading = (text: string) => {
+  const snapshot: SystemSnapshot = { uuid: 'a', name: 'web-1', state: 'shutoff' };
+  return { snapshot, inactiveXml: text, liveXml: null };
+};
+
+describe('the current reading of a machine', () => {
+  it('has the texts of its snapshot only, until the machine or the connection changes', () => {
+    const readings = new CurrentReadings();
+    const first = reading('first');
+    const last = reading('last');
+    readings.begin('a')(first);
+    expect(readings.textsOf('a', first.snapshot)?.inactiveXml).toBe('first');
+    readings.begin('a')(last);
+    expect(readings.textsOf('a', first.snapshot)).toBeUndefined();
+    expect(readings.textsOf('a', undefined)).toBeUndefined();
+    expect(readings.textsOf('b', last.snapshot)).toBeUndefined();
+    readings.changed('b');
+    expect(readings.textsOf('a', last.snapshot)?.inactiveXml).toBe('last');
+    readings.changed('a');
+    expect(readings.textsOf('a', last.snapshot)).toBeUndefined();
+    readings.begin('a')(last);
+    readings.connectionChanged();
+    expect(readings.textsOf('a', last.snapshot)).toBeUndefined();
+  });
+
+  it('is not one that was read while the machine or the connection changed', () => {
+    const readings = new CurrentReadings();
+    const old = reading('old');
+    const store = readings.begin('a');
+    readings.changed('a');
+    store(old);
+    const storeLate = readings.begin('a');
+    readings.connectionChanged();
+    storeLate(old);
+    expect(readings.textsOf('a', old.snapshot)).toBeUndefined();
+  });
+
+  it('is forgotten with its machine', () => {
+    const readings = new CurrentReadings();
+    const gone = reading('gone');
+    readings.begin('a')(gone);
+    readings.retain(new Set(['b']));
+    expect(readings.textsOf('a', gone.snapshot)).toBeUndefined();
+  });
+});

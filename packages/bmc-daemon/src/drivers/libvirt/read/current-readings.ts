@@ -1,0 +1,59 @@
+/**
+ * The readings that are still current: no edit of this daemon and no event of libvirt came after
+ * them. A change that follows the read of its request then needs no second read.
+ */
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+
+/** The XML texts of a reading. */
+export interface ReadTexts {
+  /** With passwords. */
+  readonly inactiveXml: string;
+  /** Null if the machine was off. */
+  readonly liveXml: string | null;
+}
+
+interface CurrentReading extends ReadTexts {
+  readonly snapshot: SystemSnapshot;
+}
+
+/** The current readings of the machines of one host. */
+export class CurrentReadings {
+  readonly #readings = new Map<string, CurrentReading>();
+  /** Numbers of changes: of each machine, and of the connection. */
+  readonly #changes = new Map<string, number>();
+  #connections = 0;
+
+  /** Begins a reading. @returns the function that stores it, unless the machine changed meanwhile. */
+  begin(uuid: string): (reading: CurrentReading) => void {
+    const [before, connection] = [this.#changes.get(uuid), this.#connections];
+    return (reading) => {
+      const isCurrent = this.#changes.get(uuid) === before && this.#connections === connection;
+      if (isCurrent) this.#readings.set(uuid, reading);
+    };
+  }
+
+  /** Notes that a machine may have changed. */
+  changed(uuid: string): void {
+    this.#changes.set(uuid, (this.#changes.get(uuid) ?? 0) + 1);
+    this.#readings.delete(uuid);
+  }
+
+  /** Notes that the connection was lost or opened: each machine may have changed meanwhile. */
+  connectionChanged(): void {
+    this.#connections += 1;
+    this.#readings.clear();
+  }
+
+  /** Returns the texts of a snapshot; undefined if they are not current. */
+  textsOf(uuid: string, snapshot: SystemSnapshot | undefined): ReadTexts | undefined {
+    const reading = this.#readings.get(uuid);
+    return reading !== undefined && reading.snapshot === snapshot ? reading : undefined;
+  }
+
+  /** Forgets machines that do not exist any more. */
+  retain(uuids: ReadonlySet<string>): void {
+    for (const known of [this.#readings, this.#changes]) {
+      for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
+    }
+  }
+}

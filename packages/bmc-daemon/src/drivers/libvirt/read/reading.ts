@@ -1,0 +1,75 @@
+/** One reading of a machine: its XML, its state and its autostart. */
+import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
+import type { DomainState } from '../../snapshot/system-snapshot.js';
+import type { Condition, Machine } from '../machine/inventory.js';
+
+/** What libvirt reports of a machine. */
+export interface Reading {
+  readonly state: DomainState;
+  readonly failure: Condition['failure'];
+  readonly persistent: boolean;
+  /** Null if libvirt does not report it. */
+  readonly autostart: boolean | null;
+  readonly inactiveXml: string;
+  /** False if libvirt's access control keeps the passwords of the definition from the daemon. */
+  readonly hasPasswords: boolean;
+  readonly liveXml: string | null;
+  /** True if images can be streamed into its drives. */
+  readonly streams: boolean;
+}
+
+interface ReadingOptions {
+  /** Maximum time of each call. */
+  readonly timeoutMs: number;
+  readonly streams: () => boolean;
+}
+
+/**
+ * Returns the function that reads a machine of a host. It reads the definition with passwords, as a
+ * change needs it. If libvirt's access control denies them, it reads the definition without.
+ */
+export function machineReader(options: ReadingOptions): (machine: Machine, condition: Condition) => Promise<Reading> {
+  const { timeoutMs, streams } = options;
+  let asksForPasswords = true;
+  const readDefinition = async ({ domain }: Machine): Promise<Pick<Reading, 'inactiveXml' | 'hasPasswords'>> => {
+    if (asksForPasswords) {
+      try {
+        const flags = DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE;
+        return { inactiveXml: await domain.getXmlDesc(flags, { timeoutMs }), hasPasswords: true };
+      } catch (error) {
+        if (!isLibvirtError(error, 'ACCESS_DENIED', 'OPERATION_DENIED')) throw error;
+        asksForPasswords = false;
+      }
+    }
+    return { inactiveXml: await domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs }), hasPasswords: false };
+  };
+  return async (machine, condition) => {
+    const { domain, persistent } = machine;
+    const [definition, autostart, liveXml] = await Promise.all([
+      readDefinition(machine),
+      // libvirt has no event for autostart, so each read asks for it.
+      persistent ? domain.getAutostart({ timeoutMs }).catch(unknownAutostart) : null,
+      condition.state === 'shutoff' ? null : domain.getXmlDesc(0, { timeoutMs }),
+    ]);
+    return { ...condition, persistent, autostart, ...definition, liveXml, streams: streams() };
+  };
+}
+
+/** Returns null if the driver has no autostart, or denies access to it. */
+function unknownAutostart(error: unknown): null {
+  if (isLibvirtError(error, 'NO_SUPPORT', 'OPERATION_INVALID', 'ACCESS_DENIED', 'OPERATION_DENIED')) return null;
+  throw error;
+}
+
+/** Returns whether two readings are equal. */
+export function sameReading(a: Reading, b: Reading): boolean {
+  return (
+    a.state === b.state &&
+    a.failure === b.failure &&
+    a.persistent === b.persistent &&
+    a.autostart === b.autostart &&
+    a.inactiveXml === b.inactiveXml &&
+    a.liveXml === b.liveXml &&
+    a.streams === b.streams
+  );
+}
