@@ -121,7 +121,6 @@ const unsplit = {
   functions: [
     'packages/bmc-daemon/bench/hostile-shapes.ts',
     'packages/bmc-daemon/src/console/ssh/ssh-server.ts',
-    'packages/bmc-daemon/src/manager-network/manager-network.ts',
     'packages/bmc-daemon/src/ssdp/discovery.ts',
     'packages/bmc-daemon/src/ssdp/responder.ts',
   ],

@@ -3,7 +3,7 @@ import type { Feature, FeatureContext, Listening } from '../feature.js';
 import { hostAddresses } from '../host/host-addresses.js';
 import { readHostNetwork } from '../host/host-network.js';
 import { openStateFile } from '../state-file.js';
-import { createManagerNetwork, type ManagerNetwork } from './manager-network.js';
+import { createManagerNetwork, type ManagerNetwork, type NetworkOfManagers } from './manager-network.js';
 import { emptyNetworkState, managerNetworkState } from './network-state.js';
 import { managerInterfaceResources } from './resources/manager-ethernet-interface.js';
 import { networkProtocol } from './resources/network-protocol.js';
@@ -24,13 +24,7 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
     });
     return {
       services: { managerNetwork: network },
-      forMachine: () => ({
-        managerNetwork: {
-          ...network,
-          // The reply may use an address that the change removes.
-          change: (uuid, change) => network.change(uuid, change, { lateRemoval: true }),
-        },
-      }),
+      forMachine: () => ({ managerNetwork: withLateRemoval(network) }),
       start: async (started) => {
         listening = started;
         await network.start();
@@ -44,6 +38,17 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
     };
   },
 };
+
+/** For requests at a machine's own address: the reply may use an address that the change removes. */
+function withLateRemoval(network: ManagerNetwork): NetworkOfManagers {
+  return {
+    of: (uuid) => network.of(uuid),
+    change: (uuid, change) => network.change(uuid, change, { lateRemoval: true }),
+    scopeOf: network.scopeOf,
+    machineAt: (address) => network.machineAt(address),
+    isReserved: (address) => network.isReserved(address),
+  };
+}
 
 /** @throws {StateFileError} if the stored networks are unreadable. */
 function openNetwork(

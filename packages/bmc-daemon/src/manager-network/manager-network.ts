@@ -39,6 +39,9 @@ interface ChangeOptions {
   readonly lateRemoval?: boolean;
 }
 
+/** The part of the manager network that resources use. */
+export type NetworkOfManagers = MachineAddresses & Pick<ManagerNetwork, 'of' | 'change'>;
+
 /** The addresses and names of all managers. */
 export interface ManagerNetwork extends MachineAddresses {
   /** Returns the network that the manager of a machine shows. */
@@ -83,37 +86,131 @@ const WATCH_MS = 10_000;
  * ManagerNetwork.start}.
  */
 export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNetwork {
-  const { state, hostNetwork, host, useNameServers, log } = options;
-  const addresses = new ManagerAddresses(options);
-  const turns = new OperationQueue();
-  let names = indexNames(state.state, hostNetwork());
-  let watch: NodeJS.Timeout | undefined;
-  let closed = false;
-  useNameServers(state.state.nameServers);
+  return new StoredManagerNetwork(options);
+}
 
-  const keep = (next: ManagerNetworkState): void => {
-    state.update(() => next);
-    names = indexNames(next, hostNetwork());
-  };
-  const restore = async (): Promise<void> => {
-    if (!closed) await addresses.restore(managerAddresses(state.state));
-  };
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => turns.run(QUEUE, work);
+class StoredManagerNetwork implements ManagerNetwork {
+  readonly #options: ManagerNetworkOptions;
+  readonly #addresses: ManagerAddresses;
+  readonly #queue = new OperationQueue();
+  /** The UUIDs of machines by the names of their managers. */
+  #names: ReadonlyMap<string, string>;
+  #watch: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  const plan = async (uuid: string, change: NetworkChange): Promise<MachineNetwork> => {
-    const named = planNames(uuid, change, state.state, hostNetwork());
+  readonly scopeOf: MachineAddresses['scopeOf'] = ({ headers, socket }) => {
+    // Without addresses there is nothing to compare.
+    if (this.#addresses.size > 0 && socket.localAddress !== undefined) {
+      const machine = this.machineAt(socket.localAddress);
+      if (machine !== null) return machine;
+    }
+    if (this.#names.size === 0 || headers.host === undefined) return null;
+    const name = nameOfHost(headers.host);
+    return name === undefined ? null : (this.#names.get(name) ?? null);
+  };
+
+  constructor(options: ManagerNetworkOptions) {
+    this.#options = options;
+    this.#addresses = new ManagerAddresses(options);
+    this.#names = indexNames(this.#state, options.hostNetwork());
+    options.useNameServers(this.#state.nameServers);
+  }
+
+  of(uuid: string): ManagerView {
+    const isActive = (address: string): boolean => this.#addresses.machineAt(address) === uuid;
+    return managerView(uuid, this.#state, this.#options.hostNetwork(), isActive);
+  }
+
+  change(uuid: string, change: NetworkChange, options: ChangeOptions = {}): Promise<void> {
+    return this.#enqueue(() => this.#carryOut(uuid, change, options));
+  }
+
+  machineAt(address: string): string | null {
+    return this.#addresses.machineAt(plainAddress(address)) ?? null;
+  }
+
+  isReserved(address: string): boolean {
+    return managerAddresses(this.#state).some((stored) => stored.address === address);
+  }
+
+  start(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#restore();
+      this.#watchAddresses();
+    });
+  }
+
+  forget(isGone: (uuid: string) => boolean): Promise<void> {
+    return this.#enqueue(async () => {
+      for (const uuid of Object.keys(this.#state.machines).filter(isGone)) await this.#removeMachine(uuid);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#watch);
+    await this.#enqueue(() => this.#addresses.close());
+  }
+
+  get #state(): ManagerNetworkState {
+    return this.#options.state.state;
+  }
+
+  #store(next: ManagerNetworkState): void {
+    this.#options.state.update(() => next);
+    this.#names = indexNames(next, this.#options.hostNetwork());
+  }
+
+  /** Runs a change after those before it. */
+  #enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#queue.run(QUEUE, work);
+  }
+
+  async #carryOut(uuid: string, change: NetworkChange, { lateRemoval = false }: ChangeOptions): Promise<void> {
+    const before = networkOf(this.#state, uuid);
+    const after = await this.#plan(uuid, change);
+    const added = after.addresses.filter((one) => !before.addresses.includes(one));
+    const gone = before.addresses.filter((one) => !after.addresses.includes(one));
+    try {
+      for (const own of added) {
+        // An address with another mask or on another interface must be removed first.
+        await this.#addresses.remove(own.address);
+        if (change.addresses !== undefined) await this.#add(uuid, own, change.addresses);
+      }
+      const { nameServers = this.#state.nameServers } = change;
+      this.#store({ ...withNetwork(this.#state, uuid, after), nameServers: [...nameServers] });
+      this.#options.useNameServers(nameServers);
+    } catch (error) {
+      for (const { address } of added) await this.#addresses.remove(address);
+      await this.#restore();
+      throw error;
+    }
+    this.#watchAddresses();
+    // In the same queue, so that the next request for such an address waits until it is free.
+    if (gone.length > 0) void this.#enqueue(() => this.#removeAddresses(gone, lateRemoval));
+  }
+
+  /**
+   * Returns the network of a machine after a change.
+   * @throws {NetworkChangeError} if the change is invalid.
+   */
+  async #plan(uuid: string, change: NetworkChange): Promise<MachineNetwork> {
+    const { addresses } = change;
+    const named = planNames(uuid, change, this.#state, this.#options.hostNetwork());
     const addressed =
-      change.addresses === undefined
-        ? { planned: networkOf(state.state, uuid).addresses, faults: [] }
-        : await planAddresses(uuid, change.addresses, state.state, around(change.addresses));
+      addresses === undefined
+        ? { planned: networkOf(this.#state, uuid).addresses, faults: [] }
+        : await planAddresses(uuid, addresses, this.#state, () => this.#surroundings(addresses));
     const faults = [...named.faults, ...addressed.faults];
     if (faults.length > 0) throw new NetworkChangeError(faults);
     return { ...named.planned, addresses: [...addressed.planned] };
-  };
+  }
+
   /** Returns the addresses and routes of the host. The state has the addresses of managers. */
-  const around = (change: AddressChange) => async (): Promise<Surroundings> => {
-    const managers = new Set(managerAddresses(state.state).map(({ address }) => address));
-    const port = hostAlone(hostNetwork(), state.state).interfaces.find(({ name }) => name === change.device);
+  async #surroundings(change: AddressChange): Promise<Surroundings> {
+    const { host, hostNetwork } = this.#options;
+    const managers = new Set(managerAddresses(this.#state).map(({ address }) => address));
+    const port = hostAlone(hostNetwork(), this.#state).interfaces.find(({ name }) => name === change.device);
     try {
       const [present, routes] = await Promise.all([host.list(), host.routes()]);
       return {
@@ -126,97 +223,52 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
       const of = change.ipv4 === undefined ? 'ipv6' : 'ipv4';
       throw new NetworkChangeError([{ of, kind: 'unable', why: error.message }], error);
     }
-  };
-  const add = async (uuid: string, own: ConfiguredAddress, change: AddressChange): Promise<void> => {
+  }
+
+  async #add(uuid: string, own: ConfiguredAddress, change: AddressChange): Promise<void> {
     try {
       const isOnLink = own.bits === addressBits(own.address) && own.device !== 'lo';
-      if (isOnLink && (await host.isAnswered(own)))
+      if (isOnLink && (await this.#options.host.isAnswered(own)))
         throw new DuplicateAddressError(`another host of the link has ${own.address}`);
-      await addresses.add(uuid, own);
+      await this.#addresses.add(uuid, own);
     } catch (error) {
       const kind = error instanceof DuplicateAddressError ? 'invalid' : 'unable';
       const why = error instanceof Error ? error.message : String(error);
       throw new NetworkChangeError([{ ...placeOf(change, own), part: 'address', kind, why }], error);
     }
-  };
+  }
 
-  const carryOut = async (uuid: string, change: NetworkChange, { lateRemoval = false }: ChangeOptions) => {
-    const before = networkOf(state.state, uuid);
-    const after = await plan(uuid, change);
-    const added = after.addresses.filter((one) => !before.addresses.includes(one));
-    const gone = before.addresses.filter((one) => !after.addresses.includes(one));
-    try {
-      for (const own of added) {
-        // An address with another mask or on another interface must be removed first.
-        await addresses.remove(own.address);
-        if (change.addresses !== undefined) await add(uuid, own, change.addresses);
-      }
-      const { nameServers = state.state.nameServers } = change;
-      keep({ ...withNetwork(state.state, uuid, after), nameServers: [...nameServers] });
-      useNameServers(nameServers);
-    } catch (error) {
-      for (const { address } of added) await addresses.remove(address);
-      await restore();
-      throw error;
-    }
-    watchOver();
-    // In the same queue, so that the next request for such an address waits until it is free.
-    if (gone.length > 0) void inTurn(() => removeAddresses(gone, lateRemoval));
-  };
-  const removeAddresses = async (gone: readonly ConfiguredAddress[], late: boolean): Promise<void> => {
-    if (late && !closed) await new Promise((resolve) => setTimeout(resolve, LATE_MS));
-    const wanted = new Set(managerAddresses(state.state).map(({ address }) => address));
-    for (const { address } of gone) if (!wanted.has(address)) await addresses.remove(address);
+  async #removeAddresses(gone: readonly ConfiguredAddress[], late: boolean): Promise<void> {
+    if (late && !this.#isClosed) await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+    const wanted = new Set(managerAddresses(this.#state).map(({ address }) => address));
+    for (const { address } of gone) if (!wanted.has(address)) await this.#addresses.remove(address);
     // The kernel also removes secondary addresses of the network, unless promote_secondaries is
     // set.
-    await restore();
-  };
-  const drop = async (uuid: string): Promise<void> => {
-    const { addresses: gone } = networkOf(state.state, uuid);
-    for (const { address } of gone) await addresses.remove(address);
-    try {
-      keep(withNetwork(state.state, uuid, { hostName: null, fqdn: null, addresses: [] }));
-    } catch (error) {
-      log.warn(`removing the network settings of the manager of ${uuid} failed`, { error });
-    }
-    if (gone.length > 0) await restore();
-  };
-  const watchOver = (): void => {
-    if (watch !== undefined || closed || managerAddresses(state.state).length === 0) return;
-    watch = setInterval(() => void inTurn(restore), WATCH_MS);
-    watch.unref();
-  };
+    await this.#restore();
+  }
 
-  return {
-    of: (uuid) => managerView(uuid, state.state, hostNetwork(), (address) => addresses.machineAt(address) === uuid),
-    change: (uuid, change, changeOptions = {}) => inTurn(() => carryOut(uuid, change, changeOptions)),
-    scopeOf: ({ headers, socket }) => {
-      // Without addresses there is nothing to compare.
-      if (addresses.size > 0 && socket.localAddress !== undefined) {
-        const machine = addresses.machineAt(plainAddress(socket.localAddress));
-        if (machine !== undefined) return machine;
-      }
-      if (names.size === 0 || headers.host === undefined) return null;
-      const name = nameOfHost(headers.host);
-      return name === undefined ? null : (names.get(name) ?? null);
-    },
-    machineAt: (address) => addresses.machineAt(plainAddress(address)) ?? null,
-    isReserved: (address) => managerAddresses(state.state).some((stored) => stored.address === address),
-    start: () =>
-      inTurn(async () => {
-        await restore();
-        watchOver();
-      }),
-    forget: (isGone) =>
-      inTurn(async () => {
-        for (const uuid of Object.keys(state.state.machines).filter(isGone)) await drop(uuid);
-      }),
-    async close() {
-      closed = true;
-      clearInterval(watch);
-      await inTurn(() => addresses.close());
-    },
-  };
+  /** Removes the settings of a deleted machine. */
+  async #removeMachine(uuid: string): Promise<void> {
+    const { addresses: gone } = networkOf(this.#state, uuid);
+    for (const { address } of gone) await this.#addresses.remove(address);
+    try {
+      this.#store(withNetwork(this.#state, uuid, { hostName: null, fqdn: null, addresses: [] }));
+    } catch (error) {
+      this.#options.log.warn(`removing the network settings of the manager of ${uuid} failed`, { error });
+    }
+    if (gone.length > 0) await this.#restore();
+  }
+
+  /** Sets the stored addresses that the host has lost. */
+  async #restore(): Promise<void> {
+    if (!this.#isClosed) await this.#addresses.restore(managerAddresses(this.#state));
+  }
+
+  #watchAddresses(): void {
+    if (this.#watch !== undefined || this.#isClosed || managerAddresses(this.#state).length === 0) return;
+    this.#watch = setInterval(() => void this.#enqueue(() => this.#restore()), WATCH_MS);
+    this.#watch.unref();
+  }
 }
 
 /** Returns an address in the form of the stored addresses. */
