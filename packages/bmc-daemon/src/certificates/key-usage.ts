@@ -23,8 +23,10 @@ const purposes = {
   OCSPSigning: '1.3.6.1.5.5.7.3.9',
 } as const;
 
+// Object.keys returns string[].
+const purposeNames = Object.keys(purposes) as (keyof typeof purposes)[];
 /** All words, in the order of the schema. */
-export const keyUsages = [...bits, ...(Object.keys(purposes) as (keyof typeof purposes)[])] as const; // Object.keys returns string[]
+export const keyUsages = [...bits, ...purposeNames] as const;
 /** A key usage or extended key usage, as DMTF names it (DSP2046, Certificate). */
 export type KeyUsage = (typeof keyUsages)[number];
 
@@ -44,10 +46,9 @@ export function encodeUsages(usages: readonly KeyUsage[]): {
 
 /** Decodes bits and purposes. Drops purposes without a DMTF word. */
 export function decodeUsages(flags: number, purposeIds: readonly string[]): readonly KeyUsage[] {
-  const words = Object.entries(purposes) as readonly [keyof typeof purposes, string][]; // Object.entries returns [string, string][]
   return [
     ...bits.filter((_word, bit) => (flags & (1 << bit)) !== 0),
-    ...words.flatMap(([word, id]) => (purposeIds.includes(id) ? [word] : [])),
+    ...purposeNames.filter((name) => purposeIds.includes(purposes[name])),
   ];
 }
 

@@ -27,7 +27,7 @@ export class ServerCertificateError extends Error {
   }
 }
 
-/** The stored keys of requests whose certificate has not come yet. */
+/** Schema of the state file. */
 export const requestedKeysState = z.object({
   /** Private keys as PEM, the oldest first. */
   keys: z.array(z.string()).readonly(),
@@ -52,8 +52,8 @@ export interface ServerCertificate {
    */
   readonly chain: readonly X509Certificate[];
   /**
-   * Makes a key and stores it until its certificate comes. Makes one key at a time, because an RSA
-   * key occupies one of the few threads that also verify passwords.
+   * Generates a key, and stores it until a client sends its certificate. Generates one key at a
+   * time, because an RSA key occupies one of the few threads that also verify passwords.
    * @returns the signing request as PEM.
    * @throws {ServerCertificateError} `busy`.
    * @throws {StateFileError}
@@ -188,6 +188,7 @@ function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readon
   if (found !== undefined) return found;
   throw new ServerCertificateError(
     'value',
-    'there is no private key in it, and the first certificate fits neither a signing request of this service nor the current key',
+    'there is no private key in it, and the first certificate fits ' +
+      'neither a signing request of this service nor the current key',
   );
 }

@@ -39,10 +39,10 @@ export interface EventFeed {
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;
   /**
-   * Returns a unique id for a message that is not an event. A client that reconnects with it
-   * continues after the last event.
+   * Returns a unique id for a message that is not an event, such as a metric report. A client that
+   * reconnects with it continues after the last event.
    */
-  asideId(): string;
+  extraId(): string;
   close(): void;
 }
 
@@ -61,7 +61,8 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
   const subscribers = new Set<Subscriber>();
   const ring: (FeedEvent | undefined)[] = Array.from({ length: capacity });
   let sequence = 0;
-  let asides = 0;
+  /** Number of ids without an event of their own. */
+  let extras = 0;
 
   const place = (event: ServiceEvent, number: number, id: string): FeedEvent => ({
     sequence: number,
@@ -97,7 +98,7 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
       return { events, missed: oldest - after };
     },
     lossOf(count, next) {
-      asides += 1;
+      extras += 1;
       // A client that reconnects with this id continues after the lost events.
       const before = next === undefined ? sequence : next.sequence - 1;
       const event: ServiceEvent = {
@@ -110,11 +111,11 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
         time: new Date(),
         detail: `${count} events were lost.`,
       };
-      return place(event, before, `${run}-${before}-${asides}`);
+      return place(event, before, `${run}-${before}-${extras}`);
     },
-    asideId() {
-      asides += 1;
-      return `${run}-${sequence}-${asides}`;
+    extraId() {
+      extras += 1;
+      return `${run}-${sequence}-${extras}`;
     },
     close: () => leave(),
   };

@@ -59,6 +59,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
 
   for (const leftover of removeLeftoversIn(folder, (name) => name.endsWith('.jsonl.new')))
     log.warn(`removed ${leftover}, which a killed process left`);
+  /** Returns the file of a log; creates the object at its first use. */
   const fileOf = (name: string): LogFile => {
     const known = files.get(name);
     if (known !== undefined) return known;
@@ -66,6 +67,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     files.set(name, file);
     return file;
   };
+  /** Marks a log as used. Frees the records of the log that was not used for the longest time. */
   const touch = (name: string): void => {
     if (recent.at(-1) === name) return;
     const place = recent.indexOf(name);
@@ -91,7 +93,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
   };
 
   const leave = bus.subscribe((event) => {
-    const name = placeOf(event);
+    const name = logNameOf(event);
     if (name === null) return;
     if (isEndOfMachine(event)) {
       // A new machine with the same UUID is a different machine.
@@ -120,8 +122,8 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
   };
 }
 
-/** Returns the log of an event; null if the event is not logged. */
-function placeOf({ messageId, origin, system }: ServiceEvent): string | null {
+/** Returns the name of an event's log; null if the event is not logged. */
+function logNameOf({ messageId, origin, system }: ServiceEvent): string | null {
   // Progress and the removal of a task do not matter later.
   if (messageId === `${taskEventRegistry}.TaskProgressChanged`) return null;
   if (origin.startsWith('/redfish/v1/TaskService/') && !messageId.startsWith('TaskEvent.')) return null;

@@ -65,7 +65,7 @@ export class LogFile {
   /** The file cannot be written: all records are only in memory. */
   #broken = false;
   #removed = false;
-  /** Serializes all operations. */
+  /** The end of the last operation: operations run one after the other. */
   #turn: Promise<unknown>;
   #flushing = false;
 
@@ -173,7 +173,9 @@ export class LogFile {
         () => added,
       );
       this.#broken = true;
-      this.#options.log.warn(`writing ${this.#options.path} failed: its log is in memory alone from now on`, { error });
+      this.#options.log.warn(`writing ${this.#options.path} failed: its log is only in memory until the next start`, {
+        error,
+      });
     }
   }
 
@@ -210,7 +212,7 @@ export class LogFile {
       else records.push(parsed);
     }
     // The last line may be incomplete: the daemon was killed, or the disk was full.
-    if (damaged > 0) log.warn(`${path} holds lines that are no entries of a log`, { lines: damaged });
+    if (damaged > 0) log.warn(`ignored invalid lines in ${path}`, { lines: damaged });
     return { records: this.#latest(records), head, lines: records.length, torn: text !== '' && !text.endsWith('\n') };
   }
 

@@ -6,7 +6,7 @@ import { definitionUri } from '../offers/report-source.js';
 import type { EventFilter } from './event-filter.js';
 import type { ReportFilter } from './stream-filter.js';
 
-/** @param machine null: of all machines. */
+/** Restricts an event filter to a machine. @param machine null: all machines. */
 export function eventsOf(machine: string | null, wants: EventFilter): EventFilter {
   if (machine === null) return wants;
   return (feedEvent) => {
@@ -15,7 +15,7 @@ export function eventsOf(machine: string | null, wants: EventFilter): EventFilte
   };
 }
 
-/** @param machine null: of all machines. */
+/** Restricts a report filter to a machine. @param machine null: all machines. */
 export function reportsOf(machine: string | null, wants: ReportFilter): ReportFilter {
   if (machine === null) return wants;
   const own = definitionUri(machine);

@@ -16,8 +16,8 @@ export function logsOf(logs: EventLogs, uuid: string): EventLogs {
 }
 
 /**
- * A client that subscribes at a machine's controller receives events of this machine, and sees the
- * subscriptions made there.
+ * Restricts subscriptions: a client that subscribes at a machine's controller receives events of
+ * this machine, and sees only the subscriptions that were created there.
  */
 export function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscriptions {
   const isShown = (one: Subscription): boolean => (one.kind === 'push' ? one.record.machine : one.machine) === uuid;

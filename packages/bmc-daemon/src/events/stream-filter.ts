@@ -67,7 +67,7 @@ export function parseStreamFilter(text: string): StreamWants {
   const names = new Set<string>([...streamFilterProperties, ...origins.map((_, index) => `Origin${index}`)]);
   const passes = parseFilter(plain, names);
   // A filter that does not mention reports is for events only.
-  const speaksOfReports = /\bMetricReportDefinition\b|\bEventFormatType\b/.test(text);
+  const mentionsReports = /\bMetricReportDefinition\b|\bEventFormatType\b/.test(text);
   const reports: ReportFilter = (definition) =>
     passes({ EventFormatType: 'MetricReport', MetricReportDefinition: definition });
   const isForReports = /\bMetricReportDefinition\b|\bEventFormatType\s+eq\s+'?MetricReport\b/.test(text);
@@ -75,12 +75,12 @@ export function parseStreamFilter(text: string): StreamWants {
     /\bEventFormatType\s+eq\s+'?Event\b|\b(?:MessageId|RegistryPrefix|ResourceType|OriginResource|EventType)\b/;
   return {
     format: isForReports && !isForEvents.test(text) ? 'MetricReport' : 'Event',
-    events: (feedEvent) => passes(faceOf(feedEvent, origins, subordinates)),
-    reports: speaksOfReports ? reports : null,
+    events: (feedEvent) => passes(filterableProperties(feedEvent, origins, subordinates)),
+    reports: mentionsReports ? reports : null,
   };
 }
 
-function faceOf(
+function filterableProperties(
   { event, versionlessId, registryPrefix, resourceType }: FeedEvent,
   origins: readonly string[],
   subordinates: boolean,

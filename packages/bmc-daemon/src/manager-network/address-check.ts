@@ -45,7 +45,8 @@ export function checkAddress(
   const alone = { address, prefix: bits };
   const kind = device === 'lo' ? loopbackFault(address) : ordinaryFault(address);
   if (kind !== undefined) return { part: 'address', why: kind };
-  if (prefix < MIN_PREFIX || prefix > bits) return { part: 'prefix', why: `it is a network of ${prefix} bits` };
+  if (prefix < MIN_PREFIX || prefix > bits)
+    return { part: 'prefix', why: `a prefix length of ${prefix} is not allowed` };
   if (!isHostAddress({ address, prefix })) {
     return { part: 'address', why: `it is the address of its network, or the network's broadcast address` };
   }
@@ -54,25 +55,25 @@ export function checkAddress(
   // The gateway may be silent now, and the duplicate check would not find it. The host would then
   // be its own gateway.
   if (routes.some(({ gateway }) => gateway === address)) {
-    return { part: 'address', why: `it is that of a router of the host's` };
+    return { part: 'address', why: `it is the address of a router of the host` };
   }
-  const around = networks.find((network) => overlap(network, alone));
-  if (around !== undefined) {
-    if (around.prefix === prefix) return bits;
-    return { part: 'prefix', why: `the network of ${device} there has ${around.prefix} bits` };
+  const enclosing = networks.find((network) => overlap(network, alone));
+  if (enclosing !== undefined) {
+    if (enclosing.prefix === prefix) return bits;
+    return { part: 'prefix', why: `the network of ${device} there has ${enclosing.prefix} bits` };
   }
-  const way = routes.find(
+  const overlapping = routes.find(
     (route) => route.prefix > 0 && overlap(route, { address, prefix }) && !isSame(route, { address, prefix, device }),
   );
-  if (way === undefined) return prefix;
-  const over = way.device === '' ? '' : ` over ${way.device}`;
+  if (overlapping === undefined) return prefix;
+  const over = overlapping.device === '' ? '' : ` over ${overlapping.device}`;
   return {
     part: 'address',
-    why: `the host reaches ${way.address}/${way.prefix}${over}, and its routes are not changed`,
+    why: `the host reaches ${overlapping.address}/${overlapping.prefix}${over}, and its routes are not changed`,
   };
 }
 
-/** Returns whether a route belongs to the address of another manager. */
+/** Returns whether a route is the connected route of this network, which another manager's address added. */
 function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
   return route.isConnected && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
 }
@@ -80,7 +81,7 @@ function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): b
 /** Returns a fault for an address on `lo`, which would capture another network. */
 function loopbackFault(address: string): string | undefined {
   const fits = isIPv4(address) && overlap({ address: '127.0.0.0', prefix: 8 }, { address, prefix: 32 });
-  return fits ? undefined : 'the loopback interface takes addresses of 127.0.0.0/8 alone';
+  return fits ? undefined : 'the loopback interface accepts only addresses of 127.0.0.0/8';
 }
 
 function ordinaryFault(address: string): string | undefined {

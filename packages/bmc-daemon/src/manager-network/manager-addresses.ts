@@ -30,6 +30,7 @@ export class DuplicateAddressError extends Error {
   override readonly name = 'DuplicateAddressError';
 }
 
+/** An address that this service has set, or is setting. */
 interface Held {
   readonly uuid: string;
   readonly set: DeviceAddress;
@@ -107,7 +108,7 @@ export class ManagerAddresses {
     try {
       present = await this.#host.list();
     } catch (error) {
-      this.#complain('', 'reading the addresses of the host failed', error);
+      this.#warnOnce('', 'reading the addresses of the host failed', error);
       return;
     }
     for (const own of wanted) await this.#restoreOne(own, present);
@@ -136,25 +137,25 @@ export class ManagerAddresses {
     present: readonly PresentAddress[],
   ): Promise<void> {
     const { address, device, bits, uuid } = own;
-    const there = present.filter((one) => one.address === address);
-    const hosts = there.find((one) => one.device !== device || one.prefix !== bits);
-    if (hosts === undefined && there.length > 0 && this.#held.get(address)?.leave !== undefined) return;
+    const found = present.filter((one) => one.address === address);
+    const conflicting = found.find((one) => one.device !== device || one.prefix !== bits);
+    if (conflicting === undefined && found.length > 0 && this.#held.get(address)?.leave !== undefined) return;
     try {
-      if (hosts !== undefined) {
+      if (conflicting !== undefined) {
         // The address now belongs to the host, so it is not removed.
         await this.#release(address);
-        throw new Error(`the host has it now, on ${hosts.device}`);
+        throw new Error(`the host has it now, on ${conflicting.device}`);
       }
       const held = this.#held.get(address);
       held?.leave?.();
       await this.add(uuid, own);
       this.#failed.delete(address);
     } catch (error) {
-      this.#complain(address, `giving ${address} on ${device} back to a machine's manager failed`, error);
+      this.#warnOnce(address, `restoring the manager address ${address} on ${device} failed`, error);
     }
   }
 
-  #complain(address: string, what: string, error: unknown): void {
+  #warnOnce(address: string, what: string, error: unknown): void {
     const reason = String(error);
     if (this.#failed.get(address) === reason) return;
     this.#failed.set(address, reason);

@@ -148,7 +148,7 @@ describe('the network of managers', () => {
     ).resolves.toEqual([
       { of: 'hostName', kind: 'taken', why: 'the manager of another machine is called web', holder: a },
       { ...at(0), kind: 'taken', why: 'the manager of another machine has it', holder: a },
-      { ...at(2), kind: 'invalid', why: 'this manager has it in another place' },
+      { ...at(2), kind: 'invalid', why: 'this manager already has it' },
       { ...at(4), kind: 'invalid', why: 'the host has it already, on eth0' },
     ]);
     await expect(faults(network.change(b, on('eth0', '192.0.2.10', '192.0.2.200')))).resolves.toEqual([
@@ -207,7 +207,7 @@ describe('the network of managers', () => {
       await lose();
       host.failWith(new HostAddressError('notPermitted', 'no'));
       await jest.advanceTimersByTimeAsync(35_000);
-      expect(warned).toEqual(["giving 192.0.2.9 on eth0 back to a machine's manager failed"]);
+      expect(warned).toEqual(['restoring the manager address 192.0.2.9 on eth0 failed']);
       // Not active: the manager uses the addresses of the host.
       expect(network.of(a).interfaces[0]).toMatchObject({
         ipv4: [{ address: '192.0.2.1', isOwn: false }],
@@ -230,7 +230,7 @@ describe('the network of managers', () => {
     expect([host.set.size, scope(undefined, '192.0.2.9'), warned]).toEqual([
       0,
       null,
-      ["giving 192.0.2.9 on eth0 back to a machine's manager failed"],
+      ['restoring the manager address 192.0.2.9 on eth0 failed'],
     ]);
   });
 
@@ -245,7 +245,7 @@ describe('the network of managers', () => {
       hosts.push({ device: 'eth0', address: '192.0.2.9', prefix: 24 });
       await jest.advanceTimersByTimeAsync(11_000);
       expect([host.set.size, listening.size, scope(undefined, '192.0.2.9')]).toEqual([0, 0, null]);
-      expect(warned).toEqual(["giving 192.0.2.9 on eth0 back to a machine's manager failed"]);
+      expect(warned).toEqual(['restoring the manager address 192.0.2.9 on eth0 failed']);
       hosts.pop();
       await jest.advanceTimersByTimeAsync(11_000);
       expect([[...host.set], scope(undefined, '192.0.2.9')]).toEqual([['192.0.2.9/32 eth0'], a]);

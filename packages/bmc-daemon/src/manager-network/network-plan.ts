@@ -142,7 +142,7 @@ function faultOf(
   state: ManagerNetworkState,
 ): Pick<NetworkFault, 'part' | 'kind' | 'why' | 'holder'> | undefined {
   if (planned.some((one) => one.address === address)) {
-    return { part: 'address', kind: 'invalid', why: 'this manager has it in another place' };
+    return { part: 'address', kind: 'invalid', why: 'this manager already has it' };
   }
   const holder = managerAddresses(state).find((one) => one.address === address && one.uuid !== uuid);
   if (holder === undefined) return undefined;

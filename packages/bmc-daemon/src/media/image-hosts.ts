@@ -59,7 +59,7 @@ const forbidden = [
   'fd00:42::42/128',
   'fd00:a9fe:a9fe::1/128',
 ] as const;
-const isNever = networkTest(forbidden);
+const isForbidden = networkTest(forbidden);
 
 /** Allows every host except forbidden addresses. */
 export const anyHost: HostRules = { allowed: null, ipFamily: null };
@@ -76,16 +76,17 @@ export function isHostRule(rule: string): boolean {
 /** Creates the check. @param rules each valid for {@link isHostRule}. */
 export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): ImageHosts {
   const isInNetwork = networkTest(allowed ?? []);
-  // A rule for everything (`0.0.0.0/0`) does not allow the forbidden addresses. Only a rule for
-  // these alone does.
-  const isOpened = networkTest((allowed ?? []).filter(isForbiddenOnly));
+  // A rule for everything (`0.0.0.0/0`) does not allow the forbidden addresses. Only a rule that
+  // covers nothing else allows them.
+  const isExplicitlyAllowed = networkTest((allowed ?? []).filter(isForbiddenOnly));
   const names = (allowed ?? []).filter((rule) => readNetwork(rule) === null).map((rule) => nameOf(rule));
 
   const isNamed = (host: string): boolean =>
     names.some((rule) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule));
-  const isFine = (address: string, family: number, named: boolean): boolean => {
+  const isAllowed = (address: string, family: number, named: boolean): boolean => {
     if (ipFamily !== null && family !== ipFamily) return false;
-    if ([address, ...embeddedIpv4(address)].some((each) => isNever(each) && !isOpened(each))) return false;
+    if ([address, ...embeddedIpv4(address)].some((each) => isForbidden(each) && !isExplicitlyAllowed(each)))
+      return false;
     return allowed === null || named || isInNetwork(address);
   };
 
@@ -93,7 +94,7 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
     check(url) {
       const host = hostOf(url);
       const family = isIP(host);
-      if (family !== 0 && !isFine(host, family, isNamed(host))) throw refusal(url);
+      if (family !== 0 && !isAllowed(host, family, isNamed(host))) throw refusal(url);
     },
     lookupFor: (url) => (hostname, options, callback) => {
       const all: LookupOptions & { all: true } = {
@@ -107,15 +108,15 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
           return;
         }
         const named = isNamed(nameOf(hostname));
-        const fine = addresses.filter(({ address, family }) => isFine(address, family, named));
-        give(fine, options, callback, url);
+        const permitted = addresses.filter(({ address, family }) => isAllowed(address, family, named));
+        passOn(permitted, options, callback, url);
       });
     },
   };
 }
 
-/** Returns one address or all of them, as the socket requests. */
-function give(
+/** Passes one address or all of them to the socket, as it requests; an error if there is none. */
+function passOn(
   addresses: readonly LookupAddress[],
   { all = false }: LookupOptions,
   callback: Parameters<LookupFunction>[2],
@@ -148,6 +149,7 @@ function refusal(url: URL): ImageError {
   );
 }
 
+/** Returns whether a rule covers only forbidden addresses. */
 function isForbiddenOnly(rule: string): boolean {
   const network = readNetwork(rule);
   if (network === null) return false;

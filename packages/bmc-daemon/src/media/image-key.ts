@@ -1,3 +1,4 @@
+/** The names of stored images, which identify their URL and content. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { ImageValidator } from './image-server.js';
 

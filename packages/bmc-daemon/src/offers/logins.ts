@@ -32,7 +32,7 @@ export interface NewSession {
   readonly passwordChangeRequired: boolean;
 }
 
-/** Where an attempt to log in comes from. */
+/** The client of a login attempt. */
 export interface Asker {
   /** The client's IP address. */
   readonly address: string;

@@ -74,15 +74,15 @@ describe('setting a password', () => {
 
   it.each([
     ['', 'x', 'a user needs a name'],
-    ['a:b', 'x', "a user's name has no colon: it ends the name in HTTP and in the file"],
-    ['a\nb', 'x', "a user's name has no control characters"],
-    ['a\ud800', 'x', "a user's name is whole characters"],
-    ['\ufeffa', 'x', "a user's name does not begin with a byte order mark"],
-    ['..', 'x', "a user's name is neither . nor ..: clients take them out of the account's URI"],
-    ['Members', 'x', "a user's name is not Members: that URI belongs to the collection of accounts"],
-    ['#a', 'x', "a user's name does not begin with #: the line would be a comment"],
-    ['a', 'x\0y', 'a password has no NUL'],
-    ['a', 'ä'.repeat(37), 'the password has 74 bytes, and bcrypt looks at the first 72 only'],
+    ['a:b', 'x', 'a user name cannot contain a colon, which ends the name in HTTP and in the file'],
+    ['a\nb', 'x', 'a user name cannot contain control characters'],
+    ['a\ud800', 'x', 'a user name cannot contain half a character (a lone surrogate)'],
+    ['\ufeffa', 'x', 'a user name cannot begin with a byte order mark'],
+    ['..', 'x', "a user name cannot be . or ..: clients remove them from the account's URI"],
+    ['Members', 'x', 'a user name cannot be Members: that URI belongs to the collection of accounts'],
+    ['#a', 'x', 'a user name cannot begin with #: the line would be a comment'],
+    ['a', 'x\0y', 'a password cannot contain NUL'],
+    ['a', 'ä'.repeat(37), 'the password has 74 bytes, and bcrypt uses only the first 72'],
   ])('rejects the user %j with the password %j', async (user, password, reason) => {
     await expect(setPassword(file, user, password)).rejects.toThrow(reason);
     expect(readdirSync(folder)).toEqual([]);

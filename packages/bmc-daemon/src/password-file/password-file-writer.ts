@@ -37,22 +37,25 @@ const ATTEMPTS = 5;
 export function checkUser(user: string): void {
   if (user === '') throw new CredentialsError('user', 'a user needs a name');
   if (user.includes(':'))
-    throw new CredentialsError('user', "a user's name has no colon: it ends the name in HTTP and in the file");
+    throw new CredentialsError(
+      'user',
+      'a user name cannot contain a colon, which ends the name in HTTP and in the file',
+    );
   // The file format cannot contain such a name.
-  if (/\p{Cc}/u.test(user)) throw new CredentialsError('user', "a user's name has no control characters");
+  if (/\p{Cc}/u.test(user)) throw new CredentialsError('user', 'a user name cannot contain control characters');
   // A lone surrogate is written as U+FFFD, so the file and the state file would have different
   // names.
-  if (/\p{Cs}/u.test(user)) throw new CredentialsError('user', "a user's name is whole characters");
+  if (/\p{Cs}/u.test(user))
+    throw new CredentialsError('user', 'a user name cannot contain half a character (a lone surrogate)');
   if (user.startsWith('#'))
-    throw new CredentialsError('user', "a user's name does not begin with #: the line would be a comment");
-  // At the start of a file it would not be part of the name.
-  if (user.startsWith('\uFEFF'))
-    throw new CredentialsError('user', "a user's name does not begin with a byte order mark");
+    throw new CredentialsError('user', 'a user name cannot begin with #: the line would be a comment');
+  // At the start of the file it would not be a part of the name.
+  if (user.startsWith('\uFEFF')) throw new CredentialsError('user', 'a user name cannot begin with a byte order mark');
   if (user === '.' || user === '..')
-    throw new CredentialsError('user', "a user's name is neither . nor ..: clients take them out of the account's URI");
+    throw new CredentialsError('user', "a user name cannot be . or ..: clients remove them from the account's URI");
   // POST to Accounts/Members creates an account, so no client could read or delete an account at that URI.
   if (user === 'Members')
-    throw new CredentialsError('user', "a user's name is not Members: that URI belongs to the collection of accounts");
+    throw new CredentialsError('user', 'a user name cannot be Members: that URI belongs to the collection of accounts');
 }
 
 /**
@@ -60,12 +63,12 @@ export function checkUser(user: string): void {
  * @throws {CredentialsError} for a password that bcrypt would use only in part.
  */
 function checkPassword(password: string): void {
-  if (password.includes('\0')) throw new CredentialsError('password', 'a password has no NUL');
+  if (password.includes('\0')) throw new CredentialsError('password', 'a password cannot contain NUL');
   const bytes = Buffer.byteLength(password);
   if (bytes > MAX_PASSWORD_BYTES)
     throw new CredentialsError(
       'password',
-      `the password has ${bytes} bytes, and bcrypt looks at the first ${MAX_PASSWORD_BYTES} only`,
+      `the password has ${bytes} bytes, and bcrypt uses only the first ${MAX_PASSWORD_BYTES}`,
     );
 }
 

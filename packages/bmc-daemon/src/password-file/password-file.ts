@@ -105,7 +105,7 @@ export function openPasswordFile(path: string, options: PasswordFileOptions): Pa
       log.error('no user can log in until the password file is readable', { error });
     }
   };
-  const look = (time: number) => {
+  const check = (time: number) => {
     checkedAt = time;
     // Take the fingerprint before reading: the next check then notices a change in between.
     const current = fingerprint(path);
@@ -116,9 +116,9 @@ export function openPasswordFile(path: string, options: PasswordFileOptions): Pa
   return {
     entries() {
       const time = now();
-      if (time - checkedAt >= checkEveryMs) look(time);
+      if (time - checkedAt >= checkEveryMs) check(time);
       return entries;
     },
-    refresh: () => look(now()),
+    refresh: () => check(now()),
   };
 }

@@ -2,20 +2,20 @@
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
 
 /** How often, and after how many milliseconds, an apparently incomplete file is read again. */
-const LOOKS = 3;
+const MAX_READS = 3;
 const PAUSE_MS = 20;
 
 /**
- * Reads the file. Apache's htpasswd empties the file before writing it, so a reader in between
- * would see no users, and a writer would lose them. So the function reads a file again if it is
- * empty or its last line has no end. It blocks the process for up to 40 ms then.
+ * Reads the file. Apache's htpasswd empties the file before it writes: a reader in between would see
+ * no users, and a writer would lose them. So the function reads a file again if it is empty or its
+ * last line has no end. It then blocks the process for up to 40 ms.
  * @param pause waits between two reads.
  * @throws the errors of node:fs.
  */
 export function readPasswordText(file: string, pause: () => void = blockBriefly): string {
-  for (let look = 1; ; look += 1) {
+  for (let reads = 1; ; reads += 1) {
     const text = readTextFile(file);
-    if (text.endsWith('\n') || look === LOOKS) return text;
+    if (text.endsWith('\n') || reads === MAX_READS) return text;
     pause();
   }
 }

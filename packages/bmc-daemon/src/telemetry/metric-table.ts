@@ -95,7 +95,8 @@ const memory: readonly Metric[] = [
   {
     id: 'MemoryUtilization',
     name: 'Memory Utilization',
-    description: "Share of the guest's memory that it could not use without swapping, as its balloon driver tells it.",
+    description:
+      "Share of the guest's memory that it could not use without swapping, as its balloon driver reports it.",
     type: 'Gauge',
     dataType: 'Decimal',
     units: '%',

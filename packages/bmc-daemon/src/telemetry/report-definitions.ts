@@ -1,4 +1,4 @@
-/** Stores when the reports of machines are made, as clients have set it. */
+/** Stores the report definitions that clients have changed: whether and how often a report is made. */
 import { z } from 'zod';
 import type { StateFile } from '../state-file.js';
 
@@ -35,7 +35,7 @@ export type TelemetryState = z.infer<typeof telemetryState>;
 /** The initial state: all defaults. */
 export const initialTelemetry: TelemetryState = { enabled: true, definitions: {} };
 
-const usual: ReportDefinition = { enabled: true, type: 'periodic', intervalSeconds: 60 };
+const defaultDefinition: ReportDefinition = { enabled: true, type: 'periodic', intervalSeconds: 60 };
 
 /** Minimum interval that a client may set. */
 export const MIN_INTERVAL_SECONDS = 1;
@@ -70,13 +70,13 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDe
     of(uuid) {
       const found = known.get(uuid);
       if (found !== undefined) return found;
-      const kept = Object.hasOwn(file.state.definitions, uuid) ? file.state.definitions[uuid] : undefined;
-      if (kept === undefined) return usual;
-      const { enabled, type, intervalSeconds } = kept;
+      const stored = Object.hasOwn(file.state.definitions, uuid) ? file.state.definitions[uuid] : undefined;
+      if (stored === undefined) return defaultDefinition;
+      const { enabled, type, intervalSeconds } = stored;
       const definition = {
-        enabled: enabled ?? usual.enabled,
-        type: type ?? usual.type,
-        intervalSeconds: intervalSeconds ?? usual.intervalSeconds,
+        enabled: enabled ?? defaultDefinition.enabled,
+        type: type ?? defaultDefinition.type,
+        intervalSeconds: intervalSeconds ?? defaultDefinition.intervalSeconds,
       };
       known.set(uuid, definition);
       return definition;

@@ -6,7 +6,7 @@ import type { MachineStatistics, StatisticsControl } from '../drivers/statistics
 export interface Measurement {
   /** Wall-clock time, for people. */
   readonly at: Date;
-  /** Steady clock, ms: the middle of the hypervisor's query. */
+  /** Time of the middle of the hypervisor's query, by the monotonic clock in milliseconds. */
   readonly clockMs: number;
   /** The duration of the query, which is the uncertainty of the time. */
   readonly tookMs: number;
@@ -33,7 +33,7 @@ export class Sampler {
   readonly #options: SamplerOptions;
   #latest: Sample | undefined;
   #previous: Sample | undefined;
-  #underWay: Promise<Sample> | undefined;
+  #running: Promise<Sample> | undefined;
 
   constructor(options: SamplerOptions) {
     this.#options = options;
@@ -48,8 +48,8 @@ export class Sampler {
   sample(): Promise<Sample> {
     const { clock, minAgeMs } = this.#options;
     if (this.#latest !== undefined && clock() - this.#latest.clockMs < minAgeMs) return Promise.resolve(this.#latest);
-    this.#underWay ??= this.#take().finally(() => (this.#underWay = undefined));
-    return this.#underWay;
+    this.#running ??= this.#take().finally(() => (this.#running = undefined));
+    return this.#running;
   }
 
   /** Drops samples that were not used for a long time. */

@@ -55,8 +55,8 @@ interface OpenTelemetryOptions extends TelemetryOptions {
 
 /** A reader of a slow host receives the stored report after this time. */
 const WAIT_MS = 4_000;
-/** A sample is used for slightly less than the shortest interval, because timers are not exact. */
-const SAMPLE_SERVES_MS = 900;
+/** Maximum age of a reused sample: slightly below the shortest interval, because timers are not exact. */
+const SAMPLE_MAX_AGE_MS = 900;
 
 /**
  * Opens telemetry with the definitions in EMULATOR_STATE_DIR. Takes no sample before a client
@@ -77,18 +77,18 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
   if (statistics === undefined) throw new Error('opening telemetry: the driver has no statistics');
   const clock = options.clock ?? (() => performance.now());
   const definitions = openReportDefinitions(options.state);
-  let isWell = true;
+  let isHealthy = true;
   const schedule = new ReportSchedule({
     driver,
     definitions,
-    sampler: new Sampler({ statistics, now, clock, minAgeMs: SAMPLE_SERVES_MS }),
+    sampler: new Sampler({ statistics, now, clock, minAgeMs: SAMPLE_MAX_AGE_MS }),
     clock,
     waitMs: WAIT_MS,
     onHealth: (failure) => {
-      if (failure === null && !isWell) log.info('metric reports are made again');
+      if (failure === null && !isHealthy) log.info('metric reports are made again');
       // Log once, not every few seconds while the host is down.
-      if (failure !== null && isWell) log.warn('metric reports cannot be made', { error: failure });
-      isWell = failure === null;
+      if (failure !== null && isHealthy) log.warn('metric reports cannot be made', { error: failure });
+      isHealthy = failure === null;
     },
   });
   const leave = driver.onChange(({ kind, uuid }) => {

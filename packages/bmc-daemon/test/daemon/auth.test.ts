@@ -198,7 +198,7 @@ describe('bmc-daemon htpasswd', () => {
   it.each([
     ['', 'the password is empty'],
     ['one\ntwo\n', 'the two passwords differ'],
-    [`${'x'.repeat(73)}\n`, 'the password has 73 bytes, and bcrypt looks at the first 72 only'],
+    [`${'x'.repeat(73)}\n`, 'the password has 73 bytes, and bcrypt uses only the first 72'],
     ['x'.repeat(70_000), 'standard input is too long for a password'],
   ])('refuses %j', async (input, reason) => {
     expect(await run(['htpasswd', at('users'), 'admin'], { input })).toEqual({

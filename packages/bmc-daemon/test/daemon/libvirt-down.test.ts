@@ -71,7 +71,7 @@ describe('a libvirt that rejects the account of the daemon', () => {
 
   asRoot('is reported in the log, in /healthz and on the page, with the command that permits access', async () => {
     const hint =
-      'libvirt runs here, but does not admit the account nobody: ' +
+      'libvirt on this host rejects the account nobody: ' +
       'run "sudo usermod -aG libvirt nobody", log in again, and restart bmc-daemon';
     // The folders are accessible, but the socket belongs to root.
     for (let folder = path.dirname(libvirtd.socket); folder !== '/tmp' && folder !== '/'; folder = path.dirname(folder))

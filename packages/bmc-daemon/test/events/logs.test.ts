@@ -118,7 +118,7 @@ describe('the logs', () => {
         { user: null, address: '127.0.0.1' },
       ],
       [
-        'The request needs a valid user name and password. A log-in as a user that there is not was refused: unknown user.',
+        'The request needs a valid user name and password. A log-in as an unknown user was refused: unknown user.',
         'Warning',
         { user: null, address: '127.0.0.1' },
       ],

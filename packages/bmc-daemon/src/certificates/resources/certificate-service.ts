@@ -20,7 +20,7 @@ import { inOrder } from '../../resources/members.js';
 import { reference } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
 import {
-  refuseCollection,
+  collectionError,
   signingRequestBody,
   signingRequestOf,
   signingRequestAnnotations,
@@ -57,7 +57,7 @@ const certificateService = defineResource({
       async run({ certificate }, body, { services, requester }) {
         const machineUuid = await httpsManagerOf(body.CertificateCollection['@odata.id'], services);
         if (machineUuid === null || certificate === null)
-          throw refuseCollection(body.CertificateCollection['@odata.id']);
+          throw collectionError(body.CertificateCollection['@odata.id']);
         const request = signingRequestOf(body);
         // The generation of a long RSA key can take minutes.
         return runLongOperation(

@@ -8,7 +8,7 @@ import { withPointers, message, withDetail } from '../../redfish/messages/messag
 
 const action = 'CertificateService.GenerateCSR';
 
-/** Values of the TCG, as the schema requires. The curves have the order of `curves`. */
+/** Names of the Trusted Computing Group, as the schema requires. The curves have the order of `curves`. */
 const algorithms = ['TPM_ALG_RSA', 'TPM_ALG_ECDSA'] as const;
 const curveIds = ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521'] as const;
 
@@ -135,7 +135,7 @@ function withoutUndefined<Key extends string>(
 }
 
 /** Returns a 400 error for a collection that does not support signing requests. */
-export function refuseCollection(uri: string): RedfishError {
+export function collectionError(uri: string): RedfishError {
   const name = 'CertificateCollection';
   const fault = message('ActionParameterValueFormatError', uri, name, action);
   const detail = 'It must be the NetworkProtocol/HTTPS/Certificates collection of a manager.';

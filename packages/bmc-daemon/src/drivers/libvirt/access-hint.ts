@@ -17,7 +17,7 @@ export interface Account {
 export function accessHint(failure: unknown, uri: string, account: Account): string | null {
   if (account.uid === 0 || !isLocal(uri) || !isRefusal(failure)) return null;
   return (
-    `libvirt runs here, but does not admit the account ${account.name}: ` +
+    `libvirt on this host rejects the account ${account.name}: ` +
     `run "sudo usermod -aG libvirt ${account.name}", log in again, and restart bmc-daemon`
   );
 }

@@ -1,3 +1,4 @@
+/** Translates errors of libvirt and of image servers into {@link DriverError}s. */
 import { isLibvirtError, type ErrorCode } from '@rackless/libvirt';
 import { ImageError } from '../../media/image-error.js';
 import { DriverError, type DriverErrorKind } from '../driver-error.js';

@@ -20,7 +20,7 @@ export interface FirmwareImage {
   readonly features: readonly string[];
 }
 
-/** Answers about firmware that a definition does not give. */
+/** Facts about firmware that a definition does not contain. */
 export interface FirmwareKnowledge {
   /** Returns whether a template contains keys; null if unknown. */
   hasKeys(template: string): boolean | null;
@@ -88,7 +88,7 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
   }
 }
 
-/** Answers from the settings and the descriptors, and else from the file names of distributions. */
+/** Derives the facts from the settings and the descriptors, and otherwise from the file names of distributions. */
 export function firmwareKnowledge(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareKnowledge {
   const hasKeys = (template: string): boolean | null => {
     if (template === templates.enabled) return true;
@@ -133,7 +133,7 @@ export function firmwareKnowledge(images: readonly FirmwareImage[], templates: S
   };
 }
 
-/** Answers from file names only. */
+/** The facts that file names alone imply. */
 export const knownByName: FirmwareKnowledge = firmwareKnowledge([], { enabled: null, disabled: null });
 
 /** Matches a shell pattern as libvirt does, for example `pc-q35-*`. */

@@ -91,12 +91,12 @@ class LibvirtDriver implements CompleteDriver {
       }
     });
     if (hypervisor.state === 'connected') this.#parts.reconciler.startRound();
-    // A host that is down at the start changes no state. Whoever starts the service must see the
-    // reason in the log.
+    // A host that is down at the start causes no change of state, so this logs the reason for the
+    // administrator.
     hypervisor.connected({ retry: false }).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) this.#reportNoConnection(error);
     });
-    await this.#parts.streams.look();
+    await this.#parts.streams.detectDriver();
   }
 
   async close(): Promise<void> {
@@ -174,7 +174,8 @@ class LibvirtDriver implements CompleteDriver {
   #volumeControl(): VolumeControl {
     const volumes = this.#parts.disks;
     return {
-      createVolume: (id, volume, words = {}) => this.#changing(id, (machine) => volumes.create(machine, volume, words)),
+      createVolume: (id, volume, options = {}) =>
+        this.#changing(id, (machine) => volumes.create(machine, volume, options)),
       removeVolume: (id, target) => this.#changing(id, (machine) => volumes.remove(machine, target)),
       setDriveIndicator: (id, target, state) =>
         this.#changing(id, (machine) => volumes.setIndicator(machine, target, state)),

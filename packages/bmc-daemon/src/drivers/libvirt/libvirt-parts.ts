@@ -27,7 +27,7 @@ import { SystemReader } from './read/system-reader.js';
 import { Reconciler } from './machine/reconciler.js';
 import { LibvirtVolumes } from './volumes/volume-control.js';
 
-/** Connects to the host, and creates what reads it. */
+/** Connects to the host, and creates its readers. */
 function openHost(options: LibvirtDriverOptions) {
   const { uri, timeoutMs, log } = options;
   const hypervisor = Hypervisor.connect(uri, {
@@ -91,7 +91,7 @@ function createPower({ host, firmware, templates, store }: Opened, options: Libv
   const variables = new Variables({ host, uri: options.uri, knowledge: () => firmware.knowledge() });
   const coldStart = new ColdStart(host, {
     applySettings: (machine, xml) => pending.apply(machine, xml),
-    carryVariables: (machine, xml) => variables.carryOver(machine, xml),
+    carryVariables: (machine, xml) => variables.recreate(machine, xml),
     catchUp: async (machine) => {
       await updateMedia(host, machine);
       // The images of the saved state may now be unused.

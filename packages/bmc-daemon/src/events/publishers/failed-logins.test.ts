@@ -44,7 +44,7 @@ describe('a rejected login', () => {
         time: expect.any(Date),
         detail: 'A log-in as admin was refused: wrong password.',
       },
-      expect.objectContaining({ detail: 'A log-in as a user that there is not was refused: unknown user.' }),
+      expect.objectContaining({ detail: 'A log-in as an unknown user was refused: unknown user.' }),
     ]);
   });
 

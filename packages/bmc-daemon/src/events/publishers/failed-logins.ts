@@ -69,7 +69,7 @@ export function publishFailedLogins({
       detail,
     });
   };
-  const tellRest = (): void => {
+  const publishSummary = (): void => {
     cancel();
     if (pending === undefined) return;
     const { count, accounts, addresses } = pending;
@@ -78,30 +78,27 @@ export function publishFailedLogins({
     const [address] = addresses;
     // The actor is known only if all logins came from one address.
     const actor = addresses.size === 1 && address !== undefined ? { user: null, address } : null;
-    const of = accounts.size === 0 ? '' : ` for ${counted(accounts, 'account')}`;
+    const forAccounts = accounts.size === 0 ? '' : ` for ${counted(accounts, 'account')}`;
     const many = count === 1 ? ['One more log-in', 'was'] : [`${count} more log-ins`, 'were'];
-    publish(actor, `${many[0]}${of} from ${counted(addresses, 'address')} ${many[1]} refused.`);
+    publish(actor, `${many[0]}${forAccounts} from ${counted(addresses, 'address')} ${many[1]} refused.`);
   };
 
   return {
     onRefused({ account, address, reason }) {
       refill();
       if (pending === undefined && left > 0) {
-        publish(
-          { user: null, address },
-          `A log-in as ${account ?? 'a user that there is not'} was refused: ${reason}.`,
-        );
+        publish({ user: null, address }, `A log-in as ${account ?? 'an unknown user'} was refused: ${reason}.`);
         return;
       }
       if (pending === undefined) {
         pending = { count: 0, accounts: new Set(), addresses: new Set() };
-        cancel = after(countedAt + EVERY_MS - now(), tellRest);
+        cancel = after(countedAt + EVERY_MS - now(), publishSummary);
       }
       pending.count += 1;
       if (account !== null && pending.accounts.size < MAX_COUNTED) pending.accounts.add(account);
       if (pending.addresses.size < MAX_COUNTED) pending.addresses.add(address);
     },
-    close: tellRest,
+    close: publishSummary,
   };
 }
 

@@ -49,10 +49,10 @@ export interface MachineEvents {
 }
 
 /**
- * Creates the listener. libvirt reports every change of a definition, and a client's own event says
- * more about most of them. So `changed` and `media` wait for a moment. They are dropped if an event
- * of the same resource came just before or comes meanwhile. Repeated changes within the moment are
- * published once.
+ * Creates the listener. libvirt reports every change of a definition, and the event of the client's
+ * request says more about most of them. So `changed` and `media` wait for `settleMs`. The listener
+ * drops them if a client's event of the same resource was published shortly before or meanwhile. It
+ * publishes repeated changes within this time once.
  */
 export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
   const waiting = new Map<string, NodeJS.Timeout>();
@@ -104,7 +104,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
       if (kind === 'undefined') for (const key of [uuid, `${uuid} media`]) forget(key);
       const { key, args, severity = 'OK', detail } = meanings[kind];
       const sentences = [detail, reason === undefined ? undefined : `${capitalized(reason)}.`];
-      const said = sentences.filter((sentence) => sentence !== undefined).join(' ');
+      const text = sentences.filter((sentence) => sentence !== undefined).join(' ');
       events.publish({
         ...base,
         messageId: `${resourceEventRegistry}.${key}`,
@@ -112,7 +112,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
         severity,
         origin,
         time: new Date(),
-        ...(said === '' ? {} : { detail: said }),
+        ...(text === '' ? {} : { detail: text }),
       });
     },
     close() {

@@ -25,7 +25,7 @@ export function publishWrites(
   return ({ kind, uri, requester: { user, address }, detail }) => {
     const session =
       kind === 'created' ? /^\/redfish\/v1\/SessionService\/Sessions\/([^/]+)$/.exec(uri)?.[1] : undefined;
-    const said = kind === 'changed' ? detail : uri.replace('/redfish/v1/', '');
+    const text = kind === 'changed' ? detail : uri.replace('/redfish/v1/', '');
     events.publish({
       messageId: `${resourceEventRegistry}.${keys[kind]}`,
       messageArgs: [],
@@ -34,7 +34,7 @@ export function publishWrites(
       system: systemOf(uri),
       actor: { user: user ?? (session === undefined ? null : (sessionUser(session) ?? null)), address },
       time: new Date(),
-      ...(said === undefined || said === '' ? {} : { detail: `${said}.` }),
+      ...(text === undefined || text === '' ? {} : { detail: `${text}.` }),
     });
   };
 }

@@ -48,7 +48,7 @@ function keyOf(before: TaskRecord | null, after: TaskRecord): Key | undefined {
   if (before.state !== after.state) {
     switch (after.state) {
       case 'Completed':
-        return after.messages.every((said) => messageSeverity(said) === 'OK')
+        return after.messages.every((entry) => messageSeverity(entry) === 'OK')
           ? 'TaskCompletedOK'
           : 'TaskCompletedWarning';
       case 'Exception':

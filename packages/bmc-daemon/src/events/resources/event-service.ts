@@ -156,7 +156,7 @@ export const eventStream = streamDefiner<Services>()({
       // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when
       // the account can no longer open it with the same password. Otherwise a client with an old
       // password could read events indefinitely.
-      isWelcome: () => {
+      isAuthorized: () => {
         if (accounts === null || requester.user === null) return true;
         const account = accountNow();
         return (

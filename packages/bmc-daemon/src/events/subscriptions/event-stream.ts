@@ -7,7 +7,7 @@ import { renderEvents, type FeedEvent } from '../event-record.js';
 import { ReportQueue } from './payload-queue.js';
 
 interface EventStreamOptions {
-  readonly feed: Pick<EventFeed, 'lossOf' | 'asideId'>;
+  readonly feed: Pick<EventFeed, 'lossOf' | 'extraId'>;
   readonly context: string | null;
   /** Maximum number of events that wait for a client. */
   readonly limit: number;
@@ -22,7 +22,7 @@ interface EventStreamOptions {
    * Whether the client may still receive events; its account may have been removed. Called before
    * each write.
    */
-  readonly isWelcome: () => boolean;
+  readonly isAuthorized: () => boolean;
   /** Called once, when the stream ends. */
   readonly onEnd: () => void;
 }
@@ -100,7 +100,7 @@ export class EventStream {
   }
 
   #pump(): void {
-    if (!this.#ended && !this.#options.isWelcome()) this.close();
+    if (!this.#ended && !this.#options.isAuthorized()) this.close();
     while (!this.#ended && this.#fullSince === undefined && this.#backlog.size > 0) {
       const { events, dropped } = this.#backlog.take(MAX_AT_ONCE);
       const loss = dropped > 0 ? [this.#options.feed.lossOf(dropped, events[0])] : [];
@@ -108,13 +108,13 @@ export class EventStream {
     }
     while (!this.#ended && this.#fullSince === undefined && !this.#reports.isEmpty) {
       const { feed, context } = this.#options;
-      this.#write(`id: ${feed.asideId()}\ndata: ${this.#reports.take().render(context)}\n\n`);
+      this.#write(`id: ${feed.extraId()}\ndata: ${this.#reports.take().render(context)}\n\n`);
     }
   }
 
   #tick(): void {
-    const { stalledMs, isWelcome } = this.#options;
-    if (!isWelcome()) this.close();
+    const { stalledMs, isAuthorized } = this.#options;
+    if (!isAuthorized()) this.close();
     else if (this.#fullSince === undefined) this.#write(': still here\n\n');
     else if (performance.now() - this.#fullSince > stalledMs) this.close();
   }

@@ -9,7 +9,7 @@ import { EventStream } from './event-stream.js';
 import { eventsOf, reportsOf } from '../machine-filter.js';
 import { everyEvent, type StreamWants } from '../stream-filter.js';
 import type { StreamSubscription } from './subscription.js';
-import type { Asker } from './subscription-shares.js';
+import type { PlaceRequest } from './subscription-shares.js';
 
 /** A client's request for an event stream. */
 export interface EventStreamRequest {
@@ -20,12 +20,12 @@ export interface EventStreamRequest {
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   readonly actor: Actor;
-  /** @see Asker.isAdministrator */
+  /** @see PlaceRequest.isAdministrator */
   readonly isAdministrator: boolean;
   /** `192.0.2.1:40112`. */
   readonly peer: string;
-  /** @see EventStreamOptions.isWelcome */
-  readonly isWelcome: () => boolean;
+  /** @see EventStreamOptions.isAuthorized */
+  readonly isAuthorized: () => boolean;
 }
 
 /** The event of a stream that opened or closed. */
@@ -40,7 +40,7 @@ interface OpenStreamsOptions {
   readonly backlog: number;
   readonly keepAliveMs: number;
   /** @throws {RedfishError} if the service has no room for another subscription. */
-  readonly checkRoom: (asker: Asker) => void;
+  readonly checkRoom: (request: PlaceRequest) => void;
   /** Called after each change of the list. */
   readonly onChange: () => void;
   /** Publishes that a stream opened or closed. */
@@ -114,7 +114,7 @@ export class OpenStreams {
     output: Parameters<StreamSource>[0],
     subscription: StreamSubscription,
     wants: StreamWants,
-    { actor, isWelcome, lastEventId }: EventStreamRequest,
+    { actor, isAuthorized, lastEventId }: EventStreamRequest,
   ): void {
     const { feed, reports, backlog, keepAliveMs, onChange, publish } = this.#options;
     const { id } = subscription;
@@ -124,7 +124,7 @@ export class OpenStreams {
       limit: backlog,
       keepAliveMs,
       stalledMs: STALLED_MS,
-      isWelcome,
+      isAuthorized,
       onEnd: () => {
         leave();
         leaveReports?.();

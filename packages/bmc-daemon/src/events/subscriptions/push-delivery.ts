@@ -29,8 +29,8 @@ interface PushDeliveryOptions {
   readonly retries: () => RetrySettings;
   /** Called when the listener starts or stops accepting payloads; null: it accepts them. */
   readonly onHealth: (failure: Error | null) => void;
-  /** Called when the policy ends the delivery, permanently or until a client resumes it. */
-  readonly onGivenUp: (end: 'terminate' | 'suspend') => void;
+  /** Called when the policy stops the delivery: permanently, or until a client resumes it. */
+  readonly onStopped: (end: 'terminate' | 'suspend') => void;
 }
 
 /** Maximum pause of RetryForeverWithBackoff. */
@@ -44,7 +44,7 @@ export class PushDelivery {
   #suspended = false;
   /** Failed attempts since the last success or since a client resumed the delivery. */
   #failed = 0;
-  #isWell = true;
+  #isHealthy = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: PushDeliveryOptions) {
@@ -101,8 +101,8 @@ export class PushDelivery {
     const payload = queue.take();
     try {
       await post(listener(), payload.render(context()), this.#closing.signal);
-      if (!this.#isWell) onHealth(null);
-      this.#isWell = true;
+      if (!this.#isHealthy) onHealth(null);
+      this.#isHealthy = true;
       this.#failed = 0;
     } catch (error) {
       if (this.#isClosed()) return;
@@ -116,9 +116,9 @@ export class PushDelivery {
   }
 
   #onFailure(error: Error): void {
-    const { onHealth, onGivenUp, policy, retries } = this.#options;
-    if (this.#isWell) onHealth(error);
-    this.#isWell = false;
+    const { onHealth, onStopped, policy, retries } = this.#options;
+    if (this.#isHealthy) onHealth(error);
+    this.#isHealthy = false;
     // A client suspended the delivery meanwhile: the failure does not count, and no retry is
     // needed.
     if (this.#suspended) return;
@@ -127,12 +127,12 @@ export class PushDelivery {
     const isOver = this.#failed > attempts;
     const present = policy();
     if (isOver && present === 'TerminateAfterRetries') {
-      onGivenUp('terminate');
+      onStopped('terminate');
       return;
     }
     if (isOver && present === 'SuspendRetries') {
       this.suspend();
-      onGivenUp('suspend');
+      onStopped('suspend');
       return;
     }
     const doublings = present === 'RetryForeverWithBackoff' ? Math.min(30, this.#failed - 1) : 0;

@@ -35,7 +35,7 @@ interface PushListenersOptions {
   readonly backlog: number;
   /** Called after each change of the list or of a listener. */
   readonly onChange: () => void;
-  /** Publishes that the service gave up a listener. */
+  /** Publishes that the service has suspended or removed a listener. */
   readonly publish: (change: ListenerChange, id: string) => void;
 }
 
@@ -81,14 +81,14 @@ export class PushListeners {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
     checkSize({ ...push.subscription.record, ...change });
-    this.#keep(push, change);
+    this.#update(push, change);
   }
 
   /** @throws {StateFileError} */
   suspend(id: string): void {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
-    this.#keep(push, { suspended: true });
+    this.#update(push, { suspended: true });
     push.delivery.suspend();
   }
 
@@ -96,7 +96,7 @@ export class PushListeners {
   resume(id: string): void {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
-    this.#keep(push, { suspended: false });
+    this.#update(push, { suspended: false });
     push.delivery.resume();
   }
 
@@ -150,21 +150,21 @@ export class PushListeners {
         if (failure === null) log.info(`events are delivered again to ${shown}`, { subscription: id });
         else log.warn(`events cannot be delivered to ${shown}`, { subscription: id, error: failure });
       },
-      onGivenUp: (end) => {
-        log.warn(`delivery of events to ${shown} is given up: ${end}`, { subscription: id });
-        this.#giveUp(id, end);
+      onStopped: (end) => {
+        log.warn(`events are no longer delivered to ${shown}: ${end}`, { subscription: id });
+        this.#stopDelivery(id, end);
       },
     });
   }
 
-  #giveUp(id: string, end: 'terminate' | 'suspend'): void {
+  #stopDelivery(id: string, end: 'terminate' | 'suspend'): void {
     const { log, publish } = this.#options;
     const push = this.#pushes.get(id);
     try {
       if (end === 'terminate') this.remove(id);
-      else if (push !== undefined) this.#keep(push, { suspended: true });
+      else if (push !== undefined) this.#update(push, { suspended: true });
     } catch (error) {
-      log.warn('keeping the subscriptions failed', { error });
+      log.warn('storing the subscriptions failed', { error });
     }
     publish(end === 'terminate' ? 'ResourceRemoved' : 'ResourceChanged', id);
   }
@@ -188,7 +188,7 @@ export class PushListeners {
   }
 
   /** Stores a change. If this fails, nothing changes. */
-  #keep(push: Push, change: Partial<PushRecord>): void {
+  #update(push: Push, change: Partial<PushRecord>): void {
     const before = push.subscription;
     this.#set(push, { ...before, record: { ...before.record, ...change } });
     try {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { hasPlace, type Asker, type Place } from './subscription-shares.js';
+import { hasPlace, type PlaceRequest, type Place } from './subscription-shares.js';
 
 const stream = (owner: string | null, address: string): Place => ({ kind: 'stream', owner, address });
 const push = (owner: string | null): Place => ({ kind: 'push', owner, address: null });
 const times = (count: number, of: (index: number) => Place): readonly Place[] =>
   Array.from({ length: count }, (_, index) => of(index));
-const reader: Asker = { kind: 'stream', owner: 'reader', address: '192.0.2.1', isAdministrator: false };
-const operator: Asker = { kind: 'push', owner: 'operator', address: null, isAdministrator: false };
-const admin: Asker = { kind: 'stream', owner: 'admin', address: '192.0.2.9', isAdministrator: true };
+const reader: PlaceRequest = { kind: 'stream', owner: 'reader', address: '192.0.2.1', isAdministrator: false };
+const operator: PlaceRequest = { kind: 'push', owner: 'operator', address: null, isAdministrator: false };
+const admin: PlaceRequest = { kind: 'stream', owner: 'admin', address: '192.0.2.9', isAdministrator: true };
 
 describe('the places for subscriptions', () => {
   it('are a quarter, as streams, for an account that is no administrator', () => {

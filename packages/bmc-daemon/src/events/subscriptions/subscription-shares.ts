@@ -8,8 +8,8 @@ export interface Place {
   readonly address: string | null;
 }
 
-/** The client that asks for one place more. */
-export interface Asker extends Place {
+/** A client that requests another place. */
+export interface PlaceRequest extends Place {
   /** Whether it may delete the subscriptions of others (ConfigureManager). Without accounts, every client may. */
   readonly isAdministrator: boolean;
 }
@@ -22,11 +22,11 @@ const ADDRESS_SHARE = 1 / 2;
 const RESERVED_SHARE = 1 / 10;
 
 /**
- * Returns whether there is a place for one more subscription. A listener has no share of its own: who may create listeners has
- * ConfigureComponents, and a tool such as Ironic creates one for each machine.
+ * Returns whether there is a place for one more subscription. Listeners have no share limit: their
+ * clients have ConfigureComponents, and a tool such as Ironic creates one for each machine.
  */
-export function hasPlace(asker: Asker, taken: readonly Place[], limit: number): boolean {
-  const { kind, owner, address, isAdministrator } = asker;
+export function hasPlace(request: PlaceRequest, taken: readonly Place[], limit: number): boolean {
+  const { kind, owner, address, isAdministrator } = request;
   if (taken.length >= (isAdministrator ? limit : Math.floor(limit * (1 - RESERVED_SHARE)))) return false;
   if (kind === 'push') return true;
   const streams = taken.filter((place) => place.kind === 'stream');

@@ -22,7 +22,7 @@ import {
   type Subscription,
   type SubscriptionsState,
 } from './subscription.js';
-import { hasPlace, type Asker, type Place } from './subscription-shares.js';
+import { hasPlace, type PlaceRequest, type Place } from './subscription-shares.js';
 
 /** A change of the retries of all listeners. */
 interface RetryChange {
@@ -39,7 +39,7 @@ export interface Subscriptions {
   list(): readonly Subscription[];
   find(id: string): Subscription | undefined;
   /**
-   * @param isAdministrator see {@link Asker}.
+   * @param isAdministrator see {@link PlaceRequest}.
    * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws {StateFileError}
    */
   create(record: NewSubscription, requester: { readonly isAdministrator: boolean }): PushSubscription;
@@ -91,9 +91,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   const onChange = (): void => {
     listed = undefined;
   };
-  const checkRoom = (asker: Asker): void => {
+  const checkRoom = (request: PlaceRequest): void => {
     const places = [...pushes.list().map(placeOf), ...streams.list()];
-    if (hasPlace(asker, places, limit)) return;
+    if (hasPlace(request, places, limit)) return;
     throw new RedfishError(503, [message('EventSubscriptionLimitExceeded')], { 'Retry-After': RETRY_AFTER_S });
   };
   const pushes = new PushListeners({ ...options, onChange, publish: (change, id) => publish(bus, change, id, null) });

@@ -7,7 +7,7 @@ import { readDefinition, type Definition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, isUnplugged, plugIn, takeImageOut } from '../media/drive-hotplug.js';
+import { changeDrive, isUnplugged, plugIn, removeImage } from '../media/drive-hotplug.js';
 import { driveState } from '../media/drive-state.js';
 import { isHotplugged } from '../xml/devices/cdrom.js';
 import { mediaSourceOf, type MediaSource } from '../xml/devices/disk-source.js';
@@ -70,7 +70,7 @@ export function driveStep(
       await put(image.source);
       return () => put(former);
     }
-    await takeImageOut(host, machine, definition, target);
+    await removeImage(host, machine, definition, target);
     if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => put(former);
     // The drive was unplugged with its image.
     return async () => {
@@ -91,5 +91,5 @@ async function plug(
 ): Promise<() => Promise<void>> {
   const plugged = await plugIn(host, machine, instance, { device: 'cdrom', target, readonly: true }, source);
   if (plugged === null) return nothing;
-  return async () => takeImageOut(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
+  return async () => removeImage(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
 }

@@ -48,7 +48,7 @@ interface SystemChangesOptions {
   readonly boot: BootControl;
   readonly media: Pick<LibvirtMedia, 'acquire'>;
   readonly firmware: FirmwareChooser;
-  readonly variables: Pick<Variables, 'carryNow'>;
+  readonly variables: Pick<Variables, 'recreateNow'>;
   /** Called after an image has left a drive. */
   readonly removeUnusedImages: () => Promise<void>;
 }
@@ -99,7 +99,7 @@ export class SystemChanges {
       await queue.insert(machine, 'cdrom', insert, options);
     }
     if (cd !== undefined && (cd.image === null || cd.replaces !== undefined)) await removeUnusedImages();
-    if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.carryNow(machine);
+    if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.recreateNow(machine);
   }
 
   /** Finishes changes that an earlier daemon has begun. */

@@ -1,7 +1,7 @@
 /**
- * Makes the UEFI variables of a machine again while it is off, and carries over what the installed
- * system has written, its boot entries above all. libvirt reads and writes the file as a volume,
- * because the account of this daemon may have no access to it.
+ * Recreates the UEFI variables of a machine while it is off, and keeps the variables that the
+ * installed system has written, such as its boot entries. libvirt reads and writes the file as a
+ * volume, because the account of this daemon may have no access to it.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ interface VariablesOptions {
   readonly knowledge: () => Promise<FirmwareKnowledge>;
 }
 
-/** Limit of a variable store, which has about half a MiB. */
+/** Maximum size of a variable store. Usual stores have half a MiB. */
 const maxStoreBytes = 64 * 1024 * 1024;
 
 /** Prefix of the pools that exist only while variables are read and written. */
@@ -46,17 +46,17 @@ export class Variables {
   }
 
   /**
-   * Makes the variables of a machine again at once after a change of its definition, because the
-   * host may start it itself. For a running or saved machine, the next start over Redfish does
+   * Recreates the variables of a machine at once after a change of its definition, because the host
+   * may start the machine itself. For a running or saved machine, the next start over Redfish does
    * this. Never rejects.
    */
-  async carryNow(machine: Machine): Promise<void> {
+  async recreateNow(machine: Machine): Promise<void> {
     const { queue, hypervisor, timeoutMs } = this.#options.host;
     const carry = async (): Promise<void> => {
       const { xml, instance } = await readDefinition(machine, timeoutMs);
       const record = readMetadata(xml);
       if (instance !== null || !record.resetNvram || (await hasSavedState(machine, timeoutMs))) return;
-      if (!(await this.carryOver(machine, xml))) return;
+      if (!(await this.recreate(machine, xml))) return;
       await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
     };
     // The next start retries.
@@ -72,19 +72,18 @@ export class Variables {
    * or new.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
-    if (readMetadata(xml).resetNvram) await this.carryNow(machine);
+    if (readMetadata(xml).resetNvram) await this.recreateNow(machine);
   }
 
   /**
-   * Makes the variables of a machine again and restores the old entries, if its definition says
-   * that the variables do not fit.
-   * @returns whether that succeeded. Otherwise libvirt makes them again, and their contents are
-   *   lost. Never rejects.
+   * Recreates the variables of a machine with their old entries, if its record says that the
+   * variables do not fit the firmware. Never rejects.
+   * @returns false if that failed: libvirt then creates empty variables.
    */
-  async carryOver(machine: Machine, xml: string): Promise<boolean> {
+  async recreate(machine: Machine, xml: string): Promise<boolean> {
     const { log } = this.#options.host;
     try {
-      return await this.#carryOver(xml);
+      return await this.#recreate(xml);
     } catch (error) {
       log.warn(`the UEFI variables of machine ${machine.name} are reset, without the boot entries of its system`, {
         error,
@@ -101,7 +100,7 @@ export class Variables {
     }
   }
 
-  async #carryOver(xml: string): Promise<boolean> {
+  async #recreate(xml: string): Promise<boolean> {
     const { host, knowledge } = this.#options;
     const { hypervisor, timeoutMs } = host;
     const domain = readDomain(xml);
@@ -151,7 +150,8 @@ async function withDirectory<Result>(
     await present.refresh({ timeoutMs });
     return await use(present);
   }
-  const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name><target><path>${encodeText(directory)}</path></target></pool>`;
+  const target = `<target><path>${encodeText(directory)}</path></target>`;
+  const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name>${target}</pool>`;
   const own = await hypervisor.storagePoolCreateXml(xml, 0, { timeoutMs });
   try {
     return await use(own);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { libvirtError } from '../../../../test/support/libvirt-error.js';
-import { whileGuestClosesTray } from './drive-hotplug.js';
+import { retryWhileGuestClosesTray } from './drive-hotplug.js';
 
 const rejected = (message: string) => libvirtError('INTERNAL_ERROR', message);
 const failed = (command: string, why: string) =>
@@ -24,19 +24,19 @@ function failing(errors: Error[]): { readonly change: () => Promise<string>; rea
 describe('a change of an image', () => {
   it('is repeated if the guest closes the tray', async () => {
     const { change, calls } = failing([closedBefore, closed]);
-    expect([await whileGuestClosesTray(change), calls()]).toEqual(['changed', 3]);
+    expect([await retryWhileGuestClosesTray(change), calls()]).toEqual(['changed', 3]);
   });
 
   it('fails if the guest always closes the tray', async () => {
     const { change, calls } = failing(Array.from({ length: 9 }, () => closed));
-    await expect(whileGuestClosesTray(change)).rejects.toBe(closed);
+    await expect(retryWhileGuestClosesTray(change)).rejects.toBe(closed);
     expect(calls()).toBe(5);
   });
 
   it('fails immediately with any other error', async () => {
     const other = rejected('internal error: no such device');
     const { change, calls } = failing([other]);
-    await expect(whileGuestClosesTray(change)).rejects.toBe(other);
+    await expect(retryWhileGuestClosesTray(change)).rejects.toBe(other);
     expect(calls()).toBe(1);
   });
 });

@@ -82,7 +82,7 @@ export function isUnplugged(drive: Disk, defined: Domain): boolean {
  * Removes the image from a drive of the running guest. Ignores a drive that the guest does not
  * have.
  */
-export async function takeImageOut(
+export async function removeImage(
   host: Host,
   machine: Machine,
   { xml, instance }: Definition,
@@ -107,9 +107,9 @@ export async function changeDrive(
   instance: Instance,
   { target, media }: { readonly target: string; readonly media: MediaSource | null },
 ): Promise<void> {
-  const doing = media === null ? 'taking the image out of' : 'putting the image into';
+  const doing = media === null ? 'removing the image from' : 'inserting the image into';
   await attempt(`${doing} the drive of machine ${machine.name}`, () =>
-    whileGuestClosesTray(() =>
+    retryWhileGuestClosesTray(() =>
       machine.domain.updateDeviceFlags(driveMarkup(instance.xml, target, media), LIVE, { timeoutMs }),
     ),
   );
@@ -120,7 +120,7 @@ export async function changeDrive(
  * opens the tray, and then removes the old image and inserts the new one. Linux closes a tray when
  * a program opens the drive, and QEMU then rejects either step.
  */
-export async function whileGuestClosesTray<Result>(change: () => Promise<Result>): Promise<Result> {
+export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await change();

@@ -53,22 +53,22 @@ const inParts = (_request: IncomingMessage, response: ServerResponse): void => {
 describe('streams of images', () => {
   it('are offered if QEMU has the driver module, or has no modules', async () => {
     const streams = new ImageStreams(limits);
-    await streams.look([await modules('ui-gtk.so', 'block-curl.so')]);
+    await streams.detectDriver([await modules('ui-gtk.so', 'block-curl.so')]);
     expect(streams.isOffered).toBe(true);
-    await streams.look([await modules('ui-gtk.so', 'accel-tcg-x86_64.so'), '/nowhere']);
+    await streams.detectDriver([await modules('ui-gtk.so', 'accel-tcg-x86_64.so'), '/nowhere']);
     expect(streams.isOffered).toBe(false);
     expect(await fault(streams.open(image(new URL('http://127.0.0.1/x')), never))).toEqual([
       'unsupported',
       "streaming the image: QEMU of this host has no driver for HTTP (Debian's package qemu-block-extra)",
     ]);
-    await streams.look(['/nowhere']);
+    await streams.detectDriver(['/nowhere']);
     expect(streams.isOffered).toBe(true);
   });
 
   it('are not offered with a list of hosts, which QEMU would not obey', async () => {
     const streams = new ImageStreams({ ...limits, hosts: { allowed: ['127.0.0.1'], ipFamily: null } });
     expect(streams.isOffered).toBe(false);
-    await streams.look([await modules('block-curl.so')]);
+    await streams.detectDriver([await modules('block-curl.so')]);
     expect(streams.isOffered).toBe(false);
   });
 
@@ -103,7 +103,7 @@ describe('streams of images', () => {
     const refused = {
       kind: 'invalid',
       field: 'transferMethod',
-      message: "streaming the image: QEMU trusts the host's certificate authorities only; Upload needs no more",
+      message: "streaming the image: QEMU trusts the host's certificate authorities only; use TransferMethod Upload",
     };
     const verified = { ...image(url), verifyCertificate: true };
     const streams = new ImageStreams(limits);
@@ -133,7 +133,7 @@ describe('streams of images', () => {
       else response.writeHead(404).end();
     });
     virtual.hostname = 'localhost';
-    expect((await fault(streams.open(image(virtual), never)))[1]).toContain('answers to its name only');
+    expect((await fault(streams.open(image(virtual), never)))[1]).toContain('answers only to its name');
     const forbidden = image(new URL('http://169.254.169.254/x'));
     expect((await fault(streams.open(forbidden, never)))[0]).toBe('mediaForbidden');
   });

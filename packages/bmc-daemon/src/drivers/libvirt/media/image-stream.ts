@@ -60,7 +60,7 @@ export class ImageStreams {
    * reports a missing driver when it opens the image.
    * @param folders QEMU's module folders.
    */
-  async look(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {
+  async detectDriver(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {
     const lists = await Promise.all(folders.map((folder) => readdir(folder).catch((): string[] => [])));
     const modules = lists.flat().filter((name) => name.endsWith('.so'));
     const isMissing = modules.some((name) => !name.startsWith('block-')) && !modules.includes('block-curl.so');
@@ -118,7 +118,8 @@ export class ImageStreams {
       await locateImage({ ...image, authorities: await hostAuthorities() }, limits, signal);
     } catch (cause) {
       if (!(cause instanceof ImageError) || cause.kind !== 'mediaTls') throw cause;
-      const message = "streaming the image: QEMU trusts the host's certificate authorities only; Upload needs no more";
+      const message =
+        "streaming the image: QEMU trusts the host's certificate authorities only; use TransferMethod Upload";
       throw new DriverError('invalid', message, { cause, field: 'transferMethod' });
     }
   }
@@ -126,7 +127,7 @@ export class ImageStreams {
   /**
    * Replaces the host name with the checked address, because QEMU would look the name up again. TLS
    * proves the name, so HTTPS needs no replacement.
-   * @throws {ImageError} mediaUnreachable, if the server answers to its name only.
+   * @throws {ImageError} mediaUnreachable, if the server answers only to its name.
    */
   async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {
     const literal = new URL(url);
@@ -136,7 +137,7 @@ export class ImageStreams {
       return (await locateImage({ ...image, url: literal }, this.#limits, signal)).url;
     } catch (cause) {
       if (!(cause instanceof ImageError) || signal.aborted) throw cause;
-      const message = `streaming the image: the server at ${address} answers to its name only; Upload needs no more`;
+      const message = `streaming the image: the server at ${address} answers only to its name; use TransferMethod Upload`;
       throw new ImageError('mediaUnreachable', message, { cause });
     }
   }

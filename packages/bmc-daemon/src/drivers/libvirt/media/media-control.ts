@@ -19,7 +19,7 @@ import type { ImageLease, ImageStore } from './image-store.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, isUnplugged, takeImageOut, plugIn } from './drive-hotplug.js';
+import { changeDrive, isUnplugged, removeImage, plugIn } from './drive-hotplug.js';
 import { driveState } from './drive-state.js';
 import { checkEarly } from './early-check.js';
 import { withEjection, withInsertion, type Insertion } from './media-definition.js';
@@ -188,7 +188,7 @@ export class LibvirtMedia {
     );
     const plugs = full.some((drive) => isUnplugged(drive, readDomain(xml)));
     await this.#carryOut(machine, { definition, to: withEjection(machine, xml, device), device, plugs }, async () => {
-      for (const { target } of full) await takeImageOut(this.#host, machine, definition, target);
+      for (const { target } of full) await removeImage(this.#host, machine, definition, target);
     });
   }
 

@@ -9,7 +9,7 @@ import { MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.j
 import { readDefinition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
-import { changeDrive, takeImageOut, plugIn } from './drive-hotplug.js';
+import { changeDrive, removeImage, plugIn } from './drive-hotplug.js';
 import { driveState } from './drive-state.js';
 import { isHotplugged } from '../xml/devices/cdrom.js';
 import type { Disk } from '../xml/devices/device.js';
@@ -55,7 +55,7 @@ async function unplugEjected(host: Host, machine: Machine): Promise<void> {
     isStoredImage(disk.source.name) &&
     !wanted.has(disk.source.name);
   for (const { target } of instance?.domain.devices.disks.filter(isEjected) ?? []) {
-    await takeImageOut(host, machine, definition, target);
+    await removeImage(host, machine, definition, target);
   }
 }
 
@@ -67,7 +67,7 @@ async function updateDrive(host: Host, machine: Machine, device: MediaDevice): P
   if (instance === null || defined === null) return;
   const wanted = defined.source.name;
   if (wanted === null) {
-    if (running !== null && running.source.name !== null) await takeImageOut(host, machine, definition, running.target);
+    if (running !== null && running.source.name !== null) await removeImage(host, machine, definition, running.target);
     return;
   }
   // The guest may have the floppy image as a USB stick.

@@ -31,7 +31,8 @@ interface LifecycleChange {
 }
 
 /**
- * Machines by UUID with their last state: the basis for changes that happened without a connection.
+ * Machines by UUID with their last state. After a new connection, a comparison finds the changes
+ * that happened in between.
  */
 type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
 
@@ -251,6 +252,6 @@ const stoppedReasons: Reasons = {
 };
 
 const shutdownReasons: Reasons = {
-  [DomainEventShutdownDetail.GUEST]: 'asked by its guest',
-  [DomainEventShutdownDetail.HOST]: 'asked by the host',
+  [DomainEventShutdownDetail.GUEST]: 'requested by its guest',
+  [DomainEventShutdownDetail.HOST]: 'requested by the host',
 };

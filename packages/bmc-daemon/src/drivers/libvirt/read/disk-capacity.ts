@@ -14,8 +14,8 @@ const FRESH_MS = 60_000;
 const RETRY_MS = 5_000;
 
 interface Known {
-  /** The disks and their sources, as a cache key. */
-  readonly of: string;
+  /** The disks with their sources. If it changes, the sizes are read again. */
+  readonly key: string;
   readonly capacities: Capacities;
   readonly freshUntil: number;
 }
@@ -23,7 +23,7 @@ interface Known {
 /** Caches the sizes of disks, which a hung QEMU does not return. */
 export class DiskCapacity {
   readonly #known = new Map<string, Known>();
-  readonly #reading = new Map<string, { readonly of: string; readonly promise: Promise<Capacities> }>();
+  readonly #reading = new Map<string, { readonly key: string; readonly promise: Promise<Capacities> }>();
   readonly #waitMs: number;
 
   /** @param waitMs maximum time that a reader waits. */
@@ -39,36 +39,36 @@ export class DiskCapacity {
    */
   async read(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
     const { uuid } = domain;
-    const of = JSON.stringify(disks.map(({ target, source }) => [target, source.name]));
+    const key = JSON.stringify(disks.map(({ target, source }) => [target, source.name]));
     const known = this.#known.get(uuid);
-    if (known?.of === of) {
-      if (performance.now() > known.freshUntil) void this.#refresh(domain, disks, of);
+    if (known?.key === key) {
+      if (performance.now() > known.freshUntil) void this.#refresh(domain, disks, key);
       return known.capacities;
     }
-    return await this.#within(this.#refresh(domain, disks, of));
+    return await this.#within(this.#refresh(domain, disks, key));
   }
 
-  #refresh(domain: Domain, disks: readonly Disk[], of: string): Promise<Capacities> {
+  #refresh(domain: Domain, disks: readonly Disk[], key: string): Promise<Capacities> {
     const { uuid } = domain;
     const running = this.#reading.get(uuid);
-    if (running?.of === of) return running.promise;
-    const promise = this.#look(domain, disks).then((found) => {
+    if (running?.key === key) return running.promise;
+    const promise = this.#measure(domain, disks).then((found) => {
       const previous = this.#known.get(uuid);
       const capacities = previous !== undefined && same(previous.capacities, found) ? previous.capacities : found;
       const filled = disks.filter(({ source }) => source.name !== null).length;
       this.#known.set(uuid, {
-        of,
+        key,
         capacities,
         freshUntil: performance.now() + (found.size === filled ? FRESH_MS : RETRY_MS),
       });
       if (this.#reading.get(uuid)?.promise === promise) this.#reading.delete(uuid);
       return capacities;
     });
-    this.#reading.set(uuid, { of, promise });
+    this.#reading.set(uuid, { key, promise });
     return promise;
   }
 
-  async #look(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
+  async #measure(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
     const found = new Map<string, number>();
     for (const { target, source } of disks) {
       if (source.name === null) continue;

@@ -138,13 +138,13 @@ function merge(mac: string, host: HostFacts | undefined, guest: GuestFacts | und
   const own = guest?.interfaces.find(({ hwaddr }) => hwaddr?.toLowerCase() === mac)?.addresses;
   const leased = new Set(leases.map(({ address }) => address));
   const all = own ?? leases;
-  const of = (wanted: number): readonly GuestAddress[] =>
+  const ofType = (wanted: number): readonly GuestAddress[] =>
     all.flatMap(({ type, address, prefix }) =>
       type === wanted ? [{ address, prefix, origin: leased.has(address) ? ('dhcp' as const) : null }] : [],
     );
   return {
-    ipv4: of(IpAddrType.IPV4),
-    ipv6: of(IpAddrType.IPV6),
+    ipv4: ofType(IpAddrType.IPV4),
+    ipv6: ofType(IpAddrType.IPV6),
     hostName: guest?.hostName ?? leases.find(({ hostname }) => hostname !== null && hostname !== '')?.hostname ?? null,
     domainName: host?.domainName ?? null,
     speedMbps: host?.speedMbps ?? null,
