@@ -9,6 +9,7 @@ import { redfishError } from '../../src/redfish/messages/errors.js';
 import { answerClientError } from '../../src/redfish/messages/raw-errors.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resourceDefiner } from '../../src/redfish/resource.js';
+import { streamDefiner } from '../../src/redfish/stream.js';
 import { accessFixture, accounts, as, outcome, root, sessions, USERS } from '../support/access.js';
 import { serve, type Client, type Received, type Sent } from '../support/client.js';
 
@@ -39,11 +40,19 @@ const failing = defineResource({
   },
 });
 
+/** A stream that no test reads. */
+const stream = streamDefiner<object>()({
+  entity: 'EventService',
+  uri: '/redfish/v1/EventService/SSE',
+  contentType: 'text/event-stream',
+  open: () => () => undefined,
+});
+
 let failures: Client;
 let busy: Client;
 
 beforeAll(async () => {
-  const options = { resources: [failing], services: {}, strict: true };
+  const options = { resources: [failing], streams: [stream], services: {}, strict: true };
   const pipeline = createPipeline({ ...options, authenticate: () => openClient });
   failures = await serve(
     (request, response) => void pipeline(request, response, '1'),
@@ -84,6 +93,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
   ['HTTP: 431 PayloadTooLarge', () => raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)],
   ['HTTP: 501 OperationNotAllowed', () => raw('FAKEMETHOD / HTTP/1.1\r\nHost: x\r\n\r\n')],
   ['version: 412 HeaderInvalid', () => get(root, { 'OData-Version': '4.1' })],
+  ['origin: 403 HeaderInvalid', () => patch({ AssetTag: 'x' }, { Origin: 'http://other.example' })],
   ['credentials: 401 AccessUnauthorized', () => fixture.client.get(sessions)],
   ['credentials: 503 ServiceTemporarilyUnavailable', () => busy.get('/redfish/v1/Systems/1')],
   ['match: 404 ResourceMissingAtURI', () => get(`${root}/Nowhere`)],
@@ -141,6 +151,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
   ['operation: 400 ActionNotSupported', () => reset('unsupported')],
   ['operation: 502 CouldNotEstablishConnection', () => reset('mediaUnreachable')],
   ['operation: 400 CreateLimitReachedForResource', () => reset('noPlace')],
+  ['operation: 406 HeaderInvalid', () => failures.get(stream.uri, { Accept: 'application/json' })],
   ['operation: 507 InsufficientStorage', () => reset('storageFull')],
   ['operation: 500 InternalError', () => reset('internal')],
 ];
