@@ -118,12 +118,7 @@ const longFiles = {
 
 /** Files that are above a limit since before the limits, and are not split yet. Remove entries, never add one. */
 const unsplit = {
-  functions: [
-    'packages/bmc-daemon/bench/hostile-shapes.ts',
-    'packages/bmc-daemon/src/console/ssh/ssh-server.ts',
-    'packages/bmc-daemon/src/ssdp/discovery.ts',
-    'packages/bmc-daemon/src/ssdp/responder.ts',
-  ],
+  functions: ['packages/bmc-daemon/bench/hostile-shapes.ts', 'packages/bmc-daemon/src/console/ssh/ssh-server.ts'],
   files: [
     'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',

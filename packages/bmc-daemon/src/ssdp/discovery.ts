@@ -5,41 +5,36 @@
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DiscoveryError, type DiscoveryControl, type DiscoverySettings } from '../offers/discovery-control.js';
-import { openStateFile } from '../state-file.js';
+import { openStateFile, type StateFile } from '../state-file.js';
 import { product, redfishVersion, version } from '../version.js';
+import type { ServiceAddresses } from './location.js';
 import { SSDP_GROUP, SSDP_PORT } from './message.js';
 import { openResponder, type Responder } from './responder.js';
 
 /** The settings of discovery, and the socket. */
 export interface Discovery extends DiscoveryControl {
   /** Starts discovery if it is enabled. Logs a warning if it fails. */
-  start(service: DiscoveredService): Promise<void>;
+  start(service: ServiceAddresses): Promise<void>;
   /** Sends the byebye messages and closes the socket. */
   close(): Promise<void>;
 }
 
-/** The addresses of the service. */
-interface DiscoveredService {
-  /** The service's URLs. */
-  readonly addresses: readonly string[];
-  /** Whether the service listens at all addresses of the host. */
-  readonly everywhere: boolean;
-}
-
 const stateSchema = z.object({
   enabled: z.boolean(),
-  /** EMULATOR_SSDP when that was set: where the configuration has changed since, it was the last to speak. */
+  /** EMULATOR_SSDP when the settings were stored. If it differs now, EMULATOR_SSDP decides. */
   configured: z.boolean(),
   notifyTtl: z.int().min(1).max(255),
   notifyIntervalSeconds: z.int().min(0).max(86_400),
 });
+
+type StoredSettings = z.infer<typeof stateSchema>;
 
 /** The values that DMTF recommends. */
 const NOTIFY_TTL = 2;
 const NOTIFY_INTERVAL_S = 600;
 
 interface DiscoveryOptions {
-  /** EMULATOR_SSDP: whether it is on where nobody has set it since. */
+  /** EMULATOR_SSDP: whether discovery is on, until a client changes that. */
   readonly configured: boolean;
   readonly stateDir: string;
   readonly serviceUuid: string;
@@ -56,8 +51,143 @@ interface DiscoveryOptions {
  * @throws {StateFileError} if the stored settings are unreadable.
  */
 export function openDiscovery(options: DiscoveryOptions): Discovery {
-  const { configured, stateDir, serviceUuid, log, group = SSDP_GROUP, port = SSDP_PORT } = options;
-  const state = openStateFile({
+  return new SsdpDiscovery(options, openSettings(options));
+}
+
+class SsdpDiscovery implements Discovery {
+  readonly port: number;
+  readonly #options: DiscoveryOptions;
+  readonly #stored: StateFile<StoredSettings>;
+  /** The settings that clients have asked for. */
+  #wanted: DiscoverySettings;
+  /** The settings in effect: `enabled` is false if the socket could not be opened. */
+  #active: DiscoverySettings;
+  #service: ServiceAddresses | undefined;
+  #responder: Responder | undefined;
+  #isClosed = false;
+  /** The queue of changes. */
+  #queue: Promise<void> = Promise.resolve();
+
+  constructor(options: DiscoveryOptions, stored: StateFile<StoredSettings>) {
+    this.port = options.port ?? SSDP_PORT;
+    this.#options = options;
+    this.#stored = stored;
+    this.#wanted = this.#readWanted();
+    this.#active = settingsOf(this.#wanted, false);
+  }
+
+  get settings(): DiscoverySettings {
+    return this.#active;
+  }
+
+  start(service: ServiceAddresses): Promise<void> {
+    return this.#enqueue(async () => {
+      const { log } = this.#options;
+      this.#service = service;
+      try {
+        await this.#apply();
+        if (this.#responder !== undefined) log.info(`found by SSDP, at UDP port ${this.port}`);
+      } catch (error) {
+        log.warn('the service will not be found by SSDP', { error });
+      }
+    });
+  }
+
+  change(change: Partial<DiscoverySettings>): Promise<void> {
+    return this.#enqueue(() => (this.#isClosed ? Promise.resolve() : this.#change(change)));
+  }
+
+  close(): Promise<void> {
+    return this.#enqueue(async () => {
+      this.#isClosed = true;
+      await this.#closeSocket();
+    });
+  }
+
+  /** Returns the stored settings, in which a changed EMULATOR_SSDP replaces `enabled`. */
+  #readWanted(): DiscoverySettings {
+    const { configured, log } = this.#options;
+    const stored = this.#stored.state;
+    if (stored.configured === configured) return settingsOf(stored, stored.enabled);
+    const wanted = settingsOf(stored, configured);
+    try {
+      this.#store(wanted);
+    } catch (error) {
+      log.warn('storing whether the service is found by SSDP', { error });
+    }
+    return wanted;
+  }
+
+  #store(settings: DiscoverySettings): void {
+    this.#stored.update(() => ({ ...settings, configured: this.#options.configured }));
+  }
+
+  async #change(change: Partial<DiscoverySettings>): Promise<void> {
+    const before = this.#wanted;
+    const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
+    // Compares with both: if the port was not available, a client may now disable discovery.
+    if (sameSettings(next, this.#active) && sameSettings(next, before)) return;
+    this.#store(next);
+    this.#wanted = next;
+    try {
+      await this.#apply();
+    } catch (error) {
+      this.#wanted = before;
+      this.#store(before);
+      // The socket with the earlier settings is closed already.
+      this.#active = settingsOf(before, false);
+      throw error;
+    }
+  }
+
+  /**
+   * Closes the socket, and opens it again if discovery is enabled.
+   * @throws {DiscoveryError} if the port is not available.
+   */
+  async #apply(): Promise<void> {
+    await this.#closeSocket();
+    try {
+      if (!this.#wanted.enabled || this.#service === undefined) return;
+      this.#responder = await this.#openSocket(this.#wanted, this.#service);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new DiscoveryError(`listening at UDP port ${this.port}: ${reason}`, { cause: error });
+    } finally {
+      this.#active = settingsOf(this.#wanted, this.#responder !== undefined);
+    }
+  }
+
+  #openSocket({ notifyTtl, notifyIntervalSeconds }: DiscoverySettings, service: ServiceAddresses): Promise<Responder> {
+    const { serviceUuid, group = SSDP_GROUP, log, random } = this.#options;
+    return openResponder({
+      uuid: serviceUuid,
+      minor: Number(redfishVersion.split('.')[1] ?? 0),
+      product: `${product.replaceAll(' ', '-')}/${version}`,
+      ...service,
+      group,
+      port: this.port,
+      ttl: notifyTtl,
+      notifyIntervalMs: notifyIntervalSeconds * 1_000,
+      log,
+      ...(random === undefined ? {} : { random }),
+    });
+  }
+
+  async #closeSocket(): Promise<void> {
+    await this.#responder?.close();
+    this.#responder = undefined;
+  }
+
+  /** Runs a change after those before it. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function openSettings({ configured, stateDir, serviceUuid, log }: DiscoveryOptions): StateFile<StoredSettings> {
+  return openStateFile({
     folder: stateDir,
     name: `discovery-${serviceUuid}`,
     schema: stateSchema,
@@ -70,97 +200,6 @@ export function openDiscovery(options: DiscoveryOptions): Discovery {
     log,
     broken: 'setAside',
   });
-  const keep = (settings: DiscoverySettings): void => state.update(() => ({ ...settings, configured }));
-  const kept = state.state;
-  let wanted = settingsOf(kept, kept.enabled);
-  if (kept.configured !== configured) {
-    wanted = settingsOf(kept, configured);
-    try {
-      keep(wanted);
-    } catch (error) {
-      log.warn('keeping whether the service is found by SSDP', { error });
-    }
-  }
-  let responder: Responder | undefined;
-  let service: DiscoveredService | undefined;
-  let shown = settingsOf(wanted, false);
-
-  /** Opens or closes the socket to match the settings. */
-  const apply = async (): Promise<void> => {
-    await responder?.close();
-    responder = undefined;
-    try {
-      if (!wanted.enabled || service === undefined) return;
-      responder = await openResponder({
-        uuid: serviceUuid,
-        minor: Number(redfishVersion.split('.')[1] ?? 0),
-        product: `${product.replaceAll(' ', '-')}/${version}`,
-        ...service,
-        group,
-        port,
-        ttl: wanted.notifyTtl,
-        notifyIntervalMs: wanted.notifyIntervalSeconds * 1_000,
-        log,
-        ...(options.random === undefined ? {} : { random: options.random }),
-      });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new DiscoveryError(`listening at UDP port ${port}: ${reason}`, { cause: error });
-    } finally {
-      shown = settingsOf(wanted, responder !== undefined);
-    }
-  };
-
-  const set = async (change: Partial<DiscoverySettings>): Promise<void> => {
-    const before = wanted;
-    const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
-    // What is shown may not be what is wanted: the port could not be had, and is to be let alone from now on.
-    if (sameSettings(next, shown) && sameSettings(next, before)) return;
-    keep(next);
-    wanted = next;
-    try {
-      await apply();
-    } catch (error) {
-      wanted = before;
-      keep(before);
-      // What there was before was closed first.
-      shown = settingsOf(before, false);
-      throw error;
-    }
-  };
-
-  let turn: Promise<void> = Promise.resolve();
-  /** Serializes all changes. */
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
-    const done = turn.then(work);
-    turn = done.catch(() => undefined);
-    return done;
-  };
-  let closed = false;
-
-  return {
-    port,
-    get settings() {
-      return shown;
-    },
-    change: (change) => inTurn(() => (closed ? Promise.resolve() : set(change))),
-    start: (where) =>
-      inTurn(async () => {
-        service = where;
-        try {
-          await apply();
-          if (responder !== undefined) log.info(`found by SSDP, at UDP port ${port}`);
-        } catch (error) {
-          log.warn('the service will not be found by SSDP', { error });
-        }
-      }),
-    close: () =>
-      inTurn(async () => {
-        closed = true;
-        await responder?.close();
-        responder = undefined;
-      }),
-  };
 }
 
 function settingsOf({ notifyTtl, notifyIntervalSeconds }: DiscoverySettings, enabled: boolean): DiscoverySettings {

@@ -4,14 +4,18 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@rackless/daemon/log/log.js';
+import {
+  ipv4OfInterfaces,
+  localAddressFor,
+  locationFor,
+  locationOf,
+  type InterfaceLister,
+  type ServiceAddresses,
+} from './location.js';
 import { aliveMessage, byebyeMessage, readSearch, searchAnswer, type Announced, type Search } from './message.js';
 
 /** Options of {@link openResponder}. */
-export interface ResponderOptions extends Announced {
-  /** The service's URLs, `https://192.0.2.1:8000`. */
-  readonly addresses: readonly string[];
-  /** Whether the service listens at every address of the host, including later ones. */
-  readonly everywhere: boolean;
+export interface ResponderOptions extends Announced, ServiceAddresses {
   /** The multicast group and port. */
   readonly group: string;
   readonly port: number;
@@ -23,7 +27,7 @@ export interface ResponderOptions extends Announced {
   /** 0 to 1: when to answer within the allowed time. Default: random. */
   readonly random?: () => number;
   /** The host's interfaces. Default: those that Node reports. */
-  readonly interfaces?: typeof networkInterfaces;
+  readonly interfaces?: InterfaceLister;
 }
 
 /** An open SSDP socket, which announces the service and answers searches. */
@@ -49,8 +53,7 @@ const REJOIN_MS = 30_000;
  * @throws the errors of node:dgram if the port is not available.
  */
 export async function openResponder(options: ResponderOptions): Promise<Responder> {
-  const { group, port, ttl, notifyIntervalMs, log, random = Math.random } = options;
-  const own = (): readonly (readonly string[])[] => ipv4OfInterfaces(options.interfaces ?? networkInterfaces);
+  const { group, port, ttl, log } = options;
   // Other programs on this host may use SSDP, too. Each gets all packets of the group.
   const socket = createSocket({ type: 'udp4', reuseAddr: true });
   // Binds to the group's address only, so that unicast packets from anywhere are not received.
@@ -60,83 +63,115 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
   socket.setMulticastTTL(ttl);
   // Clients may run on this host.
   socket.setMulticastLoopback(true);
-  const maxAge = Math.max(MIN_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
+  return new SocketResponder(socket, options);
+}
 
-  // The kernel rejects interfaces that are already members, so this finds new networks.
-  const join = (): void => {
-    const addresses = own().flat();
+class SocketResponder implements Responder {
+  readonly #socket: Socket;
+  readonly #options: ResponderOptions;
+  readonly #maxAge: number;
+  readonly #rejoining: NodeJS.Timeout;
+  readonly #notifying: NodeJS.Timeout | undefined;
+  /** Answers that wait for their time. */
+  readonly #waiting = new Set<NodeJS.Timeout>();
+  /** The clients and targets of these answers. */
+  readonly #searches = new Set<string>();
+  readonly #allowance = createAllowance(MAX_ANSWERS_PER_SECOND);
+  /** The queue of notifications. */
+  #sending = Promise.resolve();
+  #isClosed = false;
+
+  /** @param socket is bound to the group. */
+  constructor(socket: Socket, options: ResponderOptions) {
+    const { notifyIntervalMs } = options;
+    this.#socket = socket;
+    this.#options = options;
+    this.#maxAge = Math.max(MIN_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
+    this.#join();
+    this.#rejoining = setInterval(() => this.#join(), REJOIN_MS).unref();
+    socket.on('message', (packet, sender) => this.#receive(packet, sender));
+    if (notifyIntervalMs === 0) return;
+    this.#announce();
+    this.#notifying = setInterval(() => this.#announce(), notifyIntervalMs).unref();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearInterval(this.#rejoining);
+    clearInterval(this.#notifying);
+    for (const timer of this.#waiting) clearTimeout(timer);
+    if (this.#notifying !== undefined) await this.#notify(() => byebyeMessage(this.#options));
+    await new Promise<void>((resolve) => this.#socket.close(resolve));
+  }
+
+  /** Returns the IPv4 addresses of each interface. */
+  #ownAddresses(): readonly (readonly string[])[] {
+    return ipv4OfInterfaces(this.#options.interfaces ?? networkInterfaces);
+  }
+
+  /** Joins the group on all interfaces. The kernel rejects those that are members already. */
+  #join(): void {
+    const addresses = this.#ownAddresses().flat();
     // If the interfaces are unavailable, joins on the interface of the default route.
     for (const address of addresses.length === 0 ? [undefined] : addresses) {
       try {
-        socket.addMembership(group, address);
+        this.#socket.addMembership(this.#options.group, address);
       } catch {
         // It is already a member by this or another address, or the interface disappeared.
       }
     }
-  };
-  join();
-  const rejoining = setInterval(join, REJOIN_MS).unref();
+  }
 
-  const waiting = new Set<NodeJS.Timeout>();
-  const askers = new Set<string>();
-  const allowance = createAllowance(MAX_ANSWERS_PER_SECOND);
-  let closed = false;
-  const answer = async ({ target }: Search, { address, port: askerPort }: RemoteInfo): Promise<void> => {
-    if (!allowance()) return;
-    const from = await localAddressFor(address, askerPort);
-    const location = from === undefined ? undefined : locationFor(from, address, own().flat(), options);
-    if (location === undefined || closed) return;
-    socket.send(searchAnswer(options, target, location, maxAge), askerPort, address, () => undefined);
-  };
-  socket.on('message', (packet, sender) => {
-    const search = readSearch(packet, options);
-    if (search === undefined || sender.port === 0 || waiting.size >= MAX_WAITING) return;
+  #receive(packet: Buffer, sender: RemoteInfo): void {
+    const search = readSearch(packet, this.#options);
+    if (search === undefined || sender.port === 0 || this.#waiting.size >= MAX_WAITING) return;
     // Clients repeat searches because packets get lost; one pending answer is enough.
-    const asker = `${sender.address} ${sender.port} ${search.target}`;
-    if (askers.has(asker)) return;
-    askers.add(asker);
+    const key = `${sender.address} ${sender.port} ${search.target}`;
+    if (this.#searches.has(key)) return;
+    this.#searches.add(key);
+    const { random = Math.random } = this.#options;
     const timer = setTimeout(() => {
-      waiting.delete(timer);
-      askers.delete(asker);
-      void answer(search, sender);
+      this.#waiting.delete(timer);
+      this.#searches.delete(key);
+      void this.#answer(search, sender);
     }, random() * search.withinMs);
-    waiting.add(timer);
-  });
+    this.#waiting.add(timer);
+  }
 
-  /** Sends through each interface in turn, because the interface is a state of the socket. */
-  const tellAll = async (messageFor: (location: string) => string): Promise<void> => {
-    for (const addresses of own()) {
+  async #answer({ target }: Search, { address, port }: RemoteInfo): Promise<void> {
+    if (!this.#allowance()) return;
+    const from = await localAddressFor(address, port);
+    const own = this.#ownAddresses().flat();
+    const location = from === undefined ? undefined : locationFor(from, address, own, this.#options);
+    if (location === undefined || this.#isClosed) return;
+    this.#socket.send(searchAnswer(this.#options, target, location, this.#maxAge), port, address, () => undefined);
+  }
+
+  #announce(): void {
+    void this.#notify((location) => aliveMessage(this.#options, location, this.#maxAge));
+  }
+
+  /** Sends through one interface after the other, because the interface is a state of the socket. */
+  #notify(messageFor: (location: string) => string): Promise<void> {
+    return (this.#sending = this.#sending.then(() => this.#notifyAll(messageFor)));
+  }
+
+  async #notifyAll(messageFor: (location: string) => string): Promise<void> {
+    const { group, port } = this.#options;
+    for (const addresses of this.#ownAddresses()) {
       // Sends once through each interface. Its other addresses may belong to managers.
-      const address = addresses.find((one) => locationOf(one, options) !== undefined);
-      const location = address === undefined ? undefined : locationOf(address, options);
+      const address = addresses.find((one) => locationOf(one, this.#options) !== undefined);
+      const location = address === undefined ? undefined : locationOf(address, this.#options);
       if (address === undefined || location === undefined) continue;
       try {
-        socket.setMulticastInterface(address);
-        await send(socket, messageFor(location), port, group);
+        this.#socket.setMulticastInterface(address);
+        await send(this.#socket, messageFor(location), port, group);
       } catch {
         // An interface without a network, or one that disappeared.
       }
     }
-  };
-  let telling = Promise.resolve();
-  const tell = (messageFor: (location: string) => string): Promise<void> =>
-    (telling = telling.then(() => tellAll(messageFor)));
-  const tellAlive = (): void => void tell((location) => aliveMessage(options, location, maxAge));
-  const notifies = notifyIntervalMs > 0;
-  if (notifies) tellAlive();
-  const notifying = notifies ? setInterval(tellAlive, notifyIntervalMs).unref() : undefined;
-
-  return {
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      clearInterval(rejoining);
-      clearInterval(notifying);
-      for (const timer of waiting) clearTimeout(timer);
-      if (notifies) await tell(() => byebyeMessage(options));
-      await new Promise<void>((resolve) => socket.close(resolve));
-    },
-  };
+  }
 }
 
 function bind(socket: Socket, port: number, address: string): Promise<void> {
@@ -174,64 +209,4 @@ function createAllowance(perSecond: number): () => boolean {
     left -= 1;
     return true;
   };
-}
-
-/** Returns the IPv4 addresses of each interface that has one. */
-function ipv4OfInterfaces(interfaces: typeof networkInterfaces): readonly (readonly string[])[] {
-  try {
-    return Object.values(interfaces())
-      .map((list) => (list ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? [address] : [])))
-      .filter((addresses) => addresses.length > 0);
-  } catch {
-    // The list comes through netlink, which a sandbox may forbid.
-    return [];
-  }
-}
-
-/**
- * Returns the local address for packets to another host. A connected UDP socket knows it without
- * sending a packet.
- */
-function localAddressFor(address: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const probe = createSocket('udp4');
-    const done = (found: string | undefined): void => {
-      probe.close();
-      resolve(found);
-    };
-    probe.once('error', () => done(undefined));
-    // Not as connect's callback, which also gets errors.
-    probe.once('connect', () => done(probe.address().address));
-    probe.connect(port, address);
-  });
-}
-
-/**
- * Returns the URL of the service root at this address; undefined if the service does not listen
- * there.
- */
-function locationOf(address: string, { addresses, everywhere }: ResponderOptions): string | undefined {
-  const known = addresses.find((candidate) => hostOf(candidate) === address);
-  const [any] = addresses;
-  if (known === undefined && (any === undefined || !everywhere)) return undefined;
-  const url = new URL('/redfish/v1/', known ?? any);
-  url.hostname = address;
-  return url.href;
-}
-
-/** Returns the URL for a client. For a client on this host, any address works. */
-function locationFor(
-  from: string,
-  asker: string,
-  own: readonly string[],
-  options: ResponderOptions,
-): string | undefined {
-  const found = locationOf(from, options);
-  const [any] = options.addresses;
-  return found !== undefined || any === undefined || !own.includes(asker) ? found : new URL('/redfish/v1/', any).href;
-}
-
-function hostOf(url: string): string {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' ? '127.0.0.1' : hostname;
 }
