@@ -15,7 +15,7 @@ let machines: readonly SystemRef[];
 /** The running machines. */
 let running: Set<string>;
 let samples: number;
-/** What the next samples do. */
+/** Whether the host answers the next samples: at once, with an error, or when `answerSlow` is called. */
 let host: 'up' | 'down' | 'slow';
 let answerSlow: () => void;
 let health: unknown[];

@@ -7,13 +7,9 @@ import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import { figures } from './figures.js';
 import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitions.js';
-import {
-  definitionUri,
-  type ReportMessage,
-  type ReportSource,
-  type ReportSubscriber,
-} from '../offers/report-source.js';
-import { reportMessage, type Report } from './report.js';
+import type { ReportMessage, ReportSource, ReportSubscriber } from '../offers/report-source.js';
+import type { Report } from './report.js';
+import { ReportSubscriptions } from './report-subscriptions.js';
 import { within, type Measurement, type Sample, type Sampler } from './sampler.js';
 
 interface ReportScheduleOptions {
@@ -41,12 +37,6 @@ interface LatestReport {
   readonly isFirst: boolean;
 }
 
-interface Subscription {
-  readonly subscriber: ReportSubscriber;
-  /** Machines whose latest report was empty; another empty report is not sent. */
-  readonly empty: Set<string>;
-}
-
 /** A read keeps a periodic report active for this time, and for this number of intervals. */
 const WATCHED_MS = 300_000;
 const WATCHED_INTERVALS = 3;
@@ -71,7 +61,7 @@ export class ReportSchedule implements ReportSource {
   readonly #watched = new Map<string, number>();
   /** By UUID: when a machine was added or started, if it was not measured since. */
   readonly #begun = new Map<string, number>();
-  readonly #subscriptions = new Set<Subscription>();
+  readonly #subscriptions = new ReportSubscriptions();
   #timer: NodeJS.Timeout | undefined;
   #running = false;
   /** Counts changes that require another run while one is in progress. */
@@ -109,18 +99,18 @@ export class ReportSchedule implements ReportSource {
   }
 
   subscribe(subscriber: ReportSubscriber): () => void {
-    const subscription: Subscription = { subscriber, empty: new Set() };
-    this.#subscriptions.add(subscription);
+    const subscription = this.#subscriptions.add(subscriber);
     for (const [uuid, { report }] of this.#latest) {
-      if (this.#isPeriodic(uuid) && this.#options.clock() < this.#dueAt(uuid)) this.#send([subscription], report);
+      if (this.#isPeriodic(uuid) && this.#options.clock() < this.#dueAt(uuid))
+        this.#subscriptions.send(report, subscription);
     }
     this.changed();
-    return () => void this.#subscriptions.delete(subscription);
+    return () => this.#subscriptions.remove(subscription);
   }
 
   /** Sends a test message to all subscribers that did not select definitions. */
   sendTest(message: ReportMessage): void {
-    for (const { subscriber } of this.#subscriptions) if (subscriber.wants(null)) subscriber.deliver(message);
+    this.#subscriptions.sendTest(message);
   }
 
   /** Returns the latest report of a machine, however old. */
@@ -139,7 +129,7 @@ export class ReportSchedule implements ReportSource {
     this.#latest.delete(uuid);
     this.#watched.delete(uuid);
     this.#begun.delete(uuid);
-    for (const { empty } of this.#subscriptions) empty.delete(uuid);
+    this.#subscriptions.forget(uuid);
   }
 
   /** Recomputes the schedule after a change. */
@@ -175,9 +165,7 @@ export class ReportSchedule implements ReportSource {
   /** Whether a client would receive a report now. */
   #isObserved(uuid: string): boolean {
     if (!this.#isPeriodic(uuid)) return false;
-    if ((this.#watched.get(uuid) ?? 0) > this.#options.clock()) return true;
-    const uri = definitionUri(uuid);
-    return [...this.#subscriptions].some(({ subscriber }) => subscriber.wants(uri));
+    return (this.#watched.get(uuid) ?? 0) > this.#options.clock() || this.#subscriptions.wants(uuid);
   }
 
   /** Returns when a machine's next report is due, by the steady clock. */
@@ -236,7 +224,7 @@ export class ReportSchedule implements ReportSource {
     const isFirst = before?.statistics?.run !== measurement.statistics?.run;
     this.#latest.set(uuid, { report, measurement, madeAt: clock(), isFirst });
     if (measurement.clockMs >= (this.#begun.get(uuid) ?? Infinity)) this.#begun.delete(uuid);
-    if (this.#isPeriodic(uuid)) this.#send(this.#subscriptions, report);
+    if (this.#isPeriodic(uuid)) this.#subscriptions.send(report);
     return report;
   }
 
@@ -245,19 +233,6 @@ export class ReportSchedule implements ReportSource {
    */
   #retain(uuids: ReadonlySet<string>): void {
     for (const uuid of this.#latest.keys()) if (!uuids.has(uuid)) this.forget(uuid);
-  }
-
-  #send(subscriptions: Iterable<Subscription>, report: Report): void {
-    const { uuid } = report.machine;
-    const uri = definitionUri(uuid);
-    let message: ReportMessage | undefined;
-    for (const { subscriber, empty } of subscriptions) {
-      if (!subscriber.wants(uri)) continue;
-      if (report.figures.length > 0) empty.delete(uuid);
-      else if (empty.has(uuid)) continue;
-      else empty.add(uuid);
-      subscriber.deliver((message ??= reportMessage(report)));
-    }
   }
 
   #sleep(ms: number): void {

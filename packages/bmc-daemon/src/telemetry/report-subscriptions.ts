@@ -1,0 +1,65 @@
+/** Sends reports to the subscribers of metric reports. */
+import { definitionUri, type ReportMessage, type ReportSubscriber } from '../offers/report-source.js';
+import { reportMessage, type Report } from './report.js';
+
+/** A subscriber with its own record of empty reports. */
+export interface Subscription {
+  readonly subscriber: ReportSubscriber;
+  /** Machines whose latest report was empty; another empty report is not sent. */
+  readonly empty: Set<string>;
+}
+
+/** The subscriptions to the reports of all machines. */
+export class ReportSubscriptions {
+  readonly #subscriptions = new Set<Subscription>();
+
+  /** The number of subscriptions. */
+  get size(): number {
+    return this.#subscriptions.size;
+  }
+
+  add(subscriber: ReportSubscriber): Subscription {
+    const subscription: Subscription = { subscriber, empty: new Set() };
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  remove(subscription: Subscription): void {
+    this.#subscriptions.delete(subscription);
+  }
+
+  /** Returns whether a subscriber wants the reports of a machine. */
+  wants(uuid: string): boolean {
+    const uri = definitionUri(uuid);
+    return [...this.#subscriptions].some(({ subscriber }) => subscriber.wants(uri));
+  }
+
+  /** Sends a report to all subscribers that want it, or to one of them. */
+  send(report: Report, only?: Subscription): void {
+    const { uuid } = report.machine;
+    const uri = definitionUri(uuid);
+    let message: ReportMessage | undefined;
+    for (const { subscriber, empty } of only === undefined ? this.#subscriptions : [only]) {
+      if (!subscriber.wants(uri)) continue;
+      if (report.figures.length > 0) empty.delete(uuid);
+      else if (empty.has(uuid)) continue;
+      else empty.add(uuid);
+      subscriber.deliver((message ??= reportMessage(report)));
+    }
+  }
+
+  /** Sends a test message to all subscribers that did not select definitions. */
+  sendTest(message: ReportMessage): void {
+    for (const { subscriber } of this.#subscriptions) if (subscriber.wants(null)) subscriber.deliver(message);
+  }
+
+  /** Removes the data of a removed machine. */
+  forget(uuid: string): void {
+    for (const { empty } of this.#subscriptions) empty.delete(uuid);
+  }
+
+  /** Removes all subscriptions. */
+  clear(): void {
+    this.#subscriptions.clear();
+  }
+}
