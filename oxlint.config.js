@@ -118,14 +118,13 @@ const longFiles = {
 
 /** Files that are above a limit since before the limits, and are not split yet. Remove entries, never add one. */
 const unsplit = {
-  functions: ['packages/bmc-daemon/bench/hostile-shapes.ts', 'packages/bmc-daemon/src/console/ssh/ssh-server.ts'],
+  functions: ['packages/bmc-daemon/bench/hostile-shapes.ts'],
   files: [
     'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/media/image-store.ts',
     'packages/bmc-daemon/src/drivers/libvirt/power/cold-start.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/os/boot-order.ts',
-    'packages/bmc-daemon/src/telemetry/report-schedule.ts',
   ],
 };
 

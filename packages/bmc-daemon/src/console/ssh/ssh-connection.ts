@@ -11,7 +11,7 @@ import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';
 import { readRequest, type ConsoleRequest } from './ssh-target.js';
 
 /** Options of {@link SshConnection}. */
-interface SshConnectionOptions {
+export interface SshConnectionOptions {
   readonly client: Connection;
   readonly socket: Socket;
   readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;

@@ -1,0 +1,118 @@
+/** Decides which connections the SSH server accepts, before and until their login. */
+import type { Socket } from 'node:net';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { clientNetwork } from '../../host/ip-network.js';
+
+/** The limits of connections. */
+export interface AdmissionLimits {
+  /** Time for a login, in milliseconds. */
+  readonly loginMs: number;
+  readonly connections: number;
+  /** Connections that have not logged in. */
+  readonly unauthenticated: number;
+  /** For one network: an IPv4 address, or an IPv6 /64. */
+  readonly unauthenticatedPerNetwork: number;
+}
+
+/** The open connections of the SSH server. */
+export class SshAdmission {
+  readonly #limits: AdmissionLimits;
+  readonly #log: Pick<Log, 'debug'>;
+  /** Sockets by the client's address and port, with which the library identifies a client. */
+  readonly #sockets = new Map<string, Socket>();
+  /** Sockets without a login, the oldest first, with the timer of their login. */
+  readonly #unauthenticated = new Map<Socket, NodeJS.Timeout>();
+
+  constructor(limits: AdmissionLimits, log: Pick<Log, 'debug'>) {
+    this.#limits = limits;
+    this.#log = log;
+  }
+
+  /** Accepts a connection until it closes, or destroys its socket. */
+  admit(socket: Socket): boolean {
+    const { remoteAddress: address = '', remotePort } = socket;
+    const network = clientNetwork(address);
+    const sameNetwork = [...this.#unauthenticated.keys()].filter(
+      (other) => clientNetwork(other.remoteAddress ?? '') === network,
+    ).length;
+    const isFull =
+      this.#sockets.size >= this.#limits.connections || this.#unauthenticated.size >= this.#limits.unauthenticated;
+    const victim = isFull ? chooseVictim([...this.#unauthenticated.keys()], sameNetwork) : undefined;
+    if (sameNetwork >= this.#limits.unauthenticatedPerNetwork || (isFull && victim === undefined)) {
+      this.#log.debug('an SSH connection was refused: there are too many', { address });
+      socket.destroy();
+      return false;
+    }
+    const name = endOf(address, remotePort);
+    // One client port can connect to two of our addresses. The library could not tell them apart,
+    // but the local address decides which machines the client sees.
+    if (this.#sockets.has(name)) {
+      this.#log.debug('an SSH connection was refused: its other end has one already', { address });
+      socket.destroy();
+      return false;
+    }
+    if (victim !== undefined) {
+      const message = 'an SSH connection without a login was closed to accept another';
+      this.#log.debug(message, { address: victim.remoteAddress });
+      this.authenticated(victim);
+      victim.destroy();
+    }
+    this.#add(name, socket);
+    return true;
+  }
+
+  /** Ends the time limit of a connection's login. */
+  authenticated(socket: Socket): void {
+    clearTimeout(this.#unauthenticated.get(socket));
+    this.#unauthenticated.delete(socket);
+  }
+
+  /** Returns the socket of a client, as the library identifies it. */
+  find(address: string | undefined, port: number | undefined): Socket | undefined {
+    return this.#sockets.get(endOf(address, port));
+  }
+
+  /** Destroys the sockets without a login. */
+  destroyUnauthenticated(): void {
+    for (const socket of this.#unauthenticated.keys()) socket.destroy();
+  }
+
+  /** Destroys all sockets. */
+  destroyAll(): void {
+    for (const socket of this.#sockets.values()) socket.destroy();
+  }
+
+  #add(name: string, socket: Socket): void {
+    this.#sockets.set(name, socket);
+    this.#unauthenticated.set(
+      socket,
+      setTimeout(() => socket.destroy(), this.#limits.loginMs),
+    );
+    socket.once('close', () => {
+      this.#sockets.delete(name);
+      this.authenticated(socket);
+    });
+  }
+}
+
+/**
+ * Chooses the connection to close for a new one: the oldest of the network with the most
+ * unauthenticated connections. Otherwise a few networks that connect and never log in would lock
+ * out all others.
+ * @param unauthenticated the oldest first.
+ * @param sameNetwork number of connections in the network of the new connection.
+ * @returns undefined if no network has more.
+ */
+function chooseVictim(unauthenticated: readonly Socket[], sameNetwork: number): Socket | undefined {
+  const networks = new Map<string, Socket[]>();
+  for (const socket of unauthenticated) {
+    const network = clientNetwork(socket.remoteAddress ?? '');
+    networks.set(network, [...(networks.get(network) ?? []), socket]);
+  }
+  const [crowd = []] = [...networks.values()].sort((left, right) => right.length - left.length);
+  return crowd.length > sameNetwork ? crowd[0] : undefined;
+}
+
+function endOf(address: string | undefined, port: number | undefined): string {
+  return `${address ?? ''} ${port ?? 0}`;
+}
