@@ -14,4 +14,5 @@ const server = createServer((_request, response) => {
   response.writeHead(200, [...headers]);
   response.end(body);
 });
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`)); // Listening on TCP.
+// Listening on TCP.
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

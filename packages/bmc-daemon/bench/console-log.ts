@@ -70,8 +70,10 @@ async function measure(title: string, chunk: Buffer, everyMs: number): Promise<v
   rmSync(folder, { recursive: true });
   const mib = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
   console.log(
-    `${title}: ${mib(printed / elapsed)} MiB/s printed, ${(((user + system) / 1e6 / elapsed) * 100).toFixed(1)} % of a CPU, ` +
-      `${mib(peak)} MiB resident at most, ${mib(stored)} MiB on the disk, ${records.length} entries read in ${readMs.toFixed(1)} ms`,
+    `${title}: ${mib(printed / elapsed)} MiB/s ` +
+      `printed, ${(((user + system) / 1e6 / elapsed) * 100).toFixed(1)} % of a CPU, ` +
+      `${mib(peak)} MiB resident at most, ${mib(stored)} MiB on the disk, ${records.length} entries read ` +
+      `in ${readMs.toFixed(1)} ms`,
   );
 }
 

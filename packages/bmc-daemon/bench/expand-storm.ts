@@ -115,7 +115,8 @@ try {
     const p99Ms = Math.max(first.p99Ms, second.p99Ms);
     const memory = second.residentMiB / first.residentMiB;
     console.log(
-      `p99 of a GET: ${p99Ms.toFixed(1)} ms, goal ${goals.p99Ms}; ${(p99Ms / alone).toFixed(1)} times that of the daemon alone`,
+      `p99 of a GET: ${p99Ms.toFixed(1)} ms, goal ${goals.p99Ms}; ${(p99Ms / alone).toFixed(1)} times that ` +
+        'of the daemon alone',
     );
     console.log(`memory after the second storm: ${memory.toFixed(2)} times that after the first, goal ${goals.memory}`);
     process.exitCode = p99Ms <= goals.p99Ms && memory <= goals.memory ? 0 : 1;

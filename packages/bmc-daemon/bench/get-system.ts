@@ -195,7 +195,8 @@ async function compare(what: string, path: string, open: Server, authenticated: 
   const basic = medianRatio(ofBasic, ofOpen);
   const session = medianRatio(ofSession, ofOpen);
   console.log(
-    `  ratio ${ratio.toFixed(2)} (goal ${goals.open}), of that ${basic.toFixed(2)} with Basic auth and ${session.toFixed(2)} with a session (goal ${goals.authenticated})`,
+    `  ratio ${ratio.toFixed(2)} (goal ${goals.open}), of that ${basic.toFixed(2)} with Basic auth ` +
+      `and ${session.toFixed(2)} with a session (goal ${goals.authenticated})`,
   );
   return ratio >= goals.open && basic >= goals.authenticated && session >= goals.authenticated;
 }
@@ -208,7 +209,8 @@ try {
   const authenticated = await startDaemon(folder, { authenticated: true });
   started.push(authenticated);
   const { body } = await fetchOnce(`${open.url}/redfish/v1/Systems`);
-  const collection = JSON.parse(body) as { readonly Members: readonly { readonly '@odata.id': string }[] }; // The service's own.
+  // The service's own.
+  const collection = JSON.parse(body) as { readonly Members: readonly { readonly '@odata.id': string }[] };
   const system = collection.Members[0]?.['@odata.id'];
   if (system === undefined) throw new Error('looking for a machine to ask for: there is none');
   const reached = [

@@ -76,7 +76,8 @@ export function bodies(system: string, port: string): readonly Shape[] {
     patch('no UTF-8, 1 MiB', filled('\u00ff', mebibyte / 2)),
     patch(
       `${maxMembers} addresses of a manager`,
-      `{"IPv4StaticAddresses":[${times(maxMembers, () => '{"Address":1,"x":2}')}],"StaticNameServers":[${times(maxMembers, () => '"x"')}]}`,
+      `{"IPv4StaticAddresses":[${times(maxMembers, () => '{"Address":1,"x":2}')}],` +
+        `"StaticNameServers":[${times(maxMembers, () => '"x"')}]}`,
       port,
     ),
     post('a session, 1 MiB', sessions, names(78_000)),

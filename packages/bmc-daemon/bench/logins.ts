@@ -236,7 +236,8 @@ async function run(name: string, scenario: Scenario, bare: number): Promise<bool
         console.log(`  ${user} from ${from}: ${status} after ${Math.round(ms)} ms, ${repeats} times 503`);
     const share = ((100 * rate) / bare).toFixed(0);
     console.log(
-      `  guesses answered with 401: ${rate.toFixed(2)} a second (${share} % of bare bcrypt), from ${NAT}: ${natRate.toFixed(2)}`,
+      `  guesses answered with 401: ${rate.toFixed(2)} a second (${share} % of bare bcrypt), ` +
+        `from ${NAT}: ${natRate.toFixed(2)}`,
     );
     const cpu = ((now.cpuSeconds - used.cpuSeconds) / seconds).toFixed(2);
     console.log(`  the daemon: ${cpu} cores, ${now.mib} MiB`);

@@ -41,10 +41,13 @@ const machineXml = (index: number, title: string): string => `<domain type='test
   <vcpu>2</vcpu>
   <os><type arch='x86_64'>hvm</type></os>
   <devices>
-    <disk type='file' device='disk'><source file='/x-${index}.img'/><target dev='vda' bus='virtio'/><boot order='1'/></disk>
+    <disk type='file' device='disk'>
+      <source file='/x-${index}.img'/><target dev='vda' bus='virtio'/><boot order='1'/>
+    </disk>
     <disk type='file' device='cdrom'><target dev='sda' bus='sata'/><readonly/></disk>
     <interface type='network'>
-      <mac address='52:54:00:00:${hexByte(index >> 8)}:${hexByte(index & 255)}'/><source network='default'/><model type='virtio'/>
+      <mac address='52:54:00:00:${hexByte(index >> 8)}:${hexByte(index & 255)}'/>
+      <source network='default'/><model type='virtio'/>
     </interface>
   </devices>
 </domain>`;

@@ -19,4 +19,5 @@ const server = createServer((request, response) => {
     response.end();
   });
 });
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`)); // Listening on TCP.
+// Listening on TCP.
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

@@ -26,7 +26,8 @@ afterEach(() => {
 /** Another process that listens at the lock's socket. */
 async function startHolder(at = folder): Promise<ChildProcess> {
   const program = `process.chdir(${JSON.stringify(at)});
-    require('net').createServer((socket) => socket.end(process.pid + '\\n')).listen('lock', () => console.log('ready'));`;
+    const server = require('net').createServer((socket) => socket.end(process.pid + '\\n'));
+    server.listen('lock', () => console.log('ready'));`;
   const holder = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   holders.push(holder);
   await once(holder.stdout, 'data');
@@ -38,7 +39,8 @@ describe('the lock of a state folder', () => {
     const first = await lock();
     await expect(lock()).rejects.toThrow(
       new FolderInUseError(
-        `${folder} is in use by another daemon (process ${process.pid}): each daemon needs an EMULATOR_STATE_DIR of its own`,
+        `${folder} is in use by another daemon (process ${process.pid}): each daemon needs an ` +
+          'EMULATOR_STATE_DIR of its own',
       ),
     );
     await first.release();

@@ -277,7 +277,8 @@ describe('an unusable certificate', () => {
       'format: it contains an unreadable certificate',
       'format: there is a X509 CRL in it',
       'value: there is no certificate in it',
-      'value: there is no private key in it, and the first certificate fits neither a signing request of this service nor the current key',
+      'value: there is no private key in it, and the first certificate fits neither a signing request of ' +
+        'this service nor the current key',
       'value: its private key does not belong to the first certificate',
       'value: there are several private keys in it',
       'value: its key is too weak: 1024 bits, the minimum is 2048',

@@ -72,10 +72,12 @@ describe('a signing request', () => {
       'DNS:bmc.example.org, IP Address:192.0.2.7, IP Address:2001:DB8:0:0:0:0:0:7',
     );
     expect(after('X509v3 Key Usage: critical')).toBe(
-      'Digital Signature, Non Repudiation, Key Encipherment, Data Encipherment, Key Agreement, Certificate Sign, CRL Sign, Encipher Only, Decipher Only',
+      'Digital Signature, Non Repudiation, Key Encipherment, Data Encipherment, Key Agreement, Certificate ' +
+        'Sign, CRL Sign, Encipher Only, Decipher Only',
     );
     expect(after('Extended Key Usage')).toBe(
-      'TLS Web Server Authentication, TLS Web Client Authentication, Code Signing, E-mail Protection, Time Stamping, OCSP Signing',
+      'TLS Web Server Authentication, TLS Web Client Authentication, Code Signing, E-mail Protection, Time ' +
+        'Stamping, OCSP Signing',
     );
   });
 

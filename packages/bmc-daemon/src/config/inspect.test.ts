@@ -44,7 +44,8 @@ describe('what settings name', () => {
       `EMULATOR_DRIVES = {('${uuid}', '1'): [{'Id': 'D'}], ('${uuid}', '2'): [{'Id': 'D'}]}`,
       `EMULATOR_VOLUMES = {('${uuid}', '1'): []}`,
     ];
-    const warning = `bmc.conf:3: EMULATOR_DRIVES has no effect for ["${uuid}","2"]: EMULATOR_STORAGE names no such storage`;
+    const warning =
+      `bmc.conf:3: EMULATOR_DRIVES has no effect for ["${uuid}","2"]: ` + 'EMULATOR_STORAGE names no such storage';
     expect(inspect(text.join('\n')).warnings).toEqual(expect.arrayContaining([warning]));
     expect(inspect(text.join('\n')).warnings.filter((line) => line.includes('no such storage'))).toEqual([warning]);
   });
@@ -109,7 +110,8 @@ describe('what settings name', () => {
     writeFileSync(at('users'), 'admin:plain\n');
     expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
       faults: [
-        'users:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER',
+        'users:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; ' +
+          'make a bcrypt hash with: bmc-daemon htpasswd FILE USER',
       ],
       warnings: [],
     });
@@ -122,7 +124,8 @@ describe('what settings name', () => {
 
   it('warns about missing firmware with mode, architecture and path, for local hosts only', () => {
     const map =
-      "EMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': 'firmware', 'aarch64': '/none/AAVMF.fd'}, 'Legacy': {'x86_64': None}}\n";
+      "EMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': 'firmware', 'aarch64': '/none/AAVMF.fd'}, " +
+      "'Legacy': {'x86_64': None}}\n";
     expect(inspect(map)).toEqual({
       faults: [],
       warnings: [

@@ -87,7 +87,8 @@ function inspectPasswordFile(settings: Settings, at: Sentence, faults: string[],
   if (settings.authFile === null) {
     if (!isLoopback(settings.listenIp))
       warnings.push(
-        `no EMULATOR_AUTH_FILE: every client that reaches ${settings.listenIp === '' ? 'this host' : settings.listenIp} may switch every machine on and off`,
+        `no EMULATOR_AUTH_FILE: every client that reaches ${settings.listenIp || 'this host'} ` +
+          'may switch every machine on and off',
       );
     return;
   }

@@ -134,7 +134,9 @@ describe('the effective settings', () => {
   });
 
   it('are printed as a file with the same settings, with origins and without passwords', () => {
-    const text = `EMULATOR_LISTEN_IP = "it's \\"quoted\\" \\\\ ä"\nEMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': '/fw'}}\nEMULATOR_ALLOWED_INSTANCES = ['a']\n`;
+    const text =
+      `EMULATOR_LISTEN_IP = "it's \\"quoted\\" \\\\ ä"\n` +
+      `EMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': '/fw'}}\nEMULATOR_ALLOWED_INSTANCES = ['a']\n`;
     const first = load(text, { flags: { listenPort: '99' } });
     const printed = renderEffectiveSettings(first);
     expect(printed).toContain(`# ${file}:2\n`);
@@ -167,19 +169,26 @@ describe('faults', () => {
     ],
     [
       'import socket\nEMULATOR_LISTEN_IP = socket.gethostname()',
-      "bmc.conf:2: 'socket.gethostname(…)' is Python code, which is not run; write the value itself: EMULATOR_LISTEN_IP = '…'",
+      "bmc.conf:2: 'socket.gethostname(…)' is Python code, which is not run; write the value itself: " +
+        "EMULATOR_LISTEN_IP = '…'",
     ],
     [
       "SUSHY_EMULATOR_AUTH_FILE = f'{HERE}/htpasswd'",
-      "bmc.conf:1: a string with the prefix 'f' is an expression, which is not supported; write the value itself: SUSHY_EMULATOR_AUTH_FILE = '…'",
+      "bmc.conf:1: a string with the prefix 'f' is an expression, which is not supported; write the value " +
+        "itself: SUSHY_EMULATOR_AUTH_FILE = '…'",
     ],
     [
       "EMULATOR_FAKE_SYSTEMS = [{'uuid': 'node-0', 'name': 'node-0'}]",
-      "bmc.conf:1: EMULATOR_FAKE_SYSTEMS[0]['uuid'] must be as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own, not the string 'node-0'",
+      "bmc.conf:1: EMULATOR_FAKE_SYSTEMS[0]['uuid'] must be as in {'uuid': " +
+        "'27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': " +
+        "'52:54:00:00:00:01'}]}, with a uuid of its own, not the string 'node-0'",
     ],
     [
-      "EMULATOR_FAKE_SYSTEMS = [\n {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'a'},\n {'uuid': '27946B59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'b'}]",
-      "bmc.conf:3: EMULATOR_FAKE_SYSTEMS[1]['uuid'] must be as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own, not the string '27946B59-9e44-4fa7-8e91-f3527a1ef094'",
+      "EMULATOR_FAKE_SYSTEMS = [\n {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'a'},\n " +
+        "{'uuid': '27946B59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'b'}]",
+      "bmc.conf:3: EMULATOR_FAKE_SYSTEMS[1]['uuid'] must be as in {'uuid': " +
+        "'27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': " +
+        "'52:54:00:00:00:01'}]}, with a uuid of its own, not the string '27946B59-9e44-4fa7-8e91-f3527a1ef094'",
     ],
     [
       '\nSUSHY_EMULATOR_LISTEN_PORT = 70000',
@@ -213,11 +222,13 @@ describe('faults', () => {
     ],
     [
       "EMULATOR_BOOT_LOADER_MAP = {'efi': {'x86_64': None}}",
-      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP has no key 'efi'; it must be a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}",
+      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP has no key 'efi'; it must be a mapping such as {'UEFI': " +
+        "{'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}",
     ],
     [
       "EMULATOR_BOOT_LOADER_MAP = ['UEFI']",
-      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP must be a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}, not a list",
+      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP must be a mapping such as {'UEFI': {'x86_64': '/path' or None}, " +
+        "'Legacy': {'x86_64': None}}, not a list",
     ],
     [
       "EMULATOR_ALLOWED_INSTANCES = [\n'a',\n1]",
@@ -242,7 +253,8 @@ describe('faults', () => {
 
   it('computes paths as Python does, relative to the file', () => {
     const { settings, faults, warnings } = load(
-      "import os\nHERE = os.path.dirname(os.path.abspath(__file__))\nSUSHY_EMULATOR_AUTH_FILE = os.path.join(HERE, 'htpasswd')",
+      'import os\nHERE = os.path.dirname(os.path.abspath(__file__))\n' +
+        "SUSHY_EMULATOR_AUTH_FILE = os.path.join(HERE, 'htpasswd')",
     );
     expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
     expect(settings.authFile).toBe(path.join(folder, 'htpasswd'));
@@ -254,13 +266,16 @@ describe('faults', () => {
       environment: { EMULATOR_ALLOWED_INSTANCES: 'a', EMULATOR_IGNORE_BOOT_DEVICE: 'maybe' },
     });
     expect(faults).toEqual([
-      "bmc.conf:2: 'del' is Python code; only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed",
+      "bmc.conf:2: 'del' is Python code; only literal values are read (strings, numbers, None, True, False, " +
+        'lists, tuples, mappings); the file is never executed',
       "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'x'",
       "command line: --port must be an integer from 0 to 65535, not the string 'abc'",
       "environment: EMULATOR_IGNORE_BOOT_DEVICE must be True or False, not the string 'maybe'",
       'bmc.conf:3: EMULATOR_DMTF_STRICT must be True or False, not 1',
       "command line: --feature-set must be one of 'full', 'vmedia', 'minimum', not the string 'most'",
-      "environment: EMULATOR_ALLOWED_INSTANCES must be a list of UUIDs or names (strings), or None: 'a' is a name: put text in quotes; only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed",
+      "environment: EMULATOR_ALLOWED_INSTANCES must be a list of UUIDs or names (strings), or None: 'a' is a " +
+        'name: put text in quotes; only literal values are read (strings, numbers, None, True, False, lists, ' +
+        'tuples, mappings); the file is never executed',
     ]);
   });
 
@@ -284,7 +299,8 @@ describe('warnings', () => {
     ],
     [
       'SUSHY_EMULATOR_VMEDIA_DEVICE = 1',
-      'bmc.conf:1: SUSHY_EMULATOR_VMEDIA_DEVICE is not a setting; the nearest known name is SUSHY_EMULATOR_VMEDIA_DEVICES',
+      'bmc.conf:1: SUSHY_EMULATOR_VMEDIA_DEVICE is not a setting; the nearest known name is ' +
+        'SUSHY_EMULATOR_VMEDIA_DEVICES',
     ],
     ['LISTEN_PORT = 1', 'bmc.conf:1: LISTEN_PORT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT'],
     ['listen_port = 1', 'bmc.conf:1: listen_port is not a setting; the nearest known name is EMULATOR_LISTEN_PORT'],
@@ -318,7 +334,8 @@ describe('warnings', () => {
     ],
     [
       "SUSHY_EMULATOR_NO_MEMOIZE = []\nEMULATOR_FAKE_IPA = True\nFAKE_IPA_API_URL = 'http://192.0.2.1'",
-      'bmc.conf: settings of sushy-emulator without effect here: SUSHY_EMULATOR_NO_MEMOIZE (line 1), EMULATOR_FAKE_IPA (line 2), FAKE_IPA_API_URL (line 3)',
+      'bmc.conf: settings of sushy-emulator without effect here: SUSHY_EMULATOR_NO_MEMOIZE (line 1), ' +
+        'EMULATOR_FAKE_IPA (line 2), FAKE_IPA_API_URL (line 3)',
     ],
     [
       "EMULATOR_BOOT_LOADER_MAP = {\n 'Uefi': {'x86_64': None}}",

@@ -26,7 +26,9 @@ const files: Readonly<Record<string, string>> = {
     'br0.7\t000200C0\t00000000\t0001\t0\t0\t0\tC0FFFFFF\t0\t0\t0',
     'br0.7\t00000000\tFE0200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0',
   ].join('\n'),
-  '/proc/net/ipv6_route': `${'0'.repeat(32)} 00 ${'0'.repeat(32)} 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003    br0.7`,
+  '/proc/net/ipv6_route':
+    `${'0'.repeat(32)} 00 ${'0'.repeat(32)} 00 fe800000000000000000000000000001 ` +
+    '00000400 00000001 00000000 00000003    br0.7',
   '/sys/class/net/br0.7/operstate': 'up',
   '/sys/class/net/br0.7/speed': '10000',
   '/sys/class/net/br0.7/mtu': '9000',

@@ -279,7 +279,9 @@ describe('openImage', () => {
     const url = await serveTls((_request, response) => response.end('image'));
     expect(await failure(read(url))).toEqual({
       kind: 'mediaTls',
-      message: `reading image ${url.href}: the server's certificate or TLS is not acceptable (DEPTH_ZERO_SELF_SIGNED_CERT)`,
+      message:
+        `reading image ${url.href}: the server's certificate or TLS is not acceptable ` +
+        '(DEPTH_ZERO_SELF_SIGNED_CERT)',
     });
     expect(await read(url, { verifyCertificate: false })).toBe('image');
     // A certificate for this image.

@@ -157,14 +157,24 @@ function page(title: string, content: Html): string {
 }
 
 const style = new Html(`
-:root { color-scheme: light dark; --ink: #1c2330; --quiet: #667085; --line: #e3e7ee; --paper: #f6f7f9; --card: #fff; --link: #1d5fd1; --on: #12805c; --other: #b25e09; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --quiet: #98a2b3; --line: #2a3140; --paper: #11151c; --card: #181e28; --link: #7fb0ff; --on: #4cc38a; --other: #f0a95b; } }
+:root {
+  color-scheme: light dark; --ink: #1c2330; --quiet: #667085; --line: #e3e7ee; --paper: #f6f7f9; --card: #fff;
+  --link: #1d5fd1; --on: #12805c; --other: #b25e09;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ink: #e6e9ef; --quiet: #98a2b3; --line: #2a3140; --paper: #11151c; --card: #181e28;
+    --link: #7fb0ff; --on: #4cc38a; --other: #f0a95b;
+  }
+}
 body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 68rem; margin: 0 auto; padding: 2.5rem 1.25rem; }
 h1 { margin: 0; font-size: 1.6rem; letter-spacing: -0.01em; }
 header p { margin: 0.25rem 0 0; color: var(--quiet); }
 code { font: 0.9em ui-monospace, monospace; }
-.scroll { overflow-x: auto; margin: 1.5rem 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+.scroll {
+  overflow-x: auto; margin: 1.5rem 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+}
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: 0.65rem 1rem; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
@@ -181,13 +191,19 @@ tbody th small { display: block; font: 0.75rem ui-monospace, monospace; }
 small, .quiet { color: var(--quiet); font-weight: 400; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .power { white-space: nowrap; }
-.power::before { content: ""; display: inline-block; width: 0.55em; height: 0.55em; margin-right: 0.5em; border-radius: 50%; border: 1.5px solid var(--quiet); }
+.power::before {
+  content: ""; display: inline-block; width: 0.55em; height: 0.55em; margin-right: 0.5em;
+  border-radius: 50%; border: 1.5px solid var(--quiet);
+}
 .power.on::before { background: var(--on); border-color: var(--on); }
 .power.off { color: var(--quiet); }
 .power.other::before { background: var(--other); border-color: var(--other); }
 a { color: var(--link); text-decoration: none; }
 a:hover, a:focus-visible { text-decoration: underline; }
 td a + a { margin-left: 0.6rem; }
-.empty { margin: 1.5rem 0; padding: 2rem; background: var(--card); border: 1px solid var(--line); border-radius: 10px; color: var(--quiet); }
+.empty {
+  margin: 1.5rem 0; padding: 2rem; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+  color: var(--quiet);
+}
 footer { color: var(--quiet); font-size: 0.85rem; }
 `);

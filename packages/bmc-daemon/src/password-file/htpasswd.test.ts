@@ -12,7 +12,9 @@ function read(text: string) {
 
 describe('htpasswd files', () => {
   it('reads all three bcrypt prefixes, comments, blank lines, all line ends, and names with spaces', () => {
-    const text = `\uFEFF# admins\r\nadmin:${bcryptHash('2y', '05')}\r\n\r\n   \nünï cödé:${bcryptHash('2b', '12')}  \nold:${bcryptHash('2a', '10')}:more`;
+    const text =
+      `\uFEFF# admins\r\nadmin:${bcryptHash('2y', '05')}\r\n\r\n   \n` +
+      `ünï cödé:${bcryptHash('2b', '12')}  \nold:${bcryptHash('2a', '10')}:more`;
     expect(read(text)).toEqual({
       entries: [
         { user: 'admin', hash: bcryptHash('2y', '05'), cost: 5, line: 2 },

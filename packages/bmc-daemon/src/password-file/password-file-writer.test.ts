@@ -39,7 +39,7 @@ function apacheVerifies(user: string, password: string): boolean {
 const mode = (name: string) => (statSync(name).mode & 0o7777).toString(8);
 
 describe('setting a password', () => {
-  it("creates a file that only its owner can read and Apache's htpasswd verifies, and changes and adds users", async () => {
+  it("creates a file for its owner alone that Apache's htpasswd verifies, and changes and adds users", async () => {
     expect(await setPassword(file, 'admin', 'secret')).toBe('added');
     expect(mode(file)).toBe('600');
     expect(apacheVerifies('admin', 'secret')).toBe(true);

@@ -327,7 +327,8 @@ describe('ETags', () => {
     const body = JSON.stringify({ AssetTag: 'late' });
     const socket = connect(client.port, '127.0.0.1');
     socket.write(
-      'PATCH /redfish/v1/Systems/a HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ok\r\nConnection: close\r\nExpect: 100-continue\r\n' +
+      'PATCH /redfish/v1/Systems/a HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ok\r\n' +
+        'Connection: close\r\nExpect: 100-continue\r\n' +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nIf-Match: ${headers.etag ?? ''}\r\n\r\n`,
     );
     // "100 Continue": the head has been read.
@@ -663,7 +664,8 @@ describe('connections', () => {
     services.machines.set('a', { ...a, tag: 'patient' });
     const socket = connect(client.port, '127.0.0.1');
     socket.write(
-      'POST /redfish/v1/Systems/a/Actions/ComputerSystem.Wait HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ok\r\nContent-Length: 0\r\n\r\n',
+      'POST /redfish/v1/Systems/a/Actions/ComputerSystem.Wait HTTP/1.1\r\nHost: x\r\n' +
+        'Authorization: Basic ok\r\nContent-Length: 0\r\n\r\n',
     );
     await until(() => services.done.includes('waiting'));
     socket.destroy();

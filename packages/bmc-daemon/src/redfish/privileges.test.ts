@@ -20,7 +20,7 @@ describe('the table of privileges', () => {
     expect(requirementOf('ComputerSystem', systems, 'TRACE')).toEqual({ any: [] });
   });
 
-  it('tells a manager’s parts from a machine’s, a password from the rest of an account, a console’s log from others', () => {
+  it('tells parts of a manager from those of a machine, a password from the account, a console log from other logs', () => {
     expect(requirementOf('EthernetInterface', systems, 'PATCH')).toEqual({ any: ['ConfigureComponents'] });
     expect(requirementOf('EthernetInterface', managers, 'PATCH')).toEqual({ any: ['ConfigureManager'] });
     expect(requirementOf('LogService', systems, 'POST')).toEqual({ any: ['ConfigureComponents'] });

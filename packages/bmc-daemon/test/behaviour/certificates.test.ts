@@ -223,11 +223,13 @@ describe('the certificate of HTTPS', () => {
     ]).toEqual([
       [
         400,
-        `The value of the parameter CertificateString ${action} is not valid. Its private key does not belong to the first certificate.`,
+        `The value of the parameter CertificateString ${action} is not valid. Its private key does not ` +
+          'belong to the first certificate.',
       ],
       [
         400,
-        `The value '******' has the wrong format for the parameter CertificateString ${action}. It is truncated, or not PEM.`,
+        `The value '******' has the wrong format for the parameter CertificateString ${action}. It is ` +
+          'truncated, or not PEM.',
       ],
       [400, "The string '******' is longer than 65536 characters."],
     ]);
@@ -292,7 +294,8 @@ describe('the certificate of HTTPS', () => {
   });
 
   it('describes all parameters', async () => {
-    const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> }; // By the schema.
+    // By the schema.
+    const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> };
     const listed = (name: string) =>
       Object.keys(actions[name] ?? {})
         .map((key) => key.split('@')[0])

@@ -2,8 +2,9 @@
 
 python3 sushy_session.py SERVICE_URL SYSTEM_PATH IMAGE_URL [USER PASSWORD]
 
-Prints `booted` twice, and waits each time for a line on its input, while the test checks the guest. Then prints a JSON object
-with the values that sushy read after each step. A fault of the service raises sushy's exception, with exit status 1.
+Prints `booted` twice, and waits each time for a line on its input, while the test checks the guest. Then prints
+a JSON object with the values that sushy read after each step. A fault of the service raises sushy's exception,
+with exit status 1.
 """
 import json
 import sys

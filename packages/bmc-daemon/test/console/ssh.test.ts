@@ -170,7 +170,8 @@ describe('selecting a console', () => {
     expect(await lost.exit()).toBe(1);
     expect([lost.stdout, lost.stderr]).toEqual([
       '',
-      'which console? ssh admin@HOST NAME, or ssh admin/NAME@HOST, with the name or the UUID of a machine:\nnode-1\nnode-2\nnode-3\n',
+      'which console? ssh admin@HOST NAME, or ssh admin/NAME@HOST, with the name or the UUID ' +
+        'of a machine:\nnode-1\nnode-2\nnode-3\n',
     ]);
     const wrong = ssh('admin/node-9', admin);
     expect([await wrong.exit(), wrong.stderr]).toEqual([1, 'there is no machine "node-9"\n']);

@@ -25,7 +25,8 @@ const withoutTime = (body: Body | undefined): Body => ({
   ...(body && 'DateTime' in body ? { DateTime: null } : {}),
 });
 const actionsOf = (body: Body | undefined): readonly [string, Body][] =>
-  Object.entries((body?.['Actions'] ?? {}) as Readonly<Record<string, Body>>).filter(([name]) => name.startsWith('#')); // As the schema has it.
+  // As the schema has it.
+  Object.entries((body?.['Actions'] ?? {}) as Readonly<Record<string, Body>>).filter(([name]) => name.startsWith('#'));
 
 interface Paths {
   readonly paths: readonly string[];

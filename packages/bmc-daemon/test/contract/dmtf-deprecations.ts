@@ -31,7 +31,8 @@ export function dmtfDeprecations(folder: string): (resource: Body) => readonly s
     if (known !== undefined) return known;
     const path = join(folder, 'json-schema', file);
     const read = existsSync(path)
-      ? (JSON.parse(readFileSync(path, 'utf8')) as { readonly definitions: Readonly<Record<string, Definition>> }) // DMTF's file.
+      ? // DMTF's file.
+        (JSON.parse(readFileSync(path, 'utf8')) as { readonly definitions: Readonly<Record<string, Definition>> })
       : { definitions: {} };
     files.set(file, read.definitions);
     return read.definitions;

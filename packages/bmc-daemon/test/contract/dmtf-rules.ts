@@ -33,7 +33,8 @@ interface AnnotationSchema {
  */
 export function dmtfRules(folder: string): DmtfRules {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, 'json-schema', file), 'utf8'));
-  const { properties, patternProperties } = read('redfish-payload-annotations.v1_3_0.json') as AnnotationSchema; // DMTF's file.
+  // DMTF's file.
+  const { properties, patternProperties } = read('redfish-payload-annotations.v1_3_0.json') as AnnotationSchema;
   const patterns = Object.keys(patternProperties).map((pattern) => new RegExp(pattern));
   const known = (name: string): boolean => name in properties || patterns.some((pattern) => pattern.test(name));
 
@@ -44,7 +45,8 @@ export function dmtfRules(folder: string): DmtfRules {
   };
   const readDefinition = (type: string): TypeDefinition | undefined => {
     if (!existsSync(join(folder, 'json-schema', `${type}.json`))) return undefined;
-    const file = read(`${type}.json`) as { readonly definitions: Readonly<Record<string, TypeDefinition>> }; // DMTF's file.
+    // DMTF's file.
+    const file = read(`${type}.json`) as { readonly definitions: Readonly<Record<string, TypeDefinition>> };
     return file.definitions[type];
   };
 

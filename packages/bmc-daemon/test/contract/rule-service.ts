@@ -105,7 +105,8 @@ export async function startRuleService(...lines: readonly string[]): Promise<Rul
     get,
     members: async (path) => {
       const { Members } = await get(path);
-      return (Members as readonly { readonly '@odata.id': string }[]).map((member) => member['@odata.id']); // As the schema has it.
+      // As the schema has it.
+      return (Members as readonly { readonly '@odata.id': string }[]).map((member) => member['@odata.id']);
     },
     logIn: (UserName, Password) => client.send('POST', sessions, { body: { UserName, Password } }),
     close: () => folder.remove(),

@@ -163,7 +163,8 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
       nameServers: ['192.0.2.53'],
     };
     served = await serveResources(new FakeDriver(), { managerNetwork: managerNetworkInMemory(network) });
-    const [manager] = (await served.get(`${root}/Managers`))['Members'] as readonly { '@odata.id': string }[]; // As the schema has it.
+    // As the schema has it.
+    const [manager] = (await served.get(`${root}/Managers`))['Members'] as readonly { '@odata.id': string }[];
     const interfaces = `${String(manager?.['@odata.id'])}/EthernetInterfaces`;
     shown = await served.get(`${interfaces}/${different.name ?? port.name}`);
   });
@@ -250,7 +251,7 @@ describe('a query', () => {
     },
   );
 
-  it('returns the only member, the collection if it has more members, and an error if the resource is no collection', async () => {
+  it('returns the only member, the collection if it has more, and an error if the resource is no collection', async () => {
     const [account] = await service.members(accounts);
     expect(bodyOf(await service.ask('GET', `${accounts}?only`))['@odata.id']).toBe(account);
     expect(bodyOf(await service.ask('GET', `${roles}?only`))['@odata.id']).toBe(roles);

@@ -90,7 +90,9 @@ describe('logging in', () => {
     const { code, stderr } = await run([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n")]);
     expect({ code, stderr }).toEqual({
       code: 78,
-      stderr: `${at('users')}:2: ${reason}, which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER\n`,
+      stderr:
+        `${at('users')}:2: ${reason}, which is not accepted; make a bcrypt hash with: bmc-daemon ` +
+        `htpasswd FILE USER\n`,
     });
   });
 });

@@ -120,7 +120,8 @@ describe('discovery of the daemon', () => {
     const daemon = start([...FAKE, '--config', file]);
     const address = await daemon.address();
     expect(await find(daemon, address)).toMatch(new RegExp(`^AL: ${address}/redfish/v1/\r$`, 'm'));
-    const { Members: members } = (await (await fetch(`${address}/redfish/v1/Managers`)).json()) as Body; // Redfish is JSON.
+    // Redfish is JSON.
+    const { Members: members } = (await (await fetch(`${address}/redfish/v1/Managers`)).json()) as Body;
     const [manager] = members as readonly Readonly<Record<string, string>>[]; // Required by the schema.
     const url = `${address}${manager?.['@odata.id'] ?? ''}/NetworkProtocol`;
     const changed = await fetch(url, {

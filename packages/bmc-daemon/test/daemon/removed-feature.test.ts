@@ -98,7 +98,8 @@ describe('a daemon without a feature', () => {
     const address = await daemon.address();
     const get = async (uri: string) => {
       const answer = await fetch(`${address}${uri}`);
-      return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> }; // The service sends objects.
+      // The service sends objects.
+      return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
     };
 
     const { body } = await get('/redfish/v1/Systems');

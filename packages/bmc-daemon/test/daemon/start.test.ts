@@ -66,7 +66,8 @@ describe('the command line', () => {
     [
       'an invalid address of libvirt',
       ['-i', '127.0.0.1', '--libvirt-uri', 'nonsense'],
-      '--libvirt-uri: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
+      '--libvirt-uri: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "nonsense": a libvirt ' +
+        'URI looks like qemu:///system',
     ],
   ])('%s stops the start with one line and exit code 78', async (_, args, line) => {
     expect(await run(args, { cwd: at('') })).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
@@ -86,7 +87,8 @@ describe('a state folder', () => {
     holder.close();
     expect([code, stderr]).toEqual([
       1,
-      `environment EMULATOR_STATE_DIR: permission denied to connect to ${lock}, which belongs to another user. If no daemon uses the folder, remove this file\n`,
+      `environment EMULATOR_STATE_DIR: permission denied to connect to ${lock}, which belongs to another ` +
+        `user. If no daemon uses the folder, remove this file\n`,
     ]);
   });
 });
@@ -111,7 +113,8 @@ describe('the configuration file', () => {
 
   it('can be named in the environment, and unknown names in it are warnings', async () => {
     const file = config(
-      "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\nSUSHY_EMULATOR_LISTEN_PORT = 0\nSUSHY_EMULATOR_FAKE_DRIVER = True\n",
+      "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\n" +
+        'SUSHY_EMULATOR_LISTEN_PORT = 0\nSUSHY_EMULATOR_FAKE_DRIVER = True\n',
     );
     const daemon = start([], { env: { SUSHY_EMULATOR_CONFIG: file } });
     const address = await daemon.address();
@@ -258,7 +261,7 @@ describe('in the journal of systemd', () => {
 });
 
 describe('the running daemon', () => {
-  it('serves pages, health, metrics and Redfish on one port, logs a line for each request and ends with 0 on SIGTERM', async () => {
+  it('serves pages, health, metrics and Redfish on one port, logs each request and ends with 0 on SIGTERM', async () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     expect((await getJson(`${address}/redfish/v1/Systems/`)).body['Members@odata.count']).toBeGreaterThan(0);
@@ -300,7 +303,9 @@ describe('the running daemon', () => {
     await second.logged(/^waiting for another daemon/);
     expect(await second.finished()).toMatchObject({
       code: 1,
-      stderr: `default: ${at('state')} is in use by another daemon (process ${first.pid}): each daemon needs an EMULATOR_STATE_DIR of its own\n`,
+      stderr:
+        `default: ${at('state')} is in use by another daemon (process ${first.pid}): each daemon needs ` +
+        `an EMULATOR_STATE_DIR of its own\n`,
     });
     expect((await getJson(`${address}/redfish/v1`)).status).toBe(200);
     const third = start(FAKE);
@@ -353,7 +358,8 @@ describe('the running daemon', () => {
     // Node has no Unix datagram sockets.
     const listener = execFile('/usr/bin/python3', [
       '-c',
-      'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nwhile True:\n  d=s.recv(65536)\n  open(sys.argv[2],"ab").write(d+b"\\n--\\n")\n',
+      'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\n' +
+        'while True:\n  d=s.recv(65536)\n  open(sys.argv[2],"ab").write(d+b"\\n--\\n")\n',
       socket,
       received,
     ]);

@@ -30,7 +30,8 @@ describe('the logs', () => {
   });
 
   const entries = async (log: string): Promise<readonly Body[]> => {
-    const members = (await lab.get(`${log}/Entries`))['Members'] as readonly Record<string, string>[]; // Required by the schema.
+    // Required by the schema.
+    const members = (await lab.get(`${log}/Entries`))['Members'] as readonly Record<string, string>[];
     const found = await Promise.all(members.map((member) => lab.get(member['@odata.id'] ?? '')));
     // The collection contains complete members.
     expect(members.map((member) => ({ '@odata.context': entryContext, ...member }))).toEqual(found);
@@ -216,7 +217,8 @@ describe('the logs', () => {
     expect(listed).toHaveLength(1_000);
     expect(listed[0]).toMatchObject({ '@odata.id': `${machineLog()}/Entries/3501`, Id: '3501' });
     const page = await lab.get(`${machineLog()}/Entries?$skip=990&$top=5`);
-    expect((page['Members'] as readonly Body[]).map(({ Id }) => Id)).toEqual(['4491', '4492', '4493', '4494', '4495']); // As above.
+    // As above.
+    expect((page['Members'] as readonly Body[]).map(({ Id }) => Id)).toEqual(['4491', '4492', '4493', '4494', '4495']);
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
     const lines = readFileSync(join(folder.path, name, `${uuid}.jsonl`), 'utf8').split('\n').length;
     expect(lines).toBeLessThanOrEqual(2_003);

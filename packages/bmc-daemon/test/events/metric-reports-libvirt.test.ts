@@ -40,7 +40,8 @@ describe('the metric report of a guest that writes to its disk', () => {
   });
 
   const valueOf = (body: Body, id: string): number => {
-    const values = body['MetricValues'] as readonly { MetricId: string; MetricValue: string }[]; // As the schema has it.
+    // As the schema has it.
+    const values = body['MetricValues'] as readonly { MetricId: string; MetricValue: string }[];
     return Number(values.find(({ MetricId }) => MetricId === id)?.MetricValue ?? Number.NaN);
   };
   const definition = (uuid: string) => `/redfish/v1/TelemetryService/MetricReportDefinitions/${uuid}`;

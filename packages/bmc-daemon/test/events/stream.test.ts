@@ -36,7 +36,8 @@ describe('the stream of events', () => {
   };
   const set = async (state: 'running' | 'shutoff' | 'paused') =>
     driver.define({ ...(await driver.getSystem(uuid)), state });
-  const members = async () => (await lab.get(collection))['Members'] as readonly { readonly '@odata.id': string }[]; // Required by the schema.
+  // Required by the schema.
+  const members = async () => (await lab.get(collection))['Members'] as readonly { readonly '@odata.id': string }[];
   const publish = (count: number) => {
     for (let number = 0; number < count; number += 1) {
       lab.publish(uuid, `${'x'.repeat(1_000)} ${number}.`);

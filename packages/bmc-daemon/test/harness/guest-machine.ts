@@ -35,7 +35,8 @@ export function guestMachineXml(options: GuestMachine): string {
   const drive =
     cdrom === undefined
       ? ''
-      : `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/>${cdrom === null ? '' : `<source file='${cdrom}'/>`}` +
+      : `<disk type='file' device='cdrom'>` +
+        `<driver name='qemu' type='raw'/>${cdrom === null ? '' : `<source file='${cdrom}'/>`}` +
         `<target dev='${bus === 'ide' ? 'hdc' : 'sda'}' bus='${bus}'/><readonly/></disk>`;
   return `<domain type='qemu'>
   <name>${name}</name>

@@ -68,7 +68,9 @@ describe('the nightly workflow', () => {
 
 describe('scripts/conformance.d/run.py', () => {
   const counts = (text: string): unknown => {
-    const program = `import json, sys; sys.path.insert(0, 'scripts/conformance.d'); import run; print(json.dumps(run.read_counts(sys.stdin.read())))`;
+    const program =
+      `import json, sys; sys.path.insert(0, 'scripts/conformance.d'); import run; ` +
+      'print(json.dumps(run.read_counts(sys.stdin.read())))';
     return JSON.parse(
       execFileSync('/usr/bin/python3', ['-B', '-c', program], { cwd: repository, input: text, encoding: 'utf8' }),
     );
@@ -78,11 +80,13 @@ describe('scripts/conformance.d/run.py', () => {
     ['Summary - PASS: 375, WARN: 1, FAIL: 2, NOT_TESTED: 24\n', [375, 1, 2, 24]],
     ['\nSummary - PASS: 107, WARN: 0, FAIL: 3, NOT TESTED: 13\n', [107, 0, 3, 13]],
     [
-      '+------+------+------+------------+\n| PASS | WARN | FAIL | NOT TESTED |\n+------+------+------+------------+\n|  63  |  4   |  5   |    103     |\n',
+      '+------+------+------+------------+\n| PASS | WARN | FAIL | NOT TESTED |\n' +
+        '+------+------+------+------------+\n|  63  |  4   |  5   |    103     |\n',
       [63, 4, 5, 103],
     ],
     [
-      '| Result     | Count |\n+----+----+\n| Pass       |   575 |\n| Fail       |     7 |\n| Warning    |     8 |\n| Not Tested |     3 |\n',
+      '| Result     | Count |\n+----+----+\n| Pass       |   575 |\n| Fail       |     7 |\n' +
+        '| Warning    |     8 |\n| Not Tested |     3 |\n',
       [575, 8, 7, 3],
     ],
     ['Traceback (most recent call last):\nValueError\n', null],

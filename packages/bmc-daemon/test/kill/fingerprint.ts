@@ -76,7 +76,8 @@ export async function volumesOf(subject: Pick<Subject, 'virsh'>): Promise<readon
 }
 
 async function drive({ bmc, manager }: Subject, id: string): Promise<unknown> {
-  const { Inserted, Image } = (await bmc.get(`${manager}/VirtualMedia/${id}`)) as Record<string, unknown>; // By its schema.
+  // By its schema.
+  const { Inserted, Image } = (await bmc.get(`${manager}/VirtualMedia/${id}`)) as Record<string, unknown>;
   return [Inserted, Image];
 }
 
@@ -90,7 +91,8 @@ async function guestOrder(subject: Subject): Promise<readonly string[]> {
   for (const alias of aliases) {
     const words = { path: `/machine/peripheral/${alias}`, property: 'bootindex' };
     const command = JSON.stringify({ execute: 'qom-get', arguments: words });
-    const answer = JSON.parse(await subject.virsh('qemu-monitor-command', name, command)) as { return?: number }; // QMP.
+    // QMP.
+    const answer = JSON.parse(await subject.virsh('qemu-monitor-command', name, command)) as { return?: number };
     if (answer.return !== undefined && answer.return >= 0) numbered.push([answer.return, alias]);
   }
   return numbered.sort(([a], [b]) => a - b).map(([, alias]) => alias);

@@ -232,7 +232,8 @@ export class KillLab {
         `EMULATOR_STATE_DIR = 'state'`,
         `EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 600`,
         `EMULATOR_TASK_AFTER_SECONDS = 600`,
-        `EMULATOR_VMEDIA_DEVICES = {'Cd': {'Name': 'CD', 'MediaTypes': ['CD']}, 'Usb': {'Name': 'USB', 'MediaTypes': ['USBStick']}}`,
+        `EMULATOR_VMEDIA_DEVICES = {'Cd': {'Name': 'CD', 'MediaTypes': ['CD']}, 'Usb': {'Name': 'USB', ` +
+          `'MediaTypes': ['USBStick']}}`,
         '',
       ].join('\n'),
     );
@@ -247,11 +248,16 @@ export class KillLab {
   ${os}<type arch='x86_64' machine='q35'>hvm</type>${firmware}</os>
   <features><acpi/></features>
   <devices>
-    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('disk.img')}'/><target dev='vda' bus='virtio'/><boot order='1'/></disk>
+    <disk type='file' device='disk'>
+      <driver name='qemu' type='raw'/><source file='${this.file('disk.img')}'/>
+      <target dev='vda' bus='virtio'/><boot order='1'/>
+    </disk>
     <disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>
     <controller type='usb' model='qemu-xhci'/>
     <controller type='scsi' model='virtio-scsi'/>
-    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('data.img')}'/><target dev='sdx' bus='scsi'/></disk>
+    <disk type='file' device='disk'>
+      <driver name='qemu' type='raw'/><source file='${this.file('data.img')}'/><target dev='sdx' bus='scsi'/>
+    </disk>
     <serial type='tcp'><source mode='connect' host='127.0.0.1' service='${this.serial.port}'/></serial>
     <memballoon model='none'/>
   </devices>

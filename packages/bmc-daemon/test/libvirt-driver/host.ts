@@ -43,7 +43,9 @@ export interface Guest {
   readonly xml: string;
 }
 
-export const emptyCdDrive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
+export const emptyCdDrive =
+  `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/>` +
+  `<target dev='sda' bus='sata'/><readonly/></disk>`;
 
 /** An empty CD drive for machines of type `pc`. */
 export const emptyIdeDrive = emptyCdDrive.replace(`dev='sda' bus='sata'`, `dev='hda' bus='ide'`);

@@ -26,7 +26,10 @@ describe('statistics of a libvirtd', () => {
     definitions = 0;
     fake.on(domainProcedures.getXmlDesc, () => {
       definitions += 1;
-      return `<domain><devices><interface type='user'><mac address='52:54:00:00:00:09'/></interface><interface type='bridge'><mac address='${mac.toUpperCase()}'/></interface></devices></domain>`; // prettier-ignore
+      return (
+        `<domain><devices><interface type='user'><mac address='52:54:00:00:00:09'/></interface>` +
+        `<interface type='bridge'><mac address='${mac.toUpperCase()}'/></interface></devices></domain>`
+      );
     });
   });
   afterEach(async () => {

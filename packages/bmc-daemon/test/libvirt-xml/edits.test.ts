@@ -91,7 +91,8 @@ const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): stri
 
 /** Returns a disk, or an empty drive if it is removable. A definition needs no files. */
 const disk = (target: string, bus: string, device = 'disk', source = image(`${target}.img`)): string =>
-  `<disk type='file' device='${device}'>${source === '' ? '' : `<source file='${source}'/>`}<target dev='${target}' bus='${bus}'/></disk>`;
+  `<disk type='file' device='${device}'>${source === '' ? '' : `<source file='${source}'/>`}` +
+  `<target dev='${target}' bus='${bus}'/></disk>`;
 
 beforeAll(async () => {
   libvirtd = await startLibvirtd({ driver: 'qemu' });
@@ -216,7 +217,8 @@ describe('on a running machine', () => {
       disk('sde', 'usb') + disk('sdf', 'usb', 'cdrom'),
       disk('fda', 'fdc', 'floppy'),
     ].join('');
-  const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>`;
+  const rest =
+    `<controller type='scsi' index='0' model='virtio-scsi'/>` + `<controller type='usb' index='0' model='qemu-xhci'/>`;
   const qom = async (name: string, command: object): Promise<unknown> => {
     const answer: unknown = JSON.parse(await virsh('qemu-monitor-command', name, JSON.stringify(command)));
     return answer;
@@ -350,7 +352,8 @@ describe('devicePath', () => {
     const socket = image(`${name}.sock`);
     const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>
         <serial type='unix'><source mode='bind' path='${socket}'/></serial>
-        <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`; // EDK II of 2024 and later: no network boot without it
+        // EDK II of 2024 and later: no network boot without it
+        <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`;
     const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
     await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
     // Boots every disk, then the network cards. None of them boots, and the firmware reports each

@@ -34,7 +34,8 @@ export async function serveResources(driver: HypervisorDriver, parts: TestServic
   const client = await serve((request, response) => void pipeline(request, response, '1'));
   const send: Served['send'] = async (method, path, body) => {
     const { status, headers, json } = await client.send(method, path, body === undefined ? {} : { body });
-    return { status, location: headers.location, body: json === undefined ? undefined : plain(json as Body) }; // All answers are objects.
+    // All answers are objects.
+    return { status, location: headers.location, body: json === undefined ? undefined : plain(json as Body) };
   };
   return {
     send,

@@ -18,7 +18,8 @@ function faultsOf(text: string): string[] {
 }
 
 const ONLY =
-  'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed';
+  'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is ' +
+  'never executed';
 
 describe('literals that are read', () => {
   it.each([

@@ -1,5 +1,6 @@
 /**
- * Splits the text of a configuration file into Python's tokens, as far as literal values need them. Nothing is evaluated.
+ * Splits the text of a configuration file into Python's tokens, as far as literal values need them.
+ * Nothing is evaluated.
  * @see https://docs.python.org/3/reference/lexical_analysis.html
  */
 

@@ -2,7 +2,8 @@
 
 /** End of the message about other text than literals. */
 export const ONLY_LITERALS =
-  'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed';
+  'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is ' +
+  'never executed';
 
 /** End of the message about a call or a name that would need code. */
 export const NOT_RUN = 'which is not run';
@@ -27,7 +28,8 @@ export const MEANT: ReadonlyMap<string, string> = new Map(
 
 /** Words that begin a statement or an operator. */
 export const KEYWORDS = new Set(
-  'import from def class if elif else for while with try return lambda del global assert raise pass async await print exec'.split(
-    ' ',
-  ),
+  (
+    'import from def class if elif else for while with try return lambda del global assert raise pass ' +
+    'async await print exec'
+  ).split(' '),
 );

@@ -38,7 +38,8 @@ const fakeSystems = {
   expected:
     "None, or a list of mappings such as {'uuid': '…', 'name': 'node-1', 'nics': [{'mac': '52:54:00:00:00:01'}]}",
   expectedPart:
-    "as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own",
+    "as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', " +
+    "'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own",
   default: null,
   form: 'literal',
   doc: 'The machines in memory.',

@@ -30,7 +30,11 @@ function members<Member extends z.ZodType<{ readonly Id: string }>>(member: Memb
 }
 
 /** Values of DMTF's Protocol for drives. */
-const protocols = ['SAS', 'SATA', 'NVMe', 'PCIe', 'USB', 'iSCSI', 'FC', 'FCP', 'FCoE', 'NVMeOverFabrics', 'SMB', 'NFSv3', 'NFSv4', 'HTTP', 'HTTPS', 'FTP', 'SFTP', 'iWARP', 'RoCE', 'RoCEv2', 'I2C', 'TCP', 'UDP', 'UHCI', 'AHCI', 'OEM'] as const; // prettier-ignore
+// prettier-ignore
+const protocols = [
+  'SAS', 'SATA', 'NVMe', 'PCIe', 'USB', 'iSCSI', 'FC', 'FCP', 'FCoE', 'NVMeOverFabrics', 'SMB', 'NFSv3', 'NFSv4',
+  'HTTP', 'HTTPS', 'FTP', 'SFTP', 'iWARP', 'RoCE', 'RoCEv2', 'I2C', 'TCP', 'UDP', 'UHCI', 'AHCI', 'OEM',
+] as const;
 
 /** Values of DMTF's VolumeType. */
 const volumeTypes = [
@@ -91,9 +95,11 @@ const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStor
     ),
   ),
   expected:
-    "a mapping of machines' UUIDs to lists of storages such as {'Id': '1', 'Name': '…', 'StorageControllers': […], 'Drives': […]}",
+    "a mapping of machines' UUIDs to lists of storages such as {'Id': '1', 'Name': '…', " +
+    "'StorageControllers': […], 'Drives': […]}",
   expectedPart:
-    "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', 'SpeedGbps': 12}], 'Drives': ['D1']}, with an Id of its own",
+    "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', " +
+    "'SpeedGbps': 12}], 'Drives': ['D1']}, with an Id of its own",
   default: {},
   form: 'literal',
   doc: "The storage of machines, by the machine's UUID.",
@@ -112,7 +118,8 @@ const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive
     ),
   ),
   expected:
-    "a mapping of tuples ('UUID', 'storage id') to lists of drives such as {'Id': 'D1', 'Name': '…', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}",
+    "a mapping of tuples ('UUID', 'storage id') to lists of drives such as {'Id': 'D1', 'Name': '…', " +
+    "'CapacityBytes': 899527000000, 'Protocol': 'SAS'}",
   expectedPart:
     "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}, with an Id of its own",
   default: {},
@@ -135,9 +142,11 @@ const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolu
     ),
   ),
   expected:
-    "a mapping of tuples ('UUID', 'storage id') to lists of volumes such as {'Id': '1', 'Name': '…', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': '…', 'libvirtVolName': '…'}",
+    "a mapping of tuples ('UUID', 'storage id') to lists of volumes such as {'Id': '1', 'Name': '…', " +
+    "'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': '…', 'libvirtVolName': '…'}",
   expectedPart:
-    "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}, with an Id of its own",
+    "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, " +
+    "'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}, with an Id of its own",
   default: {},
   form: 'literal',
   doc: 'The volumes of a storage in `EMULATOR_STORAGE`.',

@@ -20,7 +20,8 @@ const vmediaDevices: SettingDefinition<ConfiguredVirtualMediaDrives> = {
       return new Set(devices).size === devices.length;
     }),
   expected:
-    "a mapping of ids to drives such as {'Cd': {'Name': 'Virtual CD', 'MediaTypes': ['CD', 'DVD']}}, at most one of a kind: CD drive, floppy drive, USB stick",
+    "a mapping of ids to drives such as {'Cd': {'Name': 'Virtual CD', 'MediaTypes': ['CD', 'DVD']}}, at most " +
+    'one of a kind: CD drive, floppy drive, USB stick',
   expectedPart:
     "as in {'Name': 'Virtual CD', 'MediaTypes': ['CD', 'DVD']}, with media types of 'CD', 'DVD', 'Floppy', 'USBStick'",
   default: {

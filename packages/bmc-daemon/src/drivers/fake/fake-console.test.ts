@@ -21,7 +21,8 @@ describe('consoles of the fake driver', () => {
     await driver.power('node-1', 'create');
     const stream = await driver.console.open('node-1');
     expect(await read(stream, 'login: ')).toBe(
-      '\r\nRackless simulated firmware, machine 5ac4fa6e-0000-4000-8000-000000000001\r\nBooting from hard disk...\r\n\r\nnode-1 login: ',
+      '\r\nRackless simulated firmware, machine 5ac4fa6e-0000-4000-8000-000000000001\r\n' +
+        'Booting from hard disk...\r\n\r\nnode-1 login: ',
     );
     stream.write('rooo\x7f\x7ft\r');
     expect(await read(stream, 'login: ')).toBe('rooo\b \b\b \bt\r\nnode-1 login: ');

@@ -188,7 +188,8 @@ describe('fake driver', () => {
     finish(new DriverError('mediaNotFound', 'fetching http://images.test/a.iso: there is none'));
     await expect(insert).resolves.toBe('mediaNotFound');
     const why =
-      'starting machine node-1: the image that it waited for was not inserted: fetching http://images.test/a.iso: there is none';
+      'starting machine node-1: the image that it waited for was not inserted: fetching ' +
+      'http://images.test/a.iso: there is none';
     for (const outcome of await waiting) {
       expect(outcome).toEqual({ status: 'rejected', reason: new DriverError('insertFailed', why) });
     }

@@ -4,7 +4,8 @@ import { accessHint } from './access-hint.js';
 
 const bob = { uid: 1000, name: 'bob' };
 const hint =
-  'libvirt on this host rejects the account bob: run "sudo usermod -aG libvirt bob", log in again, and restart bmc-daemon';
+  'libvirt on this host rejects the account bob: run "sudo usermod -aG libvirt bob", log in again, and ' +
+  'restart bmc-daemon';
 
 const refusedBySocket = Object.assign(new Error('connect EACCES /run/libvirt/libvirt-sock'), { code: 'EACCES' });
 const refusedByPolkit = libvirtError('AUTH_UNAVAILABLE', 'authentication unavailable: no polkit agent available');

@@ -81,7 +81,7 @@ describe('createDocuments', () => {
     const parameters = [{ name: 'systemId', in: 'path', required: true, schema: { type: 'string' } }];
     expect(JSON.parse(openApi?.answer.body ?? '')).toEqual({
       openapi: '3.0.3',
-      info: { title: 'Redfish service', version: '1', description: 'The paths that this service answers at' },
+      info: { title: 'Redfish service', version: '1', description: 'The paths of this service' },
       paths: {
         '/redfish/v1/Systems': {
           get: answers('200', 'The resource', collection),

@@ -92,5 +92,6 @@ function parametersOf(uri: string): JsonObject {
  */
 function schemaUri(odataType: string): string {
   const parts = odataType.slice(1).split('.');
-  return `http://redfish.dmtf.org/schemas/v1/${parts.slice(0, -1).join('.')}.yaml#/components/schemas/${parts.join('_')}`;
+  const file = `http://redfish.dmtf.org/schemas/v1/${parts.slice(0, -1).join('.')}.yaml`;
+  return `${file}#/components/schemas/${parts.join('_')}`;
 }

@@ -127,7 +127,8 @@ describe('toRedfishError', () => {
       insert,
     ).messages;
     expect(only && messageText(only)).toBe(
-      'The resource is in use, or its state does not allow this operation. Inserting a.iso into cd of vm1: b.iso is inserted.',
+      'The resource is in use, or its state does not allow this operation. Inserting a.iso into cd of vm1: ' +
+        'b.iso is inserted.',
     );
   });
 

@@ -137,7 +137,8 @@ export class ImageStreams {
       return (await locateImage({ ...image, url: literal }, this.#limits, signal)).url;
     } catch (cause) {
       if (!(cause instanceof ImageError) || signal.aborted) throw cause;
-      const message = `streaming the image: the server at ${address} answers only to its name; use TransferMethod Upload`;
+      const message =
+        `streaming the image: the server at ${address} answers only to its name; ` + 'use TransferMethod Upload';
       throw new ImageError('mediaUnreachable', message, { cause });
     }
   }

@@ -15,7 +15,8 @@ beforeAll(async () => {
   hypervisor = await Hypervisor.open(libvirtd.uri);
   await writeFile(join(libvirtd.dir, 'tmp', 'a.img'), Buffer.alloc(65_536));
   const disk = (name: string, target: string): string =>
-    `<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${libvirtd.dir}/tmp/${name}'/><target dev='${target}' bus='virtio'/></disk>`;
+    `<disk type='file' device='disk'><driver name='qemu' type='raw'/>` +
+    `<source file='${libvirtd.dir}/tmp/${name}'/><target dev='${target}' bus='virtio'/></disk>`;
   domain = await hypervisor.domainDefineXml(
     `<domain type='qemu'><name>d</name><memory unit='MiB'>16</memory><os><type arch='x86_64' machine='q35'>hvm</type></os>
      <devices>${disk('a.img', 'vda')}${disk('missing.img', 'vdb')}</devices></domain>`,
