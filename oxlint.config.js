@@ -122,7 +122,6 @@ const unsplit = {
   files: [
     'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
-    'packages/bmc-daemon/src/drivers/libvirt/media/image-store.ts',
     'packages/bmc-daemon/src/drivers/libvirt/power/cold-start.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/os/boot-order.ts',
   ],

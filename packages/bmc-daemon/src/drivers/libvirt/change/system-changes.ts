@@ -25,7 +25,7 @@ import {
 import { checkEarly } from '../media/early-check.js';
 import type { FirmwareChooser } from '../firmware/firmware-choice.js';
 import type { Host } from '../machine/host.js';
-import type { ImageLease } from '../media/image-store.js';
+import type { ImageLease } from '../media/stored-images.js';
 import type { Machine } from '../machine/inventory.js';
 import { driveState } from '../media/drive-state.js';
 import type { LibvirtMedia } from '../media/media-control.js';

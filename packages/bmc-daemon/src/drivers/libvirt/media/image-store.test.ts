@@ -6,7 +6,8 @@ import { buffer } from 'node:stream/consumers';
 import { imageLimits } from '../../../../test/support/image-limits.js';
 import type { ImageRequest } from '../../../media/image.js';
 import type { ImagePlace, ImageVolumes } from './image-volumes.js';
-import { ImageStore, type ImageLease } from './image-store.js';
+import { ImageStore } from './image-store.js';
+import type { ImageLease } from './stored-images.js';
 
 /** Images in memory, with the contract of {@link ImageVolumes}. */
 class MemoryImages implements ImageVolumes {

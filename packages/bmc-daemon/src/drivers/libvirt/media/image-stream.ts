@@ -11,7 +11,7 @@ import { answerDeadline, locateImage, type ImageServerLimits } from '../../../me
 import type { ImageRequest } from '../../../media/image.js';
 import { DriverError } from '../../driver-error.js';
 import { driverError } from '../failure.js';
-import type { ImageLease } from './image-store.js';
+import type { ImageLease } from './stored-images.js';
 import { networkName, type NetworkSource } from '../xml/devices/disk-source.js';
 
 /** Folders of distributions for QEMU's modules. */

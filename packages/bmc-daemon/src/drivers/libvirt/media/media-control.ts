@@ -15,7 +15,8 @@ import {
 } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
 import type { ImagePlace } from './image-volumes.js';
-import type { ImageLease, ImageStore } from './image-store.js';
+import type { ImageStore } from './image-store.js';
+import type { ImageLease } from './stored-images.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
