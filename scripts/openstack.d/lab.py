@@ -1,0 +1,303 @@
+"""The commands of scripts/openstack-lab, after the packages are unpacked. Arguments: see main()."""
+import argparse
+import os
+import pathlib
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from string import Template
+
+import contents
+from services import SERVICES
+
+HERE = pathlib.Path(__file__).parent
+CONFIGURATIONS = {service: f'{service}-api.conf' if service == 'glance' else f'{service}.conf' for service in SERVICES}
+# Services of a loaded machine need minutes to start.
+DEADLINE_SECONDS = 900
+
+
+class Failure(Exception):
+    """A reason to stop, for the user."""
+
+
+class Lab:
+    """
+    A lab in one folder: `etc`, `log` and `run` of its services, their databases in `db`, and the data
+    of servers, images and volumes.
+    """
+
+    def __init__(self, options):
+        self.options = options
+        self.dir = options.dir.resolve()
+        self.root = options.root.resolve()
+        self.ports = {service: options.port + index for index, service in enumerate(SERVICES)}
+        self.bridge = f'lab{options.port}'
+        self.began = time.monotonic()
+
+    def say(self, text):
+        print(f'[{time.monotonic() - self.began:6.1f} s] {text}', file=sys.stderr, flush=True)
+
+    def url(self, service):
+        return f'http://127.0.0.1:{self.ports[service]}'
+
+    # Processes
+
+    def environment(self):
+        kept = {name: value for name, value in os.environ.items() if name in ('HOME', 'LANG', 'TMPDIR', 'TERM')}
+        configurations = self.dir / 'etc'
+        return {
+            **kept,
+            'PATH': f'{self.root}/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+            'PYTHONPATH': f'{HERE}:{HERE}/plugins:{self.root}/usr/lib/python3/dist-packages',
+            'PYTHONPYCACHEPREFIX': f'{self.root}/pycache',
+            'PYTHONWARNINGS': 'ignore',
+            'OS_KEYSTONE_CONFIG_DIR': f'{configurations}',
+            'OS_PLACEMENT_CONFIG_DIR': f'{configurations}',
+            'OS_GLANCE_CONFIG_DIR': f'{configurations}',
+            'OS_NEUTRON_CONFIG_FILES': f'{configurations}/neutron.conf',
+            'RACKLESS_LAB_BRIDGE': self.bridge,
+        }
+
+    def spawn(self, name, *arguments):
+        """Starts a Python program with its output in log/NAME.out."""
+        with open(self.dir / 'log' / f'{name}.out', 'wb') as output:
+            return subprocess.Popen(
+                ['/usr/bin/python3', *map(str, arguments)],
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def output_of(self, name):
+        """@returns the last lines of a program's output."""
+        text = (self.dir / 'log' / f'{name}.out').read_text(errors='replace')
+        return '\n'.join(text.splitlines()[-12:])
+
+    def start(self, service):
+        if self.process_of(service) is not None:
+            return
+        with socket.socket() as probe:
+            if probe.connect_ex(('127.0.0.1', self.ports[service])) == 0:
+                raise Failure(f'port {self.ports[service]} is in use: choose another --port')
+        configuration = self.dir / 'etc' / CONFIGURATIONS[service]
+        port = self.ports[service]
+        if service == 'nova':
+            process = self.spawn(service, HERE / 'nova_services.py', configuration, port, self.ports['placement'])
+        elif service == 'cinder':
+            process = self.spawn(service, HERE / 'cinder_services.py', configuration, port)
+        else:
+            process = self.spawn(service, HERE / 'serve.py', service, port)
+        (self.dir / 'run' / f'{service}.pid').write_text(f'{process.pid} {started_at(process.pid)}')
+
+    def process_of(self, service):
+        """@returns the process id of a running service, otherwise None."""
+        try:
+            pid, start = (self.dir / 'run' / f'{service}.pid').read_text().split()
+        except OSError:
+            return None
+        return int(pid) if started_at(pid) == start else None
+
+    def stop(self, service):
+        pid = self.process_of(service)
+        for signal_number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 60)):
+            if pid is None:
+                break
+            try:
+                os.kill(pid, signal_number)
+            except ProcessLookupError:
+                break
+            end = time.monotonic() + seconds
+            while self.process_of(service) is not None and time.monotonic() < end:
+                time.sleep(0.05)
+            pid = self.process_of(service)
+        (self.dir / 'run' / f'{service}.pid').unlink(missing_ok=True)
+
+    def wait(self, what, ready, service):
+        """Waits until `ready()` returns a value, and returns it. Stops if the service's process ended."""
+        end = time.monotonic() + DEADLINE_SECONDS
+        while True:
+            value = ready()
+            if value:
+                return value
+            if self.process_of(service) is None:
+                raise Failure(f'{service} ended; see {self.dir}/log/{service}.log. Its output:\n{self.output_of(service)}')
+            if time.monotonic() > end:
+                raise Failure(f'{what}: nothing after {DEADLINE_SECONDS} s; see {self.dir}/log')
+            time.sleep(0.1)
+
+    # Commands
+
+    def up(self):
+        for name in ('conversion', 'etc', 'images', 'instances', 'lock', 'log', 'run', 'staging', 'volumes'):
+            (self.dir / name).mkdir(parents=True, exist_ok=True)
+        # QEMU may run as another account.
+        for folder in (self.dir, self.dir / 'instances', self.dir / 'volumes'):
+            folder.chmod(0o755)
+        if any(self.process_of(service) is None for service in SERVICES):
+            self.down()
+            try:
+                self.up_from_nothing()
+            except BaseException:
+                self.down()
+                raise
+        print(self.dir / 'clouds.yaml')
+
+    def up_from_nothing(self):
+        for name in ('conversion', 'images', 'instances', 'staging', 'volumes'):
+            (self.dir / name).mkdir(exist_ok=True)
+        password = self.create_databases()
+        if self.options.virt == 'libvirt':
+            run('ip', 'link', 'add', self.bridge, 'type', 'bridge')
+            run('ip', 'link', 'set', self.bridge, 'up')
+            (self.dir / 'run' / 'bridge').touch()
+        for name in ('catalog.ready', 'nova.ready'):
+            (self.dir / 'run' / name).unlink(missing_ok=True)
+        for service in SERVICES:
+            self.start(service)
+        contents.create(self, password)
+        self.say(f'ready: export OS_CLIENT_CONFIG_FILE={self.dir}/clouds.yaml OS_CLOUD=lab')
+
+    def configure(self, password):
+        values = {
+            **{kind: self.url(service) for service, kind in SERVICES.items()},
+            'dir': self.dir,
+            'root': self.root,
+            'port': self.options.port,
+            'console_port': self.options.port + len(SERVICES),
+            'libvirt_uri': self.options.libvirt_uri,
+            'compute_driver': 'fake.FakeDriver' if self.options.virt == 'fake' else 'libvirt.LibvirtDriver',
+            'token_seconds': self.options.token_seconds,
+            'shutdown_seconds': self.options.shutdown_seconds,
+            'sync_seconds': self.options.sync_seconds,
+        }
+        credentials = Template((HERE / 'etc' / 'credentials').read_text())
+        values['credentials'] = credentials.substitute(values, password=password)
+        for name in CONFIGURATIONS.values():
+            text = Template((HERE / 'etc' / name).read_text()).substitute(values)
+            path = self.dir / 'etc' / name
+            path.touch(mode=0o600)
+            path.write_text(text)
+        # Glance reads this file only from here.
+        shutil.copy(self.root / 'usr/share/glance-common/glance-api-paste.ini', self.dir / 'etc')
+
+    def create_databases(self):
+        """
+        Creates the configuration and the databases, and returns the password of all accounts. Creating databases
+        takes most of the first start, so later labs copy them.
+        """
+        template, databases = self.root / 'databases', self.dir / 'db'
+        if template.exists():
+            shutil.copytree(template, databases)
+            password = (databases / 'password').read_text()
+            self.configure(password)
+            return password
+        databases.mkdir()
+        password = secrets.token_urlsafe(12)
+        (databases / 'password').touch(mode=0o600)
+        (databases / 'password').write_text(password)
+        self.configure(password)
+        started = {
+            service: self.spawn(f'database-{service}', HERE / 'databases.py', service, self.dir / 'etc' / name)
+            for service, name in CONFIGURATIONS.items()
+        }
+        for service, process in started.items():
+            if process.wait() != 0:
+                raise Failure(f'creating the database of {service}: {self.output_of(f"database-{service}")}')
+        self.keystone_manage('fernet_setup', '--keystone-user', 'root', '--keystone-group', 'root')
+        self.keystone_manage('credential_setup', '--keystone-user', 'root', '--keystone-group', 'root')
+        self.keystone_manage('bootstrap', '--bootstrap-password', password)
+        unfinished = self.root / f'databases.{os.getpid()}'
+        shutil.copytree(databases, unfinished)
+        try:
+            unfinished.rename(template)
+        except OSError:  # Another lab was faster.
+            shutil.rmtree(unfinished)
+        self.say('databases created')
+        return password
+
+    def keystone_manage(self, command, *arguments):
+        name = f'keystone-{command}'
+        program = 'import sys; from keystone.cmd import manage; sys.argv[0] = "keystone-manage"; manage.main()'
+        configuration = self.dir / 'etc' / 'keystone.conf'
+        if self.spawn(name, '-c', program, '--config-file', configuration, command, *arguments).wait() != 0:
+            raise Failure(f'keystone-manage {command}: {self.output_of(name)}')
+
+    def down(self):
+        for service in reversed(SERVICES):
+            self.stop(service)
+        if self.options.virt == 'libvirt':
+            self.remove_guests()
+        if (self.dir / 'run' / 'bridge').exists():
+            run('ip', 'link', 'del', self.bridge, check=False)
+            (self.dir / 'run' / 'bridge').unlink()
+        for name in ('conversion', 'db', 'images', 'instances', 'staging', 'volumes'):
+            shutil.rmtree(self.dir / name, ignore_errors=True)
+
+    def remove_guests(self):
+        """Removes guests whose disks are in the lab's folder."""
+        virsh = ['virsh', '--quiet', '--connect', self.options.libvirt_uri]
+        names = run(*virsh, 'list', '--all', '--name', check=False).split()
+        for name in names:
+            if not name.startswith(f'rackless-lab{self.options.port}-'):
+                continue
+            if f"'{self.dir}/" not in run(*virsh, 'dumpxml', name, check=False):
+                continue
+            run(*virsh, 'destroy', name, check=False)
+            run(*virsh, 'undefine', '--nvram', name, check=False)
+
+    def env(self):
+        """Prints shell commands that let the command `openstack` use the lab."""
+        print(f'export OS_CLIENT_CONFIG_FILE={self.dir}/clouds.yaml OS_CLOUD=lab')
+        print(f'export PYTHONPATH={self.root}/usr/lib/python3/dist-packages PATH={self.root}/usr/bin:$PATH')
+
+    def status(self):
+        for service in SERVICES:
+            pid = self.process_of(service)
+            print(f'{service:10}', 'down' if pid is None else f'pid {pid}, {self.url(service)}')
+
+
+def started_at(pid):
+    """@returns the start time of a process, which tells it from a later process with the same id; or None."""
+    try:
+        stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    except OSError:
+        return None
+    state, *rest = stat.rpartition(')')[2].split()
+    return None if state == 'Z' else rest[18]
+
+
+def run(*command, check=True):
+    """Runs a command and returns its output."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if check and done.returncode != 0:
+        raise Failure(f'{" ".join(command)}: {done.stderr.strip()}')
+    return done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='scripts/openstack-lab')
+    parser.add_argument('command', choices=['up', 'down', 'status', 'env'])
+    parser.add_argument('--root', type=pathlib.Path, required=True)
+    parser.add_argument('--dir', type=pathlib.Path, required=True)
+    # Below the range of client ports, otherwise a connection of another program may take one.
+    parser.add_argument('--port', type=int, default=21500)
+    parser.add_argument('--virt', choices=['libvirt', 'fake'], default='libvirt')
+    parser.add_argument('--libvirt-uri', default='qemu:///system')
+    parser.add_argument('--servers', type=int, default=2)
+    parser.add_argument('--token-seconds', type=int, default=3600)
+    parser.add_argument('--shutdown-seconds', type=int, default=5)
+    parser.add_argument('--sync-seconds', type=int, default=600)
+    options = parser.parse_args()
+    try:
+        getattr(Lab(options), options.command)()
+    except Failure as failure:
+        raise SystemExit(f'scripts/openstack-lab: {failure}') from failure
+
+
+main()

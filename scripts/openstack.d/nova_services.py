@@ -1,0 +1,70 @@
+"""
+Runs Nova's API, conductor, scheduler and compute service in one process.
+
+Arguments: nova.conf, its port, and the port of Placement, which must be open before Nova starts.
+
+They call each other through oslo.messaging's `fake` transport, so the lab needs no RabbitMQ.
+"""
+import os
+import sys
+
+configuration = sys.argv[1]
+port, placement_port = map(int, sys.argv[2:])
+os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
+os.environ['OS_NOVA_CONFIG_FILES'] = ''
+
+# First: this import patches the standard library for eventlet, as Nova's own commands do.
+from nova import monkey_patch  # noqa: F401
+import eventlet
+import eventlet.wsgi
+import nova.conf
+import os_vif
+from nova import config, context, objects, service
+from nova.api.openstack import wsgi_app
+from nova.compute import rpcapi as compute_rpcapi
+from nova.objects import host_mapping
+from oslo_log import log as logging
+from paste import deploy
+
+from privileges import run_in_this_process
+
+CONF = nova.conf.CONF
+config.parse_args(['nova', '--config-file', configuration])
+logging.setup(CONF, 'nova')
+objects.register_all()
+os_vif.initialize()
+objects.Service.enable_min_version_cache()
+run_in_this_process('nova.privsep', 'os_brick.privileged', 'vif_plug_ovs.privsep', 'vif_plug_linux_bridge.privsep')
+
+
+def start(binary, topic):
+    started = service.Service.create(binary=binary, topic=topic)
+    started.start()
+    return started
+
+
+def has_dependencies():
+    if not os.path.exists(os.path.join(CONF.state_path, 'run', 'catalog.ready')):
+        return False
+    try:
+        eventlet.connect(('127.0.0.1', placement_port)).close()
+    except OSError:
+        return False
+    return True
+
+
+while not has_dependencies():
+    eventlet.sleep(0.1)
+services = [start('nova-conductor', 'conductor'), start('nova-scheduler', 'scheduler')]
+wsgi_app._setup_service(CONF.host, 'osapi_compute')
+application = deploy.loadapp('config:' + CONF.wsgi.api_paste_config, name='osapi_compute')
+listener = eventlet.listen(('127.0.0.1', port), backlog=256, reuse_port=False)
+null = open(os.devnull, 'w')
+eventlet.spawn(eventlet.wsgi.server, listener, application, log=null, debug=False)
+services.append(start('nova-compute', compute_rpcapi.RPC_TOPIC))
+# Servers can be created when the compute host belongs to a cell. The scheduler maps it only later.
+while not host_mapping.discover_hosts(context.get_admin_context()):
+    eventlet.sleep(0.2)
+open(os.path.join(CONF.state_path, 'run', 'nova.ready'), 'w').close()
+while True:
+    eventlet.sleep(3600)
