@@ -42,10 +42,10 @@ function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
   return [
     row(uri, 'GET', type, resource.open === true),
     ...aliases.map((alias) => row(alias, 'GET', `the same as ${code(uri)}`, resource.open === true)),
-    ...(resource.post === undefined ? [] : [row(uri, 'POST', 'adds a member', resource.post.open === true)]),
-    ...(resource.patch === undefined ? [] : [row(uri, 'PATCH', 'changes it', false)]),
-    ...('delete' in resource ? [row(uri, 'DELETE', 'removes it', false)] : []),
-    ...('attachment' in resource ? [row(`${uri}/attachment`, 'GET', 'its file', false)] : []),
+    ...(resource.post === undefined ? [] : [row(uri, 'POST', 'creates a member', resource.post.open === true)]),
+    ...(resource.patch === undefined ? [] : [row(uri, 'PATCH', 'changes the resource', false)]),
+    ...('delete' in resource ? [row(uri, 'DELETE', 'deletes the resource', false)] : []),
+    ...('attachment' in resource ? [row(`${uri}/attachment`, 'GET', 'the text of the entry', false)] : []),
     ...Object.keys(actions).map((name) =>
       row(`${uri}/Actions/${name.slice(1)}`, 'POST', `action ${code(name.slice(1))}`, false),
     ),
@@ -53,7 +53,7 @@ function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
 }
 
 function table(rows: readonly string[]): string {
-  return ['| URI | Method | What | Privilege |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  return ['| URI | Method | Type or effect | Privilege |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
 /** Renders the whole page for all resources, with a newline at the end. */
@@ -81,16 +81,18 @@ export function renderResourcesPage<Services>(
 
 # Resources of bmc-daemon
 
-This page lists every URI, method and action of the service, the type of the answer, and the privilege
-that an account needs. If a row names several privileges, one of them is enough.
+This page lists all URIs of the service with their methods. For a GET, it shows the type of the answer;
+for other methods, the effect. The column "Privilege" shows which privilege an account needs. If it names
+several privileges, one of them is enough.
 
-- \`none\`: the method needs no credentials.
-- \`ConfigureSelf\` counts only for the account itself, its sessions and its subscriptions.
+- \`{systemId}\`, \`{managerId}\` and \`{ownerId}\` are the UUID or the name of a machine.
+- \`none\`: the method needs no login.
+- \`ConfigureSelf\`: an account can do this only with itself, its own sessions and its own subscriptions.
 - Without a password file, every client may do everything.
 - Every URI with GET also supports HEAD. Other methods get 405 with \`Allow\`.
-- A collection with POST also accepts it at \`/Members\` below its URI.
-- A boot option, volume or action that a machine or the configuration does not have is a 404, and no
-  resource links to it.
+- A collection that supports POST supports it also at its URI with \`/Members\`.
+- Some machines or configurations do not have all boot options, volumes or actions. Requests for a
+  missing one get 404, and no resource links to it.
 
 [Lifecycle](../internals/lifecycle.md) lists the statuses of an answer, [queries](queries.md) the query
 parameters, [accounts](../guides/accounts.md) the roles and their privileges.
