@@ -165,22 +165,24 @@ export class ExpressionReader extends Cursor {
     const opening = this.peek();
     const isCall = this.take('(');
     const values = isCall ? this.items(opening, ')', depth).items : [];
-    const found = this.running(attribute, () =>
+    const shown = `'.${attribute.text}${isCall ? '(…)' : ''}'`;
+    const found = this.running(attribute, shown, () =>
       isCall
         ? callMethod(subject, attribute.text, values, this.context)
         : attributeOf(subject, attribute.text, this.context),
     );
     if (found !== undefined) return found;
-    throw new CodeFault(attribute.line, `'.${attribute.text}${isCall ? '(…)' : ''}' is Python code, ${NOT_RUN}`);
+    throw new CodeFault(attribute.line, `${shown} is Python code, ${NOT_RUN}`);
   }
 
   private call({ qualified }: Reference, opening: Token, depth: number): PythonValue {
     const keyword = this.peek(1);
     // No supported function has keyword arguments, as in `namedtuple(field=…)`.
     const values = isOperator(keyword, '=') ? [] : this.items(opening, ')', depth).items;
-    const value = this.running(opening, () => callFunction(qualified, values, opening.line, this.context), qualified);
+    const shown = `'${qualified}(…)'`;
+    const value = this.running(opening, shown, () => callFunction(qualified, values, opening.line, this.context));
     if (value !== undefined) return value;
-    throw new CodeFault(opening.line, `'${qualified}(…)' is Python code, ${NOT_RUN}`);
+    throw new CodeFault(opening.line, `${shown} is Python code, ${NOT_RUN}`);
   }
 
   private environmentVariable(opening: Token, depth: number): PythonValue {
@@ -193,11 +195,12 @@ export class ExpressionReader extends Cursor {
     );
   }
 
-  private running({ line }: Token, call: () => PythonValue | undefined, qualified = ''): PythonValue | undefined {
+  /** Runs a call of the configuration. @param shown the call in the error: `'os.path.join(…)'`. */
+  private running({ line }: Token, shown: string, call: () => PythonValue | undefined): PythonValue | undefined {
     try {
       return call();
     } catch (error) {
-      if (error instanceof PathFault) throw new LiteralFault(line, `'${qualified}(…)': ${error.message}`);
+      if (error instanceof PathFault) throw new LiteralFault(line, `${shown}: ${error.message}`);
       throw error;
     }
   }

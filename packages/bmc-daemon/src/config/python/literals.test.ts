@@ -292,6 +292,7 @@ describe('names, imports and functions on paths', () => {
       "import os\nEMULATOR_X = os.path.expanduser('~bob')",
       "'os.path.expanduser(…)': the home folder of another user is not looked up",
     ],
+    ["from pathlib import Path\nEMULATOR_X = Path('a').joinpath(1)", "'.joinpath(…)': it takes only strings"],
     ['from os', "'import' was expected, not the end of the file"],
     ['import 5', "'5' was not expected here"],
     ['from os import *', `'*' would have to be calculated; ${ONLY}`],
