@@ -33,7 +33,11 @@ export type KeyUsage = (typeof keyUsages)[number];
 /** Any purpose (RFC 5280 §4.2.1.12). */
 const ANY_PURPOSE = '2.5.29.37.0';
 
-/** Encodes words as a number with a bit for each, and as object identifiers. */
+/**
+ * Encodes key usages for a certificate.
+ * @returns `flags`: the bits of KeyUsage, the first usage as the lowest bit; `purposes`: the object
+ *   identifiers of ExtendedKeyUsage.
+ */
 export function encodeUsages(usages: readonly KeyUsage[]): {
   readonly flags: number;
   readonly purposes: readonly string[];
@@ -61,8 +65,8 @@ export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[]
 }
 
 /**
- * Returns whether a TLS server may use the key (RFC 5280 §4.2.1.3, as OpenSSL checks it). Without
- * bits everything is allowed.
+ * Returns whether a TLS server may use the key (RFC 5280 §4.2.1.3, as OpenSSL checks it). A
+ * certificate without the extension KeyUsage has no bits, and allows every use.
  */
 export function allowsTlsServerKey(usages: readonly KeyUsage[]): boolean {
   const setBits = bits.filter((bit) => usages.includes(bit));
@@ -71,7 +75,10 @@ export function allowsTlsServerKey(usages: readonly KeyUsage[]): boolean {
   );
 }
 
-/** Returns whether a TLS server may use the certificate. Without purposes everything is allowed. */
+/**
+ * Returns whether a TLS server may use the certificate. A certificate without the extension
+ * ExtendedKeyUsage has no purposes, and allows every use.
+ */
 export function isForServers(purposeIds: readonly string[]): boolean {
   if (purposeIds.length === 0) return true;
   return purposeIds.includes(purposes.ServerAuthentication) || purposeIds.includes(ANY_PURPOSE);

@@ -104,8 +104,8 @@ function describeIssue(row: SettingDefinition<unknown>, issue: z.core.$ZodIssue,
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path.at(-1))];
     return `${name} has no key ${keys.map(formatLiteral).join(', ')}; it must be ${row.expected}`;
   }
-  const found = issue.path.reduce<unknown>((part, step) => (part as Record<PropertyKey, unknown>)[step], value);
+  const faulty = issue.path.reduce<unknown>((part, step) => (part as Record<PropertyKey, unknown>)[step], value);
   const expected = issue.path.length === 0 ? row.expected : (row.expectedPart ?? row.expected);
   const part = issue.path.map((step) => `[${formatLiteral(step)}]`).join('');
-  return `${name}${part} must be ${expected}, not ${describeValue(found)}`;
+  return `${name}${part} must be ${expected}, not ${describeValue(faulty)}`;
 }
