@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import { json, serveApp, type Answering, type Asked, type ServedApp, type ServeOptions } from '../support/app.js';
-import { digestOf, parley } from './parley/parley.js';
+import { digestOf, inventedProvider } from './invented-provider/provider.js';
 
 const KEY = 'sk-upstream-0123456789';
 const MODEL = 'orator/9 b';
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 /** Starts a proxy in front of a server with the invented API. */
 async function start(answering: Answering, { deployment, ...more }: ServeOptions = {}): Promise<ServedApp> {
-  served = await serveApp({ ...more, deployment: { provider: parley, upstreamModel: MODEL, ...deployment } });
+  served = await serveApp({ ...more, deployment: { provider: inventedProvider, upstreamModel: MODEL, ...deployment } });
   served.answering = (asked, response) => {
     if (asked.headers['x-parley-key'] === KEY && isSigned(asked)) answering(asked, response);
     else json({ trouble: { kind: 'stranger', words: 'who are you?' } }, 401)(asked, response);

@@ -1,6 +1,6 @@
 /**
- * An invented provider whose API differs from OpenAI's in everything: paths, requests, answers,
- * streams, errors and a signature. The whole dialect is this folder.
+ * The invented provider `parley`, whose API differs from OpenAI's in everything: paths, requests,
+ * answers, streams, errors and a signature. This folder has the whole dialect.
  */
 import { createHash } from 'node:crypto';
 import { invalidParameter } from '../../../src/errors/model.js';
@@ -8,17 +8,17 @@ import type { Dialect, DialectAnswer, DialectEndpoint } from '../../../src/provi
 import type { Provider } from '../../../src/providers/provider.js';
 import type { RequestMembers } from '../../../src/providers/request-members.js';
 import { FrameStream } from './frame-stream.js';
-import { SaidStream } from './said-stream.js';
-import { errorIn, textIn } from './trouble.js';
+import { ChatStream } from './chat-stream.js';
+import { errorIn, textIn } from './errors.js';
 
 const supported: ReadonlySet<string> = new Set(['model', 'messages', 'max_tokens', 'stream', 'seed']);
 
-/** `POST talk/{engine}`; streams are server-sent events with names. */
+/** Chat: `POST talk/{engine}`. Streams are server-sent events with names. */
 const chat: DialectEndpoint = {
   path: ({ model, streams }) => `talk/${encodeURIComponent(model)}${streams ? '?live=events' : ''}`,
   request: (members) => {
     const messages = valueOf(members, 'messages');
-    if (!Array.isArray(messages)) throw invalidParameter('messages', 'has to be a list');
+    if (!Array.isArray(messages)) throw invalidParameter('messages', 'must be a list');
     const lines = messages.map((message: unknown) => ({
       who: textIn(message, 'role'),
       says: textIn(message, 'content'),
@@ -26,7 +26,7 @@ const chat: DialectEndpoint = {
     const body = new Map<string, Buffer>([['lines', Buffer.from(JSON.stringify(lines))]]);
     const limit = members.bytes('max_tokens');
     if (limit !== undefined) body.set('limit', limit);
-    // The bytes of a number stay as the client spelled them.
+    // Forwards the number unchanged: JavaScript would round a large seed.
     const seed = members.bytes('seed');
     if (seed !== undefined) body.set('dice', seed);
     return body;
@@ -39,10 +39,10 @@ const chat: DialectEndpoint = {
       choices: [{ index: 0, message: { role: 'assistant', content: says }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 3, completion_tokens: wrote, total_tokens: 3 + wrote },
     })),
-  events: { mediaType: 'text/event-stream', open: ({ model }) => new SaidStream(model) },
+  events: { mediaType: 'text/event-stream', open: ({ model }) => new ChatStream(model) },
 };
 
-/** `POST write/{engine}`; streams are binary frames. */
+/** Text completion: `POST write/{engine}`. Streams are binary frames. */
 const completions: DialectEndpoint = {
   path: ({ model }) => `write/${encodeURIComponent(model)}`,
   request: (members) => new Map([['start', members.bytes('prompt') ?? Buffer.from('""')]]),
@@ -52,8 +52,8 @@ const completions: DialectEndpoint = {
 };
 
 function answerOf(value: unknown, make: (says: string, wrote: number) => object): DialectAnswer {
-  const trouble = errorIn(value);
-  if (trouble !== undefined) return { error: { status: 500, ...trouble } };
+  const error = errorIn(value);
+  if (error !== undefined) return { error: { status: 500, ...error } };
   const says = textIn(value, 'says');
   if (says === null) throw new Error('no says');
   return { value: make(says, says.split(' ').length) };
@@ -85,7 +85,7 @@ const dialect: Dialect = {
   },
 };
 
-export const parley: Provider = {
+export const inventedProvider: Provider = {
   name: 'parley',
   displayName: 'ParleyException',
   apiKeyEnvironment: ['PARLEY_API_KEY'],

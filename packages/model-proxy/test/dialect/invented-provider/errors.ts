@@ -1,4 +1,4 @@
-/** Reads errors. */
+/** Reads the errors and the texts of the invented API. */
 import type { UpstreamError } from '../../../src/providers/dialect.js';
 
 /** Reads `{"trouble": {"kind": …, "words": …, "about": …}}`. */

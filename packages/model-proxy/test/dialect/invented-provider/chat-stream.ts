@@ -1,7 +1,7 @@
-/** Streams of `event: said`, `event: over` and `event: trouble`. */
+/** Translates chat streams, which have the events `said` (text), `over` (end) and `trouble` (error). */
 import type { DialectEvents, DialectStream } from '../../../src/providers/dialect.js';
 import { EventReader, type ServerSentEvent } from '../../../src/sse/event-reader.js';
-import { errorIn } from './trouble.js';
+import { errorIn } from './errors.js';
 
 export const openaiPiece = (model: string, content: string) => ({
   object: 'chat.completion.chunk',
@@ -16,7 +16,7 @@ export const openaiEnd = (model: string) => ({
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 });
 
-export class SaidStream implements DialectStream {
+export class ChatStream implements DialectStream {
   readonly #reader = new EventReader();
   readonly #model: string;
 
