@@ -1,6 +1,6 @@
 /**
- * Replaces small files atomically. A reader, or the next start after a crash, finds the old text or
- * the new text.
+ * Replaces small files atomically. A reader, or the next start after a crash, finds either the whole
+ * old text or the whole new text.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -135,9 +135,13 @@ export function removeLeftoversIn(folder: string, isTemporary: (name: string) =>
 }
 
 /** @throws what node:fs throws for the folder. */
-function removeFrom(folder: string, isOurs: (name: string) => boolean, owner: number | undefined): readonly string[] {
+function removeFrom(
+  folder: string,
+  isTemporary: (name: string) => boolean,
+  owner: number | undefined,
+): readonly string[] {
   return readdirSync(folder)
-    .filter(isOurs)
+    .filter(isTemporary)
     .map((name) => path.join(folder, name))
     .filter((leftover) => isLeftover(leftover, [process.geteuid?.(), owner]) && isRemoved(leftover));
 }
@@ -202,13 +206,13 @@ function replaceIfUnchanged(next: string, target: string, basedOn: string, file:
   }
 }
 
-/** A process holds the lock for microseconds. A lock older than this is the result of a crash. */
-const LOCK_HOLDS_MS = 10_000;
+/** A process holds the lock for microseconds. If it is older than this, its process has crashed. */
+const MAX_LOCK_AGE_MS = 10_000;
 
 /** Tries to create the lock file. Returns false if another process holds the lock. */
 function takeLock(lock: string): boolean {
   const heldSince = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-  if (heldSince !== undefined && Date.now() - heldSince > LOCK_HOLDS_MS) rmSync(lock, { force: true });
+  if (heldSince !== undefined && Date.now() - heldSince > MAX_LOCK_AGE_MS) rmSync(lock, { force: true });
   try {
     closeSync(openSync(lock, 'wx', 0o600));
     return true;

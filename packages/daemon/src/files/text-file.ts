@@ -27,7 +27,7 @@ export function fileReason(error: unknown): string {
 const MAX_MIB = 64;
 const MAX_BYTES = MAX_MIB * 1024 * 1024;
 const READ_BYTES = 65_536;
-/** How long a pipe may take in total: the read blocks the process. */
+/** Maximum time to read a pipe, because the read blocks the process. */
 const PIPE_DEADLINE_MS = 5000;
 const PIPE_STEP_MS = 10;
 

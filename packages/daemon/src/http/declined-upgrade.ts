@@ -37,8 +37,8 @@ export function declineUpgrade(
 }
 
 /**
- * Waits for the responses to earlier requests. A new parser does not know them and would write in
- * between.
+ * Waits for the responses to earlier requests. A new parser does not know them: its response could
+ * come before or between them.
  */
 function afterEarlierResponses(socket: Duplex, then: () => void): void {
   // Node stores the response in progress on the socket.

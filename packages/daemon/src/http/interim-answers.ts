@@ -1,5 +1,5 @@
 /**
- * Maximum number of interim answers (1xx) before an answer. Servers send one or two, and a hostile
- * one may never stop.
+ * Maximum number of interim answers (1xx) before an answer. Servers send one or two, but a hostile
+ * server may never stop.
  */
 export const MAX_INTERIM_ANSWERS = 32;

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Returns whether a request says exactly once which host it is for (RFC 9112 §3.2). HTTP/1.0
- * requests need no Host header. Node uses the first of two; another server may use the second.
+ * Returns whether a request has exactly one Host header (RFC 9112 §3.2). HTTP/1.0 requests need
+ * none. Of two Host headers, Node uses the first; another server may use the second.
  */
 export function hasOneHost({ rawHeaders, httpVersion }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): boolean {
   let hosts = 0;

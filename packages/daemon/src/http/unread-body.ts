@@ -6,13 +6,13 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { ChunkAllowance } from './chunk-allowance.js';
 
-/** Slow networks deliver segments of 536 bytes. */
+/** The average allows slow networks, which deliver segments of 536 bytes. */
 const LIMITS = { freeChunks: 4096, minAverageBytes: 256 };
 
 /** Wraps a request listener: see {@link limitChunks}. The limit applies once the response ended. */
 export function limitUnreadBodies(handle: RequestListener): RequestListener {
   return (request, response) => {
-    // Other bodies arrive in the pieces that the kernel reads.
+    // Without a transfer encoding, a client cannot choose the size of the chunks.
     if (request.headers['transfer-encoding'] !== undefined) {
       response.once('prefinish', () => {
         // Otherwise Node closes the connection itself.
@@ -30,12 +30,12 @@ export function limitChunks(request: IncomingMessage): void {
     if (allowance.accept(chunk)) return;
     request.off('data', count);
     request.socket.pause();
-    // Sends what is left of the response first.
+    // Sends the rest of the response first.
     request.socket.destroySoon();
   };
   request.on('data', count);
-  // A handler may have paused the request. The connection would then stay open for ever.
+  // A handler may have paused the request. The connection would then stay open without end.
   request.resume();
-  // Tells Node that the body has a reader; it would discard the chunks uncounted.
+  // Marks the body as read. Otherwise Node discards the chunks itself, without the listener above.
   request.read(0);
 }

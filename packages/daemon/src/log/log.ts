@@ -9,7 +9,7 @@ import { redact, type LogFields } from './redact.js';
 export type { RequestLine } from './log-line.js';
 export type { LogFields } from './redact.js';
 
-/** From the fewest to the most lines. */
+/** Log levels, in the order of their number of lines. */
 const levels = ['error', 'warn', 'info', 'debug'] as const;
 /** Name of a log level. */
 type LogLevel = (typeof levels)[number];
@@ -79,7 +79,7 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-/** How long the first lines wait, in milliseconds. A daemon listens by then. */
+/** How long the first lines wait, in milliseconds. A daemon usually listens after this time. */
 const START_MS = 250;
 
 /**

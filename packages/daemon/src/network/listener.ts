@@ -106,8 +106,8 @@ class ConnectMethodError extends Error {
 }
 
 /**
- * Longer than the 60 s for which clients and proxies keep an idle connection. Otherwise the server
- * may close a connection while a request is on its way.
+ * Longer than the 60 s for which clients and proxies store an idle connection. Otherwise the server
+ * may close a connection while a client sends a request.
  */
 const KEEP_ALIVE_MS = 65_000;
 /** How often `close` closes connections that have become idle. */
@@ -120,6 +120,7 @@ const SILENT_MS = 1000;
  * 0.
  */
 const HEADERS_MS = 60_000;
+
 /**
  * Opens the server socket and listens.
  * @throws {ListenError} if the address or the port cannot be used.
@@ -140,7 +141,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
     server.on('checkContinue', serialize(limitUnreadBodies(options.onExpectContinue)));
   // Without a listener Node closes the connection without a response.
   server.on('connect', (_request, socket) => onClientError(new ConnectMethodError(), socket));
-  // Only Node's own listeners. Those that are added below have already seen the socket.
+  // Only Node's own listeners: the listeners that are added below already know the socket.
   const nodeListeners = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (onUpgrade !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {

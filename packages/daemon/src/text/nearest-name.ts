@@ -1,8 +1,8 @@
 /** Finds the known name that a misspelled name probably means, for "did you mean" hints. */
 
 /**
- * Returns the Levenshtein distance: how many letters to insert, delete or replace. Infinity if it
- * is larger than `limit`.
+ * Returns the Levenshtein distance: the number of letters to insert, delete or replace. Returns
+ * Infinity if it is larger than `limit`.
  */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return Infinity;

@@ -149,11 +149,11 @@ export class WorkQueue {
         ...(cause === null ? {} : { cause }),
       });
     }
-    const behind =
+    const blocker =
       job.domainUuid !== null && this.#busyDomains.has(job.domainUuid)
         ? `an earlier call to domain ${job.domainUuid}`
         : 'calls to other domains';
-    return clientError('CALL_TIMEOUT', `calling ${procedure}: waited ${timeoutMs} ms for ${behind}, never sent`, {
+    return clientError('CALL_TIMEOUT', `calling ${procedure}: waited ${timeoutMs} ms for ${blocker}, never sent`, {
       procedure,
     });
   }

@@ -2,9 +2,10 @@ import { MAX_MESSAGE_BYTES, XdrError } from '../xdr.js';
 import { HEADER_BYTES } from './message.js';
 
 /**
- * Callback for a message with its length word, in `buffer` from `start` to before `end`. The bytes
- * are valid only during the call, unless `owned` is true.
- * @returns false to defer the message. `push` then returns it together with the rest.
+ * Handles one message: the bytes of `buffer` from `start` (inclusive) to `end` (exclusive), which
+ * begin with the length word.
+ * @param owned true: the callback may store the bytes. false: they are valid only during the call.
+ * @returns false to defer the message. `push` then returns this message and all bytes after it.
  */
 type OnMessage = (buffer: Buffer, start: number, end: number, owned: boolean) => boolean;
 
@@ -49,7 +50,10 @@ export class MessageSplitter {
     return null;
   }
 
-  /** Completes the incomplete message with bytes of `chunk`. Returns the number of bytes. */
+  /**
+   * Adds the first bytes of `chunk` to the incomplete message of the earlier chunks.
+   * @returns the number of bytes that it used.
+   */
   #continue(chunk: Buffer): number {
     let at = 0;
     if (this.#message === null) {

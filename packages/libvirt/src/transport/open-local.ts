@@ -5,6 +5,7 @@ import { startSessionDaemon } from './session-daemon.js';
 import type { OpenTransport, Transport, TransportHandlers } from './transport.js';
 import { connectUnix } from './unix.js';
 
+/** Time between attempts while a daemon starts. */
 const POLL_MS = 50;
 
 function socketEnvironment(environment: NodeJS.ProcessEnv = process.env): SocketEnvironment {
@@ -24,10 +25,10 @@ const defaults = (): LocalOptions => ({
 });
 
 /**
- * Returns a function that connects to a daemon on this host. It tries the unix sockets of the URI
- * in order. For `/session` it starts the daemon if there is none, and waits for it until the signal
- * aborts.
- * @throws {LibvirtError} NOT_CONNECTED with all sockets and their errors.
+ * Returns a function that connects to a daemon on this host. The function tries the unix sockets of
+ * the URI in order. If no daemon is running and the URI is for the user's own daemon (`/session`),
+ * it starts one, and tries again every 50 ms until the signal aborts. It rejects with NOT_CONNECTED,
+ * whose message lists all sockets and their errors.
  */
 export function openLocal(uri: LibvirtUri, options: LocalOptions = defaults()): OpenTransport {
   const { paths, mayStart } = socketCandidates(uri, options.environment);
