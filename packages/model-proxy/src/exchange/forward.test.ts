@@ -312,14 +312,14 @@ describe('other endpoints', () => {
     expect([answer.status, answer.text]).toEqual([200, expected]);
   });
 
-  it('forward an answer without a body', async () => {
-    served.answering = (_asked, response) => {
-      response.writeHead(204);
-      response.end();
-    };
-    const { status, body } = await ask();
-    expect([status, body.length]).toEqual([204, 0]);
-  });
+  it.each([{}, { 'content-type': 'text/plain', 'content-length': '3' }])(
+    'forward an answer without a body, without the length of an upstream that sends %j',
+    async (sent) => {
+      served.answering = (_asked, response) => void response.writeHead(204, sent).end();
+      const { status, body, headers } = await ask();
+      expect([status, body.length, headers['content-length']]).toEqual([204, 0, undefined]);
+    },
+  );
 });
 
 describe('the headers of an answer', () => {

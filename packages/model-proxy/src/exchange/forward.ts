@@ -1,8 +1,8 @@
 /**
  * Forwards model requests. A request passes these steps: authenticate the client, read and verify
- * the body while it arrives, select the deployment, make the upstream's headers and body, send. The
- * kind of the upstream's answer then decides how it goes to the client. All steps use callbacks: a
- * promise for each chunk would cost more than the work on the chunk.
+ * the body while it arrives, select the deployment, make the headers and the body for the upstream,
+ * send. The kind of the upstream's answer then decides how it goes to the client. All steps use
+ * callbacks: a promise for each chunk would cost more than the work on the chunk.
  */
 import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
@@ -91,7 +91,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   });
 }
 
-/** Returns whether the request has its answer. The proxy discards the rest of its body. */
+/** Returns whether the answer is complete, so that the proxy discards the rest of the body. */
 function isOver(exchange: Exchange): boolean {
   return exchange.error !== null || exchange.answeredAt !== 0;
 }
@@ -224,7 +224,7 @@ class UpstreamAnswer implements UpstreamHandler {
     } catch (error) {
       this.#fault(error);
     }
-    if (this.call?.hasLeftBody === true) this.#body.release?.();
+    if (this.call?.isBodyFree === true) this.#body.release?.();
   }
 
   onError(error: ProxyError): void {
@@ -239,8 +239,8 @@ class UpstreamAnswer implements UpstreamHandler {
   }
 
   /**
-   * Handles an answer that cannot be forwarded, and bugs in this proxy. Ends this request only: an
-   * exception would reach the upstream client, which does not know requests.
+   * Handles an answer that cannot be forwarded, and bugs in this proxy. Ends only this request: an
+   * exception in a callback of the upstream client would end the process.
    */
   #fault(error: unknown): void {
     const { exchange } = this.#context;

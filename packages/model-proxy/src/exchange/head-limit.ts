@@ -1,7 +1,7 @@
 /**
- * Limits the heads of answers. Node's clients reject a head above 16 KB, nginx with its defaults
- * one above 4 KB, and LiteLLM's own test requires less than 4,096 bytes. An upstream may send 64
- * KB.
+ * Limits the heads of answers to clients. Node's clients reject a head above 16 KB, and nginx
+ * rejects 4 KB with its defaults. LiteLLM's own test requires less than 4,096 bytes. But an
+ * upstream may send 64 KB.
  */
 
 /** Maximum size of all headers together. */
@@ -27,7 +27,7 @@ interface Header {
 /**
  * Drops the longest of the upstream's headers until the head is small enough.
  * @param headers name, value, name, value; changed in place.
- * @param from index of the upstream's first header. Those before it stay.
+ * @param from index of the upstream's first header. Headers before it stay.
  * @returns how many headers were dropped.
  */
 export function dropLongHeaders(headers: string[], from: number): number {

@@ -1,6 +1,6 @@
 /**
- * Answers requests that Node's HTTP parser rejects, in the shape of OpenAI's errors. No handler
- * gets them.
+ * Answers requests that Node's HTTP parser rejects, in the shape of OpenAI's errors. Node does not
+ * pass these requests to a handler.
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -57,7 +57,7 @@ function rawAnswer(status: number, reason: string, body: string): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Returns the open response of a connection, to the faulty request or to an earlier one. */
+/** Returns the open response of a connection: the answer to the faulty or to an earlier request. */
 function responseOn(socket: Duplex): ServerResponse | undefined {
   // Not in Node's documentation. Its own handler of `clientError` reads the same property.
   const { _httpMessage: response } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null };

@@ -1,4 +1,4 @@
-/** Timeouts of a single request, from the client's headers (LiteLLM's) and the configuration. */
+/** Timeouts of a single request, from LiteLLM's headers in it and from the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalidHeader } from '../errors/path.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
@@ -16,7 +16,7 @@ const MAX_SECONDS = 2_000_000;
 
 /**
  * Reads the timeout headers of a request.
- * @returns null: the request has no timeout header, as most.
+ * @returns null: the request has no timeout header, as most requests.
  * @throws {ProxyError} 400: a header is invalid.
  */
 export function requestBounds(headers: IncomingHttpHeaders): RequestBounds | null {

@@ -16,10 +16,7 @@ export interface Upload extends Tracked {
   onStall(): void;
 }
 
-/**
- * Time between checks. An upload without a chunk between two checks has stalled for 30 to 60
- * seconds.
- */
+/** Time between checks. A stalled upload ends 30 to 60 seconds after its last chunk. */
 const CHECK_INTERVAL_MS = 30_000;
 
 /** The uploads that are watched. */

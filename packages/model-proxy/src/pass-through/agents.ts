@@ -1,11 +1,12 @@
 /**
- * Connections for WebSockets: Node's agents, with sockets that are opened as for model requests.
+ * Makes agents for the handshakes of WebSockets. They connect as the client for model requests does:
+ * with the same TLS, forward proxy and timeouts.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { MAX_HEAD_BYTES } from '../upstream/connection/answer-head.js';
-import type { Way } from '../upstream/send.js';
+import type { Connector } from '../upstream/send.js';
 import { deadline } from '../upstream/time-bounds.js';
 
 /** The connection was not open within `connect_timeout`. */
@@ -18,26 +19,26 @@ export class ConnectTimeoutError extends Error {
 }
 
 /** Makes the agent of one handshake, which opens one connection. */
-export function agentOf(way: Way): HttpAgent {
+export function agentOf(connector: Connector): HttpAgent {
   // http-proxy derives the protocol from the agent's class. `createConnection` returns a ready
   // socket.
-  const agent = way.peer.tls === null ? new HttpAgent() : new HttpsAgent();
+  const agent = connector.peer.tls === null ? new HttpAgent() : new HttpsAgent();
   acceptLongHeads(agent);
   agent.createConnection = (_options, done) => {
     // The declaration is too narrow: Node reads the socket only if there is no error.
-    connect(way, way.peer.deployment.timeouts.connectMs, done as Connected);
+    connect(connector, connector.peer.deployment.timeouts.connectMs, done as Connected);
     return undefined;
   };
   return agent;
 }
 
 /**
- * Accepts heads up to {@link MAX_HEAD_BYTES} in the answers to an agent's requests, as the client
- * for model requests does. `maxHeaderSize` is an option of `http.request`, but http-proxy does not
- * set it. Node stores the option in the request before the agent gets the request.
+ * Accepts heads up to {@link MAX_HEAD_BYTES} in the answers to an agent's requests, as for other
+ * requests. `maxHeaderSize` is an option of `http.request`, but http-proxy does not set it. Node
+ * stores the option in the request before the agent gets the request.
  */
 function acceptLongHeads(agent: HttpAgent): void {
-  // Not declared: `http.request` gives its request to the agent with this method.
+  // Missing in Node's declarations: `http.request` gives its request to the agent with this method.
   const internal = agent as unknown as { addRequest(request: { maxHeaderSize?: number }, ...rest: unknown[]): void };
   const addRequest = internal.addRequest.bind(agent);
   internal.addRequest = (request, ...rest) => {
@@ -48,7 +49,7 @@ function acceptLongHeads(agent: HttpAgent): void {
 
 type Connected = (error: Error | null, socket: Socket | null) => void;
 
-function connect({ pool, clock }: Way, limitMs: number | null, done: Connected): void {
+function connect({ pool, clock }: Connector, limitMs: number | null, done: Connected): void {
   const cancel = pool.open((error, socket) => {
     limit?.stop();
     done(error, socket);

@@ -1,4 +1,4 @@
-/** Reads the bodies of raw requests, or their beginning, if they select the deployment. */
+/** Reads the body of a raw request, or its beginning, if it can contain the name of a deployment. */
 import { chunkLimitOf } from '../chunk-limit.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { refuse } from '../exchange/answer/refusal.js';
@@ -7,9 +7,7 @@ import { requestTooLarge, stalledRequest } from '../errors/body.js';
 import { toProxyError } from '../errors/proxy-error.js';
 import type { FormHead, FormHeadReader } from './form-head.js';
 
-/**
- * Milliseconds without a chunk, after which a client has stalled. As in exchange/stalled-uploads.
- */
+/** Milliseconds without a chunk, after which the client gets 408, as in exchange/stalled-uploads. */
 const STALL_MS = 60_000;
 
 /** Returns whether the request has a body. */
@@ -93,22 +91,22 @@ function read(exchange: Exchange, { onData, onEnd }: BodyHandlers): { readonly s
     }
   };
   const chunks = chunkLimitOf(request);
-  const takeData = (chunk: Buffer): void => {
+  const onChunk = (chunk: Buffer): void => {
     stall.refresh();
     guarded(() => {
       chunks?.add(chunk);
       onData(chunk);
     });
   };
-  const takeEnd = (): void => guarded(onEnd);
+  const onBodyEnd = (): void => guarded(onEnd);
   const stop = (): void => {
     clearTimeout(stall);
-    request.off('data', takeData);
-    request.off('end', takeEnd);
+    request.off('data', onChunk);
+    request.off('end', onBodyEnd);
     response.off('close', stop);
   };
-  request.on('data', takeData);
-  request.on('end', takeEnd);
+  request.on('data', onChunk);
+  request.on('end', onBodyEnd);
   response.on('close', stop);
   return { stop };
 }

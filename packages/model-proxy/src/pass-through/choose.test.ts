@@ -70,11 +70,11 @@ describe('the deployment of a provider', () => {
   it('without use_in_pass_through is a 400 that names the setting', () => {
     expect(refusal(() => chooseProvider('vllm', 'x', '/vllm/score', choosing([gpt, oss], env)))).toEqual([
       400,
-      '/vllm/score: no deployment is configured that it could be passed on to: set use_in_pass_through: true for a model of hosted_vllm/ in model_list.',
+      '/vllm/score: no configured deployment can serve it: set use_in_pass_through: true for a model of hosted_vllm/ in model_list.',
     ]);
     expect(refusal(() => chooseProvider('openai', 'x', '/openai/x', choosing([oss, gpt])))).toEqual([
       400,
-      '/openai/x: no deployment is configured that it could be passed on to: set use_in_pass_through: true for a model of openai/ in model_list, or set OPENAI_API_KEY.',
+      '/openai/x: no configured deployment can serve it: set use_in_pass_through: true for a model of openai/ in model_list, or set OPENAI_API_KEY.',
     ]);
   });
 });
@@ -115,7 +115,7 @@ describe('the deployment of a file', () => {
     const two = [gpt, other];
     expect(refusal(() => of({}, two))).toEqual([
       400,
-      "/v1/files: it is not clear which deployment is meant: name one by ?model=<public name> or by ?custom_llm_provider=<provider>, or let one have 'use_in_pass_through: true'.",
+      "/v1/files: it is not clear which deployment is meant: add ?model=<public name> or ?custom_llm_provider=<provider>, or set 'use_in_pass_through: true' for a deployment.",
     ]);
     expect(refusal(() => of({ models: ['gpt', 'other'] }, two))).toEqual([
       400,
@@ -125,7 +125,7 @@ describe('the deployment of a file', () => {
     expect(refusal(() => of({ models: ['claude'] }, two))[1]).toContain('bedrock has an API of its own');
     expect(refusal(() => of({ provider: 'azure' }, two))).toEqual([
       400,
-      '/v1/files: no deployment is configured that it could be passed on to: no deployment has the provider azure; configured: openai.',
+      '/v1/files: no configured deployment can serve it: no deployment has the provider azure; configured: openai.',
     ]);
     expect(refusal(() => of({}, []))[0]).toBe(400);
   });

@@ -13,7 +13,7 @@ export interface SelectionContext {
   readonly environmentDeployment: Deployment | null;
 }
 
-/** LiteLLM's provider names for each path prefix. */
+/** Path prefix → LiteLLM's names of its providers. */
 const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
   openai: ['openai', 'text-completion-openai'],
   vllm: ['hosted_vllm', 'vllm'],
@@ -58,25 +58,29 @@ export interface FilesChoice {
  * Selects the deployment for files and batches: by public name, by provider, or the only account.
  * @throws {ProxyError} 400: the name is unknown, or several accounts are possible.
  */
-export function chooseFiles({ models, provider }: FilesChoice, path: string, choosing: SelectionContext): Selection {
-  const { settings } = choosing;
+export function chooseFiles(
+  { models, provider }: FilesChoice,
+  path: string,
+  selectionContext: SelectionContext,
+): Selection {
+  const { settings } = selectionContext;
   const [model] = models;
   if (model !== undefined) {
-    const selections = models.map((name) => selectNamed(name, path, choosing));
+    const selections = models.map((name) => selectNamed(name, path, selectionContext));
     const [first] = selections;
     if (first === undefined || distinct(selections.map((selection) => selection.deployment)).length > 1)
       throw unclearDeployment(path, "the request's models are at different upstreams; a file is at one upstream only");
     return first;
   }
   const candidates =
-    choosing.environmentDeployment === null
+    selectionContext.environmentDeployment === null
       ? settings.deployments
-      : [...settings.deployments, choosing.environmentDeployment];
+      : [...settings.deployments, selectionContext.environmentDeployment];
   if (provider !== null) {
     const names = provider === 'vllm' ? families.vllm : provider === 'openai' ? families.openai : [provider];
     const deployment = firstOf(candidates, names);
     if (deployment !== null) return selectionOf(deployment);
-    const known = [...new Set(candidates.map((one) => one.provider.name))].join(', ');
+    const known = [...new Set(candidates.map((candidate) => candidate.provider.name))].join(', ');
     const others = known === '' ? '' : `; configured: ${known}`;
     throw noDeployment(path, `no deployment has the provider ${provider.slice(0, 100)}${others}`);
   }
@@ -88,12 +92,12 @@ export function chooseFiles({ models, provider }: FilesChoice, path: string, cho
     const [only, second] = distinct(some);
     if (only !== undefined && second === undefined) return selectionOf(only);
   }
-  if (choosing.environmentDeployment !== null && !settings.deployments.some(isOpenai))
-    return selectionOf(choosing.environmentDeployment);
+  if (selectionContext.environmentDeployment !== null && !settings.deployments.some(isOpenai))
+    return selectionOf(selectionContext.environmentDeployment);
   if (settings.deployments.length === 0) throw noDeployment(path, 'add one to model_list, or set OPENAI_API_KEY');
   throw unclearDeployment(
     path,
-    "name one by ?model=<public name> or by ?custom_llm_provider=<provider>, or let one have 'use_in_pass_through: true'",
+    "add ?model=<public name> or ?custom_llm_provider=<provider>, or set 'use_in_pass_through: true' for a deployment",
   );
 }
 
@@ -106,8 +110,8 @@ export function hasOneAccount({ settings, environmentDeployment }: SelectionCont
 }
 
 /**
- * Selects always the same deployment of a name, not by weight, because later requests must find the
- * file again.
+ * Selects the deployment of a name: always the same one, because later requests must find the file
+ * again.
  */
 function selectNamed(model: string, path: string, { settings, router }: SelectionContext): Selection {
   const group = router.deploymentsOf(model);

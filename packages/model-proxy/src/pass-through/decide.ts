@@ -1,4 +1,4 @@
-/** Selects the deployment of a raw request, and reads as much of its body as that needs. */
+/** Selects the deployment of a raw request. Reads its body if it can name the deployment. */
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
 import { noSuchPath } from '../errors/path.js';
@@ -17,6 +17,7 @@ import type { RawBody } from './raw-call.js';
 /** LiteLLM's names for the deployment of a file. They are for this proxy and are not forwarded. */
 const choiceNames: ReadonlySet<string> = new Set(['model', 'target_model_names', 'custom_llm_provider']);
 const choiceInQuery: ReadonlySet<string> = new Set([...choiceNames, 'provider']);
+
 /** A raw request before its body is read. */
 export interface RawTask {
   readonly exchange: Exchange;
@@ -24,7 +25,7 @@ export interface RawTask {
   readonly path: string;
   /** The query without keys. */
   readonly query: readonly QueryPair[];
-  readonly choosing: SelectionContext;
+  readonly selectionContext: SelectionContext;
 }
 
 /** The selected deployment, and the parts of the request to forward. */
@@ -36,8 +37,8 @@ export interface Decision {
 }
 
 /**
- * Selects the deployment. Reads as much of the body as that needs. The client gets errors, also
- * those that occur later.
+ * Selects the deployment. Reads the body, or a part of it, only if it can contain the name of the
+ * deployment. Sends errors to the client, also errors that occur later.
  */
 export function decide(task: RawTask, done: (decision: Decision) => void): void {
   const { exchange, target } = task;
@@ -49,18 +50,17 @@ export function decide(task: RawTask, done: (decision: Decision) => void): void 
     readWhole(exchange, maxRequestBytes, (chunks) => {
       const json = jsonChoice(chunks);
       const model = json.text('model');
-      const { selection, query } = byQuery(task, model);
-      const isCalledSo = model === undefined || model === selection.upstreamModel;
-      done(
-        buffered(selection, query, isCalledSo ? chunks : json.replaced('model', selection.upstreamModel), json.streams),
-      );
+      const { selection, query } = byModel(task, model);
+      const { upstreamModel } = selection;
+      const body = model === undefined || model === upstreamModel ? chunks : json.replaced('model', upstreamModel);
+      done(buffered(selection, query, body, json.streams));
     });
-  } else done(streamed(exchange, byQuery(task)));
+  } else done(streamed(exchange, byModel(task)));
 }
 
 /**
- * Selects the deployment of a file by the path, the query, a header or the body, which LiteLLM's
- * clients use.
+ * Selects the deployment of a file by a name in the path, the query, a header or the body. Different
+ * clients of LiteLLM use different places.
  */
 function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) => void): void {
   const { exchange } = task;
@@ -73,8 +73,8 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
         models: [...listed(fields.get('model') ?? ''), ...listed(fields.get('target_model_names') ?? '')],
         provider: fields.get('custom_llm_provider') ?? null,
       });
-      const isNamed = fields.size > 0 || inHead(task) !== undefined;
-      const inspect = isNamed || hasOneAccount(task.choosing) ? undefined : inspectForm(type, choiceNames);
+      const isNamed = fields.size > 0 || namesInHead(task) !== undefined;
+      const inspect = isNamed || hasOneAccount(task.selectionContext) ? undefined : inspectForm(type, choiceNames);
       inspect?.(rest);
       const announced = lengthOf(exchange);
       const length = announced === null ? null : announced - removed;
@@ -93,11 +93,11 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
 
 /** Selects the deployment of a file. The head has priority: some clients cannot change the body. */
 function selectForFiles(task: RawTask, inBody: FilesChoice): Selection {
-  return chooseFiles(inHead(task) ?? inBody, task.path, task.choosing);
+  return chooseFiles(namesInHead(task) ?? inBody, task.path, task.selectionContext);
 }
 
 /** Returns the names in path, query and headers; undefined: none. */
-function inHead({ exchange, target, query }: RawTask): FilesChoice | undefined {
+function namesInHead({ exchange, target, query }: RawTask): FilesChoice | undefined {
   const { headers } = exchange.request;
   const inHeader = headers['custom-llm-provider'];
   const inPath = target.kind === 'files' ? target.provider : null;
@@ -109,28 +109,34 @@ function inHead({ exchange, target, query }: RawTask): FilesChoice | undefined {
 }
 
 /**
- * Selects the deployment by model.
- * @param model the body's, which has priority over the query's.
+ * Selects the deployment by the model in the body or in the query, and renames a model in the query.
+ * @param model the name in the body, which has priority.
  */
-function byQuery({ target, path, query, choosing }: RawTask, model?: string): Pick<Decision, 'selection' | 'query'> {
+function byModel(
+  { target, path, query, selectionContext }: RawTask,
+  model?: string,
+): Pick<Decision, 'selection' | 'query'> {
   const family = target.kind === 'provider' ? target.family : 'openai';
   const inQuery = valueIn(query, 'model');
-  const selection = chooseProvider(family, model ?? inQuery, path, choosing);
+  const selection = chooseProvider(family, model ?? inQuery, path, selectionContext);
   const renames = model === undefined && inQuery !== undefined && inQuery !== selection.upstreamModel;
   return { selection, query: renames ? withValue(query, 'model', selection.upstreamModel) : query };
 }
 
 /** Selects the deployment of a WebSocket. @throws {ProxyError} 400: the choice is not clear; 404. */
 export function decideWebSocket(task: RawTask): Decision {
-  const { exchange, target, path, query, choosing } = task;
+  const { exchange, target, path, query, selectionContext } = task;
   const { router } = exchange.serving;
   if (target.kind === 'files') throw noSuchPath('WebSocket', path);
-  if (target.kind === 'provider') return streamed(exchange, byQuery(task));
+  if (target.kind === 'provider') return streamed(exchange, byModel(task));
   const model = valueIn(query, 'model');
   if (model === undefined) {
     // OpenAI requires no model for a transcription or for a call that continues.
     if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, router.modelNames);
-    return streamed(exchange, { selection: chooseFiles({ models: [], provider: null }, path, choosing), query });
+    return streamed(exchange, {
+      selection: chooseFiles({ models: [], provider: null }, path, selectionContext),
+      query,
+    });
   }
   const selection = router.select(model);
   if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);

@@ -1,6 +1,6 @@
 /**
- * Finds the fields of a form before its file, while the form arrives. LiteLLM's clients name the
- * deployment there. The proxy removes these fields, and does not wait for the file.
+ * Finds the fields that come before the file in a form. LiteLLM's clients name the deployment there.
+ * The proxy removes these fields. It does not wait for the file.
  */
 import { boundaryOf, dispositionOf, MultipartError, type Disposition } from '../exchange/request/multipart.js';
 
@@ -10,7 +10,7 @@ const HEADER_END = Buffer.from('\r\n\r\n');
 
 /** The fields, and the rest of the form's beginning. */
 export interface FormHead {
-  /** Values of the wanted fields by name. The first of two counts. */
+  /** Values of the wanted fields by name. If a field occurs twice, the first value. */
   readonly fields: ReadonlyMap<string, string>;
   /** All bytes that were pushed, without the wanted fields. */
   readonly rest: Buffer;
@@ -79,7 +79,10 @@ export class FormHeadReader {
     return { fields: this.#fields, rest, removed: this.#length - rest.length };
   }
 
-  /** Continues where the previous call stopped. @returns whether no further field can follow. */
+  /**
+   * Reads the parts that have arrived, from where the previous call stopped.
+   * @returns true: the reader needs no more bytes, because no wanted field can follow.
+   */
   #readParts(): boolean {
     const bytes = this.#memory.subarray(0, this.#length);
     for (;;) {
@@ -112,7 +115,7 @@ export class FormHeadReader {
   /**
    * Searches `end`.
    * @param from the first possible offset.
-   * @returns -1: more bytes are needed; the next search skips these bytes.
+   * @returns its offset; -1: more bytes are needed. The next search then skips these bytes.
    */
   #find(bytes: Buffer, end: Buffer, from: number): number {
     const found = bytes.indexOf(end, Math.max(from, this.#searchFrom));

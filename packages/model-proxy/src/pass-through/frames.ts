@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 const OPCODE_CLOSE = 0x8;
 const MASKED = 0x80;
 
-/** The position in a direction of a WebSocket, after the bytes so far. */
+/** Follows the bytes of one direction of a WebSocket, to find the ends of frames. */
 export class FrameCursor {
   /** The received part of a frame's head; at most 14 bytes. */
   #head: number[] = [];

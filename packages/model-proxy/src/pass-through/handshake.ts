@@ -12,7 +12,7 @@ const key = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
  * @returns undefined: the request is valid, or its method is not GET.
  */
 export function handshakeFault({ headers, httpVersion, method }: IncomingMessage): ProxyError | undefined {
-  // The handler of handshakes answers 405 to other methods.
+  // The handler of WebSockets answers 405 to other methods.
   if (method !== 'GET') return undefined;
   if (httpVersion !== '1.1') return badHandshake('HTTP/1.1');
   if (headers['sec-websocket-version'] !== '13') return webSocketVersion();

@@ -1,6 +1,6 @@
 /**
- * Filters the headers of raw requests and their answers. All headers are forwarded, except those
- * that concern only the other side.
+ * Filters the headers of raw requests and of their answers. Forwards all headers except those about
+ * a single connection, and those that are only for this proxy.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
@@ -13,8 +13,8 @@ const hopByHop =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|content-length|host|expect)$/;
 
 /**
- * Matches headers that only this proxy needs: headers about the client and where it comes from, and
- * the account (`openai-organization`), which belongs to the client's key.
+ * Matches headers that upstreams do not get: headers about the client and its address, and the
+ * account (`openai-organization`), which belongs to the client's key and not to the upstream's.
  */
 const forProxyOnly =
   /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|user-agent|openai-(?:organization|project)|custom-llm-provider)$/;

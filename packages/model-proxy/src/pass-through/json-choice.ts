@@ -31,7 +31,7 @@ interface JsonChoice {
 /** Reads a body. @param chunks the whole body, which need not be JSON. */
 export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
   const object = scanned(chunks);
-  const one = (name: string): JsonMember | undefined => {
+  const onlyMember = (name: string): JsonMember | undefined => {
     const [member, second] = object?.members.filter(({ key }) => key === name) ?? [];
     if (second !== undefined) throw ambiguousMember(name, 'duplicate');
     if (member?.escaped === true) throw ambiguousMember(name, 'escaped');
@@ -40,7 +40,7 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
     return member;
   };
   const value = (name: string): unknown => {
-    const member = one(name);
+    const member = onlyMember(name);
     return object === undefined || member === undefined ? undefined : valueOf(object, member);
   };
   const changed = (changes: MemberChanges): readonly Buffer[] =>
@@ -59,7 +59,7 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
     },
     streams: object !== undefined && stream !== undefined && textOf(object, stream) === 'true',
     replaced: (name, text) => {
-      const member = one(name);
+      const member = onlyMember(name);
       return member === undefined ? chunks : changed({ replaced: new Map([[member, JSON.stringify(text)]]) });
     },
     without: (names) => changed({ removed: new Set(object?.members.filter(({ key }) => names.has(key))) }),

@@ -1,13 +1,13 @@
 /**
- * Rejects fields that select a deployment but arrive after the form has gone to another one.
- * Otherwise a file could silently go to a wrong account.
+ * Rejects fields that name a deployment but arrive too late: a part of the form has gone to another
+ * deployment. Otherwise a file could silently go to a wrong account.
  */
 import { boundaryOf, MultipartError, MultipartScanner } from '../exchange/request/multipart.js';
 import { lateChoice } from '../errors/path.js';
 
 /**
  * Checks a chunk of a body before it is forwarded.
- * @throws {ProxyError} 400: such a field begins.
+ * @throws {ProxyError} 400: the chunk contains the beginning of such a field.
  */
 type Inspect = (chunk: Buffer) => void;
 

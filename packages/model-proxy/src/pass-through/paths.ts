@@ -32,7 +32,7 @@ export function acceptsPath(path: string): boolean {
 }
 
 /**
- * Parses the URL of a request. Ignores the host of a whole URL (RFC 9112 §3.2.2).
+ * Parses the URL of a request. Ignores the host of an absolute URL (RFC 9112 §3.2.2).
  * @returns undefined: the path is not raw, or could mean another path to the upstream.
  */
 export function rawTarget(url: string): RawTarget | undefined {
@@ -69,14 +69,14 @@ export function staysBelow(rest: string): boolean {
     try {
       next = decodeURIComponent(text);
     } catch {
-      // Invalid escapes are ambiguous in the original path. After a decoding, a percent sign is
-      // only itself.
+      // Servers treat invalid escapes in the original path differently. After a decoding, `%` may
+      // be a plain character.
       return round > 0;
     }
     if (next === text) return true;
     text = next;
   }
-  // No file name is escaped so many times.
+  // Real file names are not escaped so many times.
   return false;
 }
 

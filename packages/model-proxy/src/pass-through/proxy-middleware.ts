@@ -15,8 +15,8 @@ export function loadProxyMiddleware(): Promise<CreateProxyMiddleware> {
 
 /**
  * Replaces `util._extend` during the import. http-proxy 1.18.1 reads it when it is loaded. Node 22
- * warns at its first use, and later versions remove it, so that every raw request would fail.
- * `Object.assign` has the same effect for the uses in http-proxy.
+ * warns at its first use, and later versions remove it, so that every WebSocket would fail. For
+ * http-proxy, `Object.assign` does the same.
  */
 async function load(): Promise<CreateProxyMiddleware> {
   // Missing in newer declarations of Node.

@@ -48,7 +48,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    // Invalid escapes: the proxy searches no such name or value.
+    // Invalid escapes: such a text is never equal to a name that the proxy searches.
     return text;
   }
 }

@@ -11,7 +11,7 @@ import { rawAnswerHeaders } from './headers.js';
 
 /** Callbacks of {@link passAnswer}. */
 interface RawAnswerHooks {
-  /** Bytes arrived, or the client has read its bytes. The upstream's time limit starts anew. */
+  /** Bytes arrived, or the client has read its bytes. The idle timeout starts again. */
   onProgress(): void;
   /** The upstream pauses because the client does not read. */
   onPaused(): void;
@@ -38,7 +38,7 @@ export function answerHead(exchange: Exchange, upstream: readonly string[]): str
 
 /**
  * Checks the status of an answer (RFC 9110 §15). Node's client accepts every number, but Node's
- * server throws for 099, and 600 has no meaning. The client for model requests rejects them, too.
+ * server throws for 099, and 600 has no meaning. The upstream client rejects both, too.
  * @returns null: the status is valid.
  */
 export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | null {
@@ -47,15 +47,16 @@ export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | 
 }
 
 /**
- * Reports ends of a request that Node's client does not report. A 101 without a request for it
- * closes the connection without an error, and a server may send interim answers without end.
- * @param onEnd may be called after the request has been answered or has failed.
+ * Reports faults of a handshake that Node's client does not report: a 101 without an `upgrade`
+ * header, which closes the connection without an error, and interim answers without end.
+ * @param onEnd called when the connection closes, also after an answer or an error.
  */
 export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFault) => void): void {
   let interim = 0;
   outgoing.on('information', () => {
     interim += 1;
-    if (interim > MAX_INTERIM_ANSWERS) outgoing.destroy(new AnswerFault('head', 'too many interim answers'));
+    if (interim > MAX_INTERIM_ANSWERS)
+      outgoing.destroy(new AnswerFault('head', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
   });
   outgoing.once('close', () => onEnd(new AnswerFault('closed', 'closed')));
 }
@@ -111,7 +112,7 @@ export function passAnswer(
     hooks.onBroken(error ?? new Error('the connection ended'));
   };
   answer.once('error', broken);
-  // http-proxy would let the client wait without end.
+  // Without this, the client would wait without end.
   answer.once('close', () => broken());
 }
 

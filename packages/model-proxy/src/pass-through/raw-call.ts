@@ -1,4 +1,4 @@
-/** Sends a raw request with the client for model requests, and its answer to the client. */
+/** Sends a raw request to the upstream, and the answer to the client. */
 import { performance } from 'node:perf_hooks';
 import { chunkLimitOf } from '../chunk-limit.js';
 import { headerOf, pass } from '../exchange/answer/answer.js';
@@ -14,7 +14,7 @@ import { sendHead } from './raw-answer.js';
 
 /** The body of a raw request. */
 export type RawBody =
-  /** The whole body in memory, so that it can be sent again; empty: no body. */
+  /** The whole body, so that the upstream client can repeat the request. Without chunks: no body. */
   | { readonly kind: 'buffered'; readonly chunks: readonly Buffer[] }
   /** A body that is sent while it arrives. */
   | {
@@ -35,12 +35,12 @@ interface RawCallOptions {
   readonly traced: TracedCall | null;
 }
 
-/** Sends a raw request. The client gets all errors. */
+/** Sends a raw request, and the answer or an error to the client. */
 export function sendRaw({ exchange, request, body, traced }: RawCallOptions): void {
   exchange.sentAt = performance.now();
-  // A streamed body may have no end, so the proxy's own time is measured only up to here.
+  // A streamed body arrives while the upstream works, so the time of receiving ends here.
   exchange.receivedAt ||= exchange.sentAt;
-  const handler = new RawAnswer(exchange, traced);
+  const handler = new RawAnswerHandler(exchange, traced);
   const bytes = body.kind === 'buffered' ? body.chunks : streamOf(exchange, body);
   const call = exchange.serving.upstream.send({ ...request, body: bytes, isRaw: true }, handler);
   handler.call = call;
@@ -80,7 +80,7 @@ function streamOf(
 }
 
 /** Handles the upstream's answer. */
-class RawAnswer implements UpstreamHandler {
+class RawAnswerHandler implements UpstreamHandler {
   call: UpstreamCall | undefined;
   readonly #exchange: Exchange;
   readonly #traced: TracedCall | null;
@@ -129,7 +129,10 @@ class RawAnswer implements UpstreamHandler {
     });
   }
 
-  /** An exception would reach the upstream client, which does not know requests. */
+  /**
+   * Runs a part of a callback. After an exception, ends only this request: an exception in a
+   * callback of the upstream client would end the process.
+   */
   #guard(act: () => void): void {
     try {
       act();

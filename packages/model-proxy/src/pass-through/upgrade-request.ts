@@ -1,17 +1,17 @@
 /**
- * Makes the handshakes that http-proxy-middleware gets. They replace the client's request, so that
- * nothing of it is forwarded by accident.
+ * Makes the handshakes for http-proxy-middleware. It gets them instead of the client's request, so
+ * that it cannot forward a header of the client that the proxy removed.
  */
 import type { Agent, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Options } from 'http-proxy-middleware';
 import { AnswerFault } from '../upstream/connection/answer-fault.js';
 import { codeOf } from '../upstream/peer.js';
-import type { Way } from '../upstream/send.js';
+import type { Connector } from '../upstream/send.js';
 
 /** The handshake for the upstream. */
 export interface UpgradePlan {
-  readonly way: Way;
+  readonly connector: Connector;
   /** Absolute URL with its query. */
   readonly url: string;
   readonly headers: NonNullable<Options['headers']>;
@@ -46,8 +46,8 @@ export class UpgradeRequest extends PassThrough {
 }
 
 /** Returns the options of http-proxy-middleware for a handshake. */
-export function proxyOptions({ way, headers }: UpgradePlan, agent: Agent) {
-  const { hostname, port, tls } = way.peer;
+export function proxyOptions({ connector, headers }: UpgradePlan, agent: Agent) {
+  const { hostname, port, tls } = connector.peer;
   return {
     target: { protocol: tls === null ? 'http:' : 'https:', host: hostname, port },
     agent,
@@ -60,8 +60,8 @@ export function proxyOptions({ way, headers }: UpgradePlan, agent: Agent) {
   } satisfies Options;
 }
 
-function requestTarget({ way, url }: UpgradePlan): string {
-  if (way.absolute !== null) return url;
+function requestTarget({ connector, url }: UpgradePlan): string {
+  if (connector.absolute !== null) return url;
   return url.slice(url.indexOf('/', url.indexOf('://') + '://'.length));
 }
 

@@ -54,10 +54,10 @@ export class WebSocketCall implements UpstreamCall {
     exchange.call = this;
     exchange.receivedAt = exchange.sentAt = this.#startedAt;
     const limitMs = timeouts.firstByteMs ?? timeouts.totalMs;
-    this.#handshake = deadline(plan.way.clock, limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
+    this.#handshake = deadline(plan.connector.clock, limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
     socket.on('readable', this.#onReadable);
     socket.on('end', this.#onEnd);
-    // Must come before the first read. http-proxy does the same, but later.
+    // Must come before the first read. http-proxy would put the bytes back later.
     if (head.length > 0) socket.unshift(head);
 
     // http-proxy reads the `upgrade` header of the client's request.
@@ -82,11 +82,11 @@ export class WebSocketCall implements UpstreamCall {
   }
 
   pause(): void {
-    // No bytes flow before the end of the handshake. After it, the pipes handle backpressure.
+    // Not needed: after the handshake, the pipes of the sockets handle backpressure.
   }
 
   resume(): void {
-    // As pause.
+    // Not needed, as `pause`.
   }
 
   /**
@@ -176,7 +176,7 @@ export class WebSocketCall implements UpstreamCall {
     this.#handshake?.stop();
     const idle = () => {
       this.#idle?.stop();
-      if (!this.#over) this.#idle = deadline(plan.way.clock, idleMs, () => this.#timeOut('idle', idleMs ?? 0));
+      if (!this.#over) this.#idle = deadline(plan.connector.clock, idleMs, () => this.#timeOut('idle', idleMs ?? 0));
     };
     idle();
     return idle;
@@ -189,10 +189,10 @@ export class WebSocketCall implements UpstreamCall {
       upstream.destroy();
       return;
     }
-    // RFC 6455 §4.1. The client checks the other headers of the handshake.
+    // RFC 6455 §4.1. The client itself checks the other headers of the handshake.
     if (answer.headers.upgrade?.toLowerCase() !== 'websocket') {
       upstream.destroy();
-      this.#failed(new AnswerFault('http', 'an upgrade to something else than a WebSocket'));
+      this.#failed(new AnswerFault('http', 'an upgrade to another protocol'));
       return;
     }
     this.#handshake?.stop();
@@ -207,7 +207,7 @@ export class WebSocketCall implements UpstreamCall {
     upstream.setTimeout(0).setNoDelay(true).setKeepAlive(true);
     const { idleMs } = timeouts;
     // All bytes in both directions count, also pings.
-    const idle = deadline(plan.way.clock, idleMs, () => {
+    const idle = deadline(plan.connector.clock, idleMs, () => {
       exchange.error = this.#timeoutFault('idle', idleMs ?? 0);
       upstream.destroy();
       socket.destroy();
@@ -229,7 +229,7 @@ export class WebSocketCall implements UpstreamCall {
       return;
     }
     const progress = { answerBegun: exchange.firstByteAt !== 0, reused: false };
-    this.#fail(connectionFault(asKnown(error), progress, plan.way.peer));
+    this.#fail(connectionFault(asKnown(error), progress, plan.connector.peer));
   }
 
   #timeOut(bound: Bound, limitMs: number): void {
@@ -237,7 +237,7 @@ export class WebSocketCall implements UpstreamCall {
   }
 
   #timeoutFault(bound: Bound, limitMs: number): ProxyError {
-    return timeoutFault(bound, limitMs, performance.now() - this.#startedAt, this.#options.plan.way.peer);
+    return timeoutFault(bound, limitMs, performance.now() - this.#startedAt, this.#options.plan.connector.peer);
   }
 
   #fail(error: ProxyError): void {

@@ -121,7 +121,7 @@ describe('a failed answer', () => {
 
   it('contains the target of a redirect, which the proxy does not follow', () => {
     expect(error(301, '', ['content-type', 'text/html', 'location', 'https://host/v2/']).message).toContain(
-      'the upstream answered 301, a redirect to https://host/v2/: redirects are not followed, api_base has to name the final address',
+      'the upstream answered 301, a redirect to https://host/v2/: the proxy does not follow redirects; set api_base to the final address',
     );
   });
 

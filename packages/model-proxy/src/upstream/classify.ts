@@ -52,7 +52,7 @@ export function errorOfStatus(
   return makeError(status, headers, readBody(text, parsed, secretMask(deployment)), selection);
 }
 
-/** Makes the error for an error that a dialect has translated. @param status 400 to 599. */
+/** Makes the error for an upstream's error that a dialect has translated. @param status 400 to 599. */
 export function errorOfUpstream(
   status: number,
   headers: readonly string[],
@@ -191,8 +191,8 @@ function isContextWindow(error: MaskedError, message: string): boolean {
 
 function readBody(text: string, parsed: unknown, mask: SecretMask): MaskedError {
   if (parsed === undefined) return { message: plainText(text, mask), type: null, param: null, code: null };
-  // OpenAI: {"error": {…}}; vLLM's older: {"object": "error", "message": …}; Ollama: {"error":
-  // "…"}; FastAPI: {"detail": …}.
+  // OpenAI: {"error": {…}}; older vLLM: {"object": "error", "message": …}; Ollama: {"error": "…"};
+  // FastAPI: {"detail": …}.
   const error = isRecord(parsed) ? (parsed['error'] ?? parsed) : parsed;
   if (!isRecord(error)) return { message: messageOf(error, mask), type: null, param: null, code: null };
   const { message, detail, msg, type, param, code } = error;
@@ -259,7 +259,7 @@ function defaultMessage(status: number, headers: readonly string[], mask: Secret
   if (status < 300 || status > 399) return `the upstream answered ${status} without a message`;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'location');
   const where = at === -1 ? '' : ` to ${cut(mask(headers[at + 1] ?? ''), MAX_PAGE_LENGTH)}`;
-  return `the upstream answered ${status}, a redirect${where}: redirects are not followed, api_base has to name the final address`;
+  return `the upstream answered ${status}, a redirect${where}: the proxy does not follow redirects; set api_base to the final address`;
 }
 
 function retryHeaders(headers: readonly string[], mask: SecretMask): Record<string, string> {

@@ -31,7 +31,7 @@ export function timeoutFault(bound: Bound, limitMs: number, takenMs: number, pee
 
 /** The state of a request when its connection failed. */
 interface Progress {
-  /** The answer had begun, so the answer is the fault. */
+  /** The answer had begun, so the error is a fault of the answer. */
   readonly answerBegun: boolean;
   /** The connection had carried another request. */
   readonly reused: boolean;
@@ -92,7 +92,7 @@ function describe(error: Error, { answerBegun, reused }: Progress, peer: Peer): 
       ? { kind: 'malformedAnswer', cause: `The answer of ${name} cannot be decoded: ${error.message}` }
       : { kind: 'internal', cause: `The request to ${name} failed: ${error.message}` };
   }
-  // Node's client uses the code ECONNRESET also for "socket hang up", which is no reset.
+  // Node's client uses the code ECONNRESET also for "socket hang up", which is not a reset.
   const how = (code === 'ECONNRESET' && 'syscall' in error) || code === 'EPIPE' ? 'reset' : 'closed';
   if (answerBegun)
     return { kind: 'malformedAnswer', cause: `${name} ${how} the connection in the middle of its answer` };
@@ -106,11 +106,11 @@ function describe(error: Error, { answerBegun, reused }: Progress, peer: Peer): 
 function answerFault({ kind, message }: AnswerFault, name: string): string {
   switch (kind) {
     case 'head':
-      return `The head of the answer of ${name} is too large`;
+      return `The head of the answer of ${name} is too large (${message})`;
     case 'length':
-      return `The answer of ${name} is not as long as its Content-Length says`;
+      return `The answer of ${name} is shorter than its Content-Length`;
     default:
-      return `${name} answers with something that is no HTTP/1.1 (${message})`;
+      return `The answer of ${name} is not valid HTTP/1.1 (${message})`;
   }
 }
 
@@ -118,9 +118,9 @@ function describeConnect(error: ConnectError, peer: Peer): Description {
   if (error.stage === 'tls') return { kind: 'tls', cause: tlsFault(error.cause, peer) };
   const { proxy } = peer;
   if (proxy === null) return { kind: 'connection', cause: tcpFault(error.cause, peer.hostname, peer.port) };
-  const way = `by way of the proxy ${proxy.hostname}:${proxy.port}`;
+  const through = `through the proxy ${proxy.hostname}:${proxy.port}`;
   const cause = codeOf(error.cause) === '' ? error.cause.message : tcpFault(error.cause, proxy.hostname, proxy.port);
-  return { kind: 'connection', cause: `${authorityOf(peer)} cannot be reached ${way}: ${cause}` };
+  return { kind: 'connection', cause: `${authorityOf(peer)} cannot be reached ${through}: ${cause}` };
 }
 
 function tcpFault(error: Error, hostname: string, port: number): string {

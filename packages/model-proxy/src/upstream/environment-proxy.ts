@@ -36,7 +36,7 @@ function variable(name: string, environment: Environment): string {
 function parse(name: string, value: string): ForwardProxy {
   // Many systems set `proxy:3128` without a scheme.
   const text = value.includes('://') ? value : `http://${value}`;
-  if (!URL.canParse(text)) throw new Error(`reading ${name}: its value is no URL of a proxy`);
+  if (!URL.canParse(text)) throw new Error(`reading ${name}: its value is not the URL of a proxy`);
   const url = new URL(text);
   const { protocol } = url;
   if (protocol !== 'http:' && protocol !== 'https:') {

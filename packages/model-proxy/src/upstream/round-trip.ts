@@ -1,6 +1,6 @@
 /**
- * A request to an upstream and its answer, with timeouts. If the upstream had closed the
- * connection, the request is repeated once on another connection.
+ * Sends a request to an upstream, and reports the answer or a timeout. If the upstream closed the
+ * connection before it received the request, sends the request once more on another connection.
  */
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { Timeouts } from '../providers/deployment.js';
@@ -20,15 +20,15 @@ interface RoundTripContext {
   readonly pool: ConnectionPool;
   readonly clock: BoundsClock;
   readonly peer: Peer;
-  readonly request: Pick<UpstreamRequest, 'timeouts' | 'timeoutsOfWhole' | 'isRaw'>;
+  readonly request: Pick<UpstreamRequest, 'timeouts' | 'finalTimeouts' | 'isRaw'>;
   /** The request's body if it is still arriving, otherwise null. */
   readonly upload: BodyStream | null;
 }
 
 /**
- * If a used connection ends within this many milliseconds after the write, the upstream had closed
- * it before the request arrived. The value is far more than a network round trip. A connection that
- * ends later ended during the work on the request, which is not repeated.
+ * If a reused connection ends within this many milliseconds after the write, the upstream had
+ * closed it before the request arrived. The value is far more than a network round trip. If the
+ * connection ends later, the upstream may have begun to work, so the request is not repeated.
  */
 const STALE_WITHIN_MS = 1000;
 
@@ -56,8 +56,9 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   #reused = false;
   #repeated = false;
   #answerBegun = false;
+  /** The client does not read: the connection must not read either. */
   #paused = false;
-  #hasLeftBody = false;
+  #isBodyFree = false;
   #decoder: Decoder | null = null;
 
   constructor(context: RoundTripContext, wire: WireRequest, handler: UpstreamHandler) {
@@ -76,8 +77,8 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     this.#dispatch(upload === null ? pool.take() : pool.takeNew());
   }
 
-  get hasLeftBody(): boolean {
-    return this.#hasLeftBody;
+  get isBodyFree(): boolean {
+    return this.#isBodyFree;
   }
 
   abort(): void {
@@ -118,7 +119,7 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
         if (firstByteMs !== null && quietMs >= firstByteMs) this.#timeOut('firstByte', firstByteMs);
         return;
       case 'receiving':
-        // A client that does not read is no fault of the upstream.
+        // While the client does not read, the upstream cannot send.
         if (idleMs !== null && !this.#paused && quietMs >= idleMs) this.#timeOut('idle', idleMs);
         return;
       case 'over':
@@ -174,12 +175,13 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   }
 
   onAnswerEnd(isReusable: boolean): void {
-    // Frees the connection before it reports the end, so that a request of the handler can use it.
+    // Returns the connection before it reports the end, so that the handler's next request can use
+    // it.
     const { pool } = this.#context;
     if (this.#link !== null) {
       // An upstream may answer before it has read the whole request. After a repetition, the first
       // socket may still use the body.
-      this.#hasLeftBody = !this.#repeated && this.#link.hasWrittenAll;
+      this.#isBodyFree = !this.#repeated && this.#link.hasWrittenAll;
       if (isReusable) pool.giveBack(this.#link);
       else pool.drop(this.#link);
     }
@@ -223,7 +225,7 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
       this.#markedAt = now;
     }
     this.#checkedAt = now;
-    if (upload.isWhole) this.#timeouts = this.#context.request.timeoutsOfWhole?.() ?? this.#timeouts;
+    if (upload.isWhole) this.#timeouts = this.#context.request.finalTimeouts?.() ?? this.#timeouts;
   }
 
   /** Continues to read in a microtask, because `resume` may be called from a callback. */
@@ -234,11 +236,11 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   }
 
   /**
-   * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that for a request that the
-   * upstream certainly did not process. This is so if the request was not written. It is also so if
-   * a connection that was idle ends at once and without a byte: the upstream had closed it. This is
-   * the most common failure with servers that close idle connections. The request is repeated only
-   * once, because it may have crashed the server. A stream cannot be repeated.
+   * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that only if the upstream
+   * certainly did not process the request. There are two such cases: the request was not written, or
+   * a connection that was idle before ends at once and without a byte. In the second case the
+   * upstream had closed the idle connection, which is the most common failure. The request is
+   * repeated only once, because it may have crashed the server. A stream cannot be repeated.
    */
   #isStale(error: Error): boolean {
     if (this.#context.upload !== null || this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;

@@ -19,7 +19,7 @@ import { UnsendableError, wireRequest, type AbsoluteForm } from './connection/wi
 
 /** Options of {@link createUpstream}. */
 interface UpstreamOptions {
-  /** Their certificates are read at once, so that faults show before the first request. */
+  /** The client reads their certificates at once, to log faults before the first request. */
   readonly deployments: readonly Deployment[];
   /** `process.env` in the daemon. Contains SSL_CERT_FILE and the forward proxies. */
   readonly environment: Environment;
@@ -27,24 +27,24 @@ interface UpstreamOptions {
 }
 
 /**
- * An {@link Upstream} that counts handshakes for the metrics, and gives its connections to raw
- * requests.
+ * An {@link Upstream} that also counts handshakes for the metrics, and lets WebSockets connect to
+ * the same upstreams.
  */
 export interface PooledUpstream extends Upstream {
   /** Number of TLS handshakes since the start, resumed sessions included. */
   readonly handshakes: number;
   /**
-   * Returns how to connect to an upstream, with the same TLS, forward proxy and certificates as
+   * Returns the connector for an upstream: the same TLS, forward proxy and certificates as for
    * {@link Upstream.send}.
    * @param url absolute.
    * @returns an error if the deployment cannot be used: a file cannot be read, or the forward proxy
    *   is invalid.
    */
-  wayTo(deployment: Deployment, url: string): Way | ProxyError;
+  connectorFor(deployment: Deployment, url: string): Connector | ProxyError;
 }
 
-/** How to connect to an upstream. */
-export interface Way {
+/** Everything that a connection to an upstream needs. */
+export interface Connector {
   /** The same pool for the same origin, TLS and forward proxy. */
   readonly pool: ConnectionPool;
   readonly peer: Peer;
@@ -60,7 +60,7 @@ export function createUpstream(options: UpstreamOptions): PooledUpstream {
 }
 
 /** The destination of a deployment's requests. */
-interface Target extends Way {
+interface Target extends Connector {
   /** Scheme and authority of the URLs of its requests. */
   readonly prefix: string;
   /** Host header of the upstream. */
@@ -82,10 +82,12 @@ class Upstreams implements PooledUpstream {
   readonly #clock = new BoundsClock();
   /** Pools by origin, TLS digest and forward proxy. */
   #pools = new Map<string, ConnectionPool>();
-  readonly #leaving = new Set<Promise<void>>();
+  /** Replaced pools, until their last connection has ended. */
+  readonly #closing = new Set<Promise<void>>();
   /** TLS identities by settings as JSON. Files are read once until the next reload. */
   #identities = new Map<string, TlsIdentity | Error>();
   #targets = new WeakMap<Deployment, Target | Unusable>();
+  /** Handshakes of replaced pools. */
   #formerHandshakes = 0;
   #closed = false;
 
@@ -121,7 +123,7 @@ class Upstreams implements PooledUpstream {
     return trip;
   }
 
-  wayTo(deployment: Deployment, url: string): Way | ProxyError {
+  connectorFor(deployment: Deployment, url: string): Connector | ProxyError {
     if (this.#closed) return shuttingDown();
     const target = this.#targetOf(deployment, url);
     return 'fault' in target ? target.fault : target;
@@ -144,13 +146,13 @@ class Upstreams implements PooledUpstream {
     this.#closed = true;
     for (const pool of this.#pools.values()) this.#retire(pool);
     this.#pools = new Map();
-    await Promise.all(this.#leaving);
+    await Promise.all(this.#closing);
   }
 
   #retire(pool: ConnectionPool): void {
     this.#formerHandshakes += pool.handshakes;
-    const end = pool.retire().finally(() => this.#leaving.delete(end));
-    this.#leaving.add(end);
+    const end = pool.retire().finally(() => this.#closing.delete(end));
+    this.#closing.add(end);
   }
 
   #prepare(deployment: Deployment, formerPools?: ReadonlyMap<string, ConnectionPool>): void {
@@ -228,7 +230,7 @@ class Upstreams implements PooledUpstream {
     } catch (error) {
       const failed = error instanceof Error ? error : new Error(String(error));
       if (former === undefined || former instanceof Error) return failed;
-      this.#log.error('certificates could not be read again: the former ones stay', { why: failed.message });
+      this.#log.error('certificates cannot be read again: the former ones stay in use', { why: failed.message });
       return former;
     }
   }
@@ -256,5 +258,5 @@ function failing(fault: ProxyError, handler: UpstreamHandler): SentCall {
   queueMicrotask(() => {
     if (!aborted) handler.onError(fault);
   });
-  return { abort: () => void (aborted = true), pause: () => undefined, resume: () => undefined, hasLeftBody: false };
+  return { abort: () => void (aborted = true), pause: () => undefined, resume: () => undefined, isBodyFree: false };
 }

@@ -2,7 +2,7 @@
 import { authorityOf, codeOf, type Peer } from './peer.js';
 
 /** Question for errors in which the upstream rejects the handshake. */
-export const CERTIFICATE_QUESTION = 'does it want a client certificate (ssl_certificate, ssl_certificate_key)?';
+export const CERTIFICATE_QUESTION = 'does it require a client certificate (ssl_certificate, ssl_certificate_key)?';
 
 /**
  * Returns OpenSSL's reason for an alert of the peer: 1000 plus the alert's number (RFC 8446 §6).
@@ -35,15 +35,15 @@ export function tlsFault(error: Error, peer: Peer): string {
   const authorities = caFile === null ? 'the built-in authorities' : `the authorities of ${caFile} (${caSetting})`;
   const advice =
     caFile === null
-      ? 'set ssl_verify to the path of a CA bundle that holds its authority'
-      : `add its authority to ${caFile}, or let ssl_verify name another bundle`;
+      ? 'set ssl_verify to the path of a CA bundle that contains its authority'
+      : `add its authority to ${caFile}, or set ssl_verify to another bundle`;
   const code = codeOf(error);
   const reason = opensslReason(error);
   if (reason !== undefined && wantsCertificate.has(reason))
     return `${name} refused the TLS handshake (${code}): ${CERTIFICATE_QUESTION}`;
   if (reason !== undefined && speaksNoTls.has(reason))
     return `${name} does not speak TLS (${code}): is api_base http:// instead of https://?`;
-  if (reason !== undefined && speaksOldTls.has(reason)) return `${name} speaks no version of TLS from 1.2 on (${code})`;
+  if (reason !== undefined && speaksOldTls.has(reason)) return `${name} does not speak TLS 1.2 or later (${code})`;
   switch (code) {
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
       return `The certificate of ${name} is self-signed and not among ${authorities} (${code}): ${advice}`;
@@ -59,7 +59,7 @@ export function tlsFault(error: Error, peer: Peer): string {
     case 'CERT_NOT_YET_VALID':
       return `The certificate of ${name}, or of its authority, is not valid yet (${code}; checked against ${authorities})`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `The certificate of ${name} is for another host (${certificateNames(error)}): let api_base use a name that it has`;
+      return `The certificate of ${name} is for another host (${certificateNames(error)}): use a name of the certificate in api_base`;
     case 'ECONNRESET':
     case 'EPIPE':
       return `${name} closed the connection during the TLS handshake (${code})`;
@@ -68,7 +68,10 @@ export function tlsFault(error: Error, peer: Peer): string {
   }
 }
 
-/** Returns OpenSSL's own words. The message around them begins with a memory address of this process. */
+/**
+ * Returns OpenSSL's reason. Node's message is longer, and begins with a memory address of this
+ * process.
+ */
 function opensslWords(error: Error): string {
   return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
 }

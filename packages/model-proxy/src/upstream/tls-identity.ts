@@ -76,7 +76,7 @@ function readPem(file: string, label: string): string {
     throw new Error(`reading ${file}: ${reason(cause)}`, { cause });
   }
   if (!new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----`).test(text)) {
-    throw new Error(`reading ${file}: there is no PEM block of a ${label.toLowerCase()} in it`);
+    throw new Error(`reading ${file}: the file has no PEM block of a ${label.toLowerCase()}`);
   }
   return text;
 }

@@ -1,6 +1,6 @@
 /**
- * The interface of the upstream client for model requests. It uses callbacks, which cost less than
- * streams (docs/decisions/009).
+ * The interface of the client for all requests to upstreams, model requests and raw ones. It uses
+ * callbacks, which cost less than streams (docs/decisions/009).
  */
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
@@ -29,8 +29,11 @@ export interface UpstreamRequest {
    * counts as its first byte, so that {@link Timeouts.firstByteMs} ends with it.
    */
   readonly isRaw?: boolean;
-  /** Timeouts after a body stream is complete, because a form may have `stream` at its end. */
-  readonly timeoutsOfWhole?: () => Timeouts;
+  /**
+   * Returns the timeouts for the time after the end of a body stream. A form may have the field
+   * `stream` at its end, which changes the timeouts.
+   */
+  readonly finalTimeouts?: () => Timeouts;
 }
 
 /**
@@ -61,13 +64,13 @@ export interface UpstreamCall {
   resume(): void;
 }
 
-/** A request in flight whose body is in memory. */
+/** A request in flight, as {@link Upstream.send} returns it. */
 export interface SentCall extends UpstreamCall {
   /**
-   * After the end of the answer: whether no socket reads the request's body any more, so that its
-   * memory is free.
+   * After the end of the answer: whether the memory of the request's body can be reused, because no
+   * socket reads it any more.
    */
-  readonly hasLeftBody: boolean;
+  readonly isBodyFree: boolean;
 }
 
 /** The client for all upstreams. */

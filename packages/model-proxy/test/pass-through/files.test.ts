@@ -139,7 +139,7 @@ describe('files and batches', () => {
       400,
       {
         message:
-          "/v1/files: it is not clear which deployment is meant: name one by ?model=<public name> or by ?custom_llm_provider=<provider>, or let one have 'use_in_pass_through: true'.",
+          "/v1/files: it is not clear which deployment is meant: add ?model=<public name> or ?custom_llm_provider=<provider>, or set 'use_in_pass_through: true' for a deployment.",
         type: 'invalid_request_error',
         param: null,
         code: '400',

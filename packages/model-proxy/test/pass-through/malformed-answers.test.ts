@@ -48,7 +48,11 @@ describe('an upstream of raw requests', () => {
     ['the status 099', 'HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n', '(status 099)'],
     ['the status 600', 'HTTP/1.1 600 X\r\ncontent-length: 2\r\n\r\n{}', '(status 600)'],
     ['the status 999', 'HTTP/1.1 999 X\r\n\r\n', '(status 999)'],
-    ['with an upgrade', 'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\r\n', '(bad upgrade)'],
+    [
+      'with an upgrade',
+      'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\r\n',
+      '(a 101 without a request for an upgrade)',
+    ],
     ['with 1000 interim answers', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), 'The head of the answer of'],
   ])('that answers %s is a 500 that says so, and the next request is answered', async (_what, bytes, message) => {
     const { get, works } = await proxyBefore(bytes);
@@ -85,7 +89,7 @@ describe('an upstream of WebSockets', () => {
     [
       'with an upgrade to HTTP/2',
       'HTTP/1.1 101 X\r\nupgrade: h2c\r\nconnection: Upgrade\r\n\r\n',
-      'an upgrade to something else than a WebSocket',
+      'an upgrade to another protocol',
     ],
     ['with a 101 that upgrades to nothing', 'HTTP/1.1 101 X\r\n\r\n', '(status 101)'],
     ['with 1000 interim answers', 'HTTP/1.1 103 X\r\n\r\n'.repeat(1000), 'The head of the answer of'],

@@ -201,7 +201,7 @@ describe('an upstream of raw requests', () => {
   });
 
   it.each([
-    ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'no HTTP/1.1'],
+    ['bytes that are not HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'not valid HTTP/1.1'],
     ['nothing', '', 'closed the connection before it answered'],
     ['too large a head', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`, 'head of the answer'],
   ])('that answers %s is a 500 that says so', async (_what, bytes, words) => {

@@ -153,6 +153,15 @@ describe('a raw request', () => {
     expect(fixture().upstream.seen).toEqual([]);
   });
 
+  it('gets a 204 without the Content-Length that the upstream sends', async () => {
+    fixture().upstream.intercept = (_request, response) => {
+      response.writeHead(204, { 'content-length': '3' }).end();
+      return true;
+    };
+    const { status, headers, text } = await ask('/openai/v1/x');
+    expect([status, headers['content-length'], text]).toEqual([204, undefined, '']);
+  });
+
   it('with an unknown method is 405, and the proxy answers OPTIONS', async () => {
     const refused = await ask('/openai/v1/x', { method: 'PROPFIND' });
     expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD, POST, PUT, PATCH, DELETE']);

@@ -12,18 +12,18 @@ async function start(answer: (visit: Visit) => void) {
 }
 
 const broken: readonly [string, string, string, string][] = [
-  ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'malformedAnswer', 'answers with something that is no HTTP/1.1'],
+  ['bytes that are not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'malformedAnswer', 'is not valid HTTP/1.1 (no status line)'],
   [
     'garbage',
     '\u0000\u0001\u0015\u0003garbage\r\n\r\n',
     'malformedAnswer',
-    'answers with something that is no HTTP/1.1',
+    'is not valid HTTP/1.1 (a control character in its head)',
   ],
   [
     'a TLS alert',
     '\u0015\u0003\u0001\u0000\u0002\u0002\u0046',
     'malformedAnswer',
-    'answers with something that is no HTTP/1.1',
+    'is not valid HTTP/1.1 (no status line)',
   ],
   [
     'half a head',
@@ -41,7 +41,7 @@ const broken: readonly [string, string, string, string][] = [
     'less than its length, closing',
     'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nabc',
     'malformedAnswer',
-    'not as long as its Content-Length says',
+    'shorter than its Content-Length',
   ],
   [
     'no last chunk',
@@ -55,24 +55,35 @@ const broken: readonly [string, string, string, string][] = [
     'malformedAnswer',
     'closed the connection in the middle of its answer',
   ],
-  ['a bad chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc', 'malformedAnswer', 'no HTTP/1.1'],
+  [
+    'an invalid chunk',
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc',
+    'malformedAnswer',
+    'is not valid HTTP/1.1 (an invalid chunk)',
+  ],
   [
     'two lengths',
     'HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd',
     'malformedAnswer',
-    'not as long as its Content-Length says',
+    'is not valid HTTP/1.1 (more than one Content-Length)',
+  ],
+  [
+    'a length that is not a number',
+    'HTTP/1.1 200 OK\r\ncontent-length: 3, 3\r\n\r\nabc',
+    'malformedAnswer',
+    'is not valid HTTP/1.1 (a Content-Length that is not a number)',
   ],
   [
     'an upgrade',
     'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
     'malformedAnswer',
-    'no HTTP/1.1',
+    'is not valid HTTP/1.1 (a 101 without a request for an upgrade)',
   ],
   [
     'a head of 100 KB',
     `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`,
     'malformedAnswer',
-    'head of the answer of',
+    'is too large (more than 65536 bytes)',
   ],
   ['nothing', '', 'connection', 'closed the connection before it answered'],
 ];

@@ -133,7 +133,7 @@ describe('a forward proxy of the environment', () => {
     expect((await ask(closing(upstreamFor([deployment], trusted)), deployment)).text).toBe('{}');
     const { error } = await ask(closing(upstreamFor([deployment], environment)), deployment);
     expect([error?.status, error?.kind]).toEqual([500, 'connection']);
-    expect(error?.message).toContain(`cannot be reached by way of the proxy localhost:${proxy.port}`);
+    expect(error?.message).toContain(`cannot be reached through the proxy localhost:${proxy.port}`);
   });
 
   it('gets its account, which no message contains', async () => {
@@ -147,7 +147,7 @@ describe('a forward proxy of the environment', () => {
     const wrong = { HTTPS_PROXY: `http://me:wr0ng@127.0.0.1:${proxy.port}` };
     const { error } = await ask(closing(upstreamFor([deployment], wrong)), deployment);
     expect(error?.message).toContain(
-      `cannot be reached by way of the proxy 127.0.0.1:${proxy.port}: the proxy answered 407 Proxy Authentication Required`,
+      `cannot be reached through the proxy 127.0.0.1:${proxy.port}: the proxy answered 407 Proxy Authentication Required`,
     );
     expect(error?.message).not.toContain('wr0ng');
   });
@@ -168,7 +168,7 @@ describe('a forward proxy of the environment', () => {
     const deployment = deploymentAt('https://upstream.example/v1', trusting());
     const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: `http://127.0.0.1:${port}` }));
     expect((await ask(upstream, deployment)).error?.message).toContain(
-      `upstream.example:443 cannot be reached by way of the proxy 127.0.0.1:${port}: 127.0.0.1:${port} refused the connection`,
+      `upstream.example:443 cannot be reached through the proxy 127.0.0.1:${port}: 127.0.0.1:${port} refused the connection`,
     );
   });
 

@@ -53,7 +53,7 @@ describe('a request to an upstream', () => {
   it('frees the body when the kernel has all of it, and not before', async () => {
     const { deployment, upstream } = await start();
     const asked = await ask(upstream, deployment, { body: [Buffer.alloc(9_000_000, 'a')] });
-    expect(asked.call?.hasLeftBody).toBe(true);
+    expect(asked.call?.isBodyFree).toBe(true);
 
     // The server answers after the head, and reads no more.
     const hasty = closing(
@@ -63,7 +63,7 @@ describe('a request to an upstream', () => {
       }),
     );
     const early = await ask(upstream, deploymentAt(hasty.apiBase), { body: [Buffer.alloc(64_000_000, 'a')] });
-    expect([early.text, early.call?.hasLeftBody]).toEqual(['{}', false]);
+    expect([early.text, early.call?.isBodyFree]).toEqual(['{}', false]);
   });
 
   it('uses the connection of the previous request', async () => {

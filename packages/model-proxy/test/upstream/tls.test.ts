@@ -103,7 +103,7 @@ describe('ssl_verify', () => {
     expect([asked.error?.status, asked.error?.kind, asked.callbacks]).toEqual([500, 'tls', ['error']]);
     expect(causeOf(asked)).toBe(
       `The certificate of 127.0.0.1:${port} was not issued by any of the authorities of ${bundle} (ssl_verify) ` +
-        `(UNABLE_TO_VERIFY_LEAF_SIGNATURE): add its authority to ${bundle}, or let ssl_verify name another bundle`,
+        `(UNABLE_TO_VERIFY_LEAF_SIGNATURE): add its authority to ${bundle}, or set ssl_verify to another bundle`,
     );
   });
 
@@ -120,7 +120,7 @@ describe('ssl_verify', () => {
     expect(asked.error?.kind).toBe('tls');
     expect(causeOf(asked)).toBe(
       `The certificate of 127.0.0.1:${port} was not issued by any of the built-in authorities ` +
-        '(UNABLE_TO_VERIFY_LEAF_SIGNATURE): set ssl_verify to the path of a CA bundle that holds its authority',
+        '(UNABLE_TO_VERIFY_LEAF_SIGNATURE): set ssl_verify to the path of a CA bundle that contains its authority',
     );
   });
 
@@ -208,7 +208,7 @@ describe('an invalid certificate', () => {
     const { port } = server.address() as AddressInfo;
     const asked = await open(port, tlsOf(authority.caFile)).ask();
     expect(asked.error?.kind).toBe('tls');
-    expect(causeOf(asked)).toContain(`127.0.0.1:${port} speaks no version of TLS from 1.2 on`);
+    expect(causeOf(asked)).toContain(`127.0.0.1:${port} does not speak TLS 1.2 or later`);
   });
 
   it('is not the reported cause if the upstream speaks only HTTP/2', async () => {
@@ -254,7 +254,7 @@ describe('a client certificate', () => {
       // TLS 1.3 rejects the client after the request was sent. The reset may arrive before the
       // reason.
       expect(maxVersion === 'TLSv1.2' ? ['tls'] : ['tls', 'connection']).toContain(asked.error?.kind);
-      expect(causeOf(asked)).toContain('does it want a client certificate (ssl_certificate, ssl_certificate_key)?');
+      expect(causeOf(asked)).toContain('does it require a client certificate (ssl_certificate, ssl_certificate_key)?');
     },
   );
 
@@ -402,7 +402,7 @@ describe('a reload', () => {
     upstream.reload([deployment]);
     expect((await ask(upstream, deployment)).error).toBeUndefined();
     expect(upstream).toHaveProperty('logged', [
-      `certificates could not be read again: the former ones stay {"why":"reading ${bundle}: there is no PEM block of a certificate in it"}`,
+      `certificates cannot be read again: the former ones stay in use {"why":"reading ${bundle}: the file has no PEM block of a certificate"}`,
     ]);
   });
 

@@ -32,8 +32,8 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
     addUpstreamHeaders(headers, upstream, selection?.deployment ?? null);
     exchange.droppedHeaders += dropLongHeaders(headers, from);
   }
-  // Like LiteLLM, the proxy allows requests of every web page. Without the second header, scripts
-  // see no other header.
+  // Like LiteLLM, the proxy allows requests of every web page. Without the second header, browsers
+  // hide most headers from the page's scripts.
   if (request.headers.origin !== undefined)
     headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
   if (serving.isDraining()) headers.push('connection', 'close');
@@ -56,14 +56,23 @@ function fixedHeaders(selection: Selection | null, version: string): readonly st
 }
 
 /**
- * Sends the head of an answer.
- * @param headers name, value, name, value: Node takes this form without a copy of each name.
+ * Sends the head of an answer. A 204 must not have a Content-Length (RFC 9110 §8.6), although some
+ * upstreams send it.
+ * @param headers name, value, name, value: Node accepts this form without a copy of each name.
  */
 export function writeHead(response: ServerResponse, status: number, headers: string[]): void {
+  if (status === 204) removeHeader(headers, 'content-length');
   response.writeHead(status, headers);
 }
 
-/** The proxy has no retries and no fallbacks: clients that count them read zeros. */
+function removeHeader(headers: string[], name: string): void {
+  for (let index = headers.length - 2; index >= 0; index -= 2) if (headers[index] === name) headers.splice(index, 2);
+}
+
+/**
+ * Adds the headers about retries, the timeout and the cost. The proxy has no retries and no
+ * fallbacks, so their counts are zero.
+ */
 function addCallHeaders(headers: string[], { selection, timeoutMs, usage }: Exchange): void {
   headers.push(
     'x-litellm-attempted-retries',
@@ -100,8 +109,8 @@ export function overheadOf({ receivedAt, sentAt, firstByteAt, answeredAt }: Exch
 }
 
 /**
- * Writes milliseconds with up to three decimals: `1.25`. Formats whole numbers only, which takes V8
- * a fifth of the time for fractions.
+ * Writes milliseconds with up to three decimals: `1.25`. Formats only whole numbers, because V8
+ * needs five times as long for fractions.
  */
 function milliseconds(value: number): string {
   const microseconds = Math.round(value * 1000);

@@ -14,8 +14,8 @@ export interface Answer {
   data(chunk: Buffer): void;
   end(): void;
   /**
-   * The upstream's answer broke off. Reports the error to the client, as far as the bytes that the
-   * client already has allow.
+   * The upstream's answer broke off. The client gets the error, or a broken connection if its
+   * answer has begun in a form that cannot contain an error.
    */
   fail(error: ProxyError): void;
 }

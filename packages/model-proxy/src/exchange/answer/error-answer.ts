@@ -5,7 +5,7 @@ import { errorOfStatus } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { refuse } from './refusal.js';
 
-/** The proxy reads this part of an error's body. A longer body is no message, and may never end. */
+/** The proxy reads only the first bytes of an error's body, because a hostile body may never end. */
 const MAX_ERROR_BYTES = 1_048_576;
 
 /** An answer with a status outside of 2xx, collected until it is complete. */
@@ -34,7 +34,7 @@ export class ErrorAnswer implements Answer {
     refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#received.chunks), exchange.selection), headers);
   }
 
-  /** Reports the upstream's status: it says more than the fault that cut off the body. */
+  /** Reports the upstream's status, which says more than the fault that cut off the body. */
   fail(): void {
     this.end();
   }

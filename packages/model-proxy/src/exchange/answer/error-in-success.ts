@@ -3,7 +3,7 @@
  * stream.
  */
 
-/** Maximum size of such an error; longer answers are no errors. */
+/** Maximum size of such an error; a longer answer is not an error. */
 export const MAX_SUCCESS_ERROR_BYTES = 65_536;
 
 const errorKey = Buffer.from('"error"');
@@ -12,11 +12,11 @@ const BEGINNING_BYTES = 64;
 
 /**
  * Finds the status of an error that came as an answer with status 200. An answer with `choices`, or
- * with an `object` other than `error`, is no error, whatever other members it has: a response whose
- * `status` is `failed` has an `error` member, too.
+ * with an `object` other than `error`, is not an error, even if it has an `error` member: a response
+ * of `/v1/responses` whose `status` is `failed` has one.
  * @param chunks the whole answer, as received.
  * @param length size of the answer in bytes.
- * @returns 400 to 599; undefined: the answer is no error.
+ * @returns 400 to 599; undefined: the answer is not an error.
  */
 export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): number | undefined {
   if (length > MAX_SUCCESS_ERROR_BYTES || chunks[0]?.subarray(0, BEGINNING_BYTES).includes(errorKey) !== true)
@@ -27,10 +27,10 @@ export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): 
 }
 
 /**
- * Finds the status of an error that came as an event. An event with `{"error": null}` or with a
- * text about errors is no error.
+ * Finds the status of an error that came as an event. An event with `{"error": null}`, or with a
+ * text about errors, is not an error.
  * @param data the event's data.
- * @returns 400 to 599; undefined: the event is no error.
+ * @returns 400 to 599; undefined: the event is not an error.
  */
 export function statusOfErrorEvent(data: string): number | undefined {
   const event = parse(data);
@@ -52,7 +52,7 @@ function parse(text: string): object | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    // Invalid JSON is no error of an upstream: the client gets it unchanged.
+    // Invalid JSON is not an error of the upstream: the client gets it unchanged.
     return undefined;
   }
 }

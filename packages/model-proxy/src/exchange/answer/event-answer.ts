@@ -17,7 +17,7 @@ const errorKey = Buffer.from('"error"');
 /** An answer that is a stream of server-sent events. */
 export class EventAnswer implements Answer {
   readonly #context: AnswerContext;
-  /** Finds the ends of events and an incomplete stream, also if no name changes. */
+  /** Also finds the ends of events and an incomplete stream, even if no name changes. */
   readonly #rewriter: EventRewriter;
   /**
    * The last two writes. One of the last events has the usage, and the very last may be `[DONE]`.
@@ -79,7 +79,7 @@ export class EventAnswer implements Answer {
       return;
     }
     this.#readUsage();
-    // After `[DONE]` the client has everything. An error would deny that.
+    // After `[DONE]` the client has the whole answer, so an error would be wrong.
     if (!this.#rewriter.isDone) {
       exchange.error = error;
       response.write(renderErrorEvent(error));
@@ -101,7 +101,7 @@ export class EventAnswer implements Answer {
       }
       this.#sendHead();
     }
-    // One write for all events of a chunk: each write costs a frame.
+    // One write for all events of a chunk: each write costs a chunk of the transfer coding.
     const bytes = events.length === 1 ? first : Buffer.concat(events);
     this.#beforeLast = this.#last;
     this.#last = bytes;

@@ -1,4 +1,4 @@
-/** JSON answers. The proxy collects them to find errors, the usage and the model's name. */
+/** Forwards JSON answers. The proxy collects them to find errors, the usage and the model's name. */
 import { ChunkList } from '../../json/chunk-list.js';
 import { bytesBetween } from '../../json/text.js';
 import { rewriteAnswer } from '../../json/rewrite-answer.js';
@@ -21,8 +21,8 @@ const JOINED_BYTES = 16_384;
 /** Number of bytes at each end of an answer that show how it begins and ends, after white space. */
 const EDGE_BYTES = 1024;
 /**
- * Answers up to this size are parsed. This costs 3 us for 1 KB, and gateways that answer with a
- * text of their own send short ones.
+ * Answers up to this size are parsed, which costs 3 µs for 1 KB. A gateway that answers with a text
+ * instead of JSON sends a short text.
  */
 const PARSED_BYTES = 4096;
 /** Maximum size of an answer that is only a string, a number, a boolean or null. */
@@ -97,7 +97,7 @@ export class JsonAnswer implements Answer {
       response.end();
       return;
     }
-    // Backpressure is useless here: all of the answer is in memory.
+    // Backpressure would save no memory here: the whole answer is in memory.
     for (const piece of body) response.write(piece);
     endAnswer(exchange);
   }
@@ -118,9 +118,9 @@ export class JsonAnswer implements Answer {
   }
 
   /**
-   * Returns whether the answer is JSON. Of an object or an array above {@link PARSED_BYTES} it
-   * compares only the first and the last character: to parse an embedding of 30 KB takes longer
-   * than everything else that the proxy does for the request.
+   * Returns whether the answer is JSON. If an object or an array is larger than
+   * {@link PARSED_BYTES}, compares only its first and its last character: to parse an embedding of
+   * 30 KB takes longer than everything else that the proxy does for the request.
    */
   #isJson(): boolean {
     if (this.#length > PARSED_BYTES) {
@@ -144,7 +144,7 @@ export class JsonAnswer implements Answer {
   }
 }
 
-/** RFC 8259 §8.1 lets readers ignore the mark. Clients in Python and in browsers do. */
+/** Removes the mark. RFC 8259 §8.1 allows readers to ignore it, as clients in Python and browsers do. */
 function withoutByteOrderMark(bytes: Buffer): Buffer {
   return bytes[0] === BYTE_ORDER_MARK[0] && bytes.indexOf(BYTE_ORDER_MARK) === 0
     ? bytes.subarray(BYTE_ORDER_MARK.length)
@@ -152,7 +152,8 @@ function withoutByteOrderMark(bytes: Buffer): Buffer {
 }
 
 /**
- * Accepts the numbers that Python's `json` writes beyond RFC 8259: `NaN`, `Infinity`, `-Infinity`.
+ * Returns whether a text is JSON. Also accepts the numbers that Python's `json` writes against RFC
+ * 8259: `NaN`, `Infinity`, `-Infinity`.
  */
 function isJson(text: string): boolean {
   if (parses(text)) return true;

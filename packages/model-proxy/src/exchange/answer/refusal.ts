@@ -66,14 +66,14 @@ export function breakOff(exchange: Exchange, error: ProxyError): void {
   call?.abort();
   const isBegun = response.headersSent;
   refuse(exchange, error);
-  // The client must not take the part of the answer for all of it.
+  // The client must see that the answer is incomplete.
   if (isBegun) response.destroy();
 }
 
 /** Answers 408 to a client that stopped sending, and ends the request. */
 export function abandon(exchange: Exchange): void {
   const { response } = exchange;
-  // The connection has closed: only the entry in `uploads` was left.
+  // The connection has closed already.
   if (response.destroyed) return;
   const isBegun = response.headersSent;
   breakOff(exchange, stalledRequest());
@@ -101,7 +101,8 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
  */
 function linger({ request, response }: Exchange): void {
   const close = () => {
-    // The client may have read everything but the last chunk, without which the answer is not whole.
+    // Bytes are left: the client does not read. Otherwise sends the last chunk, which completes an
+    // answer in chunks.
     if (response.writableLength > 0) request.destroy();
     else response.end(() => request.destroy());
     whole.refresh();

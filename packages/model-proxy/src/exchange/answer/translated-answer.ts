@@ -1,6 +1,6 @@
 /**
- * Answers of upstreams whose provider has a dialect. They are translated to OpenAI's form, and then
- * handled as other answers. Answers without a dialect never come here.
+ * Translates answers of providers with a dialect to OpenAI's form. The translation then goes
+ * through the same classes as other answers.
  */
 import { ChunkList } from '../../json/chunk-list.js';
 import { responseTooLarge } from '../../errors/body.js';
@@ -21,7 +21,7 @@ export function translatedAnswer(context: AnswerContext, translated: TranslatedC
     : new TranslatedJson(context, translated);
 }
 
-/** An answer in JSON, translated after its end. */
+/** A JSON answer. The proxy translates it when it is complete. */
 class TranslatedJson implements Answer {
   readonly #context: AnswerContext;
   readonly #translated: TranslatedCall;
@@ -72,7 +72,7 @@ class TranslatedJson implements Answer {
   }
 }
 
-/** A stream, translated piece by piece. */
+/** A stream. The proxy translates each chunk. */
 class TranslatedEvents implements Answer {
   readonly #context: AnswerContext;
   readonly #stream: DialectStream;
@@ -129,7 +129,7 @@ class TranslatedEvents implements Answer {
 
 function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamError): ProxyError {
   const { selection } = exchange;
-  // An answer without a selection never comes here.
+  // The caller has checked it.
   if (selection === null) throw new Error('no selection');
   return errorOfUpstream(error.status ?? (status >= 400 ? status : 500), headers, error, selection);
 }

@@ -1,6 +1,5 @@
 /**
- * Answers without a content type, or with a text type where only JSON is valid. The first bytes
- * decide the kind.
+ * Finds the kind of answers without a content type, or with a text type where only JSON is valid.
  */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { notJsonFault } from '../../upstream/classify.js';

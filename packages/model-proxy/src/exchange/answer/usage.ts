@@ -10,14 +10,14 @@ export interface Usage {
 }
 
 const usageKey = Buffer.from('"usage"');
-/** Size of the part at an answer's end in which `usage` is searched. */
+/** The proxy searches `usage` only in this number of last bytes. */
 const MAX_TAIL_BYTES = 8192;
 /** Maximum size of `usage`. */
 const MAX_USAGE_BYTES = 2048;
 
 /**
- * Finds `usage` at the end of an answer or of a stream's last event, without parsing the rest. It
- * cannot match inside a string, because quotes are escaped there.
+ * Finds `usage` at the end of an answer or of a stream's last event, without parsing the rest. The
+ * search cannot match inside a JSON string, because quotes are escaped there.
  * @param end the last bytes of the answer. Only the last 8 KiB are searched.
  * @returns null: there is no `usage`, or its members have unknown names.
  */

@@ -2,7 +2,8 @@
  * Pools the memory of large request bodies. Node allocates memory outside of V8's heap for each
  * chunk that it reads. Chunks that live until their body is complete move to V8's old generation,
  * and V8 then collects its whole heap every few megabytes. That was a third of the cost of a body
- * of 10 MB. If the proxy copies chunks into blocks at once, the chunks die in the young generation.
+ * of 10 MB. The proxy therefore copies chunks into blocks at once, so that V8 can collect the chunks
+ * while they are young, which is cheap.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -12,37 +13,46 @@ import { runInNewContext } from 'node:vm';
 const BLOCK_BYTES = 262_144;
 /** Maximum number of blocks in the pool that no body uses. */
 const MAX_FREE = 256;
-/** Blocks that no body needed for this time are freed. */
+/** The pool frees blocks that no body needed for this time. */
 const SHRINK_INTERVAL_MS = 10_000;
 
-/** The pool. */
+/** The pool: blocks that no body uses. */
 const free: Buffer[] = [];
-/** Minimum size of the pool since the last call of {@link shrink}. */
+/**
+ * Minimum size of {@link free} since the last call of {@link shrink}: no body needed this number of
+ * blocks.
+ */
 let minFree = 0;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * After this many bytes of chunks, the proxy collects V8's young generation. V8 itself would wait
- * for 32 MB, and would collect the whole heap before that. Memory that is reused early is also
+ * After this many bytes of copied chunks, the proxy collects V8's young generation. V8 itself would
+ * wait for 32 MB, and would collect the whole heap before that. Memory that is reused early is also
  * still in the processor's cache.
  */
-const YOUNG_BYTES = 4_194_304;
-let young = 0;
+const COLLECT_BYTES = 4_194_304;
+/** Bytes of chunks that were copied since the last collection. */
+let copiedBytes = 0;
 let collectYoung: ((options: { readonly type: 'minor' }) => void) | undefined;
 
-function countYoung(bytes: number): void {
-  young += bytes;
-  if (young < YOUNG_BYTES) return;
-  young = 0;
+/** Counts the bytes of a copied chunk, and collects the young generation after enough of them. */
+function countCopied(bytes: number): void {
+  copiedBytes += bytes;
+  if (copiedBytes < COLLECT_BYTES) return;
+  copiedBytes = 0;
   collectYoung ??= findCollector();
   collectYoung({ type: 'minor' });
 }
 
-/** Returns V8's `gc` function, which contexts made after this flag have. */
+/**
+ * Returns V8's `gc` function. Only JavaScript contexts that are made after the flag was set have
+ * it.
+ */
 function findCollector(): NonNullable<typeof collectYoung> {
   setFlagsFromString('--expose-gc');
   const found: unknown = runInNewContext('typeof gc === "function" ? gc : undefined');
-  return typeof found === 'function' ? (found as NonNullable<typeof collectYoung>) : () => undefined; // V8's function takes these options
+  // V8's function accepts these options.
+  return typeof found === 'function' ? (found as NonNullable<typeof collectYoung>) : () => undefined;
 }
 
 function take(): Buffer {
@@ -84,7 +94,7 @@ export class BodyBlocks {
 
   /** Copies a chunk. @returns views of the copied bytes, which replace the chunk. */
   copy(chunk: Buffer): readonly Buffer[] {
-    countYoung(chunk.length);
+    countCopied(chunk.length);
     const views: Buffer[] = [];
     for (let from = 0; from < chunk.length;) {
       if (this.#used === BLOCK_BYTES) {

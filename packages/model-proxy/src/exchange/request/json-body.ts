@@ -1,4 +1,4 @@
-/** Request bodies in JSON. The proxy verifies all of the object, but does not build its values. */
+/** Reads request bodies in JSON. Verifies the whole object, but does not build its values. */
 import { modelNotText } from '../../errors/model.js';
 import { ambiguousMember, invalidJson } from '../../errors/body.js';
 import { KeySketch } from '../../json/key-sketch.js';
@@ -55,8 +55,8 @@ class JsonBody implements RequestBody {
   model({ path }: Endpoint): string | undefined {
     let found;
     for (const member of this.#object.members) {
-      // Of two members, Python reads the last, and Go ignores the case of names. The upstream must
-      // run the model that the proxy checked.
+      // Python reads the last of two members with the same name, and Go ignores the case of names.
+      // The upstream must run the model that the proxy checked.
       if (isInOtherCase(member.key, 'model')) throw ambiguousMember('model', 'capital');
       if (member.key !== 'model') continue;
       if (found !== undefined) throw ambiguousMember('model', 'duplicate');

@@ -136,7 +136,7 @@ describe('a form', () => {
     const none = await send('/v1/audio/transcriptions', { type: 'application/json', body: Buffer.from('{}') });
     expect([none.status, none.text]).toEqual([415, expect.stringContaining('send multipart/form-data')]);
     const unbounded = await send('/v1/audio/transcriptions', { type: 'multipart/form-data', body });
-    expect([unbounded.status, unbounded.text]).toEqual([400, expect.stringContaining('names no boundary')]);
+    expect([unbounded.status, unbounded.text]).toEqual([400, expect.stringContaining('has no boundary')]);
     expect(served.asked).toEqual([]);
   });
 

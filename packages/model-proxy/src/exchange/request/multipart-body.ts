@@ -1,7 +1,7 @@
 /**
- * Request bodies that are forms. The proxy replaces the value of the `model` field with the
- * upstream's name and forwards files unchanged. After it has read `model`, it sends the rest of the
- * form while it arrives.
+ * Reads request bodies that are forms. Replaces the value of the `model` field with the upstream's
+ * name, and forwards files unchanged. After `model` was read, the rest of the form goes upstream
+ * while it arrives.
  */
 import { ChunkList } from '../../json/chunk-list.js';
 import { spliceChunks } from '../../json/splice.js';
@@ -26,7 +26,7 @@ interface FormSender {
  */
 export function createMultipartBody(contentType: string, sender: FormSender): RequestBody {
   const boundary = boundaryOf(contentType);
-  if (boundary === undefined) throw invalidMultipart('the content type names no boundary');
+  if (boundary === undefined) throw invalidMultipart('the content type has no boundary');
   return new MultipartBody(boundary, sender);
 }
 
@@ -73,7 +73,7 @@ class MultipartBody implements RequestBody {
     this.#stream?.finish();
   }
 
-  /** False for a form that is complete, which is faster to send in one piece. */
+  /** False for a complete form, because a single write is faster. */
   get canBeSent(): boolean {
     return !this.#isAll() && this.#named('model').length > 0;
   }

@@ -54,7 +54,7 @@ describe('a form', () => {
     ],
     ['an empty body', '', 'the closing boundary is missing'],
     ['another boundary', '--yy\r\n\r\nvalue\r\n--yy--\r\n', 'the closing boundary is missing'],
-    ['a longer boundary', '--xx\r\n\r\nvalue\r\n--xxx--\r\n', 'something stands behind a boundary'],
+    ['a longer boundary', '--xx\r\n\r\nvalue\r\n--xxx--\r\n', 'a boundary is followed by other text'],
     [
       'two names',
       '--xx\r\nContent-Disposition: form-data; name="a"; name="model"\r\n\r\nvalue\r\n--xx--',

@@ -106,7 +106,7 @@ export class MultipartScanner {
       case 'content':
         return this.#content();
       case 'delimiter':
-        return this.#behindDelimiter();
+        return this.#afterDelimiter();
       case 'headers':
         return this.#headers();
       case 'done':
@@ -135,7 +135,7 @@ export class MultipartScanner {
     return true;
   }
 
-  #behindDelimiter(): boolean {
+  #afterDelimiter(): boolean {
     if (this.#window.length < DASHES.length) return false;
     if (this.#window.subarray(0, DASHES.length).equals(DASHES)) {
       this.#state = 'done';
@@ -143,11 +143,11 @@ export class MultipartScanner {
     }
     const end = this.#window.indexOf(CRLF);
     if (end === -1 && this.#window.length <= MAX_HEADER_BYTES) return false;
-    // RFC 2046 allows only white space after a boundary. Another reader could read other text as a
+    // RFC 2046 allows only white space after a boundary. Another parser could read other text as a
     // longer boundary.
     if (end === -1 || !/^[ \t]*$/.test(this.#window.toString('latin1', 0, end)))
-      throw new MultipartError('something stands behind a boundary');
-    // Keeps the line end: in a part without headers, the empty line follows directly.
+      throw new MultipartError('a boundary is followed by other text');
+    // Does not drop the line end: in a part without headers, the empty line follows directly.
     this.#drop(end);
     this.#state = 'headers';
     return true;
@@ -198,7 +198,7 @@ const parameters = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
 /**
  * Reads the Content-Disposition of a part (RFC 7578 §4.2).
  * @param headers all headers of the part.
- * @throws {MultipartError} the part has two names, of which another reader could use the other.
+ * @throws {MultipartError} the part has two names: another parser could use the other.
  */
 export function dispositionOf(headers: string): Disposition {
   const dispositions = headers.split('\r\n').filter((line) => /^content-disposition\s*:/i.test(line));

@@ -24,10 +24,10 @@ export interface RequestBody {
   readonly canBeSent: boolean;
   /**
    * Returns the public model name in the body; undefined: the body has none.
-   * @throws {ProxyError} 400: the name is not a text, or another reader could find another name.
+   * @throws {ProxyError} 400: the name is not a text, or another parser could find another name.
    */
   model(endpoint: Endpoint): string | undefined;
-  /** Whether the client asks for events. False if the body has not said so yet. */
+  /** Whether the client asks for events. False until `stream` has arrived. */
   readonly streams: boolean;
   /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;

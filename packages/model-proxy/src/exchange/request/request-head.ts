@@ -42,15 +42,16 @@ export function announcedBody(request: IncomingMessage, endpoint: Endpoint, maxB
 /**
  * Checks the transfer coding. Node's parser accepts other codings before `chunked`, and does not undo
  * them: the upstream would get compressed bytes that no header describes.
- * @throws {ProxyError} 501: there is another coding than `chunked`.
+ * @throws {ProxyError} 501: the coding is not `chunked`.
  */
 export function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHttpHeaders): void {
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') throw unsupportedTransferCoding(coding);
 }
 
 /**
- * Accepts plain text, too, because scripts and older clients send JSON as text, and LiteLLM accepts
- * it. Rejects forms, such as `curl -d` without a content type.
+ * Returns whether a content type is accepted for JSON. Plain text is, because scripts and older
+ * clients send JSON as text, and LiteLLM accepts it. A form is not: `curl -d` sends that type by
+ * default.
  */
 function isJson(contentType: string): boolean {
   const type = mediaType(contentType);

@@ -52,7 +52,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
     timeouts: boundsOf(clientTimeouts, deployment, streams),
   };
   if (request.body instanceof BodyStream)
-    return { ...request, timeoutsOfWhole: () => boundsOf(clientTimeouts, deployment, body.streams) };
+    return { ...request, finalTimeouts: () => boundsOf(clientTimeouts, deployment, body.streams) };
   const { dialect } = deployment.provider;
   if (dialect?.sign === undefined) return request;
   const { method, url, headers, body: bytes } = request;

@@ -1,4 +1,4 @@
-/** Faults of an answer as HTTP/1.1. */
+/** Faults of upstreams' answers against HTTP/1.1. */
 
 /** The kind of a fault. */
 type AnswerFaultKind =
@@ -6,7 +6,7 @@ type AnswerFaultKind =
   | 'http'
   /** The head is too large. */
   | 'head'
-  /** The body does not have the announced length. */
+  /** The body is shorter than its Content-Length. */
   | 'length'
   /** The connection ended before the answer, or in the middle of it. */
   | 'closed';

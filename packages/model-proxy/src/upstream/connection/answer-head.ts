@@ -34,15 +34,15 @@ type Framing = number | 'chunked' | 'connection';
  * @throws {AnswerFault}
  */
 export function parseAnswerHead(text: string): AnswerHead {
-  if (notInHeads.test(text)) throw noHttp('a control character in its head');
+  if (notInHeads.test(text)) throw invalidHead('a control character in its head');
   let end = lineEnd(text, 0);
   const minor = text.charCodeAt(7) - 0x30;
   const status = Number(text.slice(9, 12));
   const beginning = text.slice(8, Math.min(end, 13));
   if (!text.startsWith('HTTP/1.') || (minor !== 0 && minor !== 1) || !/^ \d{3}(?: |$)/.test(beginning))
-    throw noHttp('no status line');
+    throw invalidHead('no status line');
   // RFC 9110 §15: other numbers have no meaning, and Node's server throws for 099.
-  if (status < 100 || status > 599) throw noHttp(`status ${beginning.trim()}`);
+  if (status < 100 || status > 599) throw invalidHead(`status ${beginning.trim()}`);
 
   const headers: string[] = [];
   let length: string | null = null;
@@ -56,13 +56,13 @@ export function parseAnswerHead(text: string): AnswerHead {
     const colon = colonOf(text, start, end);
     const name = lowerCaseName(text.slice(start, colon));
     const value = trimmed(text, colon + 1, end);
-    if (headers.length >= 2 * MAX_HEADERS) throw new AnswerFault('head', 'too many headers');
+    if (headers.length >= 2 * MAX_HEADERS) throw new AnswerFault('head', `more than ${MAX_HEADERS} headers`);
     headers.push(name, value);
     switch (name) {
       case 'content-length':
         // Two equal lengths are a fault, too: another proxy may have joined two answers.
-        if (length !== null || !/^\d{1,15}$/.test(value))
-          throw new AnswerFault('length', 'two lengths, or one that is none');
+        if (length !== null) throw invalidHead('more than one Content-Length');
+        if (!/^\d{1,15}$/.test(value)) throw invalidHead('a Content-Length that is not a number');
         length = value;
         break;
       case 'transfer-encoding':
@@ -78,16 +78,17 @@ export function parseAnswerHead(text: string): AnswerHead {
     }
   }
   const framing = framingOf(status, length, coding);
-  if (closes || framing === 'connection' || isDoubtful({ status, minor, length, coding })) keepsAlive = false;
+  if (closes || framing === 'connection' || mayHaveUnexpectedBody({ status, minor, length, coding }))
+    keepsAlive = false;
   return { status, headers, framing, keepsAlive, keepAliveMs };
 }
 
 /**
- * Returns whether an unexpected body may follow, which the proxy would read as the next answer.
- * This is so for a status without a body that has a length or a coding, and for a coding in
- * HTTP/1.0, which has no codings (RFC 9112 §6.1).
+ * Returns whether the upstream may send a body that the proxy does not expect and would read as the
+ * next answer. This is possible for a status without a body if the head has a length or a coding.
+ * It is also possible for a coding in HTTP/1.0, which has no codings (RFC 9112 §6.1).
  */
-function isDoubtful(head: {
+function mayHaveUnexpectedBody(head: {
   readonly status: number;
   readonly minor: number;
   readonly length: string | null;
@@ -104,8 +105,8 @@ function isBodiless(status: number): boolean {
 /** Decides how the body ends (RFC 9112 §6.3). */
 function framingOf(status: number, length: string | null, coding: string | null): Framing {
   if (coding !== null) {
-    if (length !== null) throw noHttp('a Content-Length beside a Transfer-Encoding');
-    if (coding.toLowerCase() !== 'chunked') throw noHttp('a Transfer-Encoding other than chunked');
+    if (length !== null) throw invalidHead('a Content-Length and a Transfer-Encoding');
+    if (coding.toLowerCase() !== 'chunked') throw invalidHead('a Transfer-Encoding other than chunked');
   }
   if (isBodiless(status)) return 0;
   if (coding !== null) return 'chunked';
@@ -119,7 +120,7 @@ function framingOf(status: number, length: string | null, coding: string | null)
  * @throws {AnswerFault}
  */
 export function checkTrailer(text: string): void {
-  if (notInHeads.test(text)) throw noHttp('a control character in its trailer');
+  if (notInHeads.test(text)) throw invalidHead('a control character in its trailer');
   for (let start = 0; start < text.length; start = lineEnd(text, start) + 2)
     lowerCaseName(text.slice(start, colonOf(text, start, lineEnd(text, start))));
 }
@@ -139,7 +140,7 @@ function lineEnd(text: string, from: number): number {
 /** @throws {AnswerFault} */
 function colonOf(text: string, from: number, to: number): number {
   const colon = text.indexOf(':', from);
-  if (colon === -1 || colon > to) throw noHttp('a header without a colon');
+  if (colon === -1 || colon > to) throw invalidHead('a header without a colon');
   return colon;
 }
 
@@ -159,7 +160,7 @@ function lowerCaseName(sent: string): string {
   const known = names.get(sent);
   if (known !== undefined) return known;
   // Also rejects white space before the colon, and lines that continue the previous line.
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(sent)) throw noHttp('a header without a proper name');
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(sent)) throw invalidHead('a header with an invalid name');
   const name = sent.toLowerCase();
   if (names.size >= MAX_NAMES || sent.length > MAX_CACHED_NAME_LENGTH) return name;
   // Copies both names: V8 keeps a whole head in memory for a text that was cut out of it.
@@ -185,4 +186,4 @@ function timeoutOf(value: string): number | null {
   return seconds === undefined ? null : Number(seconds) * 1000;
 }
 
-const noHttp = (what: string) => new AnswerFault('http', what);
+const invalidHead = (what: string) => new AnswerFault('http', what);

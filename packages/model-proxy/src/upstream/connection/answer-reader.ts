@@ -58,8 +58,10 @@ export class AnswerReader {
   /** Offset of the last line in `#extra`. */
   #lineStart = 0;
   #lastByte = 0;
+  /** Whether the connection ends after this answer. */
   #endsByConnection = false;
-  #toHead = false;
+  /** Whether this is the answer to a HEAD request, without a body. */
+  #isToHead = false;
   #begun = false;
   /** Number and total size of this answer's interim heads. */
   #interimHeads = 0;
@@ -74,10 +76,10 @@ export class AnswerReader {
     return this.#state === NOTHING;
   }
 
-  /** Prepares for the answer to a new request. @param toHead the answer to HEAD, without a body. */
-  expect(toHead = false): void {
+  /** Prepares for the answer to a new request. @param isToHead whether that is a HEAD request. */
+  expect(isToHead = false): void {
     this.#state = HEAD;
-    this.#toHead = toHead;
+    this.#isToHead = isToHead;
     this.#begun = false;
     this.#interimHeads = this.#interimBytes = 0;
     this.#endsByConnection = false;
@@ -85,8 +87,8 @@ export class AnswerReader {
 
   /**
    * Reads bytes of the connection.
-   * @returns the number of bytes that were read. Fewer than `bytes` has if the sink pauses, or if
-   *   the answer ends earlier.
+   * @returns the number of bytes that were read. It is less than the length of `bytes` if the sink
+   *   pauses, or if the answer ends before.
    * @throws {AnswerFault}
    */
   read(bytes: Buffer): number {
@@ -97,7 +99,7 @@ export class AnswerReader {
         case HEAD: {
           const head = this.#takeHead(bytes, at);
           if (head === undefined) return bytes.length;
-          at = head.behind;
+          at = head.next;
           goesOn = this.#begin(head.head, at < bytes.length);
           break;
         }
@@ -131,9 +133,10 @@ export class AnswerReader {
       this.#end(false);
       return;
     }
-    // If the server announced `connection: close`, its length was wrong. Otherwise the connection
-    // failed.
-    if (this.#state === BODY && this.#endsByConnection) throw new AnswerFault('length', 'less than its Content-Length');
+    // If the server announced `connection: close`, it ended the answer itself, so its length was
+    // wrong. Otherwise the connection failed.
+    if (this.#state === BODY && this.#endsByConnection)
+      throw new AnswerFault('length', 'shorter than its Content-Length');
     throw new AnswerFault('closed', 'closed');
   }
 
@@ -150,10 +153,10 @@ export class AnswerReader {
 
   #begin(head: AnswerHead, isFollowed: boolean): boolean {
     const { status } = head;
-    const framing = this.#toHead ? 0 : head.framing;
+    const framing = this.#isToHead ? 0 : head.framing;
     // RFC 9110 §15.2 allows a client to ignore interim answers. A 101 is a fault: the proxy did not
     // ask for another protocol.
-    if (status === 101) throw new AnswerFault('http', 'bad upgrade');
+    if (status === 101) throw new AnswerFault('http', 'a 101 without a request for an upgrade');
     if (status < 200) return true;
     this.#endsByConnection = !head.keepsAlive;
     this.#left = framing === 'chunked' ? 0 : framing === 'connection' ? Infinity : framing;
@@ -165,8 +168,11 @@ export class AnswerReader {
     return goesOn;
   }
 
-  /** Reads a head. @returns undefined: the head is incomplete. */
-  #takeHead(bytes: Buffer, from: number): { readonly head: AnswerHead; readonly behind: number } | undefined {
+  /**
+   * Reads a head.
+   * @returns the head, and the offset in `bytes` after it; undefined: the head is incomplete.
+   */
+  #takeHead(bytes: Buffer, from: number): { readonly head: AnswerHead; readonly next: number } | undefined {
     if (!this.#begun) {
       this.#begun = true;
       this.#sink.onAnswerBegun();
@@ -179,7 +185,8 @@ export class AnswerReader {
     const seen = partial === null ? start : partial.length;
     const end = whole.indexOf(HEAD_END, Math.max(start, seen - HEAD_END.length + 1));
     const length = (end === -1 ? whole.length : end) - start;
-    if (length + this.#interimBytes > MAX_HEAD_BYTES) throw new AnswerFault('head', 'too large');
+    if (length + this.#interimBytes > MAX_HEAD_BYTES)
+      throw new AnswerFault('head', `more than ${MAX_HEAD_BYTES} bytes`);
     if (end === -1) {
       checkPartial(whole, start, seen);
       this.#partial = start === 0 ? whole : whole.subarray(start);
@@ -190,10 +197,11 @@ export class AnswerReader {
     if (head.status < 200) {
       this.#interimHeads += 1;
       this.#interimBytes += length + HEAD_END.length;
-      if (this.#interimHeads > MAX_INTERIM_ANSWERS) throw new AnswerFault('head', 'too many interim answers');
+      if (this.#interimHeads > MAX_INTERIM_ANSWERS)
+        throw new AnswerFault('head', `more than ${MAX_INTERIM_ANSWERS} interim answers`);
     }
-    const behind = end + HEAD_END.length;
-    return { head, behind: partial === null ? behind : behind - partial.length + from };
+    const next = end + HEAD_END.length;
+    return { head, next: partial === null ? next : next - partial.length + from };
   }
 
   #toLine(state: number): void {
@@ -270,7 +278,7 @@ export class AnswerReader {
   }
 }
 
-const badChunk = () => new AnswerFault('http', 'bad chunk');
+const badChunk = () => new AnswerFault('http', 'an invalid chunk');
 
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
@@ -287,5 +295,5 @@ function checkPartial(bytes: Buffer, start: number, from: number): void {
   const length = Math.min(bytes.length - start, BEGINNING.length);
   if (bytes.compare(BEGINNING, 0, length, start, start + length) !== 0) throw new AnswerFault('http', 'no status line');
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1))
-    if (bytes[at - 1] !== CR) throw new AnswerFault('http', 'a line that ends by LF alone');
+    if (bytes[at - 1] !== CR) throw new AnswerFault('http', 'a line that ends with LF only');
 }

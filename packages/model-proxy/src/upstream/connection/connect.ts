@@ -60,7 +60,7 @@ const tuning = {
   autoSelectFamilyAttemptTimeout: 500,
   /** Fewer and larger reads of large answers that are read through a stream. */
   readableHighWaterMark: 65_536,
-  /** Large bodies are in memory anyway. In larger portions they cost a third less. */
+  /** Large bodies are in memory already. Larger writes cost a third less. */
   writableHighWaterMark: 1_048_576,
 };
 

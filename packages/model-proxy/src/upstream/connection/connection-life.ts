@@ -1,4 +1,4 @@
-/** Limits the life of connections to upstreams, for model requests and for raw requests. */
+/** Limits the age and the number of requests of connections to upstreams. */
 
 /**
  * Maximum age and maximum number of requests of a connection. Without limits, a connection under

@@ -1,4 +1,4 @@
-/** Pools the connections to an upstream, and stores the idle ones for later requests. */
+/** Pools the connections to an upstream: requests reuse idle connections. */
 import type { Socket } from 'node:net';
 import { InFlight, type Tracked } from '../../in-flight.js';
 import { AnswerFault } from './answer-fault.js';
@@ -11,7 +11,7 @@ import { readBeforeWriteFaults } from './write-faults.js';
 /**
  * Milliseconds after which the proxy closes an idle connection, unless the upstream announces
  * `Keep-Alive: timeout=`. uvicorn (vLLM) and Node close idle connections after 5 s, nginx after 75
- * s. If the upstream closed first, its close could cross a request of the proxy.
+ * s. If the upstream closed first, it could do so while the proxy sends a request.
  */
 const IDLE_MS = 4000;
 /**
@@ -81,7 +81,8 @@ export class Link implements Tracked {
   /**
    * Sends a request, and opens the connection if there is none. On an existing connection, waits
    * until Node has read the socket. Otherwise the proxy would treat bytes that the upstream sent
-   * earlier as the answer to this request (as undici did, GHSA-35p6-xmwp-9g52). The wait also shows whether the upstream has closed the connection.
+   * earlier as the answer to this request (as undici did, GHSA-35p6-xmwp-9g52). The wait also shows
+   * whether the upstream has closed the connection.
    */
   send(request: WireRequest, listener: AnswerListener): void {
     this.#life.countRequest();
@@ -164,8 +165,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Opens a connection for a WebSocket. It does not join the pool. It shares the TLS sessions
-   * of the pool.
+   * Opens a connection for a WebSocket. The connection does not join the pool, but resumes the
+   * pool's TLS session.
    * @param done called once, unless cancelled. The caller owns the socket.
    * @returns a function that cancels the attempt.
    */
@@ -177,9 +178,9 @@ export class ConnectionPool {
   }
 
   /**
-   * Takes an idle connection, or makes a new one. The most recently used connection is the least
-   * likely to be closed by the upstream. But a connection whose idle time ends soon comes first, so
-   * that it need not be opened again.
+   * Takes an idle connection, or makes a new one if none is idle. Prefers a connection that the pool
+   * would otherwise close soon, because opening another costs time. Otherwise takes the most
+   * recently used connection, because the upstream is the least likely to have closed it.
    */
   take(): Link {
     const now = this.#now();
@@ -204,9 +205,10 @@ export class ConnectionPool {
   }
 
   /**
-   * Returns a connection after a complete answer. With TLS, Node reports a finished
-   * write one turn late, and a near upstream may have answered by then. So this waits one turn. If
-   * the request is still being written then, the answer came too early, and the connection closes.
+   * Puts a connection back into the pool after a complete answer. With TLS, Node reports a finished
+   * write one turn of the event loop late, and a near upstream may answer before. So this waits one
+   * turn. If the request is still not written then, the upstream answered before it read the whole
+   * request, and the connection closes.
    */
   giveBack(link: Link): void {
     if (link.isFree) this.#store(link);

@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 over a socket to an upstream: a single request at a time, whose answer is reported while
- * it arrives.
+ * Speaks HTTP/1.1 over a socket to an upstream: sends a single request at a time, and reports the
+ * answer while it arrives.
  */
 import type { Socket } from 'node:net';
 import { AnswerFault } from './answer-fault.js';
@@ -14,9 +14,9 @@ import { writeUpload } from './write-upload.js';
 export interface AnswerListener {
   /** The connection begins to write the request. */
   onWriting(): void;
-  /** The socket took a part of the body. */
+  /** The socket has accepted a part of the body. */
   onBodySent(): void;
-  /** The socket took all of the request. */
+  /** The socket has accepted the whole request. */
   onRequestSent(): void;
   /** The first byte of an answer has arrived. */
   onAnswerBegun(): void;
@@ -33,8 +33,8 @@ export interface AnswerListener {
 }
 
 /**
- * While paused, the connection reads this number of bytes, so that it notices the end of the
- * connection.
+ * A paused connection still reads up to this number of bytes. Otherwise Node would not report the
+ * end of the connection.
  */
 const MAX_HELD_BYTES = 65_536;
 /** A body up to this number of bytes is sent in a single write with the head. */
@@ -59,7 +59,7 @@ export class Connection implements AnswerSink {
   #held: Buffer | null = null;
   /** The socket has ended: no more bytes arrive. */
   #hasEnded = false;
-  /** The error that ended the socket; null: the upstream closed it in order. */
+  /** The error that ended the socket; null: the upstream closed it without an error. */
   #fault: Error | null = null;
 
   /** @param onClosed called when the connection ends without a request in flight. */
@@ -71,7 +71,7 @@ export class Connection implements AnswerSink {
     socket.on('error', (error) => this.#end(error));
     socket.on('end', () => this.#end(null));
     socket.on('close', () => this.#end(new AnswerFault('closed', 'closed')));
-    socket.on('drain', () => this.#writeOn());
+    socket.on('drain', () => this.#writeMore());
   }
 
   /** Returns whether the kernel has all written bytes, so that their buffers are free. */
@@ -171,7 +171,7 @@ export class Connection implements AnswerSink {
     this.#listener = null;
     this.#isPaused = false;
     const isClean = !isFollowed && this.#held === null && !this.#hasEnded;
-    // An upstream that answers before it has the whole request may read no other request.
+    // An upstream that answers before it has the whole request may ignore later requests.
     listener?.onAnswerEnd(isClean && this.#head?.keepsAlive === true && this.#isWritten);
   }
 
@@ -206,10 +206,10 @@ export class Connection implements AnswerSink {
     for (const piece of body) length += piece.length;
     if (length > JOINED_BYTES) {
       this.#unwritten = body;
-      // A single write for all bytes that the socket takes at a time.
+      // A single write for all bytes that the socket accepts at once.
       this.#socket.cork();
       this.#socket.write(head, 'latin1');
-      this.#writeOn();
+      this.#writeMore();
       this.#socket.uncork();
       return;
     }
@@ -221,8 +221,8 @@ export class Connection implements AnswerSink {
     this.#sent();
   }
 
-  /** Writes as much of a large body as the socket takes. */
-  #writeOn(): void {
+  /** Writes as much of a large body as the socket accepts. */
+  #writeMore(): void {
     if (this.#unwritten.length === 0) return;
     let taken = 0;
     this.#socket.cork();
@@ -249,7 +249,7 @@ export class Connection implements AnswerSink {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#fault = fault;
-    // A fault is reported also to a paused listener, after the bytes that were read.
+    // Reports a fault also to a paused listener, after the bytes that were read before.
     while (fault !== null && this.#held !== null) {
       const held = this.#held;
       this.#held = null;

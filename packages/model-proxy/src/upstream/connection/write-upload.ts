@@ -6,15 +6,15 @@ import type { BodyStream } from '../body-stream.js';
 interface UploadOwner {
   /** Returns whether the connection still sends this body. */
   isCurrent(): boolean;
-  /** The socket took a part of the body. */
+  /** The socket has accepted a part of the body. */
   onWritten(): void;
-  /** The socket took all of the body. */
+  /** The socket has accepted the whole body. */
   onEnd(): void;
   /** The body broke off, or its length is wrong. */
   onError(error: Error): void;
 }
 
-/** Writes a head, then a body with the length that the head announces, or in chunks without one. */
+/** Writes a head, then the body: plain if the head announces its length, otherwise in chunks. */
 export function writeUpload(socket: Socket, head: string, upload: BodyStream, owner: UploadOwner): void {
   const { byteLength } = upload;
   let written = 0;

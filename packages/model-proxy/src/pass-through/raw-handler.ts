@@ -24,7 +24,7 @@ import type { UpgradePlan } from './upgrade-request.js';
 import { WebSocketCall } from './web-socket.js';
 
 /** The handler of raw requests. */
-export interface Carrier {
+export interface RawHandler {
   /** Handles an HTTP request. */
   handle(exchange: Exchange): void;
   /** Handles the handshake of a WebSocket. @param head bytes after the client's head. */
@@ -33,16 +33,16 @@ export interface Carrier {
   closeWebSockets(): void;
 }
 
-/** Options of {@link createCarrier}. */
-export interface CarrierOptions {
-  readonly upstream: Pick<PooledUpstream, 'wayTo'>;
+/** Options of {@link createRawHandler}. */
+export interface RawHandlerOptions {
+  readonly upstream: Pick<PooledUpstream, 'connectorFor'>;
 }
 
-/** The client's key in a query, as Azure's browser clients send it. */
+/** Parameters with the client's key, which Azure's browser clients send in the query. */
 const keyInQuery: ReadonlySet<string> = new Set(['api-key', 'api_key']);
 
 /** Makes the handler of raw requests. */
-export function createCarrier({ upstream }: CarrierOptions): Carrier {
+export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
   const webSockets = new Set<WebSocketCall>();
   return {
     handle(exchange) {
@@ -73,9 +73,9 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
               socket,
               head,
               createProxy,
-              agent: agentOf(plan.way),
+              agent: agentOf(plan.connector),
               plan,
-              timeouts: bound(exchange, decision.selection, true),
+              timeouts: timeoutsOf(exchange, decision.selection, true),
               traced: traced(exchange, request),
             });
             webSockets.add(webSocket);
@@ -103,8 +103,8 @@ function taskOf(exchange: Exchange): RawTask {
   const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name));
   exchange.clientTimeouts = requestBounds(request.headers);
   checkTransferCoding(request.headers);
-  const choosing = { ...serving, environmentDeployment: serving.settings.environmentDeployment ?? null };
-  return { exchange, target, path, query, choosing };
+  const selectionContext = { ...serving, environmentDeployment: serving.settings.environmentDeployment ?? null };
+  return { exchange, target, path, query, selectionContext };
 }
 
 /** Sends an HTTP request. @throws {ProxyError} 429: a limit is reached. */
@@ -114,14 +114,14 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
   admit(exchange.serving, selection);
   exchange.receivedAt = performance.now();
   sendContinue(exchange);
-  // The client for model requests sets it.
+  // The upstream client sets it.
   delete headers.host;
   const request = {
     deployment: selection.deployment,
     method: exchange.request.method ?? 'GET',
     url,
     headers: flatHeaders(headers),
-    timeouts: bound(exchange, selection, streams),
+    timeouts: timeoutsOf(exchange, selection, streams),
   };
   const shown = body.kind === 'buffered' ? body.chunks : [body.head];
   sendRaw({ exchange, request, body, traced: traced(exchange, { ...request, body: shown }) });
@@ -131,16 +131,16 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
 function upgradePlan(
   task: RawTask,
   { selection, query }: Decision,
-  upstream: Pick<PooledUpstream, 'wayTo'>,
+  upstream: Pick<PooledUpstream, 'connectorFor'>,
 ): UpgradePlan {
   const { url, headers } = headOf(task, selection, query);
-  const way = upstream.wayTo(selection.deployment, url);
-  if (way instanceof ProxyError) throw way;
+  const connector = upstream.connectorFor(selection.deployment, url);
+  if (connector instanceof ProxyError) throw connector;
   admit(task.exchange.serving, selection);
-  const account = way.absolute?.authorization ?? null;
+  const account = connector.absolute?.authorization ?? null;
   if (account !== null) headers['proxy-authorization'] = account;
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket' };
-  return { way, url, headers: { ...headers, ...upgrade } as UpgradePlan['headers'] };
+  return { connector, url, headers: { ...headers, ...upgrade } as UpgradePlan['headers'] };
 }
 
 /** Makes URL and headers of the request to the upstream. */
@@ -163,7 +163,7 @@ function admit({ limits }: SharedState, { deployment }: Selection): void {
   if (limited !== undefined) throw limited;
 }
 
-function bound(exchange: Exchange, { deployment }: Selection, streams: boolean): Timeouts {
+function timeoutsOf(exchange: Exchange, { deployment }: Selection, streams: boolean): Timeouts {
   const timeouts = boundsOf(exchange.clientTimeouts, deployment, streams);
   exchange.timeoutMs = shownTimeout(timeouts, streams);
   return timeouts;
