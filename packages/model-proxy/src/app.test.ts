@@ -596,7 +596,7 @@ describe('the log', () => {
         {
           time: expect.any(String) as unknown,
           level: 'warn',
-          message: 'an upstream has no such path, and its api_base does not end in /v1: should it?',
+          message: 'an upstream has no such path, and its api_base does not end with /v1: is /v1 missing?',
           deployment: 'deployment-1',
           apiBase: `http://127.0.0.1:${served.upstreamPort}`,
         },

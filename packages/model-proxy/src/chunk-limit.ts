@@ -1,5 +1,5 @@
 /**
- * Limits the chunks of request bodies (RFC 9112 §7.1). A chunk costs about 3 us of CPU, even if it
+ * Limits the chunks of request bodies (RFC 9112 §7.1). A chunk costs about 3 µs of CPU, even if it
  * has one byte: without a limit, 1 MiB in chunks of one byte costs 3 s, and other clients wait.
  */
 import type { IncomingMessage } from 'node:http';
@@ -18,7 +18,7 @@ class ChunkLimit {
   }
 }
 
-/** Returns null for a body without chunks: its pieces are what the kernel reads. */
+/** Returns the limit for a request; null: the body is not sent in chunks. */
 export function chunkLimitOf({ headers }: IncomingMessage): ChunkLimit | null {
   return headers['transfer-encoding'] === undefined ? null : new ChunkLimit();
 }

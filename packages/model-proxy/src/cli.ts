@@ -1,4 +1,4 @@
-/** The command line: LiteLLM's flags, and which command they start. */
+/** Parses the command line, which has LiteLLM's flags, and runs the command. */
 import { Command, CommanderError, Option } from 'commander';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { ignoredFlags } from './cli/ignored-flags.js';
@@ -18,7 +18,7 @@ function createProgram(): Command {
   const program = new Command('model-proxy')
     .description('One OpenAI-style address in front of many models.')
     .version(version, '-v, --version', 'print the version')
-    // Surplus arguments are an error, as unknown flags are.
+    // Additional arguments are an error, as unknown flags are.
     .allowExcessArguments(false)
     .exitOverride();
   for (const flag of flagsTable) {

@@ -1,4 +1,4 @@
-/** Routes the requests that are no model requests: pages, raw pass-through, and unknown paths. */
+/** Routes requests that are not at the usual path of a model request: pages, raw pass-through, … */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasOneHost } from '@rackless/daemon/http/request-head.js';

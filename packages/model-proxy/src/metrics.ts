@@ -1,7 +1,7 @@
 /**
- * Metrics for Prometheus, under LiteLLM's names. Requests only add to numbers. prom-client would
- * look up labels for each request, so only the scrapes use it: they fill it from these
- * numbers. Label values come from the configuration, never from clients.
+ * Counts requests for Prometheus, under LiteLLM's metric names. A request only adds to numbers.
+ * prom-client would look up labels for each request, so only a scrape uses it, and copies these
+ * numbers into it. Label values come from the configuration, never from clients.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
 import type { Counter, Gauge, Registry } from 'prom-client';
@@ -164,7 +164,7 @@ async function createExposition(): Promise<Exposition> {
   );
   const deploymentFailures = counter(
     'litellm_deployment_failure_responses_total',
-    'Requests that failed at the upstream or on the way to it.',
+    'Requests that failed at the upstream, or because of its connection.',
     'exception_status',
     'exception_class',
   );
@@ -218,9 +218,9 @@ const upstreamKinds: ReadonlySet<string> = new Set<ErrorKind>([
 
 const histograms = [
   ['litellm_request_total_latency_metric', 'Seconds from a request to the end of its answer.', 'total'],
-  ['litellm_llm_api_latency_metric', 'Seconds of it that the upstream took.', 'upstream'],
+  ['litellm_llm_api_latency_metric', 'Seconds of the total latency that the upstream needed.', 'upstream'],
   ['litellm_llm_api_time_to_first_token_metric', 'Seconds to the first byte of a streamed answer.', 'firstToken'],
-  ['litellm_overhead_latency_metric', 'Seconds of it that this proxy took.', 'overhead'],
+  ['litellm_overhead_latency_metric', 'Seconds of the total latency that this proxy needed.', 'overhead'],
 ] as const;
 
 /**

@@ -27,8 +27,8 @@ export interface Proxy {
   /** Base URLs that clients may use, such as `http://127.0.0.1:4000`. */
   readonly addresses: readonly string[];
   /**
-   * Loads the configuration again. If it has faults, the proxy logs them and keeps the current
-   * configuration. Requests in progress are not affected.
+   * Loads the configuration again. If it has faults, the proxy logs them, and the current
+   * configuration stays in use. Requests in progress do not change.
    */
   reload(): void;
   /**
@@ -117,7 +117,8 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
       onUpgrade: app.upgrade,
       onExpectContinue: app.expectContinue,
       onError: (error) => log.error('accepting a connection', { error }),
-      // No time limit for a request: a large prompt over a slow line takes long.
+      // No time limit for a whole request, because a large prompt over a slow connection takes long.
+      // exchange/stalled-uploads.ts ends requests that stop.
       server: { requestTimeout: 0 },
     });
   } catch (error) {

@@ -90,7 +90,7 @@ function logError(log: Log, id: string, error: ProxyError, deployment: Deploymen
   if (deployment === undefined || error.kind !== 'upstreamStatus' || error.status !== 404) return;
   if (/\/v\d+(?:beta)?(?:\/|$)/.test(deployment.apiBase) || warnedDeployments.has(deployment)) return;
   warnedDeployments.add(deployment);
-  log.warn('an upstream has no such path, and its api_base does not end in /v1: should it?', {
+  log.warn('an upstream has no such path, and its api_base does not end with /v1: is /v1 missing?', {
     deployment: deployment.id,
     apiBase: shownApiBase(deployment),
   });

@@ -23,7 +23,7 @@ export interface ProxySettings {
   readonly hiddenAliases?: ReadonlySet<string>;
   /**
    * Public names of `model_list` that cannot be served, with the reason:
-   * `bedrock has an API of its own, which is not built yet`.
+   * `bedrock has its own API, which is not implemented`.
    */
   readonly unserved?: ReadonlyMap<string, string>;
   /**
@@ -32,7 +32,7 @@ export interface ProxySettings {
    */
   readonly environmentDeployment?: Deployment | null;
   readonly modelNameInResponse: ModelNameInResponse;
-  /** Whether to add the nullable fields of OpenAI's specification that an answer lacks. */
+  /** Whether to add missing fields to answers that are nullable in OpenAI's API. */
   readonly fillNullFields: boolean;
   /**
    * Whether to add `stream_options.include_usage` to streamed requests
@@ -40,7 +40,7 @@ export interface ProxySettings {
    */
   readonly alwaysIncludeStreamUsage: boolean;
   readonly maxRequestBytes: number;
-  /** Size limit of answers that are held completely in memory before they are sent (JSON). */
+  /** Maximum size of answers that the proxy collects in memory (JSON). */
   readonly maxResponseBytes: number;
   /** Paths below `/v1/` that are served in addition to the built-in ones: `fim/completions`. */
   readonly forwardedPaths: ReadonlySet<string>;

@@ -113,7 +113,7 @@ function secretOfHeader(name: string, value: string): string | null {
   return secretHeader.test(name) ? value.replace(/^(?:Bearer|Basic) /i, '') : null;
 }
 
-/** Shorter keys are placeholders, such as `EMPTY`, `none` or `ollama`, which occur in other texts. */
+/** A shorter key is a placeholder, such as `EMPTY`, `none` or `ollama`, and may occur in any text. */
 const MIN_SECRET_LENGTH = 7;
 
 /**

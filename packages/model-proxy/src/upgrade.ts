@@ -16,8 +16,8 @@ import { handshakeFault } from './pass-through/handshake.js';
 type Begin = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean) => Exchange;
 
 /**
- * Makes the function that answers a handshake. Until the answer, the client sends nothing, and only
- * the answer itself is HTTP.
+ * Makes the function that answers a handshake. The client waits for the answer before it sends
+ * frames.
  */
 export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
@@ -49,7 +49,7 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         exchange.routeLabel = 'pass-through';
         const fault = handshakeFault(request);
         if (fault !== undefined) refuse(exchange, fault);
-        // A session's events may name users, but only after it has opened.
+        // A session may name its user only in its events, after it has opened.
         else if (exchange.serving.settings.enforceUserParam) refuse(exchange, uncheckedUser(path));
         else if (authorize(exchange, false, subprotocols(request.headers))) passThrough.upgrade(exchange, socket, head);
       }

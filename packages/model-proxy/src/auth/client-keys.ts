@@ -17,7 +17,7 @@ export function requireKeys(keys: ReadonlySet<string>): Authenticate {
   // timingSafeEqual needs equal lengths. Digests have them, and the time of a comparison reveals
   // nothing about the key.
   const known = [...keys].map(digestOf);
-  // Keys that were right before. A Set lookup takes the same time for every wrong key: V8 compares
+  // Keys that were accepted before. A Set lookup takes the same time for every wrong key: V8 compares
   // strings only if their hashes are equal, and clients cannot choose these hashes because V8 seeds
   // them.
   const accepted = new Set<string>();

@@ -64,7 +64,7 @@ describe('settings that restrict access', () => {
   });
 
   it('need a master key if they require the key for a page', () => {
-    const sentence = 'needs general_settings.master_key: there is no key to ask for';
+    const sentence = 'needs general_settings.master_key: no key is configured';
     expect(faults(general('admin_only_routes: [/metrics]', ''))).toEqual([
       `config.yaml:6: general_settings.admin_only_routes: ${sentence}`,
     ]);

@@ -27,7 +27,7 @@ type Access = Pick<
 /** Reads the settings. Requiring the key for a page without configuring a key is a fault. */
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
-  const closedPages = new Set((adminOnlyRoutes ?? []).flatMap(spellings));
+  const closedPages = new Set((adminOnlyRoutes ?? []).flatMap(pathsOfPage));
   const routesPlace = general.places.get('adminOnlyRoutes');
   for (const [index, route] of (adminOnlyRoutes ?? []).entries()) {
     const fault = routeFault(plainPath(route));
@@ -42,7 +42,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
   if (!hasMasterKey)
     for (const place of needKey)
       if (place !== undefined)
-        findings.fault(place.node, place.path, 'needs general_settings.master_key: there is no key to ask for');
+        findings.fault(place.node, place.path, 'needs general_settings.master_key: no key is configured');
   return {
     allowedRoutes: allowedRoutes ?? null,
     allowedIps: allowedIps ?? null,
@@ -52,8 +52,8 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
   };
 }
 
-/** Returns all paths of a page: an operator who closes one of them means the page. */
-function spellings(route: string): readonly string[] {
+/** Returns all paths of a page: an operator who closes one of its paths means the page. */
+function pathsOfPage(route: string): readonly string[] {
   const path = plainPath(route);
   const label = polledPage(path)?.label;
   const others = label === undefined ? [] : polledPaths.filter((other) => polledPage(other)?.label === label);
@@ -66,14 +66,15 @@ const openPages = [...pagePaths.keys(), ...polledPaths].filter(
 const modelPaths = createPaths(endpoints);
 
 /**
- * Returns the fault of an entry without effect; undefined for open pages and for paths that always
- * need the key.
+ * Returns the fault of an entry; undefined: the entry is valid. An entry for a path that always
+ * needs the key is valid, although it has no effect.
  */
 function routeFault(path: string): string | undefined {
   const isServed = pagePaths.has(path) || polledPage(path) !== undefined;
   if (isServed || modelPaths.match(path) !== undefined || acceptsPath(path)) return undefined;
   const nearest = nearestName(path, openPages);
   if (nearest !== undefined) return `there is no ${path}: did you mean ${nearest}?`;
-  // LiteLLM's routes that this proxy does not serve are always closed, so naming one is no fault.
+  // LiteLLM's routes that this proxy does not serve are always closed, so such an entry is not a
+  // fault.
   return litellmRoutePage(path) === undefined ? `there is no ${path}` : undefined;
 }

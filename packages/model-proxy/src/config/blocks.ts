@@ -12,7 +12,7 @@ export interface FoundBlock {
 interface BlockSearch {
   /** Accepted names; the canonical name is first. */
   readonly names: readonly [canonical: string, ...others: string[]];
-  /** Recognizes the block by its content; undefined if only the name counts. */
+  /** Recognizes the block by its content; undefined: only the name identifies the block. */
   readonly looksLike?: (node: YamlMapping) => boolean;
   /** Returns whether a name has another meaning, so that its value cannot be this block. */
   readonly isTaken?: (name: string) => boolean;
@@ -55,10 +55,14 @@ export function findBlock(
   if (candidate === undefined) return undefined;
   const [key, node] = candidate;
   if (another !== undefined) {
-    findings.fault(node, [...path, key], `and ${another[0]} could both be ${canonical}: call the right one so`);
+    findings.fault(
+      node,
+      [...path, key],
+      `and ${another[0]} could both be ${canonical}: rename the right block to ${canonical}`,
+    );
     return undefined;
   }
-  findings.warn(node, [...path, key], `is taken as ${canonical}, which is its name`);
+  findings.warn(node, [...path, key], `is used as ${canonical}: rename it to ${canonical}`);
   return { node, path: [...path, key] };
 }
 

@@ -16,8 +16,8 @@ export const defaults = {
    */
   requestTimeoutSeconds: 6000,
   /**
-   * Between two chunks. LiteLLM's default of 600 s interrupts models that think longer (LiteLLM's
-   * issue 30836). A lost connection is detected independently of this limit.
+   * Between two chunks. LiteLLM's default of 600 s interrupts models that think longer (BerriAI/litellm
+   * #30836). TCP keepalive detects a lost connection before.
    */
   idleTimeoutSeconds: 1800,
   maxRequestSizeMb: 100,

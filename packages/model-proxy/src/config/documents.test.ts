@@ -38,13 +38,13 @@ describe('include', () => {
   it('reports a fault with the name of the faulty file', () => {
     expect(faults(oneModel([], 'include: broken.yaml\n'))).toEqual([
       'broken.yaml:3: model_list[0].params.api_base: must be a URL such as https://host/v1, without user and query, not the number 5',
-      'broken.yaml:3: model_list[0].params: model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b',
+      'broken.yaml:3: model_list[0].params: model is missing: the provider and the name of the model, such as hosted_vllm/gpt-oss-120b',
     ]);
     expect(faults(oneModel([], 'include: [no.yaml, none.yaml, 5, ""]\n'))).toEqual([
       'config.yaml:6: include[2]: must be the path of a YAML file',
       'config.yaml:6: include[3]: must be the path of a YAML file',
       'config.yaml:6: include: the configuration none.yaml cannot be read: there is no such file',
-      'no.yaml:1: this is no YAML: unexpected end of the stream within a flow collection',
+      'no.yaml:1: this is not valid YAML: unexpected end of the stream within a flow collection',
     ]);
   });
 });

@@ -11,11 +11,11 @@ import type { YamlMapping, YamlNode } from './yaml/yaml-node.js';
 const INCLUDE = 'include';
 
 /**
- * Maximum length of one file: to read a longer one would stop the process for several seconds.
- * 10,000 models have about a million characters.
+ * Maximum length of one file: reading a longer file would block the process for several seconds. A
+ * file with 10,000 models has about a million characters.
  */
 const MAX_LENGTH = 16_000_000;
-/** Maximum number of lines of one file. Empty lines and comments are not values, but take time, too. */
+/** Maximum number of lines of one file. Empty lines and comments also take time. */
 const MAX_LINES = 1_000_000;
 const LF = 0x0a;
 const CR = 0x0d;
@@ -28,7 +28,7 @@ const CR = 0x0d;
 export function readDocuments(file: string, directory: string, findings: Findings): readonly YamlMapping[] {
   const roots: YamlMapping[] = [];
   const seen = new Set<string>();
-  const read = (name: string, asker: YamlNode | undefined): void => {
+  const read = (name: string, includedBy: YamlNode | undefined): void => {
     const absolute = path.resolve(directory, name);
     // Reading a file twice would duplicate its models.
     if (seen.has(absolute)) return;
@@ -40,9 +40,9 @@ export function readDocuments(file: string, directory: string, findings: Finding
       if (text.length > MAX_LENGTH) throw new Error('it has more than 16 million characters');
       if (hasMoreLines(text, MAX_LINES)) throw new Error('it has more than a million lines');
     } catch (error) {
-      const what = `the configuration ${asker === undefined ? '' : `${name} `}cannot be read: ${fileReason(error)}`;
-      if (asker === undefined) findings.faultAt({ file: name, line: 0 }, `${name}: ${what}`);
-      else findings.fault(asker, [INCLUDE], what);
+      const what = `the configuration ${includedBy === undefined ? '' : `${name} `}cannot be read: ${fileReason(error)}`;
+      if (includedBy === undefined) findings.faultAt({ file: name, line: 0 }, `${name}: ${what}`);
+      else findings.fault(includedBy, [INCLUDE], what);
       return;
     }
     const { root, faults } = parseYaml(text, name);

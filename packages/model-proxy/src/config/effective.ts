@@ -72,8 +72,8 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     proxy.hiddenAliases?.has(alias) === true ? { model, hidden: true } : model,
   ]);
   return [
-    `# ${scheme}, ${host === '' ? 'every address' : host} port ${port}; log level ${logLevel}; ${drainMs / 1000} s to end requests in`,
-    ...(drainDelayMs === 0 ? [] : [`# ${drainDelayMs / 1000} s of listening, unready, before that`]),
+    `# ${scheme}, ${host === '' ? 'every address' : host} port ${port}; log level ${logLevel}; drain timeout ${drainMs / 1000} s`,
+    ...(drainDelayMs === 0 ? [] : [`# drain delay ${drainDelayMs / 1000} s`]),
     ...(tls === null ? [] : [`# certificate ${tls.certFile}, key ${tls.keyFile}`]),
     proxy.deployments.length === 0 ? 'model_list: []' : 'model_list:',
     ...proxy.deployments.flatMap(deploymentLines),

@@ -37,7 +37,7 @@ function resolve(node: YamlNode, environment: Environment, findings: Findings, p
       node,
       path,
       variable === ''
-        ? `${PREFIX} needs the name of an environment variable behind it`
+        ? `${PREFIX} must be followed by the name of an environment variable`
         : `the environment variable ${variable} is not set`,
     );
     // The value is unknown, so no other check may report a fault about it.

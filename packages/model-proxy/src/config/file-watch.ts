@@ -1,8 +1,7 @@
 /**
- * Detects changed files, whether they were rewritten, replaced by a rename, or reached through
- * links that have changed (Kubernetes updates a ConfigMap this way). The watch polls: kernel
- * notifications stop when the watched file is replaced, and network and container file systems
- * often have none.
+ * Detects changed files. A file may be rewritten, or replaced by a rename, or a link to it may
+ * change (Kubernetes updates a ConfigMap this way). The watch polls: kernel notifications stop when
+ * the watched file is replaced, and network and container file systems often have none.
  */
 import { statSync, type BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -22,11 +21,11 @@ interface FileWatchOptions {
 /** A running watch. */
 export interface FileWatch {
   /**
-   * Takes the current state as unchanged. Call it before reading the files, so that later changes
-   * count.
+   * Records the current state of the files. Call this before you read the files, so that the watch
+   * notices a change while you read.
    */
   mark(): void;
-  /** Replaces the list of files. New files count as unchanged. */
+  /** Replaces the list of files. Records the current state of the new files. */
   replace(files: readonly string[]): void;
   close(): void;
 }
@@ -35,6 +34,7 @@ const INTERVAL_MS = 1000;
 
 /** Starts watching. The watch does not keep the process alive. */
 export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWatchOptions): FileWatch {
+  /** File → fingerprint of its known state. */
   let watched = new Map<string, string>();
   /** State of the files at the last poll, if it differed from the known state. */
   let pending: string | undefined;
@@ -44,18 +44,18 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   const known = () => [...watched.values()].join('\n');
   const look = async (): Promise<void> => {
     const seen = watched;
-    const prints = await Promise.all([...seen.keys()].map(printOf));
+    const fingerprints = await Promise.all([...seen.keys()].map(fingerprintOf));
     // mark, replace or close was called in the meantime.
     if (closed || watched !== seen) return;
-    const print = prints.join('\n');
-    if (print === known()) {
+    const state = fingerprints.join('\n');
+    if (state === known()) {
       pending = undefined;
-    } else if (print === pending) {
+    } else if (state === pending) {
       pending = undefined;
-      watched = new Map([...seen.keys()].map((file, index) => [file, prints[index] ?? '']));
+      watched = new Map([...seen.keys()].map((file, index) => [file, fingerprints[index] ?? '']));
       onChange();
     } else {
-      pending = print;
+      pending = state;
     }
   };
   const schedule = () => {
@@ -64,7 +64,7 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
     timer.unref();
   };
   const mark = (paths: Iterable<string>) => {
-    watched = new Map([...paths].map((file) => [file, printNow(file)]));
+    watched = new Map([...paths].map((file) => [file, fingerprintNow(file)]));
     pending = undefined;
   };
 
@@ -73,7 +73,7 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   return {
     mark: () => mark(watched.keys()),
     replace(next) {
-      watched = new Map(next.map((file) => [file, watched.get(file) ?? printNow(file)]));
+      watched = new Map(next.map((file) => [file, watched.get(file) ?? fingerprintNow(file)]));
       pending = undefined;
     },
     close() {
@@ -83,23 +83,23 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   };
 }
 
-/** Returns a fingerprint of a file. It follows links, because the content behind them counts. */
-async function printOf(file: string): Promise<string> {
+/** Returns a fingerprint of the file at the end of all links. */
+async function fingerprintOf(file: string): Promise<string> {
   try {
-    return print(await stat(file, { bigint: true }));
+    return formatFingerprint(await stat(file, { bigint: true }));
   } catch {
-    return 'none'; // missing or not readable: either counts as a change
+    return 'none'; // missing or not readable: both are changes
   }
 }
 
-function printNow(file: string): string {
+function fingerprintNow(file: string): string {
   try {
-    return print(statSync(file, { bigint: true }));
+    return formatFingerprint(statSync(file, { bigint: true }));
   } catch {
     return 'none';
   }
 }
 
-function print({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+function formatFingerprint({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }

@@ -11,8 +11,8 @@ export interface GivenText {
 }
 
 /**
- * Returns a variable's value. An empty variable counts as not set: compose files and units leave
- * variables out this way.
+ * Returns a variable's value. An empty variable counts as not set: compose files and systemd units
+ * cannot remove a variable, and make it empty instead.
  */
 export function fromEnvironment(environment: Environment, variable: string): GivenText | undefined {
   const text = environment[variable];

@@ -73,7 +73,7 @@ describe('flags and environment', () => {
       'environment: PORT must be a port from 0 to 65535, not "tcp://10.0.0.1:4000"',
     ]);
     expect(warnings(oneModel(), { environment: { LITELLM_LOG: 'LOUD' } })).toEqual([
-      'environment: LITELLM_LOG is none of CRITICAL, ERROR, WARNING, WARN, INFO, DEBUG: taken as INFO',
+      'environment: LITELLM_LOG is none of CRITICAL, ERROR, WARNING, WARN, INFO, DEBUG: INFO is used',
     ]);
   });
 
@@ -91,7 +91,7 @@ describe('flags and environment', () => {
 });
 
 describe('a proxy on a public address', () => {
-  const open = 'no general_settings.master_key: everybody who reaches 0.0.0.0 port 4000 may use every model';
+  const open = 'no general_settings.master_key: every client that reaches 0.0.0.0 port 4000 may use all models';
 
   it('causes a warning only without a key', () => {
     const flags = { host: '0.0.0.0' };
@@ -108,7 +108,7 @@ describe('a proxy on a public address', () => {
     expect(keys('general_settings: {master_key: }\n', environment)).toEqual(new Set(['env']));
     expect(keys('environment_variables: {LITELLM_MASTER_KEY: block}\n', environment)).toEqual(new Set(['block']));
     expect(faults(oneModel(), { environment: { LITELLM_MASTER_KEY: '' } })).toEqual([
-      'environment: LITELLM_MASTER_KEY must be a key: unset it where there is to be none',
+      'environment: LITELLM_MASTER_KEY must be a string that is not empty and is valid in a header: unset it to run without a key',
     ]);
   });
 });
@@ -150,7 +150,7 @@ describe('without a file', () => {
   });
 
   it.each<[Flags, string]>([
-    [{}, 'command line: --config FILE is missing: it says which models there are (or --model names one)'],
+    [{}, 'command line: --config FILE is required, or --model for a single model'],
     [
       { model: 'hosted_vllm/x' },
       'command line: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',

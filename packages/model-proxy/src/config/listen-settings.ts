@@ -1,6 +1,6 @@
 /**
- * Reads the settings that only a restart changes. Flags override the environment, the environment
- * the file.
+ * Reads the settings that only a restart changes. Flags override the environment, and the
+ * environment overrides the file.
  */
 import path from 'node:path';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
@@ -104,7 +104,7 @@ function readTls(
   return { certFile, keyFile };
 }
 
-/** Maps the Python log levels of LITELLM_LOG to ours. */
+/** Python's log levels, which LITELLM_LOG uses → the levels of this proxy. */
 const LEVELS: Readonly<Record<string, ListenSettings['logLevel']>> = {
   CRITICAL: 'error',
   ERROR: 'error',
@@ -119,9 +119,6 @@ function readLogLevel(environment: Environment, findings: Findings): ListenSetti
   if (name === undefined || name === '') return 'info';
   const level = LEVELS[name.toUpperCase()];
   if (level === undefined)
-    findings.warnAt(
-      ENVIRONMENT,
-      `environment: LITELLM_LOG is none of ${Object.keys(LEVELS).join(', ')}: taken as INFO`,
-    );
+    findings.warnAt(ENVIRONMENT, `environment: LITELLM_LOG is none of ${Object.keys(LEVELS).join(', ')}: INFO is used`);
   return level ?? 'info';
 }

@@ -105,8 +105,8 @@ describe('a configuration', () => {
     expect(deployment(text).dropParams).toBe(true);
     expect(deployment(text).apiBase).toBe('https://up/v1');
     expect(warnings(text)).toEqual([
-      'config.yaml:3: model_list[0].upstream: is taken as litellm_params, which is its name',
-      'config.yaml:6: my_settings: is taken as litellm_settings, which is its name',
+      'config.yaml:3: model_list[0].upstream: is used as litellm_params: rename it to litellm_params',
+      'config.yaml:6: my_settings: is used as litellm_settings: rename it to litellm_settings',
     ]);
   });
 
@@ -121,7 +121,7 @@ describe('a configuration', () => {
       .replace('litellm_params', 'a')
       .concat('    b: {model: x/y, api_base: https://b/v1}\n');
     expect(faults(text)).toEqual([
-      'config.yaml:3: model_list[0].a: and b could both be litellm_params: call the right one so',
+      'config.yaml:3: model_list[0].a: and b could both be litellm_params: rename the right block to litellm_params',
     ]);
   });
 });
@@ -154,7 +154,7 @@ describe('os.environ/NAME', () => {
     ).toEqual([
       'config.yaml:6: model_list[0].litellm_params.api_key: the environment variable KEY is not set',
       'config.yaml:7: model_list[0].litellm_params.extra_body.a[0]: the environment variable B is not set',
-      'config.yaml:8: model_list[0].litellm_params.seed: os.environ/ needs the name of an environment variable behind it',
+      'config.yaml:8: model_list[0].litellm_params.seed: os.environ/ must be followed by the name of an environment variable',
     ]);
   });
 
@@ -177,8 +177,8 @@ describe('os.environ/NAME', () => {
   it('never shows the value of a variable', () => {
     const text = oneModel(['timeout: os.environ/SECRET', 'weight: os.environ/SECRET']);
     expect(faults(text, { environment: { SECRET: 'sk-secret' } })).toEqual([
-      'config.yaml:6: model_list[0].litellm_params.timeout: must be a number of seconds from 0 (no limit) to 2000000, not what the environment variable SECRET holds',
-      'config.yaml:7: model_list[0].litellm_params.weight: must be a number from 0 to 1000000, not what the environment variable SECRET holds',
+      'config.yaml:6: model_list[0].litellm_params.timeout: must be a number of seconds from 0 (no limit) to 2000000, not the value of the environment variable SECRET',
+      'config.yaml:7: model_list[0].litellm_params.weight: must be a number from 0 to 1000000, not the value of the environment variable SECRET',
     ]);
   });
 });
@@ -207,23 +207,23 @@ describe('faults', () => {
     expect(faults(text)).toEqual([
       'config.yaml:2: model_list[0].model_name: must be a string that is not empty, not the number 4',
       'config.yaml:3: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "host/v1"',
-      'config.yaml:3: model_list[0].litellm_params.api_key: must be a string that fits into a header, not a number',
-      'config.yaml:4: model_list[1]: model_name is missing: the name that clients ask for',
+      'config.yaml:3: model_list[0].litellm_params.api_key: must be a string that is valid in a header, not a number',
+      'config.yaml:4: model_list[1]: model_name is missing: the name that clients send',
       'config.yaml:4: model_list[1].litellm_params: must be a mapping',
-      'config.yaml:6: model_list[2].litellm_params: model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b',
+      'config.yaml:6: model_list[2].litellm_params: model is missing: the provider and the name of the model, such as hosted_vllm/gpt-oss-120b',
       'config.yaml:7: model_list[2].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "ftp://x"',
-      'config.yaml:8: model_list[2].litellm_params.extra_headers["a b"]: is no name of a header',
+      'config.yaml:8: model_list[2].litellm_params.extra_headers["a b"]: is not a valid header name',
       'config.yaml:8: model_list[2].litellm_params.extra_headers.Host: is set by the proxy itself',
       'config.yaml:8: model_list[2].litellm_params.extra_headers.Expect: is set by the proxy itself',
       'config.yaml:9: model_list[2].litellm_params.stream_timeout: must be a number of seconds from 0 (no limit) to 2000000, not the number -1',
       'config.yaml:10: model_list[2].litellm_params.additional_drop_params[1]: must be a string that is not empty, not the number 2',
       'config.yaml:11: model_list[2].litellm_params.ssl_verify: the CA bundle none.pem cannot be used: there is no such file',
       'config.yaml:12: model_list[3]: must be a mapping with model_name and litellm_params',
-      'config.yaml:13: model_list[4]: litellm_params is missing: the mapping that says which model this is, and where',
+      'config.yaml:13: model_list[4]: litellm_params is missing: the mapping with the model and its address',
       'config.yaml:14: litellm_settings.drop_params: must be true or false, not the string "maybe"',
       'config.yaml:14: litellm_settings.model_name_in_response: must be one of provider, upstream, requested, not the string "full"',
       'config.yaml:14: litellm_settings.ssl_certificate: cannot be used: reading the certificate text: it is not a PEM certificate',
-      'config.yaml:15: general_settings.master_key: must be a string that is not empty and fits into a header, not an empty string',
+      'config.yaml:15: general_settings.master_key: must be a string that is not empty and is valid in a header, not an empty string',
       'config.yaml:15: general_settings.max_request_size_mb: must be a number from 0.001 to 4096, not the number 0',
       'config.yaml:16: router_settings: must be a mapping',
     ]);

@@ -58,7 +58,6 @@ export interface LoadedConfig {
   readonly watchedFiles: readonly string[];
 }
 
-/** An empty environment. */
 const noVariables: Environment = {};
 
 /**
@@ -151,7 +150,7 @@ function warnOfNoKey({ host, port }: ListenSettings, findings: Findings): void {
   if (isLoopback(host)) return;
   findings.warnAt(
     COMMAND_LINE,
-    `no general_settings.master_key: everybody who reaches ${host} port ${port} may use every model`,
+    `no general_settings.master_key: every client that reaches ${host} port ${port} may use all models`,
   );
 }
 
@@ -178,10 +177,7 @@ function readAll(
   // The earlier document wins, so a flag overrides the file.
   if (single !== undefined) return [single, ...documents];
   if (file === undefined)
-    findings.faultAt(
-      COMMAND_LINE,
-      'command line: --config FILE is missing: it says which models there are (or --model names one)',
-    );
+    findings.faultAt(COMMAND_LINE, 'command line: --config FILE is required, or --model for a single model');
   return documents;
 }
 
@@ -201,7 +197,8 @@ function withoutEnvironment(root: YamlMapping): YamlMapping {
 }
 
 /**
- * Keys `x-…` and `.…` may contain anything: they hold YAML anchors, as in compose and GitLab files.
+ * Returns whether a key at the top is known. Keys `x-…` and `.…` may contain anything: as in compose
+ * and GitLab files, they are for YAML anchors.
  */
 const isKnownTopKey = (key: string) => topNames.settings.includes(key) || /^(x-|\.)/.test(key);
 
@@ -270,8 +267,8 @@ function readCredentials(entries: readonly Entry[], findings: Findings): Readonl
 }
 
 /**
- * Reads the key from the file or from LiteLLM's variable. An empty key is a fault: its meaning
- * would be unclear.
+ * Reads the key from the file or from LiteLLM's variable. An empty key is a fault, because it could
+ * mean "no key" or be a mistake.
  */
 function readMasterKey(
   general: Block<typeof generalTable>,
@@ -283,6 +280,9 @@ function readMasterKey(
   if (variable === undefined) return null;
   const { data } = generalTable.masterKey.type.safeParse(variable);
   if (data === undefined)
-    findings.faultAt(ENVIRONMENT, 'environment: LITELLM_MASTER_KEY must be a key: unset it where there is to be none');
+    findings.faultAt(
+      ENVIRONMENT,
+      'environment: LITELLM_MASTER_KEY must be a string that is not empty and is valid in a header: unset it to run without a key',
+    );
   return data ?? null;
 }

@@ -62,7 +62,7 @@ const headerText = z
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
 /** A key that is not empty after trimming. */
-export const key = (given: Row) => row(headerText.min(1), 'a string that is not empty and fits into a header', given);
+export const key = (given: Row) => row(headerText.min(1), 'a string that is not empty and is valid in a header', given);
 
 /**
  * A key that may be empty. Empty means no key, as with an environment variable that was left empty.
@@ -70,7 +70,7 @@ export const key = (given: Row) => row(headerText.min(1), 'a string that is not 
 export const optionalKey = (given: Row) =>
   row(
     headerText.transform((value) => (value === '' ? null : value)),
-    'a string that fits into a header',
+    'a string that is valid in a header',
     given,
   );
 

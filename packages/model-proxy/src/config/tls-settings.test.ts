@@ -54,8 +54,8 @@ describe('ssl_verify', () => {
   it.each([
     ['none.pem', 'there is no such file'],
     ['folder', 'it is a folder'],
-    ['text', 'there is no PEM certificate in it'],
-    ['ca.key', 'there is no PEM certificate in it'],
+    ['text', 'it contains no PEM certificate'],
+    ['ca.key', 'it contains no PEM certificate'],
     ['damaged.pem', 'certificate 2 of 2 in it is damaged'],
   ])('of %s stops the start with file, line and key', (name, reason) => {
     const sentence = `the CA bundle ${name} cannot be used: ${reason}`;

@@ -139,7 +139,7 @@ function authoritiesFault(file: string): string | undefined {
     return fileReason(error);
   }
   const blocks = text.match(CERTIFICATE) ?? [];
-  if (blocks.length === 0) return 'there is no PEM certificate in it';
+  if (blocks.length === 0) return 'it contains no PEM certificate';
   for (const [index, block] of blocks.entries()) {
     try {
       new X509Certificate(block);

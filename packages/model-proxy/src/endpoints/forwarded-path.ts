@@ -5,8 +5,8 @@ import { defineEndpoint, type Endpoint } from './endpoint.js';
 const MODE = 'forwarded';
 
 /**
- * Makes the endpoint of a configured path. It takes a POST with a JSON object that has `model`,
- * goes to the same path of the upstream, and its parameters are not checked.
+ * Makes the endpoint of a configured path. It accepts a POST with a JSON object that has `model`,
+ * and forwards it to the same path of the upstream. The proxy does not check its parameters.
  * @param path result of {@link parseForwardedPath}.
  */
 export function forwardedEndpoint(path: string): Endpoint {
@@ -16,8 +16,8 @@ export function forwardedEndpoint(path: string): Endpoint {
 /**
  * Parses a configured path.
  * @returns the path below `api_base`: `fim/completions` for `/v1/fim/completions`. undefined: the
- *   path contains dots, escapes or a query, with which it could lead out of `api_base`, or mean
- *   another path to the next server.
+ *   path contains dots, escapes or a query. With these it could leave `api_base`, or the upstream
+ *   could read it as another path.
  */
 export function parseForwardedPath(path: string): string | undefined {
   const below = path.replace(/^\/?(?:v1(?:\/|$))?/, '');

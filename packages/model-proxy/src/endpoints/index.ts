@@ -1,4 +1,4 @@
-/** Lists the endpoints that the proxy forwards by the request's `model`. */
+/** Lists the endpoints of model requests. The request's `model` selects the deployment. */
 import { speech, transcriptions, translations } from './audio.js';
 import { chatCompletions } from './chat-completions.js';
 import { completions } from './completions.js';

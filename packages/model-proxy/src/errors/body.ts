@@ -17,8 +17,8 @@ const ambiguities = {
 };
 
 /**
- * A member occurs twice, or its name is escaped or in another case: proxy and upstream could read
- * different values.
+ * A member occurs twice, or its name has escapes or capital letters. The proxy and the upstream
+ * could read different values.
  */
 export function ambiguousMember(name: string, why: keyof typeof ambiguities): ProxyError {
   return requestFault(`Invalid JSON payload: the key '${name}' ${ambiguities[why]}.`, { param: name });
@@ -73,7 +73,7 @@ export function tooManyChunks(): ProxyError {
   return requestFault('The request body has too many small chunks: send larger chunks, or a Content-Length header.');
 }
 
-/** The answer is too large to be held in memory. @param bytes announced or received so far. */
+/** The answer is larger than `max_response_size_mb`. @param bytes announced or received so far. */
 export function responseTooLarge(limitBytes: number, bytes: number): ProxyError {
   return new ProxyError({
     status: 502,

@@ -58,7 +58,7 @@ export function badHandshake(required: string): ProxyError {
 
 /** Raw pass-through has no deployment for the path. @param remedy how to configure one. */
 export function noDeployment(path: string, remedy: string): ProxyError {
-  return requestFault(`${quote(path)}: no deployment is configured that it could be passed on to: ${remedy}.`);
+  return requestFault(`${quote(path)}: no configured deployment can serve it: ${remedy}.`);
 }
 
 /**

@@ -1,20 +1,18 @@
 /**
- * A request body in memory, stored as a list of chunks.
+ * Stores a body as a list of chunks.
  *
  * Each Buffer takes about 100 bytes of V8's heap in addition to its content. A client that sends
  * 100 MB in chunks of one byte would occupy 10 GB, so the list joins small chunks.
  */
 
-/**
- * Number of chunks from which the list copies. Nearly all bodies have fewer chunks and are never
- * copied.
- */
+/** The list joins small chunks only after this number of chunks. Nearly all bodies have fewer. */
 const JOINED_FROM = 64;
-/** Size up to which a chunk is copied. */
+/** Maximum size of a small chunk. */
 const SMALL_BYTES = 1024;
+/** Size of the buffers that small chunks are copied into. */
 const ROOM_BYTES = 16_384;
 
-/** A growing list of chunks. Its memory stays proportional to the bytes that it holds. */
+/** A growing list of chunks. Its memory stays proportional to its bytes. */
 export class ChunkList {
   readonly #chunks: Buffer[] = [];
   /** Free memory after the last copied chunk. */

@@ -19,7 +19,7 @@ export class KeySketch {
     else this.#high |= 1 << (bit - 32);
   }
 
-  /** Makes every name possible. For a name whose spelling differs from its value. */
+  /** Makes every name possible. For a name with escapes, whose value is not decoded. */
   addAny(): void {
     this.#low = this.#high = -1;
   }
@@ -36,7 +36,7 @@ export class KeySketch {
 }
 
 /**
- * Few of the usual member names share a bit; `description` and `thinking_blocks` share theirs with
- * no other.
+ * Returns the bit of a name. The formula gives different bits to most of the usual names, above all
+ * to `description` and `thinking_blocks`.
  */
 const bitOf = (length: number, first: number) => ((length * 5) ^ first) & 63;

@@ -45,7 +45,7 @@ export function findLastMember(bytes: Buffer, name: string): Span | undefined {
         const keyStart = bytes[keyEnd - 1] === QUOTE ? stringStart(bytes, keyEnd) : -1;
         if (keyStart === -1) return undefined;
         if (bytes.toString('latin1', keyStart + 1, keyEnd - 1) === name) {
-          return { start: spaceBehind(bytes, i), end: valueEnd };
+          return { start: spaceAfter(bytes, i), end: valueEnd };
         }
         i = keyStart;
         continue;
@@ -58,12 +58,12 @@ export function findLastMember(bytes: Buffer, name: string): Span | undefined {
 
 /**
  * Finds the quote that opens a string.
- * @param behind the position after the closing quote.
+ * @param stringEnd the position after the closing quote.
  * @returns position of the opening quote; -1 if it lies before these bytes, or if that cannot be
  * excluded.
  */
-function stringStart(bytes: Buffer, behind: number): number {
-  let i = behind - 1;
+function stringStart(bytes: Buffer, stringEnd: number): number {
+  let i = stringEnd - 1;
   for (;;) {
     i = i === 0 ? -1 : bytes.lastIndexOf(QUOTE, i - 1);
     if (i === -1) return -1;
@@ -86,7 +86,7 @@ function spaceBefore(bytes: Buffer, from: number): number {
   return i;
 }
 
-function spaceBehind(bytes: Buffer, from: number): number {
+function spaceAfter(bytes: Buffer, from: number): number {
   let i = from;
   while (i < bytes.length && isSpace(bytes[i])) i++;
   return i;

@@ -18,7 +18,7 @@ const COLON = 0x3a;
 const NEARBY = 32;
 
 /**
- * Longer lists are refused: an entry of the list takes 100 times the memory of an element in
+ * Maximum lengths of the returned lists: an entry takes 100 times the memory of an element in
  * `1,1,1`.
  */
 const MAX_MEMBERS = 10_000;
@@ -93,7 +93,7 @@ export function skipValue(bytes: Buffer, at: number, end: number): number {
       continue;
     }
     i++;
-    // Counts { and [ alike: in well-formed text the closing brackets match.
+    // Does not distinguish { and [: in well-formed text the closing brackets match.
     if (byte === 0x7b || byte === 0x5b) depth++;
     else if (byte === 0x7d || byte === 0x5d) {
       depth--;
@@ -149,11 +149,11 @@ export function arrayElements(bytes: Buffer, at: number, end: number): Span[] | 
   let i = skipSpace(bytes, at + 1, end);
   if (i < end && bytes[i] === 0x5d) return elements;
   for (;;) {
-    const behind = skipValue(bytes, i, end);
-    if (behind === -1) return undefined;
+    const valueEnd = skipValue(bytes, i, end);
+    if (valueEnd === -1) return undefined;
     if (elements.length === MAX_ELEMENTS) return undefined;
-    elements.push({ start: i, end: behind });
-    i = skipSpace(bytes, behind, end);
+    elements.push({ start: i, end: valueEnd });
+    i = skipSpace(bytes, valueEnd, end);
     if (i >= end) return undefined;
     if (bytes[i] === 0x5d) return elements;
     if (bytes[i] !== COMMA) return undefined;

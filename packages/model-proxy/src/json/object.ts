@@ -10,7 +10,7 @@ export interface JsonMember {
   /** The key, with escapes resolved. */
   readonly key: string;
   /**
-   * Whether the text spells the key with escapes (`"mod\u0065l"`). Other JSON readers may read such
+   * Whether the text spells the key with escapes (`"mod\u0065l"`). Other JSON parsers may read such
    * a key differently.
    */
   readonly escaped: boolean;

@@ -45,16 +45,16 @@ const shiftedOut = (a: I64, by: bigint) => i64.shrU(a, i64.const(64n - by));
 const is = (byte: number) => (bytes: V128) => i8x16.eq(bytes, i8x16.splat(byte));
 
 /**
- * A lookup table from the lower half of a byte to the letter of a short escape. b and r collide
- * with the quote.
+ * A lookup table: the lower half of a byte → the character of a short escape. Without `b` and `r`,
+ * whose lower half is that of the quote.
  */
-const letters = Array.from({ length: 16 }, () => 0xff);
-for (const letter of Buffer.from('"/\\fnt')) letters[letter & 0x0f] = letter;
+const shortEscapes = Array.from({ length: 16 }, () => 0xff);
+for (const character of Buffer.from('"/\\fnt')) shortEscapes[character & 0x0f] = character;
 
 function isShortEscape(bytes: V128): V128 {
-  const ofTable = i8x16.eq(i8x16.swizzle(v128.const(letters), v128.and(bytes, i8x16.splat(0x0f))), bytes);
+  const inTable = i8x16.eq(i8x16.swizzle(v128.const(shortEscapes), v128.and(bytes, i8x16.splat(0x0f))), bytes);
   // b and r differ in one bit.
-  return v128.or(ofTable, i8x16.eq(v128.or(bytes, i8x16.splat(0x10)), i8x16.splat(0x72)));
+  return v128.or(inTable, i8x16.eq(v128.or(bytes, i8x16.splat(0x10)), i8x16.splat(0x72)));
 }
 
 /**
@@ -69,8 +69,8 @@ function assemble(): Uint8Array {
   /** Where the block of 64 bytes begins, and how many bytes of the chunk remain from there. */
   const at = f.variable('i32');
   const left = f.variable('i32');
-  /** The sign bit, once the search has passed a backslash. */
-  const met = f.variable('i32');
+  /** The sign bit if the search has passed a backslash, otherwise 0. */
+  const passedBackslash = f.variable('i32');
   const quarters = [f.variable('v128'), f.variable('v128'), f.variable('v128'), f.variable('v128')] as const;
   const spare = f.variable('v128');
   /** The bytes of the block that belong to the chunk: all of them, except in the last block. */
@@ -126,7 +126,8 @@ function assemble(): Uint8Array {
     escapedFirst.set(shiftedOut(and(escapes.value, backslashes.value), 1n)),
   ];
 
-  const behind = unicode.value;
+  /** The bytes `u` of `\u`. */
+  const letters = unicode.value;
   /** `\u` needs four digits, some of which may lie in the next block. */
   const checkUnicode: readonly Statement[] = [
     unicode.set(and(wrong.value, valid.value, bitsOf(is(0x75)))),
@@ -136,15 +137,15 @@ function assemble(): Uint8Array {
         and(
           or(
             digitsFirst.value,
-            or(shifted(behind, 1n), shifted(behind, 2n)),
-            or(shifted(behind, 3n), shifted(behind, 4n)),
+            or(shifted(letters, 1n), shifted(letters, 2n)),
+            or(shifted(letters, 3n), shifted(letters, 4n)),
           ),
           not(and(valid.value, bitsOf(isHex))),
         ),
       ),
     ),
     digitsFirst.set(
-      or(or(shiftedOut(behind, 1n), shiftedOut(behind, 2n)), or(shiftedOut(behind, 3n), shiftedOut(behind, 4n))),
+      or(or(shiftedOut(letters, 1n), shiftedOut(letters, 2n)), or(shiftedOut(letters, 3n), shiftedOut(letters, 4n))),
     ),
     wrong.set(and(wrong.value, upToStop.value)),
     when(isAny(wrong.value), [
@@ -170,11 +171,13 @@ function assemble(): Uint8Array {
       ...findEscaped,
       stops.set(and(stops.value, not(escaped.value))),
       findUpToStop,
-      when(isAny(and(escaped.value, upToStop.value)), [met.set(i32.const(-0x80000000))]),
+      when(isAny(and(escaped.value, upToStop.value)), [passedBackslash.set(i32.const(-0x80000000))]),
       wrong.set(and(escaped.value, not(and(valid.value, bitsOf(isShortEscape))))),
       when(isAny(or(wrong.value, digitsFirst.value)), checkUnicode),
     ]),
-    when(isAny(stops.value), [returns(i32.or(met.value, i32.add(at.value, i32.wrapI64(i64.ctz(stops.value)))))]),
+    when(isAny(stops.value), [
+      returns(i32.or(passedBackslash.value, i32.add(at.value, i32.wrapI64(i64.ctz(stops.value))))),
+    ]),
     at.set(i32.add(at.value, i32.const(64))),
   ];
 
@@ -189,7 +192,7 @@ function assemble(): Uint8Array {
         ...endAtBackslash,
       ]),
     ],
-    i32.or(met.value, end.value),
+    i32.or(passedBackslash.value, end.value),
   );
 }
 
@@ -208,7 +211,8 @@ export function loadVectorSearch(engine: WebAssemblyEngine | null): VectorSearch
   if (engine === null) return null;
   try {
     const { exports } = new engine.Instance(new engine.Module(assemble()));
-    const { memory, endFrom } = exports as { memory: { buffer: ArrayBuffer }; endFrom: VectorSearch['endFrom'] }; // of the module above
+    // The exports of the module that `assemble` makes.
+    const { memory, endFrom } = exports as { memory: { buffer: ArrayBuffer }; endFrom: VectorSearch['endFrom'] };
     return { memory: new Uint8Array(memory.buffer), endFrom };
   } catch {
     // The caller falls back to the slower search by words.

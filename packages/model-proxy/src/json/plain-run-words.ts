@@ -5,8 +5,8 @@
  * It reads 16 bytes at a time: 0.18 ns per byte on Node 20, where a loop over single bytes takes
  * 0.7 ns. A DataView reads words at any address, so short strings need no alignment. In long
  * strings `Buffer.indexOf` finds the quote and the backslash (0.01 ns per byte each), and the words
- * are searched for control characters only: 0.1 ns per byte. A call of `indexOf` costs 25 ns, so it
- * pays from some hundred bytes on.
+ * are searched for control characters only: 0.1 ns per byte. A call of `indexOf` costs 25 ns, which
+ * is worth it from some hundred bytes on.
  */
 import { isHex, isShortEscape } from './escape.js';
 
@@ -51,9 +51,9 @@ export class WordRuns implements PlainRuns {
   /**
    * The high bit of each byte of `(x - 0x20202020) & ~x` is set if that byte of x is below 0x20.
    * With `x ^ q` and 0x01010101 instead, it is set if the byte equals the byte that q repeats.
-   * Bytes after the first hit may be reported wrongly, bytes before it never: so only the lowest
-   * bit counts. All of it is one function, because text with escapes has only some dozen bytes
-   * between two escapes, and a call costs as much as reading those.
+   * Bits after the first hit may be wrong, bits before it never are: so the search uses only the
+   * lowest bit. Everything is in one function: text with escapes has only some dozen bytes between
+   * two escapes, and a call costs as much as reading these.
    */
   endFrom(from: number): number {
     const bytes = this.#bytes;

@@ -7,17 +7,17 @@ import type { JsonEdit } from './object.js';
 import { spliceChunks } from './splice.js';
 
 /**
- * The decision about a member or element: remove it, keep it unread, or look into it with a new
- * context.
+ * The decision about a member or element: remove it, leave it unread, or visit its members with a
+ * new context.
  */
-export type Fate<Context> = 'remove' | 'keep' | { readonly within: Context };
+export type Decision<Context> = 'remove' | 'keep' | { readonly within: Context };
 
 /**
- * A callback that decides about each member and element of the values that are looked into.
+ * A callback that decides about each member and element of the visited values.
  * @param key a member's name with escapes resolved, or an element's index.
  * @param valueStart where the value begins in the bytes.
  */
-type Chooser<Context> = (context: Context, key: string | number, valueStart: number) => Fate<Context>;
+type Chooser<Context> = (context: Context, key: string | number, valueStart: number) => Decision<Context>;
 
 /**
  * Removes what `choose` selects, with the commas that belong to it. All other bytes stay.
@@ -67,15 +67,15 @@ function visit<Context>(pruning: Visit<Context>, at: number, context: Context): 
       if (bytes[i] !== 0x3a) return -1;
       i = skipSpace(bytes, i + 1, end);
     }
-    const fate = choose(context, key, i);
-    i = typeof fate === 'string' ? skipValue(bytes, i, end) : visit(pruning, i, fate.within);
+    const decision = choose(context, key, i);
+    i = typeof decision === 'string' ? skipValue(bytes, i, end) : visit(pruning, i, decision.within);
     if (i === -1) return -1;
 
-    if (fate === 'remove') {
+    if (decision === 'remove') {
       if (runStart === -1) runStart = lastEnd === -1 ? start : lastEnd;
       runEnd = i;
     } else {
-      // A removed run takes the comma before it along; at the front of the list it takes the comma
+      // Removes a run together with the comma before it; at the beginning of the list, with the comma
       // after it.
       if (runStart !== -1) edits.push({ start: runStart, end: lastEnd === -1 ? start : runEnd, replacement: nothing });
       runStart = -1;

@@ -1,7 +1,6 @@
 /**
- * Replaces the model's name in an answer, and adds the nullable fields of OpenAI's specification
- * that the answer lacks. All other bytes stay. Answers are not verified: text that is not JSON is
- * returned as it is.
+ * Replaces the model's name in an answer, and adds missing fields that are nullable in OpenAI's API.
+ * All other bytes stay. Answers are not verified: text that is not JSON is returned unchanged.
  */
 import { findLastMember } from './last-member.js';
 import { arrayElements, findValue, nextKey, objectMembers, skipSpace, type Span } from './navigate.js';
@@ -109,7 +108,7 @@ function findInLongText(
     inHead = findValue(head, 0, head.length, path);
     if (inHead === undefined) continue;
     // If a name occurs twice, the last member counts.
-    if (!occursBehind(chunks, inHead.end, path[0] ?? '')) return inHead;
+    if (!occursAfter(chunks, inHead.end, path[0] ?? '')) return inHead;
     break;
   }
   const tailStart = length - NEARBY_BYTES;
@@ -125,7 +124,7 @@ function findInLongText(
  * Returns whether a name in quotes occurs after a position. Searching 10 MB of numbers takes a
  * millisecond.
  */
-function occursBehind(chunks: readonly Buffer[], from: number, name: string): boolean {
+function occursAfter(chunks: readonly Buffer[], from: number, name: string): boolean {
   const overlap = name.length + 1;
   let start = 0;
   let end: Buffer = Buffer.alloc(0);

@@ -360,8 +360,8 @@ describe('JSON scanner', () => {
     expect(at(['\ufeff{}'])).toEqual([0, 'expected an object, found byte 0xef', 0]);
     expect(at(['{"a":tRue'])).toEqual([0, 'expected true, false or null, found "R"', 6]);
     expect(at(['{"a":-', 'x'])).toEqual([1, 'expected a digit, found "x"', 6]);
-    expect(at(['{"a', '\n'])).toEqual([1, 'control characters in strings have to be escaped, found byte 0x0a', 3]);
-    expect(at(['{} ', ' x'])).toEqual([1, 'expected nothing behind the object, found "x"', 4]);
+    expect(at(['{"a', '\n'])).toEqual([1, 'control characters in strings must be escaped, found byte 0x0a', 3]);
+    expect(at(['{} ', ' x'])).toEqual([1, 'expected nothing after the object, found "x"', 4]);
   });
 
   it('distinguishes an empty text from an incomplete text', () => {

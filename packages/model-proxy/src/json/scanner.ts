@@ -55,10 +55,10 @@ const expectations = new Map([
   [KEY, "expected a member's name in double quotes"],
   [FIRST_KEY, 'expected a member\'s name in double quotes or "}"'],
   [COLON, 'expected ":"'],
-  [END, 'expected nothing behind the object'],
-  [STRING, 'control characters in strings have to be escaped'],
-  [ESCAPE, 'no such escape'],
-  [HEX, 'expected four hexadecimal digits behind "\\u"'],
+  [END, 'expected nothing after the object'],
+  [STRING, 'control characters in strings must be escaped'],
+  [ESCAPE, 'expected a valid escape'],
+  [HEX, 'expected four hexadecimal digits after "\\u"'],
   [LITERAL, 'expected true, false or null'],
 ]);
 
@@ -374,15 +374,15 @@ export class JsonObjectScanner {
     this.#depth++;
   }
 
-  /** @param behind the position after the bracket. */
-  #close(behind: number): number {
+  /** @param end the position after the bracket. */
+  #close(end: number): number {
     this.#depth--;
     if (this.#depth === 0) {
-      this.#end = behind;
+      this.#end = end;
       return END;
     }
     this.#inObject = this.#outer.pop() ?? false;
-    if (this.#depth === 1) this.#endMember(behind);
+    if (this.#depth === 1) this.#endMember(end);
     return COMMA;
   }
 
@@ -393,32 +393,32 @@ export class JsonObjectScanner {
     this.#escaped = false;
   }
 
-  #endKey(behind: number): void {
-    const spelled = bytesBetween(this.#received.chunks, this.#length, this.#keyStart, behind);
+  #endKey(end: number): void {
+    const spelled = bytesBetween(this.#received.chunks, this.#length, this.#keyStart, end);
     this.#keyEscaped = this.#escaped;
     this.#key = this.#escaped
       ? String(JSON.parse(spelled.toString()))
       : spelled.toString('utf8', 1, spelled.length - 1);
   }
 
-  #endMember(behind: number): void {
+  #endMember(end: number): void {
     if (this.#members.length === MAX_MEMBERS) {
-      throw new JsonError(`the object has more than ${MAX_MEMBERS} members`, behind);
+      throw new JsonError(`the object has more than ${MAX_MEMBERS} members`, end);
     }
     this.#members.push({
       key: this.#key,
       escaped: this.#keyEscaped,
       keyStart: this.#keyStart,
       valueStart: this.#valueStart,
-      valueEnd: behind,
+      valueEnd: end,
     });
   }
 
   /** @param end of the name within the chunk. */
   #sketchKey(chunk: Buffer, end: number, base: number): void {
     const start = this.#innerKeyStart - base;
-    // Escaped, or cut between chunks: decoding the name costs more than the search that it may
-    // save.
+    // The name has escapes or is cut between chunks: decoding it costs more than the search that
+    // the sketch may save.
     if (this.#escaped || start < 0) this.#innerKeys.addAny();
     else this.#innerKeys.add(end - start, start === end ? 0 : (chunk[start] ?? 0));
   }
@@ -430,13 +430,13 @@ export class JsonObjectScanner {
   }
 
   #fault(state: number, byte: number, at: number): JsonError {
-    const expected = expectations.get(state) ?? (state === COMMA ? this.#expectedBehindValue() : 'expected a digit');
+    const expected = expectations.get(state) ?? (state === COMMA ? this.#expectedAfterValue() : 'expected a digit');
     const shown =
       byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `byte 0x${byte.toString(16).padStart(2, '0')}`;
     return new JsonError(`${expected}, found ${shown}`, at);
   }
 
-  #expectedBehindValue(): string {
+  #expectedAfterValue(): string {
     return this.#inObject ? 'expected "," or "}"' : 'expected "," or "]"';
   }
 }

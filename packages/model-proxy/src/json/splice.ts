@@ -68,12 +68,12 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
   const members = object.members;
   const removed = changes.removed ?? nothingRemoved;
   const edits: JsonEdit[] = [];
-  let survivors = 0;
+  let remaining = 0;
   for (let i = 0; i < members.length; i++) {
     const member = members[i];
     if (member === undefined) break;
     if (!removed.has(member)) {
-      survivors++;
+      remaining++;
       const text = changes.replaced?.get(member);
       if (text !== undefined) {
         const replacement = typeof text === 'string' ? Buffer.from(text) : text;
@@ -81,8 +81,8 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
       }
       continue;
     }
-    // A removed run takes the comma before it along; at the front of the object it takes the comma
-    // after it.
+    // Removes a run together with the comma before it; at the beginning of the object, with the
+    // comma after it.
     const runStart = i;
     while (i + 1 < members.length && removed.has(members[i + 1] ?? member)) i++;
     const before = members[runStart - 1];
@@ -98,7 +98,7 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
   const pieces: Buffer[] = [];
   let text = '';
   for (const [key, value] of added) {
-    text += `${pieces.length > 0 || text !== '' || survivors > 0 ? ',' : ''}${JSON.stringify(key)}:`;
+    text += `${pieces.length > 0 || text !== '' || remaining > 0 ? ',' : ''}${JSON.stringify(key)}:`;
     if (typeof value === 'string') {
       text += value;
       continue;

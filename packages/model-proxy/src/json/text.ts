@@ -59,9 +59,8 @@ export function isInOtherCase(key: string, name: string): boolean {
 }
 
 /**
- * Returns the last member with a name, which is the member that `JSON.parse` takes. Other JSON
- * readers may take another duplicate, or read an escaped name differently, so the caller checks for
- * these cases.
+ * Returns the last member with a name, as `JSON.parse` does. Other JSON parsers may use another
+ * duplicate, or read an escaped name differently, so the caller checks for these cases.
  */
 export function memberNamed(object: JsonObject, key: string): JsonMember | undefined {
   return object.members.findLast((member) => member.key === key);

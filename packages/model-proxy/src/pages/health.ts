@@ -37,7 +37,7 @@ export interface HealthReport {
 const CONCURRENT_CHECKS = 8;
 /** Token limit of a check's answer: enough for one word. */
 const MAX_TOKENS = 5;
-/** No answer to a check is larger, including the audio of one word. */
+/** Maximum size of the answer to a check; even the audio of one word is far smaller. */
 const MAX_ANSWER_MB = 16;
 
 /** Checks deployments, a few at a time. @param deployments in the order of the report. */
@@ -64,7 +64,7 @@ async function check(serving: SharedState, deployment: Deployment): Promise<Heal
   return error === undefined ? entry : { ...entry, error };
 }
 
-/** Request bodies by mode. Modes that are missing need files, which a check does not send. */
+/** Mode → request body. Other modes need files, which a check does not send. */
 const checkBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   chat: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: MAX_TOKENS },
   completion: { prompt: 'Hi', max_tokens: MAX_TOKENS },

@@ -22,8 +22,8 @@ interface Plan {
   readonly defaults: readonly (readonly [string, Buffer])[];
   readonly extraBody: readonly (readonly [string, Buffer])[];
   /**
-   * Whether the deployment changes only the model's name. Members of the request may ask for other
-   * changes.
+   * Whether the deployment changes only the model's name. The request may still need other changes
+   * because of its own members.
    */
   readonly changesNothing: boolean;
   readonly upstreamModel: string;

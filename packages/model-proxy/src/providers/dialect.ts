@@ -33,11 +33,11 @@ export type DialectAnswer =
   /** OpenAI's object. The proxy renames the model in it and reads its `usage`. */
   { readonly value: object } | { readonly error: UpstreamError };
 
-/** The result of a piece of a stream. */
+/** The result of a chunk of a stream. */
 export interface DialectEvents {
   /** OpenAI's events, in order; without `[DONE]`. */
   readonly events: readonly object[];
-  /** The answer is complete. The proxy sends `[DONE]`, and ignores what follows. */
+  /** The answer is complete. The proxy sends `[DONE]`, and ignores later bytes. */
   readonly isDone: boolean;
   /** The upstream reports an error. It ends the stream after `events`. */
   readonly error?: UpstreamError;

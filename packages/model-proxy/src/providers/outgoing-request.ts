@@ -1,4 +1,4 @@
-/** Applies the changes of the configuration, and of the client's parameters for the proxy, to a request. */
+/** Applies the changes to a request that the configuration and the client's proxy parameters ask for. */
 import { invalidParameter, unsupportedParameters } from '../errors/model.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';

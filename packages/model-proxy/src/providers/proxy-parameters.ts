@@ -17,5 +17,5 @@ export function asBoolean(value: unknown): boolean | undefined {
 export function asNames(value: unknown, name: string): string[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  throw invalidParameter(name, 'has to be a list of names');
+  throw invalidParameter(name, 'must be a list of names');
 }

@@ -10,14 +10,14 @@ export interface RequestMembers {
    */
   bytes(name: string): Buffer | undefined;
   /**
-   * Returns whether a value may contain members with these names. False is certain. The call is
-   * cheap.
+   * Returns whether a value may contain members with these names. `false` is certain, `true` is not.
+   * The call is cheap.
    * @param keys ASCII.
    */
   mayHold(name: string, keys: readonly string[]): boolean;
   /**
-   * Returns whether a value contains a text, not inside of long strings. Does not join the value's
-   * chunks.
+   * Returns whether a value contains a text. Does not search inside of long strings, and does not
+   * join the value's chunks.
    * @param texts ASCII.
    * @param accepts decides about a match by up to 32 bytes from its first byte on; absent: accepts
    *   all.

@@ -40,8 +40,8 @@ export function createRouter(
     else exact.set(modelName, createGroup(members, random, limits));
   }
   wildcards.sort(bySpecificity);
-  // A public name wins over an equal deployment id: the operator chose the name, ids may be
-  // derived.
+  // A public name has priority over an equal deployment id: the operator chose the name, and an id
+  // may be a digest.
   const byId = new Map(
     deployments
       .filter(({ modelName }) => !modelName.includes('*'))

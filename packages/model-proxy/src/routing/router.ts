@@ -1,6 +1,6 @@
 /**
- * The interface of model selection. Load balancing, cooldowns and fallbacks will be added behind
- * {@link Router.select}.
+ * The interface of model selection. Load balancing, cooldowns and fallbacks can be added to
+ * {@link Router.select} later.
  */
 import type { Deployment } from '../providers/deployment.js';
 

@@ -66,6 +66,7 @@ const MAX_PREFIX_BYTES = 2048;
  * last.
  */
 const MAX_DIFFERENT_PREFIXES = 16;
+
 /**
  * Writes an error as an event. OpenAI's clients throw an exception for it in the middle of a
  * stream.
@@ -99,7 +100,7 @@ class Rewriter implements EventRewriter {
   /** The chunks of an incomplete event. */
   #pending = new ChunkList();
   #pendingBytes = 0;
-  /** The current event is too large, and is forwarded unchanged. */
+  /** The current event is larger than {@link MAX_EVENT_BYTES}, and is forwarded unchanged. */
   #passing = false;
   #known: KnownPrefix | null = null;
   /** Number of events whose prefix differed from the cached prefix. */

@@ -1,6 +1,6 @@
 /**
- * Types for the engine's WebAssembly API, which the type declarations of Node 20 do not contain.
- * Only what is used here.
+ * Types for the part of the engine's WebAssembly API that this package uses. The type declarations
+ * of Node 20 do not contain it.
  */
 
 /**

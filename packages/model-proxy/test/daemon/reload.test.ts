@@ -111,7 +111,7 @@ describe('a broken configuration', () => {
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
     write('config.yaml', 'model_list: [\n');
-    await proxy.said(/config\.yaml:\d+: this is no YAML/);
+    await proxy.said(/config\.yaml:\d+: this is not valid YAML/);
     renameSync(file, at('gone'));
     await proxy.said(/config\.yaml: the configuration cannot be read: there is no such file/);
     write('config.yaml', named('mended'));
@@ -125,7 +125,7 @@ describe('a broken configuration', () => {
 
 describe('a configuration that would remove every model', () => {
   it.each([
-    ['model_lits', 'model_lits: is not read, and there is no model_list: rename it to model_list'],
+    ['model_lits', 'model_lits: is ignored, and there is no model_list: rename it to model_list'],
     ['foreign', 'no entry of model_list can be served'],
   ])('is rejected at a reload, and the models stay: %s', async (kind, reason) => {
     const file = write('config.yaml', named('good'));

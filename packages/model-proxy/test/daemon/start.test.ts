@@ -40,11 +40,7 @@ describe('the command line', () => {
   });
 
   it.each<[string, readonly string[], string]>([
-    [
-      'no configuration',
-      [],
-      'command line: --config FILE is missing: it says which models there are (or --model names one)',
-    ],
+    ['no configuration', [], 'command line: --config FILE is required, or --model for a single model'],
     [
       'a file that is not there',
       ['--config', 'none.yaml'],
@@ -79,12 +75,12 @@ describe('the command line', () => {
     const proxy = start(['--config', file, ...LOCAL, ...others]);
     expect((await models(await proxy.address())).status).toBe(200);
     expect(messages(proxy.output, 'warn')).toEqual([
-      'command line: --num_workers does nothing here: one process serves all; start more of them on ports of their own',
-      'command line: --temperature does nothing here: put it among the params of a model',
-      'command line: --max_tokens does nothing here: put it among the params of a model',
+      'command line: --num_workers does nothing here: one process serves all requests; start more processes on other ports',
+      'command line: --temperature does nothing here: set it in litellm_params of a model',
+      'command line: --max_tokens does nothing here: set it in litellm_params of a model',
       'command line: --telemetry does nothing here: there is no telemetry',
       'command line: --use_queue does nothing here: there is no queue',
-      'command line: --run_gunicorn does nothing here: Node serves by itself',
+      'command line: --run_gunicorn does nothing here: Node has its own HTTP server',
       'command line: --keepalive_timeout does nothing here: idle client connections stay open for 65 seconds',
     ]);
   });
@@ -136,7 +132,7 @@ describe('the command line', () => {
 describe('a configuration without models', () => {
   it('does not pass --validate_config, and does not start', async () => {
     const file = write('config.yaml', NOWHERE.replace('model_list', 'model_lits'));
-    const fault = `${file}:1: model_lits: is not read, and there is no model_list: rename it to model_list`;
+    const fault = `${file}:1: model_lits: is ignored, and there is no model_list: rename it to model_list`;
     for (const [expected, more] of [
       [1, ['--validate_config']],
       [78, LOCAL],
@@ -206,7 +202,7 @@ describe('access', () => {
     expect((await models(url, { authorization: 'Bearer anything' })).status).toBe(200);
     expect((await models(url)).status).toBe(200);
     expect(messages(proxy.output, 'warn')).toEqual([
-      'no general_settings.master_key: everybody who reaches 0.0.0.0 port 0 may use every model',
+      'no general_settings.master_key: every client that reaches 0.0.0.0 port 0 may use all models',
     ]);
   });
 

@@ -70,7 +70,7 @@ describe('the example configurations', () => {
       OPENAI_API_KEY: 'sk-3333333333',
     });
     const foreign = (line: number, index: number, provider: string, name: string) =>
-      `litellm.yaml:${line}: model_list[${index}].litellm_params.model: ${provider} has an API of its own, which is not built yet: ${name} is not served by this entry`;
+      `litellm.yaml:${line}: model_list[${index}].litellm_params.model: ${provider} has its own API, which is not implemented: ${name} is not served by this entry`;
     expect([code, warnings]).toEqual([
       0,
       [
@@ -102,7 +102,7 @@ describe('the example configurations', () => {
     expect(refused.status).toBe(401);
     const foreign = await ask('bedrock-claude-v1');
     expect(foreign.status).toBe(400);
-    expect(foreign.text).toContain('bedrock has an API of its own, which is not built yet');
+    expect(foreign.text).toContain('bedrock has its own API, which is not implemented');
     await proxy.close();
     await upstream.close();
   });

@@ -1,4 +1,4 @@
-/** `model: "*"`: an entry for any model, which selects the provider by the model's name. */
+/** Reads entries with `model: "*"`, which select the provider by the requested model's name. */
 import { findProvider, knownProviders } from '../../providers/index.js';
 import { Findings, type Block } from '../faults.js';
 import type { FoundBlock } from '../blocks.js';
@@ -8,11 +8,11 @@ import { OTHER_NAMES } from '../../providers/model-names.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 
 /**
- * Returns the target of each provider for an entry with `model: "*"`. All use the entry's
- * `api_base` if it has one, otherwise the provider's address. As clients choose the provider, a key
- * from an environment variable is sent only to the provider that this variable belongs to.
- * @returns null as the target of a provider whose API is not implemented, and of
- * {@link OTHER_NAMES}. Undefined if the entry names one provider for all models.
+ * Returns the target of each provider for an entry with `model: "*"`. All targets use the entry's
+ * `api_base` if it has one, otherwise the provider's address. Because clients choose the provider,
+ * the proxy sends a key from an environment variable only to the provider of that variable.
+ * @returns provider → target. A target is null if the provider's API is not implemented, and for
+ *   {@link OTHER_NAMES}. undefined: the entry names one provider for all models.
  */
 export function targetsByProvider(
   block: Block<typeof paramsTable>,
@@ -33,14 +33,14 @@ export function targetsByProvider(
     findings.fault(
       given.node,
       given.path,
-      'for any model, the provider of this key is not known: name it by custom_llm_provider or api_base, or leave the key out, and each provider gets the key of its own variable',
+      'the provider of this key is unknown, because the entry is for any model: set custom_llm_provider or api_base, or remove api_key, so that each provider gets the key of its own variable',
     );
   for (const name of knownProviders) {
     // With an api_base, the client's choice of a name must not select a key from the environment.
     const own = hasAddress ? (values.apiKey ?? null) : values.apiKey;
     const apiKey = isForAll || isKeyOf(name) ? own : undefined;
     const asked = { ...block, values: { ...values, apiKey, model: `${name}/*` } };
-    // Providers without a key or an address are no fault, because the entry does not name them.
+    // A provider without a key or an address is not a fault, because the entry does not name it.
     const target = readTarget(asked, params, { environment, findings: new Findings() });
     if (typeof target === 'object') targets.set(name, target);
   }

@@ -11,8 +11,8 @@ import { mapping, scalar } from './single-model.js';
 /**
  * Creates the deployment like an entry of `model_list`, so the general TLS settings and timeouts
  * apply to it.
- * @returns null if the environment has no key or no usable address. This is no fault, because it
- * may never be used.
+ * @returns null: the environment has no key or no usable address. This is not a fault, because
+ *   clients may never use the deployment.
  */
 export function readEnvironmentDeployment(inherited: Inherited): Deployment | null {
   const { apiKeyEnvironment } = findProvider('openai');

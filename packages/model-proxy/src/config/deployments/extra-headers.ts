@@ -4,8 +4,8 @@ import type { paramsTable } from '../settings.js';
 import { nodeAt } from '../yaml/yaml-node.js';
 
 /**
- * Reads `extra_headers` and `organization`; names become lower case. A header that HTTP cannot
- * carry is a fault.
+ * Reads `extra_headers` and `organization`; names become lower case. A header that is invalid in
+ * HTTP is a fault.
  */
 export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Findings): Record<string, string> {
   const place = block.places.get('extraHeaders');
@@ -21,7 +21,7 @@ export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Fin
 }
 
 /**
- * Headers that the proxy sets itself. Overriding them could corrupt the request or allow request
+ * Headers that the proxy sets itself. Other values could corrupt the request or allow request
  * smuggling.
  */
 const FRAMING = new Set([
@@ -39,8 +39,9 @@ const FRAMING = new Set([
 
 function headerFault(name: string, value: string): string | undefined {
   // RFC 9110 §5.6.2, §5.5
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is no name of a header';
-  // oxlint-disable-next-line no-control-regex -- these are what a header cannot hold
-  if (/[\0-\x08\x0a-\x1f\x7f]/.test(value) || /[^\0-\xff]/.test(value)) return 'has characters that no header can hold';
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is not a valid header name';
+  // oxlint-disable-next-line no-control-regex -- it searches for control characters
+  if (/[\0-\x08\x0a-\x1f\x7f]/.test(value) || /[^\0-\xff]/.test(value))
+    return 'has characters that are invalid in a header';
   return FRAMING.has(name.toLowerCase()) ? 'is set by the proxy itself' : undefined;
 }

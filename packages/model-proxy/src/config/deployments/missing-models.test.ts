@@ -12,12 +12,12 @@ describe('a configuration without models', () => {
     ['x: 1\nmodel_list:\n', 'config.yaml:2: model_list: has no entry: there is no model to serve'],
     [
       `model_lits:\n${entry}`,
-      'config.yaml:1: model_lits: is not read, and there is no model_list: rename it to model_list',
+      'config.yaml:1: model_lits: is ignored, and there is no model_list: rename it to model_list',
     ],
-    [`models:\n${entry}`, 'config.yaml:1: models: is not read, and there is no model_list: rename it to model_list'],
+    [`models:\n${entry}`, 'config.yaml:1: models: is ignored, and there is no model_list: rename it to model_list'],
     [
       `litellm_settings:\n  model_list:\n${entry.replaceAll(/^/gm, '  ')}`,
-      'config.yaml:2: litellm_settings.model_list: is not read, and there is no model_list: move it to the top level of the file',
+      'config.yaml:2: litellm_settings.model_list: is ignored, and there is no model_list: move it to the top level of the file',
     ],
   ])('is rejected with the key that was probably meant: %j', (text, fault) => {
     expect(faults(text)).toEqual([fault]);
@@ -26,7 +26,7 @@ describe('a configuration without models', () => {
   it('is rejected if the misspelled key is in an included file', () => {
     write('more.yaml', `model_lits:\n${entry}`);
     expect(faults('include: more.yaml\n')).toEqual([
-      'more.yaml:1: model_lits: is not read, and there is no model_list: rename it to model_list',
+      'more.yaml:1: model_lits: is ignored, and there is no model_list: rename it to model_list',
     ]);
   });
 

@@ -20,7 +20,7 @@ export function noteMissingModels(
     const meant = misplacedList(root, isKnown);
     if (meant === undefined) continue;
     const { node, path, remedy } = meant;
-    findings.fault(node, path, `is not read, and there is no ${MODEL_LIST}: ${remedy}`);
+    findings.fault(node, path, `is ignored, and there is no ${MODEL_LIST}: ${remedy}`);
     return;
   }
   const empty = roots.map((root) => root.members.get(MODEL_LIST)).find((node) => node !== undefined);

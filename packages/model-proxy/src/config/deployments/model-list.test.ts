@@ -238,9 +238,9 @@ describe('a provider', () => {
   it('causes a warning if it is unknown, has no key, or its address ends in a route', () => {
     const text = `model_list:\n${entry('a', '{model: my_llm/a, api_base: "http://v/v1"}')}${entry('b', '{model: gpt-4o}')}${entry('c', '{model: openai/a, api_base: "http://v/v1/embeddings", api_key: k}')}`;
     expect(warnings(text)).toEqual([
-      "config.yaml:3: model_list[0].litellm_params.model: my_llm is no known provider: taken as one that speaks OpenAI's API, asked for a",
-      'config.yaml:5: model_list[1].litellm_params: there is no api_key, and OPENAI_API_KEY is not set: requests carry none',
-      'config.yaml:7: model_list[2].litellm_params.api_base: the route at its end is left out: http://v/v1 is the address',
+      "config.yaml:3: model_list[0].litellm_params.model: my_llm is not a known provider: the proxy uses OpenAI's API with the model a",
+      'config.yaml:5: model_list[1].litellm_params: there is no api_key, and OPENAI_API_KEY is not set: requests are sent without a key',
+      'config.yaml:7: model_list[2].litellm_params.api_base: the route at its end is removed: the address is http://v/v1',
     ]);
   });
 
@@ -249,7 +249,7 @@ describe('a provider', () => {
     const fault = (model: string) =>
       faults(`model_list:\n${entry('m', `{model: ${model}, api_key: k}`)}`, { environment });
     const sentence = (example: string) =>
-      `config.yaml:3: model_list[0].litellm_params.model: the name does not say which provider this is: write it before the name, ${example}, or set api_base`;
+      `config.yaml:3: model_list[0].litellm_params.model: the name does not identify the provider: write the provider before the name, ${example}, or set api_base`;
     expect(fault('mistral-large')).toEqual([sentence('mistral/mistral-large')]);
     expect(fault('my-model')).toEqual([sentence('such as hosted_vllm/my-model')]);
   });
@@ -259,8 +259,8 @@ describe('a provider', () => {
     const { proxy } = load(text);
     expect(proxy.deployments).toEqual([]);
     expect([...(proxy.unserved ?? [])]).toEqual([
-      ['opus', 'anthropic has an API of its own, which is not built yet'],
-      ['flash', 'vertex_ai has an API of its own, which is not built yet'],
+      ['opus', 'anthropic has its own API, which is not implemented'],
+      ['flash', 'vertex_ai has its own API, which is not implemented'],
     ]);
   });
 
@@ -278,14 +278,14 @@ describe('a provider', () => {
     expect(proxy.deployments.map(({ modelName }) => modelName)).toEqual(['b']);
     expect(proxy.unserved).toEqual(
       new Map([
-        ['a', 'bedrock has an API of its own, which is not built yet'],
-        ['c', 'org is no known provider, and there is no api_base'],
+        ['a', 'bedrock has its own API, which is not implemented'],
+        ['c', 'org is not a known provider, and there is no api_base'],
       ]),
     );
     expect(warnings(text)).toEqual([
-      'config.yaml:3: model_list[0].litellm_params.model: bedrock has an API of its own, which is not built yet: a is not served by this entry',
-      'config.yaml:5: model_list[1].litellm_params.model: azure has an API of its own, which is not built yet: b is not served by this entry',
-      'config.yaml:9: model_list[3].litellm_params.model: org is no known provider, and there is no api_base: c is not served by this entry',
+      'config.yaml:3: model_list[0].litellm_params.model: bedrock has its own API, which is not implemented: a is not served by this entry',
+      'config.yaml:5: model_list[1].litellm_params.model: azure has its own API, which is not implemented: b is not served by this entry',
+      'config.yaml:9: model_list[3].litellm_params.model: org is not a known provider, and there is no api_base: c is not served by this entry',
     ]);
   });
 });
@@ -312,7 +312,7 @@ describe('the id of a deployment', () => {
       ids(entry('a', vllm('x'), '    model_info: {id: mine}\n'), entry('b', vllm('x'), '    model_info: {id: 7}\n')),
     ).toEqual(['mine', '7']);
     const twice = `model_list:\n${entry('a', vllm('x'), '    model_info: {id: mine}\n').repeat(2)}`;
-    expect(faults(twice)).toEqual(['config.yaml:5: model_list[1].model_info.id: is also that of line 2']);
+    expect(faults(twice)).toEqual(['config.yaml:5: model_list[1].model_info.id: is also the id on line 2']);
   });
 
   it('is otherwise a stable, unique digest that does not depend on the key', () => {

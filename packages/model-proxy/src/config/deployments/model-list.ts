@@ -1,4 +1,4 @@
-/** Turns the entries of `model_list`, with everything that they inherit, into deployments. */
+/** Makes deployments from the entries of `model_list` and the settings that they inherit. */
 import type { Deployment } from '../../providers/deployment.js';
 import { findBlock, hasValues, type FoundBlock } from '../blocks.js';
 import { readBlock } from '../faults.js';
@@ -46,7 +46,7 @@ export function readModelList(entries: readonly Entry[], inherited: ListInherite
       const other = ids.get(id);
       if (other !== undefined && read.modelInfo['id'] !== undefined) {
         const { findings } = inherited;
-        findings.fault(entry.node, [...entry.path, 'model_info', 'id'], `is also that of line ${other.node.line}`);
+        findings.fault(entry.node, [...entry.path, 'model_info', 'id'], `is also the id on line ${other.node.line}`);
         break;
       }
       id = digestOf([read.id, copy]);
@@ -68,7 +68,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
   const entry = readBlock(entryTable, node, path, findings);
   const { modelName } = entry.values;
   if (modelName === undefined && !entry.places.has('modelName'))
-    findings.fault(node, path, 'model_name is missing: the name that clients ask for');
+    findings.fault(node, path, 'model_name is missing: the name that clients send');
   const faultsBefore = findings.faultCount;
   const found = findBlock(
     node,
@@ -90,7 +90,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
   if (found === undefined) {
     // If findBlock has added a fault, that fault explains why there is no block.
     if (findings.faultCount === faultsBefore)
-      findings.fault(node, path, `${PARAMS} is missing: the mapping that says which model this is, and where`);
+      findings.fault(node, path, `${PARAMS} is missing: the mapping with the model and its address`);
     return undefined;
   }
   const params = withCredential(found, inherited);

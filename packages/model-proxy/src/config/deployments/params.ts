@@ -1,4 +1,4 @@
-/** Turns `litellm_params`, with everything that they inherit, into a deployment. */
+/** Makes a deployment from `litellm_params` and the settings that they inherit. */
 import { createHash } from 'node:crypto';
 import type { Deployment } from '../../providers/deployment.js';
 import { openaiParameters } from '../../providers/parameters.js';
@@ -84,11 +84,11 @@ export function readParams({
   };
   const targets = targetsByProvider(block, params, inherited);
   if (targets === undefined) return deployment;
-  const at = ([name, its]: readonly [string, UpstreamTarget | null]) =>
+  const deploymentAt = ([name, its]: readonly [string, UpstreamTarget | null]) =>
     [name, its === null ? null : { ...deployment, ...its }] as const;
   // A name without a prefix belongs to OpenAI, or to the server at the entry's api_base.
   const { apiKey } = targets.get('openai') ?? target;
-  return { ...deployment, apiKey, byProvider: new Map([...targets].map(at)) };
+  return { ...deployment, apiKey, byProvider: new Map([...targets].map(deploymentAt)) };
 }
 
 /**

@@ -10,7 +10,7 @@ import { foreignProviders } from '../names/known-names.js';
 import { normalUrl } from '../setting-types.js';
 import type { paramsTable } from '../settings.js';
 
-/** The part of a deployment that says where its requests go. */
+/** The part of a deployment that decides where its requests go. */
 export interface UpstreamTarget {
   readonly provider: Provider;
   /** The model's name without the provider's prefix. */
@@ -28,8 +28,8 @@ export interface TargetOptions {
 /**
  * Resolves the target from the params, then from the provider's environment variables, then from
  * the provider's defaults.
- * @returns a string that explains why the model cannot be served, which is no fault of the file;
- * undefined after adding a fault.
+ * @returns a string: the reason why the model cannot be served, which is not a fault of the file.
+ *   undefined: a fault was added.
  */
 export function readTarget(
   block: Block<typeof paramsTable>,
@@ -42,7 +42,7 @@ export function readTarget(
       findings.fault(
         params.node,
         params.path,
-        'model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b',
+        'model is missing: the provider and the name of the model, such as hosted_vllm/gpt-oss-120b',
       );
     return undefined;
   }
@@ -56,14 +56,15 @@ export function readTarget(
     return undefined;
   }
   const { name, model } = named;
-  if (foreignProviders.has(name)) return `${name} has an API of its own, which is not built yet`;
+  if (foreignProviders.has(name)) return `${name} has its own API, which is not implemented`;
   if (!isKnownProvider(name)) {
-    if (values.apiBase === undefined && !baseIsFaulty) return `${name} is no known provider, and there is no api_base`;
+    if (values.apiBase === undefined && !baseIsFaulty)
+      return `${name} is not a known provider, and there is no api_base`;
     const at = places.get('model') ?? params;
     findings.warn(
       at.node,
       at.path,
-      `${name} is no known provider: taken as one that speaks OpenAI's API, asked for ${model}`,
+      `${name} is not a known provider: the proxy uses OpenAI's API with the model ${model}`,
     );
   }
   if (baseIsFaulty) return undefined;
@@ -80,7 +81,7 @@ export function readTarget(
   else if (values.apiKey === undefined && apiKey !== null && values.apiBase !== undefined)
     noteKeyElsewhere(provider, apiBase, params, { environment, findings });
   if (apiKey === null && apiBase === provider.defaultApiBase) {
-    const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests carry none`;
+    const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests are sent without a key`;
     findings.warn(params.node, params.path, missing);
   }
   return { provider, upstreamModel: model, apiBase: withoutRoute(apiBase, block, findings), apiKey: apiKey ?? null };
@@ -104,7 +105,7 @@ function environmentKey({ apiKeyEnvironment }: Provider, environment: Environmen
   return variable === undefined ? null : (environment[variable]?.trim() ?? null);
 }
 
-/** Returns the first variable with a key. Compose files leave a variable out by making it empty. */
+/** Returns the first variable with a key. An empty variable counts as not set. */
 function keyVariable(names: readonly string[], environment: Environment): string | undefined {
   return names.find((name) => (environment[name]?.trim() ?? '') !== '');
 }
@@ -154,7 +155,7 @@ function nameProvider(
 function unknownProvider(model: string): string {
   const near = [...knownProviders, ...foreignProviders].find((name) => model.startsWith(name));
   const example = near === undefined ? `such as hosted_vllm/${model}` : `${near}/${model}`;
-  return `the name does not say which provider this is: write it before the name, ${example}, or set api_base`;
+  return `the name does not identify the provider: write the provider before the name, ${example}, or set api_base`;
 }
 
 /**
@@ -199,6 +200,6 @@ function withoutRoute(apiBase: string, block: Block<typeof paramsTable>, finding
   const stripped = base.replace(/\/(chat\/completions|completions|embeddings|responses)$/, '');
   const place = block.places.get('apiBase');
   if (stripped !== base && place !== undefined)
-    findings.warn(place.node, place.path, `the route at its end is left out: ${stripped} is the address`);
+    findings.warn(place.node, place.path, `the route at its end is removed: the address is ${stripped}`);
   return stripped;
 }

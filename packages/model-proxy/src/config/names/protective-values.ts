@@ -28,11 +28,10 @@ const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = 
     const name = textOf(item);
     if (name === undefined) return undefined;
     if (guards.has(name)) return 'rejects or changes requests';
-    return name.includes('.') ? 'is code of your own, which may reject requests' : undefined;
+    return name.includes('.') ? 'is custom code, which may reject requests' : undefined;
   },
   guardrails: (item) => (isOnByDefault(toPlain(item)) ? 'checks every request (default_on)' : undefined),
-  optional_pre_call_checks: (item) =>
-    textOf(item) === 'router_budget_limiting' ? 'limits what may be spent' : undefined,
+  optional_pre_call_checks: (item) => (textOf(item) === 'router_budget_limiting' ? 'limits spending' : undefined),
 };
 
 /** Settings with such rules. Values that the rules do not reject are ignored with a warning. */

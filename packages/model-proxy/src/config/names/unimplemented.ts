@@ -1,7 +1,7 @@
 /**
  * LiteLLM's settings that this proxy does not implement, and how it treats each of them. The
- * faults, the warnings and docs/reference/model-proxy-configuration.md come from this table. The names are
- * those of LiteLLM 1.109.
+ * faults, the warnings and docs/reference/model-proxy-configuration.md come from this table. The
+ * names are those of LiteLLM 1.109.
  */
 
 /**
@@ -31,11 +31,11 @@ const fulfilled = (what: string, names: string): SettingGroup => ({
 });
 
 const LIMITS = 'limits requests or tokens';
-const BUDGETS = 'limits what may be spent';
+const BUDGETS = 'limits spending';
 const GUARDS = 'checks prompts and answers';
-const RETRIES = 'repeats requests or sends them elsewhere';
+const RETRIES = 'repeats requests or sends them to other deployments';
 
-/** Top level. `guardrails` and `callbacks` are refused by what is in them: protective-values.ts. */
+/** Top level. protective-values.ts decides about `guardrails` and `callbacks` by their values. */
 const top: readonly SettingGroup[] = [
   refused(GUARDS, 'policies policy_attachments'),
   ignored(
@@ -51,7 +51,7 @@ const entry: readonly SettingGroup[] = [
   ignored('adds a feature', 'model_alias cache fallbacks'),
 ];
 
-/** Only what is no parameter of a request: everything else goes upstream. */
+/** Without parameters of requests, which go upstream. */
 const params: readonly SettingGroup[] = [
   refused(
     LIMITS,
@@ -80,7 +80,7 @@ const params: readonly SettingGroup[] = [
     text_completion disable_add_transform_inline_image_block`,
   ),
   fulfilled(
-    'nothing of a request is logged',
+    'no content of requests is logged',
     'litellm_call_id litellm_logging_obj no-log no_log metadata_redaction acompletion',
   ),
 ];
@@ -125,7 +125,7 @@ const settings: readonly SettingGroup[] = [
     default_team_params max_ui_session_budget enable_key_alias_format_validation key_alias_pattern`,
   ),
   fulfilled(
-    'nothing of a request is logged, reported or billed',
+    'no content of requests is logged, reported or billed',
     `telemetry turn_off_message_logging redact_user_api_key_info redact_messages_in_exceptions disable_streaming_logging
     suppress_debug_info log_raw_request_response store_audit_logs disable_end_user_cost_tracking extra_spend_tag_headers
     disable_add_user_agent_to_request_tags global_disable_no_log_param standard_logging_payload_excluded_fields`,
@@ -136,7 +136,7 @@ const settings: readonly SettingGroup[] = [
 
 const general: readonly SettingGroup[] = [
   refused(
-    'says who a client is',
+    'authenticates clients',
     `custom_auth custom_auth_settings custom_auth_run_common_checks enable_jwt_auth litellm_jwtauth enable_oauth2_auth
     enable_oauth2_proxy_auth oauth2_config_mappings role_permissions enforce_rbac`,
   ),
@@ -206,12 +206,12 @@ const router: readonly SettingGroup[] = [
     `redis_host redis_password redis_port redis_url redis_db cache_responses cache_kwargs cache_params caching_groups client_ttl
     default_litellm_params alerting_config assistants_config router_general_settings search_tools`,
   ),
-  fulfilled('the log has `LITELLM_LOG`', 'debug_level set_verbose'),
+  fulfilled('`LITELLM_LOG` sets the log level', 'debug_level set_verbose'),
 ];
 
 /** Variables of the environment, and of `environment_variables`. */
 const environment: readonly SettingGroup[] = [
-  refused('restricts which web pages may ask', 'LITELLM_CORS_ORIGINS'),
+  refused('restricts which web pages may send requests', 'LITELLM_CORS_ORIGINS'),
   refused('closes paths', 'DISABLE_LLM_API_ENDPOINTS'),
   ignored(
     'stores keys, users and models in a database',

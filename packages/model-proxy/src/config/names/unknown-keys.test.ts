@@ -68,26 +68,26 @@ describe("LiteLLM's settings that are ignored", () => {
 
 describe("LiteLLM's settings that restrict access and are not implemented", () => {
   it.each([
-    ['general_settings', 'custom_auth: my.auth', 'custom_auth: says who a client is'],
-    ['general_settings', 'enable_jwt_auth: true', 'enable_jwt_auth: says who a client is'],
-    ['general_settings', 'enable_oauth2_auth: true', 'enable_oauth2_auth: says who a client is'],
+    ['general_settings', 'custom_auth: my.auth', 'custom_auth: authenticates clients'],
+    ['general_settings', 'enable_jwt_auth: true', 'enable_jwt_auth: authenticates clients'],
+    ['general_settings', 'enable_oauth2_auth: true', 'enable_oauth2_auth: authenticates clients'],
     ['general_settings', 'global_max_parallel_requests: 0', 'global_max_parallel_requests: limits requests or tokens'],
     ['general_settings', 'enforced_params: [user]', 'enforced_params: restricts what clients may send'],
     ['general_settings', 'allowed_file_extensions: []', 'allowed_file_extensions: restricts what clients may send'],
-    ['litellm_settings', 'max_budget: 0', 'max_budget: limits what may be spent'],
+    ['litellm_settings', 'max_budget: 0', 'max_budget: limits spending'],
     ['litellm_settings', 'callbacks: [langfuse, hide_secrets]', 'callbacks[1]: rejects or changes requests'],
-    ['litellm_settings', 'callbacks: my_hooks.instance', 'callbacks: is code of your own, which may reject requests'],
+    ['litellm_settings', 'callbacks: my_hooks.instance', 'callbacks: is custom code, which may reject requests'],
     [
       'litellm_settings',
       'guardrails: [{a: {callbacks: [x]}}, {b: {default_on: true}}]',
       'guardrails[1]: checks every request (default_on)',
     ],
-    ['router_settings', 'provider_budget_config: {openai: {}}', 'provider_budget_config: limits what may be spent'],
+    ['router_settings', 'provider_budget_config: {openai: {}}', 'provider_budget_config: limits spending'],
     ['router_settings', 'enable_tag_filtering: true', 'enable_tag_filtering: reserves deployments for some clients'],
     [
       'router_settings',
       'optional_pre_call_checks: [router_budget_limiting]',
-      'optional_pre_call_checks[0]: limits what may be spent',
+      'optional_pre_call_checks[0]: limits spending',
     ],
   ])('stop the start: %s: %s', (block, line, sentence) => {
     const name = line.replace(/:.*/, '');
@@ -118,7 +118,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
   });
 
   it('are also found among the environment variables, including those of the file', () => {
-    const origins = 'LITELLM_CORS_ORIGINS: restricts which web pages may ask';
+    const origins = 'LITELLM_CORS_ORIGINS: restricts which web pages may send requests';
     const environment = { LITELLM_CORS_ORIGINS: 'https://app.example', DATABASE_URL: 'postgres://u:p@h/d' };
     expect(faults(oneModel(), { environment })).toEqual([expect.stringContaining(`environment: ${origins}`)]);
     expect(faults(oneModel([], 'environment_variables: {LITELLM_CORS_ORIGINS: x}\n'))).toHaveLength(1);
@@ -129,8 +129,8 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
 
   it('are not allowed in start_without if they never stop the start', () => {
     expect(faults(oneModel([], 'general_settings: {start_without: [rmp, tpm, master_key]}\n'))).toEqual([
-      'config.yaml:6: general_settings.start_without[0]: "rmp" is no setting that stops the start',
-      'config.yaml:6: general_settings.start_without[2]: "master_key" is no setting that stops the start',
+      'config.yaml:6: general_settings.start_without[0]: "rmp" is not a setting that stops the start',
+      'config.yaml:6: general_settings.start_without[2]: "master_key" is not a setting that stops the start',
     ]);
   });
 

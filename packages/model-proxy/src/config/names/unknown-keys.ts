@@ -121,8 +121,8 @@ function requestsNothing(key: string, node: YamlNode): boolean {
 }
 
 /**
- * Like {@link requestsNothing}, for restrictions: there, 0 restricts most, and an empty allow list
- * allows nothing.
+ * Like {@link requestsNothing}, for restrictions: a limit of 0 and an empty list of allowed values
+ * do restrict.
  */
 function restrictsNothing(key: string, node: YamlNode): boolean {
   if (node.kind === 'scalar') return node.value === null || node.value === false;

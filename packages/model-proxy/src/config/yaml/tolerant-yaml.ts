@@ -1,5 +1,5 @@
 /**
- * Parses YAML as tolerantly as PyYAML where js-yaml is stricter.
+ * Parses YAML that PyYAML accepts and js-yaml rejects.
  *
  * YAML requires that the lines of a flow collection (`{…}`, `[…]`) and of a quoted string are
  * indented more than their key. PyYAML ignores their indentation, and real configurations close a

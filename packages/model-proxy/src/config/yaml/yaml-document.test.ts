@@ -81,19 +81,19 @@ describe('text that is not a configuration', () => {
     ['\njust text\n', ['2: the file must be a mapping with model_list in it, not a single value']],
     ['a: 1\n---\nb: 2\n', ['2: there is more than one YAML document (---) in the file']],
     ['---\na: 1\n---\nb: 2\n', ['3: there is more than one YAML document (---) in the file']],
-    ['a:\n\t- b\n', ['2: this is no YAML: tab characters must not be used in indentation']],
-    ['a: b: c\n', ['1: this is no YAML: bad indentation of a mapping entry']],
-    ['a: 1\nb: *nobody\n', ['2: this is no YAML: there is no anchor &nobody before *nobody']],
-    ['a: &a\n  b: *a\n', ['2: this is no YAML: there is no anchor &a before *a']],
-    ['a: !vault x\n', ['1: this is no YAML: unknown scalar tag !<!vault>']],
+    ['a:\n\t- b\n', ['2: this is not valid YAML: tab characters must not be used in indentation']],
+    ['a: b: c\n', ['1: this is not valid YAML: bad indentation of a mapping entry']],
+    ['a: 1\nb: *nobody\n', ['2: this is not valid YAML: there is no anchor &nobody before *nobody']],
+    ['a: &a\n  b: *a\n', ['2: this is not valid YAML: there is no anchor &a before *a']],
+    ['a: !vault x\n', ['1: this is not valid YAML: unknown scalar tag !<!vault>']],
     ['a: !!python/dict {b: 1}\n', ['1: the tag !!python/dict is not known']],
     ['a: {b: 1}\n? [x]\n: 1\n', ['2: a key must be a word, not a list or a mapping']],
     ['a:\n  <<: text\n', ['2: << needs a mapping, or a list of them']],
     [
       'a: 1\nb: {c: 1,\n  c: 2}\na: 3\n',
       [
-        '3: c stands twice in the same mapping, the first time on line 2',
-        '4: a stands twice in the same mapping, the first time on line 1',
+        '3: c occurs twice in the same mapping, first on line 2',
+        '4: a occurs twice in the same mapping, first on line 1',
       ],
     ],
   ])('%j is rejected with its line', (text, faults) => {
@@ -113,7 +113,7 @@ describe('text that is not a configuration', () => {
     const members = Array.from({ length: 50_000 }, (_, index) => `k${index}: 1`);
     const merges = Array.from({ length: 1000 }, (_, index) => `b${index}: {<<: *a}`);
     expect(read([`a: &a {${members.join(', ')}}`, ...merges].join('\n'))).toEqual([
-      '-: this is no YAML: it has more than 200000 values, those of aliases included',
+      '-: this is not valid YAML: it has more than 200000 values, including the values of aliases',
     ]);
   });
 
@@ -123,7 +123,7 @@ describe('text that is not a configuration', () => {
       return `a${index}: &a${index} [${values.join(', ')}]`;
     });
     expect(read(lines.join('\n'))).toEqual([
-      '-: this is no YAML: it has more than 200000 values, those of aliases included',
+      '-: this is not valid YAML: it has more than 200000 values, including the values of aliases',
     ]);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Parses a YAML file as PyYAML does, because LiteLLM uses PyYAML (YAML 1.1: `yes` and `off` are
- * booleans, `010` is 8, `<<` merges), and keeps the line of each value. Dates stay strings: no
- * setting is a date, and values such as `api_version: 2024-06-01` are common.
+ * booleans, `010` is 8, `<<` merges). Records the line of each value. Dates stay strings: no setting
+ * is a date, and values such as `api_version: 2024-06-01` are common.
  */
 import {
   EVENT_ID,
@@ -58,7 +58,7 @@ export function parseYaml(given: string, file: string): YamlDocument {
     return reader.faults.length > 0 ? { faults: reader.faults } : { root, faults: [] };
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
-    return fail(`this is no YAML: ${error.reason}`, error.mark === undefined ? undefined : error.mark.line + 1);
+    return fail(`this is not valid YAML: ${error.reason}`, error.mark === undefined ? undefined : error.mark.line + 1);
   }
 }
 
@@ -71,7 +71,7 @@ function secondDocument(text: string): number | undefined {
   return next === -1 ? undefined : next + 1;
 }
 
-const tooManyValues = () => new YAMLException(`it has more than ${MAX_VALUES} values, those of aliases included`);
+const tooManyValues = () => new YAMLException(`it has more than ${MAX_VALUES} values, including the values of aliases`);
 
 /** Adds the size of a value to that of its collection. @throws {YAMLException} if that is too large. */
 function checkedSum(size: number, added: number): number {
@@ -212,7 +212,7 @@ class Reader {
         if (earlier !== undefined)
           this.faults.push({
             line: key.line,
-            message: `${name} stands twice in the same mapping, the first time on line ${earlier.line}`,
+            message: `${name} occurs twice in the same mapping, first on line ${earlier.line}`,
           });
         members.set(name, { ...value.node, line: key.line });
       }

@@ -94,7 +94,7 @@ export function describeNode(node: YamlNode, options: { readonly secret?: boolea
   if (node.kind === 'mapping') return 'a mapping';
   const { value, variable } = node;
   if (value === null) return 'nothing';
-  if (variable !== undefined) return `what the environment variable ${variable} holds`;
+  if (variable !== undefined) return `the value of the environment variable ${variable}`;
   if (value === '') return 'an empty string';
   const hidden = options.secret === true;
   if (typeof value === 'number') return hidden ? 'a number' : `the number ${value}`;

@@ -1,4 +1,4 @@
-/** The values of YAML's scalars, as PyYAML reads them. */
+/** Reads the values of YAML's scalars as PyYAML does. */
 import {
   boolYaml11Tag,
   COLLECTION_STYLE,
@@ -12,7 +12,7 @@ import {
   type Event,
 } from 'js-yaml';
 
-/** Types that PyYAML reads and that no setting has. Their tags are reported as unknown. */
+/** Types that no setting has. Their tags are reported as unknown, although PyYAML reads them. */
 const UNWANTED_TAGS = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
@@ -27,7 +27,7 @@ const booleanTag = defineScalarTag(boolYaml11Tag.tagName, {
     /^[yn]$/i.test(source) ? NOT_RESOLVED : boolYaml11Tag.resolve(source, isExplicit, tagName),
 });
 
-/** Reads what Python's `float` reads if the tag is written: `!!float 5`, `!!float 1e3`. */
+/** Accepts the texts that Python's `float` accepts after an explicit tag: `!!float 5`, `!!float 1e3`. */
 const floatTag = defineScalarTag(floatYaml11Tag.tagName, {
   ...floatYaml11Tag,
   resolve: (source, isExplicit, tagName) => {
