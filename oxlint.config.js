@@ -120,7 +120,6 @@ const longFiles = {
 const unsplit = {
   functions: ['packages/bmc-daemon/bench/hostile-shapes.ts'],
   files: [
-    'packages/bmc-daemon/src/drivers/fake/fake-driver.ts',
     'packages/bmc-daemon/src/drivers/libvirt/boot/boot-control.ts',
     'packages/bmc-daemon/src/drivers/libvirt/power/cold-start.ts',
     'packages/bmc-daemon/src/drivers/libvirt/xml/os/boot-order.ts',

@@ -4,29 +4,27 @@
  * There are no guests, so every action succeeds at once.
  */
 import { setImmediate } from 'node:timers/promises';
-import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
+import type { ImageRequest } from '../../media/image.js';
 import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-override.js';
 import { DriverError } from '../driver-error.js';
-import type { BootSnapshot } from '../snapshot/boot-snapshot.js';
 import type { CompleteDriver } from '../driver.js';
 import type { InsertOptions, OperationOptions } from '../operation-options.js';
-import type { MediaSnapshot, MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
 import { everyAction, type PowerAction, planPower, type PowerStep } from '../power.js';
 import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
-import type { MediaControl } from '../media-control.js';
 import type { GuestNetwork } from '../guest-network.js';
 import { cdStep, everyPart, type SystemChange } from '../system-change.js';
 import { MachineQueue } from '../queue/machine-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
 import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
+import { emptied, FakeMedia, filled } from './fake-media.js';
 import { afterFailure, afterStart } from './fake-run.js';
 import { sampleFacts } from './sample-facts.js';
 import { FakeStatistics } from './fake-statistics.js';
 import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
-import { emptyDrive, sampleMachines } from './sample-machines.js';
+import { sampleMachines } from './sample-machines.js';
 
 /** Options of the fake driver. */
 interface FakeDriverOptions {
@@ -52,11 +50,7 @@ export class FakeDriver implements CompleteDriver {
   readonly #bootedFrom = new Map<string, BootChoice>();
   /** Secure Boot of the present run by machine, for runs with UEFI. */
   readonly #secureRuns = new Map<string, boolean>();
-  readonly media: MediaControl = {
-    insert: (...rest) => this.#insertMedia(...rest),
-    eject: (...rest) => this.#ejectMedia(...rest),
-    set: (...rest) => this.#setMedia(...rest),
-  };
+  readonly media: FakeMedia;
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
   readonly console = new FakeConsoles((id) => this.#find(id));
   readonly volumes = new FakeVolumes({
@@ -73,6 +67,12 @@ export class FakeDriver implements CompleteDriver {
     this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
     for (const machine of this.#machines.values()) this.#noteRun(machine);
     this.#fetchImage = options.fetchImage ?? ((image, insert) => probeImage(image, insert));
+    this.media = new FakeMedia({
+      find: (id) => this.#find(id),
+      update: (uuid, change) => this.#update(uuid, change),
+      queue: this.#queue,
+      fetchImage: this.#fetchImage,
+    });
     this.#onClose = options.onClose ?? (() => undefined);
     this.statistics = new FakeStatistics({
       machines: () => this.#machines.values(),
@@ -151,39 +151,6 @@ export class FakeDriver implements CompleteDriver {
     await this.#queue.insert(machine, 'cdrom', insert, options);
   }
 
-  async #insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
-    const machine = this.#find(id);
-    const { uuid } = machine;
-    const insert = async (signal: AbortSignal): Promise<void> => {
-      const present = this.#drive(uuid, device);
-      if (present.inserted) {
-        const wanted = filled(present, image);
-        if (present.image === wanted.image && present.writeProtected === wanted.writeProtected) return;
-        throw new DriverError('mediaInUse', 'inserting an image: the drive holds another image');
-      }
-      await this.#fetchImage(image, { ...options, signal });
-      this.#setDrive(uuid, filled(this.#drive(uuid, device), image));
-    };
-    await this.#queue.insert(machine, device, insert, options);
-  }
-
-  async #ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
-    const machine = this.#find(id);
-    const { uuid } = machine;
-    const eject = async (): Promise<void> => {
-      await setImmediate();
-      this.#setDrive(uuid, emptied(this.#drive(uuid, device)));
-    };
-    await this.#queue.eject(machine, device, eject, options);
-  }
-
-  async #setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {
-    await setImmediate();
-    const { uuid } = this.#find(id);
-    const drive = this.#drive(uuid, device);
-    this.#setDrive(uuid, { ...drive, ...change(drive) });
-  }
-
   /** Returns the boot source of the last start; undefined before the first one. */
   bootedFrom(id: string): BootChoice | undefined {
     return this.#bootedFrom.get(this.#find(id).uuid);
@@ -209,7 +176,7 @@ export class FakeDriver implements CompleteDriver {
 
   /** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
   #cdStep(uuid: string, { cd }: SystemChange): ReturnType<typeof cdStep> {
-    return cd === undefined ? 'keep' : cdStep(this.#drive(uuid, 'cdrom'), cd, this.#find(uuid).name);
+    return cd === undefined ? 'keep' : cdStep(this.media.drive(uuid, 'cdrom'), cd, this.#find(uuid).name);
   }
 
   /** Makes all parts of a change at once. @throws {DriverError} before any change. */
@@ -223,7 +190,7 @@ export class FakeDriver implements CompleteDriver {
       return;
     }
     const image = change.cd?.image ?? null;
-    const drive = this.#drive(uuid, 'cdrom');
+    const drive = this.media.drive(uuid, 'cdrom');
     const after = step === 'insert' && image !== null ? filled(drive, image) : emptied(drive);
     const media = changed.media.map((present) => (present.device === 'cdrom' ? after : present));
     this.#update(uuid, { ...changed, media });
@@ -318,56 +285,4 @@ export class FakeDriver implements CompleteDriver {
       boot: { ...withoutOverride(boot), ...afterBoot(boot) },
     });
   }
-
-  #drive(uuid: string, device: MediaDevice): MediaSnapshot {
-    const drive = this.#find(uuid).media.find((candidate) => candidate.device === device);
-    if (drive === undefined) {
-      throw new DriverError('unsupported', `looking up the drive ${device}: the machine has none`);
-    }
-    return drive;
-  }
-
-  #setDrive(uuid: string, drive: MediaSnapshot): void {
-    const { media, boot } = this.#find(uuid);
-    this.#update(uuid, {
-      media: media.map((present) => (present.device === drive.device ? drive : present)),
-      ...(drive.device === 'cdrom' ? {} : { boot: withDrive(boot, drive) }),
-    });
-  }
-}
-
-function filled(drive: MediaSnapshot, image: ImageRequest): MediaSnapshot {
-  return {
-    ...drive,
-    inserted: true,
-    image: storedUrl(image.url),
-    imageName: imageName(image.url),
-    // A CD is always read-only.
-    writeProtected: drive.device === 'cdrom' || image.writeProtected,
-    viaUri: true,
-    transferMethod: image.stream === true ? 'stream' : 'upload',
-  };
-}
-
-function emptied({ device, verifyCertificate, certificates }: MediaSnapshot): MediaSnapshot {
-  return { ...emptyDrive(device), verifyCertificate, certificates };
-}
-
-/**
- * Adds or removes a drive. As with libvirt, a floppy drive appears with its first disk and stays. A
- * USB stick exists only with its image.
- */
-function withDrive(boot: BootSnapshot, { device, inserted }: MediaSnapshot): BootSnapshot {
-  const [kind, name] = device === 'floppy' ? (['fd', 'fda'] as const) : (['usb', 'sdu'] as const);
-  const stays = device === 'floppy' && boot.available.includes(kind);
-  const others = boot.options.filter((option) => option.name !== name);
-  if (!inserted && !stays) {
-    const order = boot.order.filter((key) => key !== `disk:${name}`);
-    return { ...boot, available: boot.available.filter((known) => known !== kind), options: others, order };
-  }
-  return {
-    ...boot,
-    available: [...boot.available.filter((known) => known !== kind), kind],
-    options: [...others, { key: `disk:${name}`, kind, name, path: null }],
-  };
 }
