@@ -11,28 +11,6 @@ die() {
   exit 1
 }
 
-# Times of the steps of a check. RACKLESS_PARTS names the file of the times; nested scripts add
-# theirs.
-part='' part_began=0
-# Ends the current step, if any, and begins another one. $1: its name
-begin_part() {
-  end_part
-  part=$1 part_began=$EPOCHSECONDS
-  say "$part"
-}
-end_part() {
-  if [ -n "$part" ] && [ -n "${RACKLESS_PARTS:-}" ]; then
-    printf '%s\t%s\n' "$((EPOCHSECONDS - part_began))" "$part" >>"$RACKLESS_PARTS"
-  fi
-  part=''
-}
-# Prints the time of each step and the total.
-print_parts() {
-  end_part
-  say "Time:"
-  awk -F '\t' '{ sum += $1; printf "%5d s  %s\n", $1, $2 } END { printf "%5d s  in total\n", sum }' "$RACKLESS_PARTS" >&2
-}
-
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 installed() { [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }

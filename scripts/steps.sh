@@ -1,0 +1,102 @@
+# shellcheck shell=bash
+# The steps of scripts/test. A lane runs its steps one after the other; lanes run at the same time.
+# Sourced after setup.sh with `set -euo pipefail`.
+
+# scripts/test sets both.
+jest_arguments=() node_option=()
+
+# The titles of the steps. A step is a function of one command.
+declare -A step_titles=(
+  [types]="Types"
+  [lint]="Lint"
+  [format]="Format"
+  [shell_scripts]="Shell scripts"
+  [tests]="Tests"
+  [fast_tests]="Fast tests"
+  [other_tests]="Other tests"
+  [attacks]="Attacks"
+  [clients]="Clients"
+  [pages]="Commands of the pages"
+)
+types() { npm run --silent types; }
+lint() { npm run --silent lint:code; }
+format() { npm run --silent lint:format; }
+# Finds shell scripts by their first line.
+shell_scripts() {
+  find scripts .ci docker packages -name node_modules -prune -o -name dist -prune -o -type f \
+    -exec awk 'FNR == 1 { if (/^#!.*sh$|^# shellcheck shell=/) print FILENAME; nextfile }' {} + | tr '\n' '\0' | xargs -0 shellcheck --external-sources
+}
+# $1: the name of the results; the rest: arguments of jest.
+run_jest() {
+  NODE_OPTIONS="--experimental-vm-modules ${NODE_OPTIONS:-}" \
+    npx --no-install jest "${@:2}" --json --outputFile="$step_folder/$1.json"
+}
+tests() { run_jest tests "${jest_arguments[@]}"; }
+# They run in jest's own processes, so coverage sees what they run. It costs less than a minute of CPU.
+fast=('packages/[^/]+/src/' 'packages/libvirt/test/fake-libvirtd/')
+fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2 --coverage --coverageReporters=json-summary; }
+other_tests() { run_jest other --testPathIgnorePatterns "${fast[@]}"; }
+attacks() { scripts/attack "${node_option[@]}"; }
+clients() { scripts/clients --quick "${node_option[@]}"; }
+pages() { scripts/docs-commands "${node_option[@]}"; }
+
+# Has the output of each step, the results of jest, and `times`: seconds, exit status and title.
+step_folder=$(mktemp -d)
+check_began=$EPOCHSECONDS
+lanes=() lane_steps=()
+
+# Runs a step and records its time. $1: its function
+run_step() {
+  local began=$EPOCHSECONDS status=0
+  # This disables errexit in the step, which is only one command.
+  ("$1") || status=$?
+  printf '%s\t%s\t%s\n' "$((EPOCHSECONDS - began))" "$status" "${step_titles[$1]}" >>"$step_folder/times"
+}
+
+# Starts a lane in the background. Its output goes to files. Arguments: the functions of its steps
+start_lane() {
+  local step
+  for step in "$@"; do
+    say "${step_titles[$step]}"
+    lane_steps+=("$step")
+  done
+  # Gives the lane a process group of its own, so that stop_lanes reaches all its processes.
+  set -m
+  (
+    set +m
+    for step in "$@"; do run_step "$step" >"$step_folder/$step" 2>&1; done
+  ) </dev/null &
+  set +m
+  lanes+=("$!")
+}
+
+# Waits for all lanes, and prints the output of each step in one block.
+finish_lanes() {
+  local lane step
+  for lane in "${lanes[@]}"; do
+    wait "$lane" || printf '0\t1\tA lane that ended early\n' >>"$step_folder/times"
+  done
+  for step in "${lane_steps[@]}"; do
+    if [ -s "$step_folder/$step" ]; then
+      say "---- ${step_titles[$step]}"
+      cat "$step_folder/$step" >&2
+    fi
+  done
+  lanes=() lane_steps=()
+}
+
+# Ends the lanes of an interrupted check.
+stop_lanes() {
+  local lane
+  for lane in "${lanes[@]}"; do kill -TERM -- "-$lane" 2>/dev/null || true; done
+}
+
+# Prints the titles of the failed steps, one per line.
+failed_steps() { awk -F '\t' '$2 != 0 { print $3 }' "$step_folder/times"; }
+
+# Prints the time of each step and of the whole check. Steps of different lanes overlap.
+print_times() {
+  say "Time:"
+  awk -F '\t' '{ printf "%5d s  %s%s\n", $1, $3, $2 == 0 ? "" : ": FAILED" }' "$step_folder/times" >&2
+  printf '%5d s  in total\n' "$((EPOCHSECONDS - check_began))" >&2
+}
