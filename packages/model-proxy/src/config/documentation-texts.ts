@@ -119,9 +119,9 @@ export const signalsSection = `## Signals and changed files
 | A second SIGTERM or SIGINT | The proxy exits at once. |
 
 **Reload.** The proxy watches the file, included files, CA bundles, certificates and keys. Running
-requests keep their settings. If the new configuration has an error, or if the proxy can serve none of
-its models, the proxy logs this and continues with the old configuration. Address, port, paths of
-certificates and log settings change only with a restart.
+requests keep their settings. The proxy continues with the old configuration, and logs the reason, if
+the new one has an error or no model that it can serve. Address, port, paths of certificates and log
+settings change only with a restart.
 
 **Shutdown.** The proxy shuts down in three steps:
 

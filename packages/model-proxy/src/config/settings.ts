@@ -179,7 +179,7 @@ export const settingsTable = {
   fillNullFields: boolean({
     name: 'fill_null_fields',
     default: 'false',
-    doc: "Whether the proxy adds null for fields that OpenAI's API allows to be null and that an answer lacks. Not in LiteLLM.",
+    doc: "Whether the proxy adds missing fields as null to answers. It adds only fields that may be null in OpenAI's API. Not in LiteLLM.",
   }),
   requireAuthForMetrics: boolean({
     name: 'require_auth_for_metrics_endpoint',
