@@ -28,28 +28,19 @@ const filled = (text: string, size: number): string => text.repeat(Math.floor(si
  * @param port URI of a manager's interface.
  */
 export function bodies(system: string, port: string): readonly Shape[] {
+  return [...patches(system, port), ...posts(system.slice(system.lastIndexOf('/') + 1))];
+}
+
+function patches(system: string, port: string): readonly Shape[] {
   const patch = (name: string, body: string, path = system): Shape => ({ name, method: 'PATCH', path, body });
-  const post = (name: string, path: string, body: string): Shape => ({
-    name,
-    method: 'POST',
-    path: `/redfish/v1/${path}`,
-    body,
-  });
-  const id = system.slice(system.lastIndexOf('/') + 1);
-  const sessions = 'SessionService/Sessions';
-  const submitReport = 'TelemetryService/Actions/TelemetryService.SubmitTestMetricReport';
-  const report = (count: number, value: string): string =>
-    `{"MetricReportName":"x","GeneratedMetricReportValues":[${times(count, () => value)}]}`;
-  const csr = 'CertificateService/Actions/CertificateService.GenerateCSR';
-  const insert = `Managers/${id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
   const longNames = times(maxMembers, (index) => `"${String(index).padEnd(1_000, 'n')}":1`);
-  const tenObjects = times(9, (index) => `"n${index}":${names(maxMembers)}`);
+  const nineObjects = times(9, (index) => `"n${index}":${names(maxMembers)}`);
   return [
     patch('95,000 unknown names', names(78_000)),
     patch(`${maxMembers} unknown names`, names(maxMembers)),
     patch(`${maxMembers} unknown names of 1,000 bytes`, `{${longNames}}`),
-    patch(`9 objects of ${maxMembers} names`, `{${tenObjects}}`),
-    patch(`9 objects of ${maxMembers} names in Boot`, `{"Boot":{${tenObjects}}}`),
+    patch(`9 objects of ${maxMembers} names`, `{${nineObjects}}`),
+    patch(`9 objects of ${maxMembers} names in Boot`, `{"Boot":{${nineObjects}}}`),
     patch('brackets, 1 MiB deep', filled('[', mebibyte)),
     patch('braces, 1 MiB deep', filled('{"a":', mebibyte)),
     patch('an array of 500,000 numbers', `{"Boot":{"BootOrder":[${filled('1,', mebibyte - 40)}1]}}`),
@@ -80,6 +71,24 @@ export function bodies(system: string, port: string): readonly Shape[] {
         `"StaticNameServers":[${times(maxMembers, () => '"x"')}]}`,
       port,
     ),
+  ];
+}
+
+/** @param id of a machine. */
+function posts(id: string): readonly Shape[] {
+  const post = (name: string, path: string, body: string): Shape => ({
+    name,
+    method: 'POST',
+    path: `/redfish/v1/${path}`,
+    body,
+  });
+  const sessions = 'SessionService/Sessions';
+  const submitReport = 'TelemetryService/Actions/TelemetryService.SubmitTestMetricReport';
+  const report = (count: number, value: string): string =>
+    `{"MetricReportName":"x","GeneratedMetricReportValues":[${times(count, () => value)}]}`;
+  const csr = 'CertificateService/Actions/CertificateService.GenerateCSR';
+  const insert = `Managers/${id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
+  return [
     post('a session, 1 MiB', sessions, names(78_000)),
     post('a session, 16 KiB of names', sessions, names(1_400)),
     post('a session, a password of 16 KiB', sessions, `{"UserName":"admin","Password":"${filled('x', 16_000)}"}`),
