@@ -3,7 +3,7 @@ import { definitionUri, type ReportMessage, type ReportSubscriber } from '../off
 import { reportMessage, type Report } from './report.js';
 
 /** A subscriber with its own record of empty reports. */
-export interface Subscription {
+interface Subscription {
   readonly subscriber: ReportSubscriber;
   /** Machines whose latest report was empty; another empty report is not sent. */
   readonly empty: Set<string>;
