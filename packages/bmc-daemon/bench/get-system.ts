@@ -209,7 +209,7 @@ try {
   const authenticated = await startDaemon(folder, { authenticated: true });
   started.push(authenticated);
   const { body } = await fetchOnce(`${open.url}/redfish/v1/Systems`);
-  // The service's own.
+  // The service sends this form.
   const collection = JSON.parse(body) as { readonly Members: readonly { readonly '@odata.id': string }[] };
   const system = collection.Members[0]?.['@odata.id'];
   if (system === undefined) throw new Error('looking for a machine to ask for: there is none');

@@ -119,7 +119,7 @@ async function costOf(server: Server, shape: Shape): Promise<Cost> {
 /** Returns the first member of a collection. */
 async function memberOf(port: number, collection: string): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${port}${collection}`);
-  // As the schema has it.
+  // The schema requires this property.
   const { Members } = (await answer.json()) as { readonly Members: readonly { readonly '@odata.id': string }[] };
   const [member] = Members;
   if (member === undefined) throw new Error(`looking for a member of ${collection}: there is none`);

@@ -276,7 +276,7 @@ describe('the page of the machines', () => {
     expect(asked.length).toBeLessThan(10);
   });
 
-  it('shows the known machines of a host that hangs half-way', async () => {
+  it('shows the known machines of a host that hangs halfway', async () => {
     const machines = sampleMachines(100);
     listed = machines;
     let asked = 0;

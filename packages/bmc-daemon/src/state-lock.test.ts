@@ -69,7 +69,7 @@ describe('the lock of a state folder', () => {
     await (await waiting).release();
   });
 
-  it('holds while its process is stopped and says nothing', async () => {
+  it('holds while its process is stopped and does not answer', async () => {
     const holder = await startHolder();
     holder.kill('SIGSTOP');
     await expect(lock()).rejects.toThrow(`${folder} is in use by another process`);

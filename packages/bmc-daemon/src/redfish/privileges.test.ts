@@ -20,7 +20,7 @@ describe('the table of privileges', () => {
     expect(requirementOf('ComputerSystem', systems, 'TRACE')).toEqual({ any: [] });
   });
 
-  it('tells parts of a manager from those of a machine, a password from the account, a console log from other logs', () => {
+  it('distinguishes managers from machines, passwords from accounts, and console logs from other logs', () => {
     expect(requirementOf('EthernetInterface', systems, 'PATCH')).toEqual({ any: ['ConfigureComponents'] });
     expect(requirementOf('EthernetInterface', managers, 'PATCH')).toEqual({ any: ['ConfigureManager'] });
     expect(requirementOf('LogService', systems, 'POST')).toEqual({ any: ['ConfigureComponents'] });

@@ -148,7 +148,7 @@ describe('accounts', () => {
     );
     expect(outcome(await patch('ron', { UserName: 'olga' }))).toBe('400 ResourceAlreadyExists');
     expect(outcome(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
-    // ConfigureSelf allows a change of the own password, but not of the name.
+    // ConfigureSelf allows users to change their own password, but not of the name.
     const own = await fixture.client.send('PATCH', `${accounts}/olga`, {
       headers: as('olga'),
       body: { UserName: 'o' },

@@ -294,7 +294,7 @@ describe('the certificate of HTTPS', () => {
   });
 
   it('describes all parameters', async () => {
-    // By the schema.
+    // The schema requires this property.
     const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> };
     const listed = (name: string) =>
       Object.keys(actions[name] ?? {})

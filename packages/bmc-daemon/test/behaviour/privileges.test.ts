@@ -39,7 +39,7 @@ describe('privileges', () => {
     expect(outcome(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
   });
 
-  it('let each user read the own account and change its password only', async () => {
+  it('let each user read their own account and change only its password', async () => {
     const [mine, other] = [`${accounts}/rick`, `${accounts}/olga`];
     expect((await fixture.client.get(mine, as('rick'))).status).toBe(200);
     expect(outcome(await fixture.client.get(other, as('rick')))).toBe('403 InsufficientPrivilege');
@@ -53,7 +53,7 @@ describe('privileges', () => {
     });
   });
 
-  it('allow only a change of the own password while it is required', async () => {
+  it('allow nothing but a change of their own password to users who must change it', async () => {
     const uri = `${accounts}/olga`;
     expect(await patch('admin', uri, { PasswordChangeRequired: true })).toBe('200');
     const opened = await fixture.logIn('olga', USERS.olga);

@@ -165,18 +165,18 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
     };
     const steps = await sushySession(served, python, system, imageUrl, booted);
     expect(steps).toEqual(sushySteps(1, guest.name));
-    expect(guest.serial.story).toEqual(['<power on>', 'boot inserted', 'boot disk']);
+    expect(guest.serial.events).toEqual(['<power on>', 'boot inserted', 'boot disk']);
   });
 
   it('supports redfishtool and curl', async () => {
     const system = `/redfish/v1/Systems/${guest.uuid}`;
     const first = ['Systems', '-L', system];
-    const before = guest.serial.story.length;
+    const before = guest.serial.events.length;
     await redfishtool(served, ...first, 'reset', 'On');
     await guest.serial.reaches(before + 2);
-    expect(guest.serial.story.slice(before)).toEqual(['<power on>', 'boot disk']);
+    expect(guest.serial.events.slice(before)).toEqual(['<power on>', 'boot disk']);
     await redfishtool(served, ...first, 'reset', 'GracefulShutdown');
     await guest.serial.reaches(before + 3);
-    expect(guest.serial.story.slice(before)).toEqual(['<power on>', 'boot disk', 'power button']);
+    expect(guest.serial.events.slice(before)).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 });

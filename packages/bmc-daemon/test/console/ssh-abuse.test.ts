@@ -96,12 +96,12 @@ function shell(connection: ssh2.Client): Promise<ClientChannel> {
 }
 
 async function greeting(channel: ClientChannel): Promise<string> {
-  let said = '';
+  let output = '';
   for await (const bytes of channel) {
-    said += String(bytes);
-    if (said.includes('Connected')) break;
+    output += String(bytes);
+    if (output.includes('Connected')) break;
   }
-  return said;
+  return output;
 }
 
 describe('a hostile SSH client', () => {
@@ -171,11 +171,11 @@ describe('a hostile SSH client', () => {
 
   it('gets gaps if it offers a window of 4 GiB and reads nothing', async () => {
     const { connection, protocol } = await rawClient();
-    let said = '';
+    let output = '';
     const gap = new Promise((resolve) => {
       protocol._handlers['CHANNEL_DATA'] = (_protocol, _channel, bytes) => {
-        said = `${said}${String(bytes)}`.slice(-200);
-        if (/\d+ bytes are missing here: this connection is too slow/.test(said)) resolve(undefined);
+        output = `${output}${String(bytes)}`.slice(-200);
+        if (/\d+ bytes are missing here: this connection is too slow/.test(output)) resolve(undefined);
       };
     });
     protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);

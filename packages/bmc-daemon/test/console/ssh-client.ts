@@ -26,12 +26,12 @@ export class SshClient {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'bmc-ssh-'));
   #wake: (() => void)[] = [];
   #hasEnded = false;
-  /** Number of characters of `said` that were already searched. */
+  /** Number of characters of `output` that were already searched. */
   #seen = 0;
   stdout = '';
   stderr = '';
   /** Standard output and standard error in the order of arrival. */
-  said = '';
+  output = '';
 
   constructor({ user, port, answers = [], options = [], command = [] }: SshOptions) {
     // Without a terminal, ssh asks a program for each answer.
@@ -94,12 +94,12 @@ export class SshClient {
   }
 
   /** Waits for this output after the last match. */
-  async says(wanted: string | RegExp): Promise<void> {
+  async waitFor(wanted: string | RegExp): Promise<void> {
     const until = Date.now() + PATIENCE_MS;
     const timer = setInterval(() => this.#wakeAll(), 1000);
     try {
       for (;;) {
-        const rest = this.said.slice(this.#seen);
+        const rest = this.output.slice(this.#seen);
         const found = typeof wanted === 'string' ? rest.indexOf(wanted) : rest.search(wanted);
         if (found >= 0) {
           const length = typeof wanted === 'string' ? wanted.length : (wanted.exec(rest)?.[0].length ?? 0);
@@ -107,7 +107,7 @@ export class SshClient {
           return;
         }
         if (this.#hasEnded || Date.now() > until)
-          throw new Error(`ssh never said ${String(wanted)}, but ${JSON.stringify(this.said)}`);
+          throw new Error(`the client never printed ${String(wanted)}, but ${JSON.stringify(this.output)}`);
         await new Promise<void>((resolve) => this.#wake.push(resolve));
       }
     } finally {
@@ -131,7 +131,7 @@ export class SshClient {
 
   #hear(text: string, from: 'stdout' | 'stderr'): void {
     this[from] += text;
-    this.said += text;
+    this.output += text;
     this.#wakeAll();
   }
 

@@ -128,9 +128,9 @@ describe('selecting a console', () => {
   it('works with account and machine in the user name; the client asks for the password', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: terminal });
-    await client.says(`Connected to node-2, ${greeting}]\r\n`);
+    await client.waitFor(`Connected to node-2, ${greeting}]\r\n`);
     client.type('hi\r');
-    await client.says('hi\r\nnode-2 login: ');
+    await client.waitFor('hi\r\nnode-2 login: ');
     client.type('~.');
     expect(await client.exit()).toBe(0);
     expect(client.stdout.endsWith('\r\n[left the console of node-2]\r\n')).toBe(true);
@@ -147,7 +147,7 @@ describe('selecting a console', () => {
     const { uuid } = await driver.getSystem('node-2');
     for (const user of ['node-2', uuid.toUpperCase()]) {
       const client = ssh(user, { answers: ['admin', USERS.admin], options: ['-T'] });
-      await client.says('Connected to node-2');
+      await client.waitFor('Connected to node-2');
       client.type('~.');
       expect(await client.exit()).toBe(0);
     }
@@ -158,7 +158,7 @@ describe('selecting a console', () => {
     for (const method of ['keyboard-interactive', 'password']) {
       const options = ['-T', '-o', `PreferredAuthentications=${method}`];
       const client = ssh('admin', { ...admin, options, command: ['node-2'] });
-      await client.says('Connected to node-2');
+      await client.waitFor('Connected to node-2');
       client.type('\x1d.');
       expect(await client.exit()).toBe(0);
     }
@@ -196,14 +196,14 @@ describe('selecting a console', () => {
     const through = ssh('admin/node-2', { ...admin, options: ['-W', '127.0.0.1:1'] });
     expect(await through.exit()).toBe(255);
     const greedy = ssh('admin/node-2', { ...admin, options: ['-T', '-A', '-X', '-o', 'SetEnv=A=B'] });
-    await greedy.says('Connected to node-2');
+    await greedy.waitFor('Connected to node-2');
   });
 
   it("needs no name at a machine's own address, and finds no other machine there", async () => {
     const { uuid } = await driver.getSystem('node-2');
     await start({ machineAt: (address) => (address === '127.0.0.1' ? uuid : null) });
     const client = ssh('admin', { ...admin, options: ['-T'] });
-    await client.says('Connected to node-2');
+    await client.waitFor('Connected to node-2');
     const other = ssh('admin/node-1', admin);
     expect([await other.exit(), other.stderr]).toEqual([1, 'there is no machine "node-1"\n']);
   });
@@ -211,10 +211,10 @@ describe('selecting a console', () => {
   it('needs no account without a password file', async () => {
     await start({ open: true });
     const client = ssh('node-2', { options: ['-T'] });
-    await client.says(`Connected to node-2, ${greeting}\n`);
+    await client.waitFor(`Connected to node-2, ${greeting}\n`);
     expect(access.sessions.list()).toEqual([expect.objectContaining({ user: null, type: 'HostConsole' })]);
     const other = ssh('whoever', { command: ['node-2'] });
-    await other.says('Connected to node-2');
+    await other.waitFor('Connected to node-2');
   });
 });
 
@@ -229,7 +229,7 @@ describe('access to a console', () => {
     expect(await nobody.exit()).toBe(255);
     const change = ssh('nora/node-2', { answers: [USERS.nora], options: once });
     expect(await change.exit()).toBe(255);
-    expect(change.said).toContain('The password of this account has to be changed first');
+    expect(change.output).toContain('The password of this account has to be changed first');
     const plain = ['-o', 'PreferredAuthentications=password'];
     expect(await ssh('nora/node-2', { answers: [USERS.nora], options: plain }).exit()).toBe(255);
     expect(await ssh('dora/node-2', { answers: [USERS.dora], options: once }).exit()).toBe(255);
@@ -247,11 +247,11 @@ describe('access to a console', () => {
   it('needs the privilege ConfigureComponents, and ends when the account loses it', async () => {
     await start();
     const operator = ssh('olga/node-2', { answers: [USERS.olga], options: terminal });
-    await operator.says('Connected to node-2');
+    await operator.waitFor('Connected to node-2');
     const reader = ssh('rick/node-2', { answers: [USERS.rick], options: ['-T'] });
     expect([await reader.exit(), reader.stderr]).toEqual([1, 'the role of rick has no privilege for consoles\n']);
     await access.accounts?.change('olga', { roleId: 'ReadOnly' });
-    await operator.says('[the role of the account has no privilege for consoles any more]');
+    await operator.waitFor('[the role of the account has no privilege for consoles any more]');
     expect(await operator.exit()).toBe(1);
   });
 
@@ -259,15 +259,15 @@ describe('access to a console', () => {
     await start();
     const ended = ssh('olga/node-2', { answers: [USERS.olga], options: ['-T'] });
     const closed = ssh('nick/node-2', { answers: [USERS.nick], options: ['-T'] });
-    await ended.says('Connected');
-    await closed.says('Connected');
+    await ended.waitFor('Connected');
+    await closed.waitFor('Connected');
     const session = access.sessions.list().find(({ user }) => user === 'olga');
     expect(session).toMatchObject({ type: 'HostConsole', address: '127.0.0.1' });
     access.sessions.end(session?.id ?? '');
-    await ended.says('the session was ended\n');
+    await ended.waitFor('the session was ended\n');
     expect(await ended.exit()).toBe(1);
     await access.accounts?.change('nick', { enabled: false });
-    await closed.says('the session was ended\n');
+    await closed.waitFor('the session was ended\n');
     expect(await closed.exit()).toBe(1);
   });
 });
@@ -276,18 +276,18 @@ describe('a console', () => {
   it('waits for a machine that is off, continues with its next start, and ends with the machine', async () => {
     await start();
     const client = ssh('admin/node-1', { ...admin, options: terminal });
-    await client.says('[node-1: the machine is off; waiting for the console, escape is');
+    await client.waitFor('[node-1: the machine is off; waiting for the console, escape is');
     await driver.power('node-1', 'create');
-    await client.says('[connected to node-1]');
-    await client.says('Rackless simulated firmware');
+    await client.waitFor('[connected to node-1]');
+    await client.waitFor('Rackless simulated firmware');
     const leave = driver.console.seize('node-1');
-    await client.says('[node-1: another program uses the console]');
+    await client.waitFor('[node-1: another program uses the console]');
     leave();
-    await client.says('[connected to node-1]');
+    await client.waitFor('[connected to node-1]');
     await driver.power('node-1', 'destroy');
-    await client.says('[node-1: the machine is off]');
+    await client.waitFor('[node-1: the machine is off]');
     driver.undefine('node-1');
-    await client.says('[node-1: there is no such machine]');
+    await client.waitFor('[node-1: there is no such machine]');
     expect(await client.exit()).toBe(1);
   });
 
@@ -295,31 +295,31 @@ describe('a console', () => {
     await start();
     const control = path.join(folder, 'control');
     const first = ssh('admin/node-2', { ...admin, options: [...terminal, '-M', '-S', control] });
-    await first.says('Connected');
+    await first.waitFor('Connected');
     const second = ssh('admin/node-2', { options: [...terminal, '-S', control] });
-    await second.says('Connected');
+    await second.waitFor('Connected');
     const third = ssh('olga', { answers: [USERS.olga], options: ['-T'], command: ['node-2'] });
-    await third.says('Connected');
+    await third.waitFor('Connected');
     third.type('who\n');
-    for (const client of [first, second, third]) await client.says('who\r\nnode-2 login: ');
+    for (const client of [first, second, third]) await client.waitFor('who\r\nnode-2 login: ');
     second.type('~.');
     expect(await second.exit()).toBe(0);
     first.type('\r');
-    await third.says('\r\nnode-2 login: ');
+    await third.waitFor('\r\nnode-2 login: ');
     expect(access.sessions.list()).toHaveLength(2);
   });
 
   it('has escapes for help, a break and a tilde', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: terminal });
-    await client.says('Connected');
+    await client.waitFor('Connected');
     client.type('~?');
-    await client.says('[at the start of a line:\r\n ~.  leaves the console\r\n');
+    await client.waitFor('[at the start of a line:\r\n ~.  leaves the console\r\n');
     client.type('~B');
-    await client.says('sysrq: HELP');
-    await client.says('[break sent]');
+    await client.waitFor('sysrq: HELP');
+    await client.waitFor('[break sent]');
     client.type('~~x\x1d\x1d~.\r');
-    await client.says('~x\x1d~.\r\nnode-2 login: ');
+    await client.waitFor('~x\x1d~.\r\nnode-2 login: ');
     client.type('half a line\x1d.');
     expect(await client.exit()).toBe(0);
   });
@@ -328,11 +328,11 @@ describe('a console', () => {
     await start();
     // With a terminal the client handles the escape itself.
     const client = ssh('admin/node-2', { ...admin, options: ['-tt'] });
-    await client.says('Connected');
+    await client.waitFor('Connected');
     client.type('\r~.');
     expect(await client.exit()).toBe(255);
     const killed = ssh('admin/node-2', { ...admin, options: terminal });
-    await killed.says('Connected');
+    await killed.waitFor('Connected');
     await killed.dispose();
     await becomes(() => logged.filter((line) => line.includes('the client has gone')).length, 2);
     await becomes(() => access.sessions.list().length, 0);
@@ -357,9 +357,9 @@ describe('a console', () => {
       '',
     ]);
     const watching = ssh('admin/node-2', { ...admin, options: ['-n'] });
-    await watching.says('Connected');
+    await watching.waitFor('Connected');
     await driver.power('node-2', 'reset');
-    await watching.says('Booting from hard disk');
+    await watching.waitFor('Booting from hard disk');
     await watching.dispose();
   });
 
@@ -368,8 +368,8 @@ describe('a console', () => {
     await start({ hub: hubOf(listeners, () => undefined) });
     const slow = ssh('admin/node-2', { ...admin, options: ['-T'] });
     const quick = ssh('admin/node-2', { ...admin, options: ['-T'] });
-    await slow.says('Connected');
-    await quick.says('Connected');
+    await slow.waitFor('Connected');
+    await quick.waitFor('Connected');
     slow.stopReading();
     const line = Buffer.from(`${'x'.repeat(1023)}\n`);
     let sent = 0;
@@ -380,12 +380,12 @@ describe('a console', () => {
     }
     await becomes(() => quick.stdout.length, sent * 1024);
     slow.resumeReading();
-    await slow.says(/\d+ bytes are missing here: this connection is too slow/);
+    await slow.waitFor(/\d+ bytes are missing here: this connection is too slow/);
     const missing = Number(/(\d+) bytes are missing/.exec(slow.stderr)?.[1]);
     expect(missing).toBeGreaterThan(1024 * 1024);
     await becomes(() => slow.stdout.length + missing, sent * 1024);
     for (const listener of listeners) listener.data(Buffer.from('goes on\n'));
-    await slow.says('goes on');
+    await slow.waitFor('goes on');
   });
 
   it('delays a client that types faster than the guest reads, and loses no input', async () => {
@@ -403,7 +403,7 @@ describe('a console', () => {
       }),
     });
     const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
-    await client.says('Connected');
+    await client.waitFor('Connected');
     const paste = 1024 * 1024;
     client.type('y'.repeat(paste));
     client.endOfInput();
@@ -420,7 +420,7 @@ describe('a console', () => {
   it('limits consoles and connections', async () => {
     await start({ limits: { consoles: 1, unauthenticatedPerNetwork: 2 } });
     const only = ssh('admin/node-2', { ...admin, options: ['-T'] });
-    await only.says('Connected');
+    await only.waitFor('Connected');
     const other = ssh('admin/node-2', { ...admin, options: ['-T'] });
     expect([await other.exit(), other.stderr]).toEqual([1, 'too many consoles are open\n']);
     // Three connections do not log in; the limit is two.
@@ -431,7 +431,7 @@ describe('a console', () => {
     only.type('~.');
     expect(await only.exit()).toBe(0);
     const next = ssh('admin/node-2', { ...admin, options: ['-T'] });
-    await next.says('Connected');
+    await next.waitFor('Connected');
   });
 
   it('disconnects a client that does not log in', async () => {
@@ -451,7 +451,7 @@ describe('a console', () => {
     const crowd = [await connectFrom('127.0.0.2'), await connectFrom('127.0.0.2'), await connectFrom('127.0.0.2')];
     const oldest = once(crowd[0] ?? alone, 'close');
     const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
-    await client.says('Connected to node-2');
+    await client.waitFor('Connected to node-2');
     await oldest;
     expect([alone, ...crowd].map(({ closed }) => closed)).toEqual([false, true, false, false]);
     // The client's network now has as many as the others.
@@ -464,9 +464,9 @@ describe('a console', () => {
   it('sends a message when the service ends', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
-    await client.says('Connected');
+    await client.waitFor('Connected');
     await server.close();
-    await client.says('the service ends\n');
+    await client.waitFor('the service ends\n');
     expect(await client.exit()).toBe(1);
     await start();
   });
@@ -485,7 +485,7 @@ describe('the host key', () => {
     expect(printed.split(' ')[1]).toBe(hostKeys[0]?.fingerprint);
     for (const type of ['ssh-ed25519', 'ecdsa-sha2-nistp256']) {
       const options = ['-T', '-o', `HostKeyAlgorithms=${type}`];
-      await ssh('admin/node-2', { ...admin, options }).says('Connected');
+      await ssh('admin/node-2', { ...admin, options }).waitFor('Connected');
     }
   });
 

@@ -25,7 +25,7 @@ const withoutTime = (body: Body | undefined): Body => ({
   ...(body && 'DateTime' in body ? { DateTime: null } : {}),
 });
 const actionsOf = (body: Body | undefined): readonly [string, Body][] =>
-  // As the schema has it.
+  // The schema requires this property.
   Object.entries((body?.['Actions'] ?? {}) as Readonly<Record<string, Body>>).filter(([name]) => name.startsWith('#'));
 
 interface Paths {

@@ -33,7 +33,7 @@ interface AnnotationSchema {
  */
 export function dmtfRules(folder: string): DmtfRules {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, 'json-schema', file), 'utf8'));
-  // DMTF's file.
+  // DMTF publishes the file in this form.
   const { properties, patternProperties } = read('redfish-payload-annotations.v1_3_0.json') as AnnotationSchema;
   const patterns = Object.keys(patternProperties).map((pattern) => new RegExp(pattern));
   const known = (name: string): boolean => name in properties || patterns.some((pattern) => pattern.test(name));
@@ -45,7 +45,7 @@ export function dmtfRules(folder: string): DmtfRules {
   };
   const readDefinition = (type: string): TypeDefinition | undefined => {
     if (!existsSync(join(folder, 'json-schema', `${type}.json`))) return undefined;
-    // DMTF's file.
+    // DMTF publishes the file in this form.
     const file = read(`${type}.json`) as { readonly definitions: Readonly<Record<string, TypeDefinition>> };
     return file.definitions[type];
   };

@@ -105,7 +105,7 @@ export async function startRuleService(...lines: readonly string[]): Promise<Rul
     get,
     members: async (path) => {
       const { Members } = await get(path);
-      // As the schema has it.
+      // The schema requires this property.
       return (Members as readonly { readonly '@odata.id': string }[]).map((member) => member['@odata.id']);
     },
     logIn: (UserName, Password) => client.send('POST', sessions, { body: { UserName, Password } }),

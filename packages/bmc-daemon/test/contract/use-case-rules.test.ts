@@ -163,7 +163,7 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
       nameServers: ['192.0.2.53'],
     };
     served = await serveResources(new FakeDriver(), { managerNetwork: managerNetworkInMemory(network) });
-    // As the schema has it.
+    // The schema requires this property.
     const [manager] = (await served.get(`${root}/Managers`))['Members'] as readonly { '@odata.id': string }[];
     const interfaces = `${String(manager?.['@odata.id'])}/EthernetInterfaces`;
     shown = await served.get(`${interfaces}/${different.name ?? port.name}`);

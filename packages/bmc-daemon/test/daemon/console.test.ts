@@ -46,11 +46,11 @@ describe('consoles over SSH', () => {
       expect(system.SerialConsole.SSH.Port).toBe(port);
       const client = new SshClient({ user: 'admin/node-2', port, answers: ['secret'], options: ['-T'] });
       clients.push(client);
-      await client.says('Connected to node-2');
+      await client.waitFor('Connected to node-2');
       client.type('\r');
-      await client.says('node-2 login: ');
+      await client.waitFor('node-2 login: ');
       daemon.signal('SIGTERM');
-      await client.says('the service ends');
+      await client.waitFor('the service ends');
       expect(await client.exit()).toBe(1);
       expect((await daemon.finished()).code).toBe(0);
       expect(daemon.stdout).not.toContain('secret');
@@ -70,7 +70,7 @@ describe('consoles over SSH', () => {
     const open = start(FAKE, { env: own });
     const client = new SshClient({ user: 'node-2', port: await portOf(open), options: ['-T'] });
     clients.push(client);
-    await client.says('Connected to node-2');
+    await client.waitFor('Connected to node-2');
   });
 
   it('stop the start if a configured port is in use, and are disabled if the default port is', async () => {

@@ -27,7 +27,7 @@ describe('reading the configuration again', () => {
   it('applies settings that are read for each request, on SIGHUP and on Manager.Reset', async () => {
     const daemon = start(['--config', config(lines())]);
     const address = await daemon.address();
-    // Required by the schema.
+    // The schema requires this property.
     const machine = (await ask(`${address}/redfish/v1/Managers`)).body['Members'] as readonly Record<string, string>[];
     const manager = `${address}${machine[0]?.['@odata.id'] ?? ''}`;
     const forceOff = async (): Promise<number> => {

@@ -242,7 +242,7 @@ describe('in the journal of systemd', () => {
     expect(new Set(priorities)).toEqual(new Set(['4 warn', '6 info']));
   });
 
-  it('so do the faults of a configuration', async () => {
+  it('each fault of a configuration begins with its priority', async () => {
     const file = config('EMULATOR_LISTEN_PROT = 1\nEMULATOR_LISTEN_IP = 5\n');
     const { code, stderr } = await run(['--config', file, '--fake'], { through: journalAt(2) });
     expect(code).toBe(78);
@@ -254,7 +254,7 @@ describe('in the journal of systemd', () => {
     ).toEqual(['<4>', '<3>']);
   });
 
-  it('lines of another stream do not', async () => {
+  it('lines to another stream than the journal have no priority', async () => {
     const { stderr } = await run(['--config', config('EMULATOR_LISTEN_IP = 5\n'), '--fake'], { through: journalAt(1) });
     expect(stderr).not.toMatch(/^<\d>/);
   });

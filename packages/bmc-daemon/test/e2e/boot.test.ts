@@ -36,9 +36,9 @@ for (const [firmware, platform, name] of [
       expect(await guest.boot()).toEqual(pending);
       await guest.reset('On');
       if (killed) await lab.killDaemon();
-      expect(await guest.tells()).toBe(iso);
+      expect(await guest.nextEvent()).toBe(iso);
       await guest.type('reboot');
-      expect(await guest.tells()).toBe(disk);
+      expect(await guest.nextEvent()).toBe(disk);
       if (killed) await lab.startDaemon();
       expect(await guest.boot()).toEqual(used);
       expect(await guest.powerState()).toBe('On');
@@ -56,14 +56,14 @@ for (const [firmware, platform, name] of [
       const set = { enabled: 'Continuous', target: 'Cd' };
       expect(await guest.setBoot({ target: 'Cd', enabled: 'Continuous' })).toEqual(set);
       await guest.reset('On');
-      expect(await guest.tells()).toBe(iso);
+      expect(await guest.nextEvent()).toBe(iso);
       await guest.type('reboot');
-      expect(await guest.tells()).toBe(iso);
+      expect(await guest.nextEvent()).toBe(iso);
       expect(await guest.boot()).toEqual(set);
       expect(await guest.setBoot({ enabled: 'Disabled' })).toEqual({ enabled: 'Disabled', target: 'Cd' });
       expect(await guest.definition()).toBe(withImage);
       await guest.type('reboot');
-      expect(await guest.tells()).toBe(disk);
+      expect(await guest.nextEvent()).toBe(disk);
       await guest.reset('ForceOff');
       await guest.eject();
       expect(await guest.definition()).toBe(definition);
@@ -72,7 +72,7 @@ for (const [firmware, platform, name] of [
     it('set to Once on a running machine, boots the ISO at the next restart of any kind', async () => {
       const definition = await guest.definition();
       await guest.reset('On');
-      expect(await guest.tells()).toBe(disk);
+      expect(await guest.nextEvent()).toBe(disk);
       await guest.insert(image);
       const restarts = {
         'by itself': () => guest.type('reboot'),
@@ -83,10 +83,10 @@ for (const [firmware, platform, name] of [
       for (const [how, restart] of Object.entries(restarts)) {
         await guest.setBoot({ target: 'Cd', enabled: 'Once' });
         await restart();
-        expect([how, await guest.tells()]).toEqual([how, iso]);
+        expect([how, await guest.nextEvent()]).toEqual([how, iso]);
         await becomes(() => guest.boot(), used);
         await guest.type('reboot');
-        expect([how, await guest.tells()]).toEqual([how, disk]);
+        expect([how, await guest.nextEvent()]).toEqual([how, disk]);
       }
       await guest.reset('ForceOff');
       await guest.eject();
@@ -114,7 +114,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
       expect(await guest.setBoot({ target: 'Pxe', enabled })).toEqual({ target: 'Pxe', enabled });
       expect(await guest.definition()).toBe(definition);
       await guest.reset('On');
-      expect(await guest.tells()).toBe(disk);
+      expect(await guest.nextEvent()).toBe(disk);
       await guest.reset('ForceOff');
     }
   });
@@ -125,7 +125,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     expect(await guest.setBoot(set)).toEqual(set);
     await guest.insert(image);
     await guest.reset('On');
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     await guest.reset('ForceOff');
   });
 
@@ -136,7 +136,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     for (const enabled of ['Continuous', 'Once'] as const) {
       expect(await guest.setBoot({ target: 'Hdd', enabled })).toEqual({ target: 'Hdd', enabled });
       await guest.reset('On');
-      expect(await guest.tells()).toBe(iso);
+      expect(await guest.nextEvent()).toBe(iso);
       await guest.reset('ForceOff');
     }
   });

@@ -55,14 +55,14 @@ describeEndToEnd('the console of a guest', () => {
       options: ['-tt', '-e', 'none'],
     });
     clients.push(client);
-    await client.says(`[${name}: the machine is off; waiting for the console`);
+    await client.waitFor(`[${name}: the machine is off; waiting for the console`);
     // Started by virsh: the console shows the output from the first line on.
     await lab.virsh('start', name);
-    await client.says(`[connected to ${name}]`);
-    await client.says('RACKLESS-DISK label=DISK platform=pc');
-    await client.says('grub> ');
+    await client.waitFor(`[connected to ${name}]`);
+    await client.waitFor('RACKLESS-DISK label=DISK platform=pc');
+    await client.waitFor('grub> ');
     client.type('echo written-here\r');
-    await client.says(/\n\r?written-here\s/);
+    await client.waitFor(/\n\r?written-here\s/);
 
     // virsh needs a terminal, which script(1) provides.
     const command = `virsh --connect ${lab.libvirtd.uri} console --force ${name}`;
@@ -70,18 +70,18 @@ describeEndToEnd('the console of a guest', () => {
       stdio: ['pipe', 'ignore', 'inherit'],
     });
     const left = once(virsh, 'exit');
-    await client.says(`[${name}: another program uses the console]`);
+    await client.waitFor(`[${name}: another program uses the console]`);
     virsh.stdin.write('\u001D');
     await left;
-    await client.says(`[connected to ${name}]`);
+    await client.waitFor(`[connected to ${name}]`);
     client.type('\recho and-here\r');
-    await client.says(/\n\r?and-here\s/);
+    await client.waitFor(/\n\r?and-here\s/);
 
     // A restart by the guest does not close its console.
     client.type('reboot\r');
-    await client.says('RACKLESS-DISK label=DISK platform=pc');
+    await client.waitFor('RACKLESS-DISK label=DISK platform=pc');
     await lab.virsh('destroy', name);
-    await client.says(`[${name}: the machine is off]`);
+    await client.waitFor(`[${name}: the machine is off]`);
     client.type('\r~.');
     expect(await client.exit()).toBe(0);
     expect(client.stdout.endsWith(`[left the console of ${name}]\r\n`)).toBe(true);

@@ -31,14 +31,14 @@ describeEndToEnd('the firmware of a guest', () => {
 
   it('is UEFI or legacy BIOS for the boot loader', async () => {
     await guest.reset('On');
-    expect(await guest.tells()).toBe(disk('efi'));
+    expect(await guest.nextEvent()).toBe(disk('efi'));
     for (const [mode, platform] of [
       ['Legacy', 'pc'],
       ['UEFI', 'efi'],
     ] as const) {
       await setBoot({ BootSourceOverrideMode: mode });
       await guest.reset('ForceRestart');
-      expect(await guest.tells()).toBe(disk(platform));
+      expect(await guest.nextEvent()).toBe(disk(platform));
     }
   });
 
@@ -48,31 +48,31 @@ describeEndToEnd('the firmware of a guest', () => {
     expect(await secureBoot()).toEqual([true, 'Disabled', 'UserMode']);
     await guest.reset('ForceRestart');
     // The firmware logs each boot attempt.
-    await guest.says('Access Denied');
+    await guest.waitFor('Access Denied');
     expect(await secureBoot()).toEqual([true, 'Enabled', 'UserMode']);
     await patch(`${guest.path}/SecureBoot`, { SecureBootEnable: false });
     await guest.reset('ForceRestart');
-    expect(await guest.tells()).toBe(disk('efi'));
+    expect(await guest.nextEvent()).toBe(disk('efi'));
     expect(await secureBoot()).toEqual([false, 'Disabled', 'SetupMode']);
   });
 
   it('boots from the network, from an image at a URI, and from a device by its name', async () => {
     await setBoot({ BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' });
     await guest.reset('ForceRestart');
-    await guest.says('Start PXE over IPv4');
+    await guest.waitFor('Start PXE over IPv4');
     await guest.reset('ForceOff');
     await setBoot({ BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Once', HttpBootUri: image });
     await guest.reset('On');
     expect(await guest.boots()).toBe(iso);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(disk('efi'));
+    expect(await guest.nextEvent()).toBe(disk('efi'));
     await becomes(async () => (await guest.boot()).enabled, 'Disabled');
     // A change of the target also ejects the image of the HTTP boot.
     await setBoot({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Cd.sda' });
     expect(await guest.drive()).toEqual({ inserted: false, image: null });
     await guest.insert(image);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     await guest.reset('ForceOff');
   });
 });
@@ -94,7 +94,7 @@ describeEndToEnd('a BIOS attribute', () => {
     await guest.reset('On');
     await guest.type('echo machine=$(nproc)-$(($(sed -n "s/MemTotal: *//;s/ kB//;1p" /proc/meminfo) / 65536))');
     // Between 128 and 192 MiB: MemTotal excludes the memory that the kernel reserves.
-    await guest.says('machine=2-2');
+    await guest.waitFor('machine=2-2');
     await guest.reset('ForceOff');
   });
 });

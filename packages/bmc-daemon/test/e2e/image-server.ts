@@ -74,7 +74,7 @@ export class ImageServer {
   }
 
   /**
-   * Publishes a file whose next download pauses half-way.
+   * Publishes a file whose next download pauses halfway.
    * @returns its URL, and the download once it pauses.
    */
   async publishHeld(

@@ -66,36 +66,36 @@ export class Guest extends Machine {
   }
 
   /** Returns the reports of the guest so far, in order. */
-  story(): readonly string[] {
-    return Array.from(this.serial.said.matchAll(new RegExp(REPORT, 'g')), ([report]) => report.trim());
+  events(): readonly string[] {
+    return Array.from(this.serial.output.matchAll(new RegExp(REPORT, 'g')), ([report]) => report.trim());
   }
 
   /** Returns the next boot, medium, button or NMI that the guest reports, including unexpected boots. */
-  async tells(timeoutMs = BOOT_MS): Promise<string> {
-    return (await this.serial.says(REPORT, timeoutMs)).trim();
+  async nextEvent(timeoutMs = BOOT_MS): Promise<string> {
+    return (await this.serial.waitFor(REPORT, timeoutMs)).trim();
   }
 
   /** Returns the next boot. */
   async boots(): Promise<string> {
-    return (await this.serial.says(BOOT, BOOT_MS)).trim();
+    return (await this.serial.waitFor(BOOT, BOOT_MS)).trim();
   }
 
   /** Waits for this output. */
-  async says(text: string): Promise<void> {
-    await this.serial.says(new RegExp(`${text}\\b`), BOOT_MS);
+  async waitFor(text: string): Promise<void> {
+    await this.serial.waitFor(new RegExp(`${text}\\b`), BOOT_MS);
   }
 
   /**
-   * Types a command at the current or the next prompt. {@link tells} still returns earlier reports.
+   * Types a command at the current or the next prompt. {@link nextEvent} still returns earlier reports.
    */
   async type(command: string): Promise<void> {
     const prompted = (): boolean => {
-      const { said } = this.serial;
-      const prompt = Math.max(said.lastIndexOf('grub> '), said.lastIndexOf('rackless# '));
-      return prompt > Math.max(this.#typedAt, said.lastIndexOf('RACKLESS-DISK'), said.lastIndexOf('RACKLESS-ISO'));
+      const { output } = this.serial;
+      const prompt = Math.max(output.lastIndexOf('grub> '), output.lastIndexOf('rackless# '));
+      return prompt > Math.max(this.#typedAt, output.lastIndexOf('RACKLESS-DISK'), output.lastIndexOf('RACKLESS-ISO'));
     };
     await becomes(() => Promise.resolve(prompted()), true, BOOT_MS);
-    this.#typedAt = this.serial.said.length;
+    this.#typedAt = this.serial.output.length;
     this.serial.type(command);
   }
 

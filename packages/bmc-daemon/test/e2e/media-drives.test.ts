@@ -61,7 +61,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
       expect(await machine.setBoot({ target: 'Usb', enabled: 'Once' })).toEqual({ target: 'Usb', enabled: 'Once' });
       await machine.reset('On');
       try {
-        return await machine.tells(120_000);
+        return await machine.nextEvent(120_000);
       } catch (error) {
         if (attempt === 3) throw error;
         await machine.reset('ForceOff');
@@ -75,18 +75,18 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(await insert('Floppy', { Image: await floppyDisk('REST') })).toBe(204);
     expect(await allowable()).toEqual(expect.arrayContaining(['Floppy', 'Usb']));
     await guest.reset('On');
-    expect(await guest.tells()).toMatch(/RACKLESS-DISK/);
+    expect(await guest.nextEvent()).toMatch(/RACKLESS-DISK/);
     await guest.type('cat (hd1)/meta');
-    expect(await guest.tells()).toBe('RACKLESS-CONFIG REST');
+    expect(await guest.nextEvent()).toBe('RACKLESS-CONFIG REST');
     await guest.type('cat (fd0)/meta');
-    expect(await guest.tells()).toBe('RACKLESS-FLOPPY REST');
+    expect(await guest.nextEvent()).toBe('RACKLESS-FLOPPY REST');
     // A present drive accepts another disk while the guest runs.
     expect(await eject('Floppy')).toBe(204);
     expect(await insert('Floppy', { Image: await floppyDisk('LIVE'), WriteProtected: true })).toBe(204);
     // GRUB caches what it read for two seconds.
     await guest.type('sleep 3');
     await guest.type('cat (fd0)/meta');
-    expect(await guest.tells()).toBe('RACKLESS-FLOPPY LIVE');
+    expect(await guest.nextEvent()).toBe('RACKLESS-FLOPPY LIVE');
     expect([await eject('Floppy'), await eject('Usb')]).toEqual([204, 204]);
     await guest.reset('ForceOff');
     const left = (await guest.definition()).replace(/\s*<disk type='file' device='floppy'>[\s\S]*?<\/disk>/, '');
@@ -99,13 +99,13 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
   it('are visible to a running guest until they are ejected', async () => {
     guest = await lab.guest();
     await guest.reset('On');
-    expect(await guest.tells()).toMatch(/RACKLESS-DISK/);
+    expect(await guest.nextEvent()).toMatch(/RACKLESS-DISK/);
     expect(await insert('Usb', { Image: await configDrive('LIVE') })).toBe(204);
     // GRUB's own driver reads the device again.
     await guest.type('insmod uhci');
     await guest.type('insmod usbms');
     await guest.type('cat (usb0)/meta');
-    expect(await guest.tells()).toBe('RACKLESS-CONFIG LIVE');
+    expect(await guest.nextEvent()).toBe('RACKLESS-CONFIG LIVE');
     expect(await eject('Usb')).toBe(204);
     expect(await lab.virsh('domblklist', guest.name)).not.toContain('sda');
     await guest.reset('ForceOff');
@@ -139,7 +139,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(lab.images.downloads('s.iso')).toBe(0);
     await machine.setBoot({ target: 'Cd', enabled: 'Once' });
     await machine.reset('On');
-    expect(await machine.tells()).toBe('RACKLESS-ISO label=STREAM platform=pc');
+    expect(await machine.nextEvent()).toBe('RACKLESS-ISO label=STREAM platform=pc');
     await machine.eject();
     expect(await machine.drive()).toEqual({ inserted: false, image: null });
     expect(
@@ -147,6 +147,6 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     ).toBe(204);
     await machine.setBoot({ target: 'Cd', enabled: 'Once' });
     await machine.reset('ForceRestart');
-    expect(await machine.tells()).toBe('RACKLESS-ISO label=STREAM platform=pc');
+    expect(await machine.nextEvent()).toBe('RACKLESS-ISO label=STREAM platform=pc');
   }, 900_000);
 });

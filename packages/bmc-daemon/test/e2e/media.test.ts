@@ -41,14 +41,14 @@ describeEndToEnd('images over HTTP', () => {
       [202, 'Running'],
       [202, 'Running'],
     ]);
-    expect([await guest.state(), await guest.drive(), guest.story()]).toEqual(['shut off', empty, []]);
+    expect([await guest.state(), await guest.drive(), guest.events()]).toEqual(['shut off', empty, []]);
     (await held).finish();
     expect([(await lab.bmc.finish(insert)).status, (await lab.bmc.finish(on)).status]).toEqual([204, 204]);
     expect(await tasks(insert, on)).toEqual([
       [202, 'Completed'],
       [202, 'Completed'],
     ]);
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     expect(await guest.drive()).toEqual({ inserted: true, image: url });
     await guest.eject();
     expect(await lab.volumes()).toEqual([]);
@@ -56,7 +56,7 @@ describeEndToEnd('images over HTTP', () => {
 
   it('delay a restart until their download ends', async () => {
     await guest.reset('ForceRestart');
-    expect(await guest.tells()).toBe(disk);
+    expect(await guest.nextEvent()).toBe(disk);
     await guest.type('set rest=LESS-alive');
     const { url, held } = await lab.images.publishHeld('slow.iso', file);
     await guest.tryInsert(url);
@@ -64,10 +64,10 @@ describeEndToEnd('images over HTTP', () => {
     const restart = await guest.tryReset('ForceRestart');
     expect(await tasks(restart)).toEqual([[202, 'Running']]);
     await guest.type('echo RACK$rest');
-    expect(await guest.tells()).toBe('RACKLESS-alive');
+    expect(await guest.nextEvent()).toBe('RACKLESS-alive');
     (await held).finish();
     expect((await lab.bmc.finish(restart)).status).toBe(204);
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     await guest.reset('ForceOff');
     await guest.eject();
   });

@@ -20,7 +20,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   const switchTo = async (state: 'On' | 'Off'): Promise<void> => {
     if ((await guest.powerState()) === state) return;
     await guest.reset(state === 'On' ? 'On' : 'ForceOff');
-    if (state === 'On') expect(await guest.tells()).toBe(boot);
+    if (state === 'On') expect(await guest.nextEvent()).toBe(boot);
   };
 
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'] satisfies ResetType[])(
@@ -45,7 +45,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
       await switchTo('Off');
       await guest.reset(type);
       expect(await guest.powerState()).toBe('On');
-      expect(await guest.tells()).toBe(boot);
+      expect(await guest.nextEvent()).toBe(boot);
       await guest.reset('ForceOff');
       expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
     },
@@ -60,7 +60,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
       expect((await guest.tryReset(type)).status).toBe(204);
       // Only a guest that was not restarted knows the variable.
       await guest.type('echo RACK$rest');
-      expect(await guest.tells()).toBe('RACKLESS-alive');
+      expect(await guest.nextEvent()).toBe('RACKLESS-alive');
       expect([await guest.powerState(), await guest.process()]).toEqual(['On', process]);
     },
   );
@@ -68,14 +68,14 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   it('restarts a running guest with ForceRestart', async () => {
     await switchTo('On');
     expect((await guest.tryReset('ForceRestart')).status).toBe(204);
-    expect(await guest.tells()).toBe(boot);
+    expect(await guest.nextEvent()).toBe(boot);
     expect(await guest.powerState()).toBe('On');
   });
 
   it('restarts a guest that ignores GracefulRestart after a timeout', async () => {
     await switchTo('On');
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
-    expect(await guest.tells()).toBe(boot);
+    expect(await guest.nextEvent()).toBe(boot);
     expect(await guest.powerState()).toBe('On');
     expect(lab.daemon.messages('info')).toContain(`machine ${guest.name} did not restart in time: forcing a restart`);
   });
@@ -88,7 +88,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     await guest.reset('On');
     expect(await guest.powerState()).toBe('On');
     await guest.type('echo RACK$rest');
-    expect(await guest.tells()).toBe('RACKLESS-resumed');
+    expect(await guest.nextEvent()).toBe('RACKLESS-resumed');
   });
 
   it.each([{}, { ResetType: 'PowerCycleTwice' }])(
@@ -124,19 +124,19 @@ describeEndToEnd('a guest that runs Linux', () => {
     );
     const process = await guest.process();
     await guest.insert(image);
-    await guest.says('RACKLESS-MEDIA sr0 LIVE');
+    await guest.waitFor('RACKLESS-MEDIA sr0 LIVE');
     expect(await guest.drive()).toEqual({ inserted: true, image });
     await guest.eject();
-    await guest.says('RACKLESS-MEDIA sr0 empty');
+    await guest.waitFor('RACKLESS-MEDIA sr0 empty');
     expect(await guest.drive()).toEqual({ inserted: false, image: null });
 
     await guest.insert(image);
-    await guest.says('RACKLESS-MEDIA sr0 LIVE');
+    await guest.waitFor('RACKLESS-MEDIA sr0 LIVE');
     // Linux locks the tray of a mounted drive.
     await guest.type('mkdir -p /mnt && mount -t iso9660 -o ro /dev/sr0 /mnt && echo RACK""LESS-mounted');
-    await guest.says('RACKLESS-mounted');
+    await guest.waitFor('RACKLESS-mounted');
     await guest.eject();
-    await guest.says('RACKLESS-MEDIA sr0 empty');
+    await guest.waitFor('RACKLESS-MEDIA sr0 empty');
     expect(await guest.drive()).toEqual({ inserted: false, image: null });
     expect(await guest.process()).toBe(process);
     await guest.type('umount /mnt');
@@ -144,21 +144,21 @@ describeEndToEnd('a guest that runs Linux', () => {
 
   it('sees a non-maskable interrupt and continues', async () => {
     expect((await guest.tryReset('Nmi')).status).toBe(204);
-    await guest.says('NMI received');
+    await guest.waitFor('NMI received');
     expect(await guest.powerState()).toBe('On');
   });
 
   it('restarts when GracefulRestart presses its power button, in the same QEMU', async () => {
     const process = await guest.process();
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
-    await guest.says('RACKLESS-POWERBUTTON');
+    await guest.waitFor('RACKLESS-POWERBUTTON');
     expect(await guest.boots()).toBe(linux);
     expect([await guest.powerState(), await guest.process()]).toEqual(['On', process]);
   });
 
   it('switches itself off when GracefulShutdown presses its power button', async () => {
     expect((await guest.tryReset('GracefulShutdown')).status).toBe(204);
-    await guest.says('RACKLESS-POWERBUTTON');
+    await guest.waitFor('RACKLESS-POWERBUTTON');
     await becomes(() => guest.powerState(), 'Off');
     expect(await guest.state()).toBe('shut off');
   });

@@ -43,10 +43,10 @@ describeEndToEnd('a daemon and a host that stop at any time', () => {
     await restartDaemon();
     expect(await state()).toEqual(before);
     await guest.reset('On');
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     expect(await guest.boot()).toEqual(used);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(disk);
+    expect(await guest.nextEvent()).toBe(disk);
   });
 
   it('keeps them while the guest runs, and a later restart boots the image', async () => {
@@ -55,21 +55,21 @@ describeEndToEnd('a daemon and a host that stop at any time', () => {
     await restartDaemon();
     expect(await state()).toEqual(before);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     await becomes(() => guest.boot(), used);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(disk);
+    expect(await guest.nextEvent()).toBe(disk);
   });
 
   it('shows the override as used if the guest restarted while no daemon ran', async () => {
     await guest.setBoot(pending);
     await lab.killDaemon();
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     await lab.startDaemon();
     await becomes(() => guest.boot(), used);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(disk);
+    expect(await guest.nextEvent()).toBe(disk);
   });
 
   it('returns 503 in time while libvirtd hangs, still serves the root, and recovers', async () => {
@@ -107,9 +107,9 @@ describeEndToEnd('a daemon and a host that stop at any time', () => {
     await becomes(() => statusOf(guest.path), 200);
     expect(await guest.boot()).toEqual(pending);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(iso);
+    expect(await guest.nextEvent()).toBe(iso);
     await becomes(() => guest.boot(), used);
     await guest.type('reboot');
-    expect(await guest.tells()).toBe(disk);
+    expect(await guest.nextEvent()).toBe(disk);
   });
 });

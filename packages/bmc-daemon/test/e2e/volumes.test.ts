@@ -29,7 +29,7 @@ describeEndToEnd('volumes over Redfish', () => {
     await guest.type(`echo RACK''LESS-SIZE $(cat /sys/block/${disk}/size || echo none)`);
     // The guest also reports its empty CD drive, soon after it has booted.
     for (;;) {
-      const [word, size = ''] = (await guest.tells()).split(' ');
+      const [word, size = ''] = (await guest.nextEvent()).split(' ');
       if (word === 'RACKLESS-SIZE') return size;
     }
   };
@@ -39,7 +39,7 @@ describeEndToEnd('volumes over Redfish', () => {
     const definition = await guest.definition();
     const fixed = await create({ CapacityBytes: 8 * mib, Name: 'before', ProvisioningPolicy: 'Fixed' });
     await guest.reset('On');
-    expect(await guest.tells()).toMatch(linux);
+    expect(await guest.nextEvent()).toMatch(linux);
     expect(await sectors('vdb')).toBe(String((8 * mib) / 512));
 
     const thin = await create({ CapacityBytes: 24 * mib, Name: 'while it runs' });
@@ -47,7 +47,7 @@ describeEndToEnd('volumes over Redfish', () => {
     expect(await lab.bmc.get(thin)).toMatchObject({ Name: 'while it runs', CapacityBytes: 24 * mib });
     await becomes(() => sectors('vdc'), String((24 * mib) / 512));
     await guest.type("dd if=/dev/urandom of=/dev/vdc bs=1M count=24 && sync && echo RACK''LESS-WRITTEN");
-    await guest.says('RACKLESS-WRITTEN');
+    await guest.waitFor('RACKLESS-WRITTEN');
     const made = (await lab.volumes()).filter((name) => name.startsWith(`rackless-volume-${guest.uuid}-`));
     expect(made.map((name) => name.split('.').at(-1)).toSorted()).toEqual(['img', 'qcow2']);
 

@@ -27,7 +27,7 @@ afterAll(() => folder.remove());
 
 /** Returns the messages of a log, oldest first. */
 async function logOf(at: Lab, log: string): Promise<readonly string[]> {
-  // Required by the schema.
+  // The schema requires this property.
   const members = (await at.get(`${log}/Entries`))['Members'] as readonly { readonly '@odata.id': string }[];
   return await Promise.all(members.map(async (member) => String((await at.get(member['@odata.id']))['Message'])));
 }

@@ -30,7 +30,7 @@ describe('the logs', () => {
   });
 
   const entries = async (log: string): Promise<readonly Body[]> => {
-    // Required by the schema.
+    // The schema requires this property.
     const members = (await lab.get(`${log}/Entries`))['Members'] as readonly Record<string, string>[];
     const found = await Promise.all(members.map((member) => lab.get(member['@odata.id'] ?? '')));
     // The collection contains complete members.

@@ -40,7 +40,7 @@ describe('the metric report of a guest that writes to its disk', () => {
   });
 
   const valueOf = (body: Body, id: string): number => {
-    // As the schema has it.
+    // The schema requires this property.
     const values = body['MetricValues'] as readonly { MetricId: string; MetricValue: string }[];
     return Number(values.find(({ MetricId }) => MetricId === id)?.MetricValue ?? Number.NaN);
   };

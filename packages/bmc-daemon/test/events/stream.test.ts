@@ -36,7 +36,7 @@ describe('the stream of events', () => {
   };
   const set = async (state: 'running' | 'shutoff' | 'paused') =>
     driver.define({ ...(await driver.getSystem(uuid)), state });
-  // Required by the schema.
+  // The schema requires this property.
   const members = async () => (await lab.get(collection))['Members'] as readonly { readonly '@odata.id': string }[];
   const publish = (count: number) => {
     for (let number = 0; number < count; number += 1) {

@@ -58,11 +58,11 @@ describe.each([
     const cdrom = await guestImage({ kind: 'iso', system: 'grub', label: 'CD' });
     const serial = await machine({ name, firmware, machine: type, cdrom }, 'grub');
     await virsh(libvirtd, 'start', name);
-    expect(await serial.says(/RACKLESS-.*\n/)).toMatch(`RACKLESS-DISK label=DISK platform=${platform}`);
-    await serial.says(/grub> $/);
+    expect(await serial.waitFor(/RACKLESS-.*\n/)).toMatch(`RACKLESS-DISK label=DISK platform=${platform}`);
+    await serial.waitFor(/grub> $/);
     serial.type('reboot');
-    await serial.says(/RACKLESS-DISK/);
-    await serial.says(/grub> $/);
+    await serial.waitFor(/RACKLESS-DISK/);
+    await serial.waitFor(/grub> $/);
     serial.type('halt');
     await off(name);
 
@@ -70,7 +70,7 @@ describe.each([
     await writeFile(file(`${name}.xml`), xml.replace(`<boot dev='hd'/>`, `<boot dev='cdrom'/>`));
     await virsh(libvirtd, 'define', file(`${name}.xml`));
     await virsh(libvirtd, 'start', name);
-    expect(await serial.says(/RACKLESS-.*\n/)).toMatch(`RACKLESS-ISO label=CD platform=${platform}`);
+    expect(await serial.waitFor(/RACKLESS-.*\n/)).toMatch(`RACKLESS-ISO label=CD platform=${platform}`);
     await virsh(libvirtd, 'destroy', name);
   });
 });
@@ -85,8 +85,8 @@ describe('the Linux guest', () => {
       const name = `linux-${firmware}`;
       const serial = await machine({ name, firmware, machine: type, cdrom: null, cdromBus }, 'linux');
       await virsh(libvirtd, 'start', name);
-      await serial.says(/RACKLESS-DISK label=DISK platform=\w+ linux\n/);
-      await serial.says(/RACKLESS-MEDIA sr0 empty/);
+      await serial.waitFor(/RACKLESS-DISK label=DISK platform=\w+ linux\n/);
+      await serial.waitFor(/RACKLESS-MEDIA sr0 empty/);
       const image = await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' });
       // Uses --force and retries, as the daemon does. libvirt gives a guest 5 s to open the tray,
       // which is short on a busy host, and a guest that reads its drive closes the tray.
@@ -99,14 +99,14 @@ describe('the Linux guest', () => {
           },
         );
       }
-      await serial.says(/RACKLESS-MEDIA sr0 LIVE\n/);
+      await serial.waitFor(/RACKLESS-MEDIA sr0 LIVE\n/);
       await virsh(libvirtd, 'change-media', name, target, '--eject', '--live', '--force');
-      await serial.says(/RACKLESS-MEDIA sr0 empty/);
+      await serial.waitFor(/RACKLESS-MEDIA sr0 empty/);
 
       serial.type('reboot');
-      await serial.says(/RACKLESS-DISK label=DISK/);
+      await serial.waitFor(/RACKLESS-DISK label=DISK/);
       await virsh(libvirtd, 'shutdown', name, '--mode', 'acpi');
-      await serial.says(/RACKLESS-POWERBUTTON/);
+      await serial.waitFor(/RACKLESS-POWERBUTTON/);
       await off(name);
     },
   );
@@ -119,7 +119,7 @@ describe('the Linux guest', () => {
     await writeFile(file(`${name}.xml`), xml.replace(`<boot dev='hd'/>`, `<boot dev='cdrom'/>`));
     await virsh(libvirtd, 'define', file(`${name}.xml`));
     await virsh(libvirtd, 'start', name);
-    await serial.says(/RACKLESS-ISO label=CD platform=pc linux/);
+    await serial.waitFor(/RACKLESS-ISO label=CD platform=pc linux/);
     await virsh(libvirtd, 'destroy', name);
   });
 });

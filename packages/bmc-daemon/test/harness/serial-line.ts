@@ -13,8 +13,8 @@ export class SerialLine {
   readonly #server: Server;
   readonly #waiters = new Set<() => void>();
   #socket: Socket | undefined;
-  #said = '';
-  /** Offset up to which {@link says} has read. */
+  #output = '';
+  /** Offset up to which {@link waitFor} has read. */
   #read = 0;
 
   private constructor(server: Server) {
@@ -28,7 +28,7 @@ export class SerialLine {
         const text = (rest + chunk.toString()).replaceAll(ESCAPES, '');
         const cut = text.lastIndexOf('\x1b');
         rest = cut < 0 || text.length - cut > 16 ? '' : text.slice(cut);
-        this.#said += text.slice(0, text.length - rest.length);
+        this.#output += text.slice(0, text.length - rest.length);
         for (const wake of this.#waiters) wake();
       });
       socket.on('error', () => undefined); // QEMU was killed.
@@ -49,8 +49,8 @@ export class SerialLine {
   }
 
   /** The output of all boots so far, without escape sequences. Lines end in \n. */
-  get said(): string {
-    return this.#said;
+  get output(): string {
+    return this.#output;
   }
 
   /** Types a line at a prompt. */
@@ -64,17 +64,17 @@ export class SerialLine {
    * @returns the match.
    * @throws {Error} after `timeoutMs`, with the output since the last match.
    */
-  async says(pattern: RegExp, timeoutMs = 120_000): Promise<string> {
+  async waitFor(pattern: RegExp, timeoutMs = 120_000): Promise<string> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
-      const found = pattern.exec(this.#said.slice(this.#read));
+      const found = pattern.exec(this.#output.slice(this.#read));
       if (found !== null) {
         this.#read += found.index + found[0].length;
         return found[0];
       }
       const left = deadline - Date.now();
       if (left <= 0) {
-        const since = JSON.stringify(this.#said.slice(this.#read).slice(-2000));
+        const since = JSON.stringify(this.#output.slice(this.#read).slice(-2000));
         throw new Error(`no output of the guest matched ${String(pattern)} within ${timeoutMs} ms: ${since}`);
       }
       await this.#more(left);

@@ -76,7 +76,7 @@ export async function volumesOf(subject: Pick<Subject, 'virsh'>): Promise<readon
 }
 
 async function drive({ bmc, manager }: Subject, id: string): Promise<unknown> {
-  // By its schema.
+  // The schema has both properties.
   const { Inserted, Image } = (await bmc.get(`${manager}/VirtualMedia/${id}`)) as Record<string, unknown>;
   return [Inserted, Image];
 }
@@ -91,7 +91,7 @@ async function guestOrder(subject: Subject): Promise<readonly string[]> {
   for (const alias of aliases) {
     const words = { path: `/machine/peripheral/${alias}`, property: 'bootindex' };
     const command = JSON.stringify({ execute: 'qom-get', arguments: words });
-    // QMP.
+    // QMP answers with an object.
     const answer = JSON.parse(await subject.virsh('qemu-monitor-command', name, command)) as { return?: number };
     if (answer.return !== undefined && answer.return >= 0) numbered.push([answer.return, alias]);
   }

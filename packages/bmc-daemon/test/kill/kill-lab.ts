@@ -186,7 +186,7 @@ export class KillLab {
 
   /** Starts the machine without the daemon, and waits until it has booted. */
   async boot(): Promise<void> {
-    const before = this.serial.story.length;
+    const before = this.serial.events.length;
     await this.virsh('start', name);
     await this.serial.reaches(before + 2, 600_000);
   }

@@ -76,9 +76,9 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await host.virsh('start', guest.name);
-    await until('the guest to boot from cd', () => Promise.resolve(guest.serial.story.includes(cd)));
+    await until('the guest to boot from cd', () => Promise.resolve(guest.serial.events.includes(cd)));
     await until('the override to be used up', async () => (await override(guest.uuid)).enabled === 'disabled');
-    const booted = guest.serial.story.length;
+    const booted = guest.serial.events.length;
     guest.serial.send('r');
     expect((await guest.serial.reaches(booted + 1)).slice(booted)).toEqual(['boot disk']);
     await driver.power(guest.uuid, 'destroy');

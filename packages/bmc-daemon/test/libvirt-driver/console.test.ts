@@ -39,7 +39,7 @@ function control() {
 }
 
 /** Reads until the output contains a text, for at most a minute. */
-async function says(stream: Duplex, wanted: RegExp): Promise<void> {
+async function waitFor(stream: Duplex, wanted: RegExp): Promise<void> {
   const signal = AbortSignal.timeout(240_000);
   let text = '';
   while (!wanted.test(text)) {
@@ -47,7 +47,7 @@ async function says(stream: Duplex, wanted: RegExp): Promise<void> {
     if (piece instanceof Buffer) text += piece.toString('latin1');
     else
       await once(stream, 'readable', { signal }).catch((error: unknown) => {
-        throw new Error(`waiting for ${String(wanted)}: the guest said ${JSON.stringify(text)}`, { cause: error });
+        throw new Error(`waiting for ${String(wanted)}: the guest printed ${JSON.stringify(text)}`, { cause: error });
       });
   }
 }
@@ -75,13 +75,13 @@ describe('a serial port of a libvirt machine', () => {
     await host.virsh('start', '--paused', 'talker');
     const stream = await opened;
     await host.virsh('resume', 'talker');
-    await says(stream, /boot talker/);
+    await waitFor(stream, /boot talker/);
     stream.write('c');
-    await says(stream, /no medium/);
+    await waitFor(stream, /no medium/);
     await control().sendBreak('talker');
     const instance = await control().instance('talker');
     stream.write('r');
-    await says(stream, /boot talker/);
+    await waitFor(stream, /boot talker/);
     expect(await control().instance('talker')).toBe(instance);
     expect(await kindOf(control().open('talker'))).toBe('consoleInUse');
     const closed = once(stream.resume(), 'close');
@@ -118,7 +118,7 @@ describe('a serial port of a libvirt machine', () => {
       return true;
     });
     second?.write('c');
-    if (second !== undefined) await says(second, /no medium/);
+    if (second !== undefined) await waitFor(second, /no medium/);
     second?.destroy();
     await driver.power('shared', 'destroy');
   });

@@ -20,7 +20,7 @@ const booted = (platform: string): string => `RACKLESS-DISK label=DISK platform=
 async function bootAs(driver: CompleteDriver, guest: Guest, firmware: FirmwareType): Promise<string | undefined> {
   await driver.change(guest.uuid, { boot: { firmware } });
   expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
-  const before = guest.serial.story.length;
+  const before = guest.serial.events.length;
   await driver.power(guest.uuid, 'create');
   const story = await guest.serial.reaches(before + 2);
   await driver.power(guest.uuid, 'destroy');

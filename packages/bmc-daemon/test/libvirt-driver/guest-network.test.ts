@@ -145,7 +145,7 @@ describe('the network of a guest', () => {
     expect(asked).toBe(1);
   });
 
-  it('is not shown if a lease is over, or the machine is off', async () => {
+  it('is not shown if a lease has expired, or the machine is off', async () => {
     fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [{ ...lease, expirytime: 1 }], count: 1 }));
     expect((await facts())[lab]).toEqual({ ...unknown, domainName: 'lab.test' });
     expect(await facts({ ...running, state: 'shutoff' })).toEqual({});

@@ -209,7 +209,7 @@ export class TestHost {
  */
 export async function guestFinds({ serial }: Guest, what: string): Promise<void> {
   await until(`the guest to find ${what}`, async () => {
-    const before = serial.story.length;
+    const before = serial.events.length;
     serial.send('c');
     return (await serial.reaches(before + 1)).at(-1) === what;
   });

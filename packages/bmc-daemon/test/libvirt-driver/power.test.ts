@@ -69,7 +69,7 @@ describe('power of a real guest', () => {
     expect((await other.serial.reaches(4)).at(-1)).toBe('boot disk');
     await impatient.power(other.uuid, 'destroy');
     expect(await stateOf(guest)).toBe('shutoff');
-    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+    expect(guest.serial.events).toEqual(['<power on>', 'boot disk', 'power button']);
     await impatient.close();
   });
 
@@ -82,10 +82,10 @@ describe('power of a real guest', () => {
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
     await driver.power(guest.uuid, 'destroy');
     expect(await stateOf(guest)).toBe('shutoff');
-    expect(guest.serial.story).toEqual(['<power on>', 'boot disk']);
+    expect(guest.serial.events).toEqual(['<power on>', 'boot disk']);
   });
 
-  it.concurrent('restarts hard, from Off too', async () => {
+  it.concurrent('restarts at once with ForceRestart, and starts a machine that is off', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'reset');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
@@ -100,7 +100,7 @@ describe('power of a real guest', () => {
     await guest.serial.reaches(2);
     await driver.power(guest.uuid, 'shutdown');
     await reaches(driver, guest, 'shutoff');
-    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+    expect(guest.serial.events).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
   it.concurrent('restarts gracefully in the same process if the guest obeys the power button', async () => {
@@ -124,7 +124,7 @@ describe('power of a real guest', () => {
     // The button shows that the guest runs.
     await driver.power(guest.uuid, 'pressButton');
     await reaches(driver, guest, 'shutoff');
-    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+    expect(guest.serial.events).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 
   it.concurrent('runs in a new process after a power cycle, also from paused', async () => {

@@ -143,8 +143,8 @@ describe('a restarted daemon', () => {
     await first.close();
     const next = await host.driver({ gracefulRestartWaitMs: 200 });
     // The next daemon presses the button again. The guest may ignore it before the restart.
-    await until('the restart', () => Promise.resolve(guest.serial.story.at(-1) === 'boot cd'));
-    expect(guest.serial.story.slice(-2)).toEqual(['<power on>', 'boot cd']);
+    await until('the restart', () => Promise.resolve(guest.serial.events.at(-1) === 'boot cd'));
+    expect(guest.serial.events.slice(-2)).toEqual(['<power on>', 'boot cd']);
     await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);
     await next.power(guest.uuid, 'destroy');
     await next.close();

@@ -42,7 +42,7 @@ describe('a machine with a saved state', () => {
     expect((await guest.serial.reaches(4)).at(-1)).toBe('power button');
     for (const action of ['reset', 'cycle'] as const) {
       await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
-      const before = guest.serial.story.length;
+      const before = guest.serial.events.length;
       await driver.power(guest.uuid, 'create');
       await guest.serial.reaches(before + 2);
       await saved(guest);
@@ -68,8 +68,8 @@ describe('a machine with a saved state', () => {
     expect([await inserted(guest), await sticks(guest)]).toEqual([['cdrom', 'usb'], ['sda']]);
     await guestFinds(guest, 'medium cd');
     guest.serial.send('r');
-    await until('the next boot', () => Promise.resolve(guest.serial.story.at(-1)?.startsWith('boot') === true));
-    expect(guest.serial.story.filter((line) => line.startsWith('boot'))).toEqual(['boot disk', 'boot cd']);
+    await until('the next boot', () => Promise.resolve(guest.serial.events.at(-1)?.startsWith('boot') === true));
+    expect(guest.serial.events.filter((line) => line.startsWith('boot'))).toEqual(['boot disk', 'boot cd']);
     await driver.power(guest.uuid, 'destroy');
     for (const device of ['cdrom', 'usb'] as const) await driver.media.eject(guest.uuid, device);
   });
@@ -90,7 +90,7 @@ describe('a machine with a saved state', () => {
     await driver.power(guest.uuid, 'create');
     await guestFinds(guest, 'no medium');
     expect([await inserted(guest), await sticks(guest)]).toEqual([[], []]);
-    expect(guest.serial.story.filter((line) => line.startsWith('boot'))).toEqual(['boot disk']);
+    expect(guest.serial.events.filter((line) => line.startsWith('boot'))).toEqual(['boot disk']);
     await until('the images to be gone', async () => (await readdir(host.file('pool'))).length === 0);
     await driver.power(guest.uuid, 'destroy');
   });

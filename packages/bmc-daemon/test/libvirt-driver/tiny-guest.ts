@@ -130,21 +130,21 @@ export class SerialLine {
   }
 
   /** The lines about boots, buttons, media and power, in order. */
-  get story(): readonly string[] {
+  get events(): readonly string[] {
     return this.lines.flatMap(
       (line) => /(?:<power on>|boot |power button|medium |no medium|RACKLESS-).*/.exec(line) ?? [],
     );
   }
 
   /**
-   * Resolves when {@link story} has this length.
-   * @throws {Error} with the story so far after `timeoutMs`.
+   * Resolves when {@link events} has this length.
+   * @throws {Error} with the events so far after `timeoutMs`.
    */
   async reaches(length: number, timeoutMs = 120_000): Promise<readonly string[]> {
     const deadline = Date.now() + timeoutMs;
-    while (this.story.length < length) {
+    while (this.events.length < length) {
       const left = deadline - Date.now();
-      if (left <= 0) throw new Error(`the guest printed only ${JSON.stringify(this.story)}`);
+      if (left <= 0) throw new Error(`the guest printed only ${JSON.stringify(this.events)}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#waiters.push(() => {
@@ -153,7 +153,7 @@ export class SerialLine {
         });
       });
     }
-    return this.story;
+    return this.events;
   }
 
   async close(): Promise<void> {

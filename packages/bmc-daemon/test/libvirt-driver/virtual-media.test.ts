@@ -173,7 +173,7 @@ describe.each([
     await driver.media.eject(guest.uuid, 'cdrom');
     expect(await media(guest)).toEqual(empty);
     await guestFinds(guest, 'no medium');
-    expect(guest.serial.story.filter((line) => line === 'boot disk')).toHaveLength(1);
+    expect(guest.serial.events.filter((line) => line === 'boot disk')).toHaveLength(1);
     expect(await host.inactiveXml(guest)).not.toContain('.iso');
     await driver.power(guest.uuid, 'destroy');
     expect(await volumes()).toEqual([]);
@@ -237,13 +237,13 @@ describe.each([
     expect(await insert).toBe('mediaUnreachable');
     expect(await Promise.all(waiting)).toEqual(['insertFailed', 'insertFailed']);
     expect((await driver.getSystem(guest.uuid)).state).toBe('shutoff');
-    expect(guest.serial.story).toEqual([]);
+    expect(guest.serial.events).toEqual([]);
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('leave nothing if the download fails half-way, and the error names the reason', async () => {
+  it('leave nothing if the download fails halfway, and the error names the reason', async () => {
     const guest = await host.guest();
     const broken = await host.serve((_request, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });

@@ -319,28 +319,28 @@ describe('devicePath', () => {
    * prints in the middle of a line, the serial port sometimes loses the rest. The machine then
    * starts again.
    */
-  const untilSaid = (socket: string, texts: readonly string[], again: () => Promise<unknown>): Promise<string> =>
+  const untilPrinted = (socket: string, texts: readonly string[], again: () => Promise<unknown>): Promise<string> =>
     new Promise((resolve, reject) => {
-      let said = '';
+      let output = '';
       let bootedAt = 0;
       const last = texts.at(-1) ?? '';
       const serial = connect(socket);
-      const late = setTimeout(() => serial.destroy(new Error(`the firmware printed only: ${said}`)), 240_000);
+      const late = setTimeout(() => serial.destroy(new Error(`the firmware printed only: ${output}`)), 240_000);
       serial.setEncoding('latin1');
       serial.on('data', (chunk: string) => {
-        said += chunk;
-        if (texts.every((text) => said.includes(text))) {
+        output += chunk;
+        if (texts.every((text) => output.includes(text))) {
           serial.end();
           return;
         }
-        if (!said.includes(last, bootedAt)) return;
-        bootedAt = said.length;
+        if (!output.includes(last, bootedAt)) return;
+        bootedAt = output.length;
         again().catch((error: unknown) => serial.destroy(error instanceof Error ? error : new Error(String(error))));
       });
       serial.once('error', reject);
       serial.once('close', () => {
         clearTimeout(late);
-        resolve(said);
+        resolve(output);
       });
     });
 
@@ -364,13 +364,13 @@ describe('devicePath', () => {
       const { devices } = readDomain(await liveXml(name));
       const paths = [...devices.disks, ...devices.interfaces.slice(0, 1)].map((device) => devicePath(device, devices));
       expect(paths).not.toContain(null);
-      const said = untilSaid(
+      const output = untilPrinted(
         socket,
         paths.map((path) => `from ${path ?? ''}`),
         () => virsh('reset', name),
       );
       await virsh('resume', name);
-      expect(await said).toContain('BdsDxe');
+      expect(await output).toContain('BdsDxe');
     } finally {
       await virsh('destroy', name);
     }

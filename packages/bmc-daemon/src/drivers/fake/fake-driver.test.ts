@@ -75,7 +75,7 @@ describe('fake driver', () => {
     expect(new Set(sampleMachines(300).map(({ interfaces }) => interfaces[0]?.mac)).size).toBe(300);
   });
 
-  it('carries out the power table', async () => {
+  it('obeys each reset type as the power table says', async () => {
     const driver = new FakeDriver();
     const state = async (id: string): Promise<string> => (await driver.getSystem(id)).state;
     await driver.power(off, 'create');
@@ -91,7 +91,7 @@ describe('fake driver', () => {
     await expect(state(off)).resolves.toBe('shutoff');
   });
 
-  it('boots a once override once, and then the own disk', async () => {
+  it('boots a one-time override once, and then its own disk', async () => {
     const driver = new FakeDriver();
     await driver.change(off, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(off, 'create');

@@ -49,8 +49,8 @@ export interface MachineEvents {
 }
 
 /**
- * Creates the listener. libvirt reports every change of a definition, and the event of the client's
- * request says more about most of them. So `changed` and `media` wait for `settleMs`. The listener
+ * Creates the listener. libvirt reports every change of a definition. Most changes are requests of
+ * clients, whose own event has more data. So `changed` and `media` wait for `settleMs`. The listener
  * drops them if a client's event of the same resource was published shortly before or meanwhile. It
  * publishes repeated changes within this time once.
  */

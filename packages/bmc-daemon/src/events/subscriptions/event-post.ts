@@ -42,7 +42,7 @@ export function isForbidden(url: URL): boolean {
 
 /**
  * Creates the sender and a function that closes its connections. It follows no redirects, so events
- * go only where the client said.
+ * go only where the client wants them.
  * @param lookup resolves host names. Default: the host's resolver.
  */
 export function createEventPost(lookup?: NameLookup): { readonly post: EventPost; close(): void } {

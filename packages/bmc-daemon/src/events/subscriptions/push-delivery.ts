@@ -1,4 +1,4 @@
-/** Delivers payloads to one listener: in order, one at a time, with retries as its policy says. */
+/** Delivers payloads to one listener: in order, one at a time, with the retries of its policy. */
 import type { EventPost, Listener } from './event-post.js';
 import type { PayloadQueue } from './payload-queue.js';
 

@@ -83,7 +83,7 @@ describe("a PATCH of a manager's interface", () => {
     ['has nothing to keep behind the end', { IPv4StaticAddresses: [{}, {}, null] }, [first], four(first)],
     ['changes a part', { IPv4Addresses: [{ SubnetMask: '255.255.0.0' }] }, [first], four({ ...first, prefix: 16 })],
     [
-      'says the gateway that there is',
+      'accepts the gateway of the host',
       { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask, Gateway: '192.0.2.254', AddressOrigin: 'Static' }] },
       [],
       four(second),

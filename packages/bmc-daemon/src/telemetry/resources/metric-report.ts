@@ -28,7 +28,7 @@ export async function loadReport(services: Services, id: string, entity: string)
     return await telemetry.report(await findMachine(services, id, entity));
   } catch (error) {
     const kept = telemetry.kept(id.toLowerCase());
-    // If the host does not answer, the last report is shown. Its Timestamp tells its age.
+    // If the host does not answer, the last report is shown. Its Timestamp shows its age.
     if (kept !== undefined && error instanceof DriverError && error.kind === 'unavailable') return kept;
     throw error;
   }

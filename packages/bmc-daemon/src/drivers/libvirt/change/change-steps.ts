@@ -1,6 +1,7 @@
 /**
  * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
- * drive. The definition names each step first, so that the next daemon can finish it.
+ * drive. The definition records each step before it runs, so that the daemon can finish it after a
+ * restart.
  */
 import { attempt } from '../failure.js';
 import { readDefinition, type Definition } from '../machine/definition.js';
