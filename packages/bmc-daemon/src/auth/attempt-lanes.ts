@@ -26,7 +26,7 @@ export interface Attempt {
 /** `retryAfterMs`: the attempt was not verified, or its result must not be reported yet. */
 export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: number };
 
-/** An address, a pair or an account. */
+/** The attempts of one address, one pair or one account. */
 export interface Party {
   /** Pace in the common lane. */
   readonly pace: Pace;

@@ -28,8 +28,8 @@ export interface LoginOptions {
   /** Default: bcrypt. */
   readonly verify?: (password: Buffer, hash: string) => Promise<boolean>;
   /**
-   * Called for an unknown user, a wrong password and a closed account; once for equal attempts at the
-   * same time. It must not throw.
+   * Called for an unknown user, a wrong password, and a disabled or locked account. Equal attempts at
+   * the same time cause one call. It must not throw.
    */
   readonly onRefused?: (attempt: RefusedAttempt) => void;
 }

@@ -44,8 +44,8 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   /** Maximum number of records of a machine, lines and boots. */
   readonly records: number;
   /**
-   * On the disk, for all machines. Above it the oldest boots are removed, except the last boot of
-   * each machine.
+   * Maximum size on the disk, for all machines. Above it, the oldest boots are removed, but never
+   * the last boot of a machine.
    */
   readonly totalBytes: number;
   /** The minimum time between two warnings about failed writes. */
@@ -107,7 +107,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
   readonly #removals = new Map<string, Promise<void>>();
   readonly #records: ConsoleLogRecords;
   readonly #leave: () => void;
-  /** A failure was logged, its end not yet. */
+  /** Whether the last logged event is a failure. */
   #isFailing = false;
   #warnedAt = -Infinity;
   #makingRoom = false;
@@ -239,8 +239,8 @@ class RecordedConsoleLogs implements ConsoleLogs {
   }
 
   #onFailed(error: unknown): void {
-    // Warns once: a full disk fails for every machine, again and again, with small writes that
-    // succeed between.
+    // Warns once: on a full disk, the writes of all machines fail again and again, and small writes
+    // succeed between them.
     const time = performance.now();
     if (time - this.#warnedAt < this.#bounds.warnEveryMs) return;
     this.#warnedAt = time;

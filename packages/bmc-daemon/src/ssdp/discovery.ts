@@ -1,6 +1,6 @@
 /**
- * Manages discovery by SSDP: the settings that clients change over Redfish, which survive restarts,
- * and the socket that follows them.
+ * Manages discovery by SSDP. Clients change its settings over Redfish, and a state file stores them.
+ * The socket is open while discovery is enabled.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';

@@ -41,8 +41,8 @@ const MIN_MAX_AGE_S = 1_800;
 /** Maximum number of waiting answers. Further searches get no answer, and clients repeat them. */
 const MAX_WAITING = 64;
 /**
- * Maximum number of answers per second in total, so that searches with a forged address cannot
- * abuse the host for an attack.
+ * Maximum number of answers per second in total. An attacker can forge the address of a search, and
+ * the answers must not flood that address.
  */
 const MAX_ANSWERS_PER_SECOND = 20;
 /** How often the interfaces are checked, because networks of machines come and go. */

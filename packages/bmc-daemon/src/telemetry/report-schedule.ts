@@ -31,8 +31,8 @@ interface LatestReport {
   /** By the steady clock. The measurement may be older. */
   readonly madeAt: number;
   /**
-   * Whether there was no earlier measurement of this run. The next report then follows soon, to
-   * have rates.
+   * Whether it is the first measurement of this run. Rates need two, so the next report then follows
+   * soon.
    */
   readonly isFirst: boolean;
 }
@@ -44,8 +44,8 @@ const WATCHED_INTERVALS = 3;
 const MAX_WINDOW_MS = 600_000;
 const MIN_INTERVAL_MS = MIN_INTERVAL_SECONDS * 1000;
 /**
- * The first two reports are this many times the duration of a sample apart. With less, there would
- * be no rates (figures.ts).
+ * The minimum time between the first two reports, in durations of a sample. With less time, a report
+ * has no rates (figures.ts).
  */
 const SAMPLE_TIMES = 6;
 /** The pause before another attempt if the host does not answer. */

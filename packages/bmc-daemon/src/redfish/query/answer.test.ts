@@ -123,7 +123,7 @@ beforeAll(async () => {
     strict: true,
     authenticate: ({ headers: { authorization } }) => {
       if (authorization === 'reader') return { ...openClient, user: 'r', privileges: new Set(['Login']) };
-      return authorization === 'nobody' || authorization === undefined ? { refused: 'no' } : openClient;
+      return authorization === 'unknown' || authorization === undefined ? { refused: 'no' } : openClient;
     },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
@@ -341,8 +341,8 @@ describe('$expand', () => {
         '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.InsufficientPrivilege' })],
       },
     ]);
-    expect((await client.get('/redfish/v1?$expand=.', { Authorization: 'nobody' })).status).toBe(401);
-    expect((await client.get('/redfish/v1', { Authorization: 'nobody' })).status).toBe(200);
+    expect((await client.get('/redfish/v1?$expand=.', { Authorization: 'unknown' })).status).toBe(401);
+    expect((await client.get('/redfish/v1', { Authorization: 'unknown' })).status).toBe(200);
   });
 
   it('rejects an answer that would be too large before reading it, and returns it in parts', async () => {

@@ -30,10 +30,9 @@ export async function dropSavedState(machine: Machine, timeoutMs: number): Promi
 }
 
 /**
- * Returns the XML of the saved state, which the machine needs to continue. Its definition may
- * differ.
- * @returns null without a saved state, or if libvirt's driver does not support saved states (test
- *   driver).
+ * Returns the XML of the saved state, with which the machine continues. The definition may have
+ * changed since.
+ * @returns null if there is no saved state, or if the hypervisor has none (libvirt's test driver).
  * @throws {DriverError} notFound, unavailable.
  */
 export async function savedXml(machine: Machine, timeoutMs: number): Promise<string | null> {
