@@ -3,10 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { BootControl } from '../../src/drivers/libvirt/boot/boot-control.js';
 import { readDefinition } from '../../src/drivers/libvirt/machine/definition.js';
-import { withStartingMark } from '../../src/drivers/libvirt/machine/process-record.js';
-import { withBootOrder } from '../../src/drivers/libvirt/xml/os/boot-order.js';
-import { readMetadata, withMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
+import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
+import { withBootOrder, withMetadata, withStartingMark } from '../support/xml-edits.js';
 
 let host: TestHost;
 

@@ -135,8 +135,8 @@ describe('a host without a monitor', () => {
   });
 
   it('restores the boot order that a killed daemon left overridden', async () => {
-    const { withBootOrder } = await import('../../src/drivers/libvirt/xml/os/boot-order.js');
-    const { readMetadata, withMetadata } = await import('../../src/drivers/libvirt/xml/metadata/metadata.js');
+    const { withBootOrder, withMetadata } = await import('../support/xml-edits.js');
+    const { readMetadata } = await import('../../src/drivers/libvirt/xml/metadata/metadata.js');
     const definition = await host.virsh('dumpxml', '--inactive', 'dummy');
     const ordered = withBootOrder(definition, 'cdrom');
     const override = { enabled: 'once', target: 'cdrom', saved: ordered.saved } as const;

@@ -17,28 +17,26 @@ import {
   deviceKeys,
   effectiveBootOrder,
   orderWithFirst,
-  restoreBootOrder,
-  withBootOrder,
 } from '../../src/drivers/libvirt/xml/os/boot-order.js';
-import {
-  driveMarkup,
-  isHotplugged,
-  newCdromMarkup,
-  withCdrom,
-  withDriveMedia,
-} from '../../src/drivers/libvirt/xml/devices/cdrom.js';
+import { changedDriveMarkup, isHotplugged, newCdromMarkup } from '../../src/drivers/libvirt/xml/devices/cdrom.js';
 import { devicePath } from '../../src/drivers/libvirt/xml/devices/device-path.js';
 import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
-import { withFirmware } from '../../src/drivers/libvirt/xml/os/firmware.js';
 import { emptyRecord } from '../../src/drivers/libvirt/xml/metadata/machine-record.js';
 import {
   METADATA_PREFIX,
   METADATA_URI,
   readMetadata,
   renderMetadata,
-  withMetadata,
 } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
 import type { MachineRecord } from '../../src/drivers/libvirt/xml/metadata/machine-record.js';
+import {
+  restoreBootOrder,
+  withBootOrder,
+  withCdrom,
+  withDriveMedia,
+  withFirmware,
+  withMetadata,
+} from '../support/xml-edits.js';
 
 const run = promisify(execFile);
 let libvirtd: PrivateLibvirtd;
@@ -278,7 +276,10 @@ describe('on a running machine', () => {
       readDomain(await liveXml(name)).devices.disks.find((found) => found.target === target)?.source.name;
     const update = async (target: string, path: string | null): Promise<void> => {
       const file = image('drive.xml');
-      await writeFile(file, driveMarkup(await liveXml(name), target, path === null ? null : { type: 'file', path }));
+      await writeFile(
+        file,
+        changedDriveMarkup(await liveXml(name), target, path === null ? null : { type: 'file', path }),
+      );
       await virsh('update-device', '--live', name, file);
     };
     try {

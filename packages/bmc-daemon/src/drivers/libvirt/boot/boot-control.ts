@@ -10,7 +10,6 @@
  * firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import type { BootChoice } from '../../rules/boot-override.js';
 import { DriverError } from '../../driver-error.js';
 import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import { readDefinition, saveDefinition, saveProcess, type Definition } from '../machine/definition.js';
@@ -20,17 +19,19 @@ import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
 import { onceDevice, transientOrder, withOverrideUsed } from '../machine/boot-edit.js';
 import { setQemuBootOrder } from './monitor.js';
-import { isStarting, readProcess, type Armed } from '../machine/process-record.js';
-import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';
+import { isStarting, readProcess } from '../machine/process-record.js';
+import { firmwareIsUp, orderIsUsed } from './reset-watch.js';
+import { countReads, hasBooted } from './once-evidence.js';
+import { needsNewProcess } from './new-process.js';
+import { edited, readValues, type DefinitionValues } from '../xml/definition-edit.js';
 import {
-  bootableDevices,
   bootIndexes,
   deviceKeys,
   effectiveBootOrder,
   hasChoice,
+  isSameOrder,
   orderWithFirst,
 } from '../xml/os/boot-order.js';
-import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
@@ -119,8 +120,10 @@ export class BootControl {
       await this.#host.queue.edit(uuid, async () => {
         const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
         // Another daemon on this host may be using the override at this moment.
-        if (instance === null || onceDevice(xml) === null || isStarting(instance)) return;
-        await this.#applyOrder(machine, instance, xml);
+        if (instance === null || isStarting(instance)) return;
+        const values = readValues(xml);
+        if (onceDevice(values.record) === null) return;
+        await this.#applyOrder(machine, instance, values);
         if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
           this.#host.log.info(
             `machine ${machine.name} was started by another program: resetting it for its one-time boot`,
@@ -150,20 +153,21 @@ export class BootControl {
       const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
       if (instance === null) return;
       const armed = readProcess(instance)?.armed ?? null;
-      if (onceDevice(xml) === null) {
+      const values = readValues(xml);
+      if (onceDevice(values.record) === null) {
         // The client may have changed the override before the daemon ended. An order of the user
         // waits for a restart.
-        if (armed !== null || readMetadata(xml).boot !== null) await this.#applyOrder(machine, instance, xml);
+        if (armed !== null || values.record.boot !== null) await this.#applyOrder(machine, instance, values);
         return;
       }
       // This daemon has seen the restart and removes the order soon, although the firmware may not
       // have read the drive yet.
       if (armed !== null && this.#resetting.has(machine.uuid)) return;
-      if (armed !== null && (await this.#hasBooted(machine, armed))) {
+      if (armed !== null && (await hasBooted(machine, armed, this.#host.timeoutMs))) {
         await this.#finish(machine, { xml, instance });
         return;
       }
-      await this.#applyOrder(machine, instance, xml);
+      await this.#applyOrder(machine, instance, values);
     });
   }
 
@@ -173,34 +177,18 @@ export class BootControl {
    */
   async applyOrder(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-    if (instance !== null) await this.#applyOrder(machine, instance, xml);
+    if (instance !== null) await this.#applyOrder(machine, instance, readValues(xml));
   }
 
   /**
    * Returns whether a restart needs a new QEMU process, because the definition has boot settings
    * that this process does not know.
-   * @param onceByReset whether a reset of this process may use a once order that is set.
+   * @param options.onceByReset whether a reset of this process may use a once order that is set.
    */
-  async needsNewProcess(machine: Machine, { onceByReset }: { readonly onceByReset: boolean }): Promise<boolean> {
+  async needsNewProcess(machine: Machine, options: { readonly onceByReset: boolean }): Promise<boolean> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
     if (instance === null || !machine.persistent) return false;
-    const known = readProcess(instance);
-    if (onceDevice(xml) !== null && (!onceByReset || (known?.armed ?? null) === null)) return true;
-    const defined = readDomain(xml);
-    const running = instance.domain;
-    const loader = defined.os.loader?.path ?? null;
-    const { resetNvram, settings, owner } = readMetadata(xml);
-    if (resetNvram || defined.firmware !== running.firmware) return true;
-    // After an update, a later daemon recognizes the new process. A reset leaves no trace.
-    if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
-    if (settings !== null && Object.keys(settings.pending).length > 0) return true;
-    if (loader !== null && loader !== running.os.loader?.path) return true;
-    // A restart in a new process would lose a device that the user has plugged in for this run
-    // only.
-    const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
-    if (bootableDevices(defined.devices).some(({ key }) => !plugged.has(key))) return true;
-    const present = known?.order ?? deviceKeys(effectiveBootOrder(running));
-    return !same(present, deviceKeys(effectiveBootOrder(defined)));
+    return needsNewProcess(readValues(xml), instance, options);
   }
 
   /**
@@ -214,11 +202,10 @@ export class BootControl {
   /**
    * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
    * because its definition has the order. The caller has begun an edit in the queue.
-   * @param xml the definition.
    */
-  async applyOrderIfRunning(machine: Machine, instance: Instance, xml: string): Promise<void> {
+  async applyOrderIfRunning(machine: Machine, instance: Instance, defined: DefinitionValues): Promise<void> {
     try {
-      await this.#applyOrder(machine, instance, xml);
+      await this.#applyOrder(machine, instance, defined);
     } catch (error) {
       const { instance: present } = await readDefinition(machine, this.#host.timeoutMs);
       if (present?.id === instance.id) throw error;
@@ -226,15 +213,14 @@ export class BootControl {
   }
 
   /** Sets the order of this definition, and its pending once order, in the running QEMU. */
-  async #applyOrder(machine: Machine, instance: Instance, xml: string): Promise<void> {
+  async #applyOrder(machine: Machine, instance: Instance, { domain, record }: DefinitionValues): Promise<void> {
     const { log, timeoutMs } = this.#host;
-    const domain = readDomain(xml);
-    const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, xml));
-    const pending = onceDevice(xml);
+    const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, record));
+    const pending = onceDevice(record);
     const once = pending !== null && hasChoice(instance.domain.devices, pending) ? pending : null;
     const known = readProcess(instance);
     const present = known?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
-    if (once === null && (known?.armed ?? null) === null && same(present, order)) return;
+    if (once === null && (known?.armed ?? null) === null && isSameOrder(present, order)) return;
     const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
     if (!(await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
       if (!this.#hasReportedMonitor)
@@ -242,7 +228,8 @@ export class BootControl {
       this.#hasReportedMonitor = true;
       return;
     }
-    const armed = once === null ? null : { target: once, evidence: await this.#evidence(machine, instance, once) };
+    const armed =
+      once === null ? null : { target: once, evidence: await countReads(machine, instance, once, timeoutMs) };
     try {
       await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
     } catch (error) {
@@ -286,32 +273,14 @@ export class BootControl {
   async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
     // QEMU comes first: if the daemon ends in between, the override is still pending and the next
     // daemon finds it.
-    if (instance !== null) await this.#applyOrder(machine, instance, withOverrideUsed(xml));
+    const { domain, record } = readValues(xml);
+    if (instance !== null) await this.#applyOrder(machine, instance, { domain, record: withOverrideUsed(record) });
     // Reads again, because QEMU takes time. A change by virsh or by another daemon meanwhile must
     // stay.
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);
-    await saveDefinition(hypervisor, machine, { from, to: withOverrideUsed(from) }, timeoutMs);
-  }
-
-  /** Counts the reads of the drive that the override boots from. */
-  async #evidence(machine: Machine, { domain }: Instance, target: BootChoice): Promise<Armed['evidence']> {
-    const [first] = orderWithFirst(domain, target);
-    if (first?.device.kind !== 'disk') return null;
-    const drive = first.device.target;
-    const reads = await readsOf(machine.domain, drive, this.#host.timeoutMs);
-    return reads === null ? null : { drive, reads };
-  }
-
-  /**
-   * Returns whether the guest has restarted while no daemon watched. Firmware that boots from a
-   * drive reads it. A guest that reads the drive itself looks the same. Without evidence, the
-   * override stays pending.
-   */
-  async #hasBooted(machine: Machine, { evidence }: Armed): Promise<boolean> {
-    if (evidence === null) return false;
-    const reads = await readsOf(machine.domain, evidence.drive, this.#host.timeoutMs);
-    return reads !== null && reads !== evidence.reads;
+    const to = edited(from, (edit) => edit.editRecord(withOverrideUsed));
+    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 
   #inBackground(uuid: string, doing: string, work: (machine: Machine) => Promise<void>): void {
@@ -326,8 +295,4 @@ export class BootControl {
     this.#background.add(task);
     void task.then(() => this.#background.delete(task));
   }
-}
-
-function same(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((key, index) => key === b[index]);
 }

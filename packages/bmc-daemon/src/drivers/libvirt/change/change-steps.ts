@@ -3,6 +3,7 @@
  * drive. The definition records each step before it runs, so that the daemon can finish it after a
  * restart.
  */
+import { cdStep, type CdChange } from '../../system-change.js';
 import { attempt } from '../failure.js';
 import { readDefinition, type Definition } from '../machine/definition.js';
 import type { Host } from '../machine/host.js';
@@ -14,6 +15,8 @@ import { isHotplugged } from '../xml/devices/cdrom.js';
 import { mediaSourceOf, type MediaSource } from '../xml/devices/disk-source.js';
 import { readDomain } from '../xml/domain.js';
 import type { Intent } from '../xml/metadata/intent-record.js';
+import { mediaRecord } from '../xml/metadata/media-record.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
 
 /** One step of a change outside the definition. */
 export interface Step {
@@ -93,4 +96,12 @@ async function plug(
   const plugged = await plugIn(host, machine, instance, { device: 'cdrom', target, readonly: true }, source);
   if (plugged === null) return nothing;
   return async () => removeImage(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
+}
+
+/** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
+export function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
+  const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
+  const { source } = driveState(definition, 'cdrom', media);
+  const viaUri = source !== null && media?.source === source;
+  return cdStep({ inserted: source !== null, viaUri, image: viaUri ? media.image : source }, cd, name);
 }

@@ -10,9 +10,9 @@ import { DriverError } from '../../driver-error.js';
 import type { ChangeOptions, InsertOptions } from '../../operation-options.js';
 import type { CompleteSnapshot, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import { changesOverride } from '../../rules/boot-override.js';
-import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../../system-change.js';
+import { checkFirmware, checkPersistence, type SystemChange } from '../../system-change.js';
 import type { BootControl } from '../boot/boot-control.js';
-import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';
+import { autostartStep, cdStepOf, driveStep, type NewImage, type Step } from './change-steps.js';
 import {
   forgetDone,
   instanceOf,
@@ -27,18 +27,17 @@ import type { FirmwareChooser } from '../firmware/firmware-choice.js';
 import type { Host } from '../machine/host.js';
 import type { ImageLease } from '../media/stored-images.js';
 import type { Machine } from '../machine/inventory.js';
-import { driveState } from '../media/drive-state.js';
 import type { LibvirtMedia } from '../media/media-control.js';
-import { withEjection, withInsertion } from '../media/media-definition.js';
+import { ejectMedia, insertMedia } from '../media/media-definition.js';
 import type { Variables } from '../firmware/nvram.js';
 import { updateGuestDrive } from '../media/saved-state-media.js';
-import { withSystemChange, type ChangeFiles } from './system-edit.js';
+import { editSystem, type ChangeFiles } from './system-edit.js';
 import type { ReadTexts } from '../read/current-readings.js';
 import type { SystemReader } from '../read/system-reader.js';
+import { DefinitionEdit } from '../xml/definition-edit.js';
 import { readDomain } from '../xml/domain.js';
 import { withIntent, withoutIntent, type Intent } from '../xml/metadata/intent-record.js';
-import { mediaRecord } from '../xml/metadata/media-record.js';
-import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
 import { readSnapshot } from '../xml/snapshot.js';
 
 /** Dependencies of {@link SystemChanges}. */
@@ -60,10 +59,10 @@ interface Prepared {
   readonly lease: ImageLease | null;
 }
 
-/** A definition before and after a change, with the steps outside it. */
+/** The change of a definition, with the steps outside it. */
 interface Plan {
   readonly from: string;
-  readonly to: string;
+  readonly edit: DefinitionEdit;
   readonly steps: readonly Step[];
   /** Operations that the next daemon finishes if this daemon ends before them. */
   readonly intents: readonly Intent[];
@@ -150,7 +149,7 @@ export class SystemChanges {
     // The check precedes the download, so that a full drive or an invalid part costs no download.
     const wants = await checkEarly(this.#options, machine, (present) => {
       if (cdStepOf(machine, present, cd) !== 'insert') return false;
-      this.#edited(machine, present, prepared);
+      this.#edit(machine, present, new DefinitionEdit(present.xml), prepared);
       return true;
     });
     if (!wants) {
@@ -187,7 +186,7 @@ export class SystemChanges {
         const instance = plan.steps.some(({ plugs }) => plugs)
           ? await readInstance(machine, timeoutMs)
           : definition.instance;
-        if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.to);
+        if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.edit);
       });
     });
   }
@@ -202,47 +201,52 @@ export class SystemChanges {
 
   #plan(machine: Machine, definition: Definition, prepared: Prepared): Plan {
     const { autostart, bootOrder } = prepared.change;
-    const drive = this.#drivePlan(machine, definition, prepared);
-    const steps = [...drive.steps, ...(autostart === undefined ? [] : [autostartStep(this.#host, machine, autostart)])];
+    const edit = new DefinitionEdit(definition.xml);
+    const driveSteps = this.#editDrive(machine, definition, edit, prepared);
+    this.#edit(machine, definition, edit, prepared);
+    const steps = [...driveSteps, ...(autostart === undefined ? [] : [autostartStep(this.#host, machine, autostart)])];
     // An override needs no intent, because its record shows the order for QEMU.
     const setsOrder = bootOrder !== undefined && definition.instance !== null;
     const orderIntents: readonly Intent[] = setsOrder ? [{ kind: 'order' }] : [];
     return {
       from: definition.xml,
-      to: this.#edited(machine, { ...definition, xml: drive.xml }, prepared),
+      edit,
       steps,
       intents: [...steps.map(({ intent }) => intent), ...orderIntents],
     };
   }
 
-  #drivePlan(
+  /** Changes the image in the CD drive. @returns the steps in the running guest. */
+  #editDrive(
     machine: Machine,
     definition: Definition,
+    edit: DefinitionEdit,
     { change: { cd }, lease }: Prepared,
-  ): { readonly xml: string; readonly steps: readonly Step[] } {
-    const { xml, instance } = definition;
+  ): readonly Step[] {
+    const { instance } = definition;
     const step = cd === undefined ? 'keep' : cdStepOf(machine, definition, cd);
-    if (cd === undefined || step === 'keep') return { xml, steps: [] };
+    if (cd === undefined || step === 'keep') return [];
     const steps = (image: NewImage | null): readonly Step[] =>
       instance === null ? [] : [driveStep(this.#host, machine, { ...definition, instance }, image)];
-    const empty = withEjection(machine, xml, 'cdrom');
-    if (cd.image === null) return { xml: empty, steps: steps(null) };
+    ejectMedia(machine, edit, 'cdrom');
+    if (cd.image === null) return steps(null);
     // Another client has emptied the drive while the change was queued.
     if (lease === null) throw new DriverError('conflict', `changing machine ${machine.name}: its drive was emptied`);
     const insertion = { device: 'cdrom', image: cd.image, place: lease, stick: '' } as const;
-    const { target, xml: full } = withInsertion(machine, { xml: empty, instance }, insertion);
-    return { xml: full, steps: steps({ target, source: lease.source }) };
+    const target = insertMedia(machine, edit, instance, insertion);
+    return steps({ target, source: lease.source });
   }
 
   /**
-   * Returns the definition with the change.
+   * Changes the definition, except the image in the CD drive.
    * @throws {DriverError} for a part that the machine does not support.
    */
-  #edited(
+  #edit(
     machine: Machine,
     { xml, instance }: Definition,
+    edit: DefinitionEdit,
     { change, files }: Pick<Prepared, 'change' | 'files'>,
-  ): string {
+  ): void {
     const system = (): CompleteSnapshot =>
       readSnapshot(xml, instance?.xml ?? null, {
         state: instance === null ? 'shutoff' : 'running',
@@ -250,17 +254,20 @@ export class SystemChanges {
         capacityBytes: new Map(),
       });
     if (change.settings !== undefined || change.secureBoot !== undefined) checkFirmware(system(), change);
-    return withSystemChange(machine, xml, { change, files, system });
+    editSystem(machine, edit, { change, files, system });
   }
 
   /** Applies every part of a plan or none. @param after updates the running guest. */
-  async #carryOut(machine: Machine, { from, to, steps, intents }: Plan, after: () => Promise<void>): Promise<void> {
+  async #carryOut(machine: Machine, { from, edit, steps, intents }: Plan, after: () => Promise<void>): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
     const save = (change: { from: string; to: string }): Promise<void> =>
       saveDefinition(hypervisor, machine, change, timeoutMs);
     // A single step without a change of the definition is atomic.
-    const isMarked = intents.length > 1 || (intents.length === 1 && from !== to);
-    const marked = isMarked ? withIntents(to, intents) : to;
+    const isMarked = intents.length > 1 || (intents.length === 1 && edit.isChanged());
+    if (isMarked) {
+      edit.editRecord((record) => ({ ...record, intents: intents.reduce(withIntent, record.intents) }));
+    }
+    const marked = edit.text();
     await save({ from, to: marked });
     const undo: (() => Promise<void>)[] = [];
     try {
@@ -283,17 +290,4 @@ export class SystemChanges {
       intents: intents.reduce(withoutIntent, record.intents),
     }));
   }
-}
-
-/** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
-function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
-  const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
-  const { source } = driveState(definition, 'cdrom', media);
-  const viaUri = source !== null && media?.source === source;
-  return cdStep({ inserted: source !== null, viaUri, image: viaUri ? media.image : source }, cd, name);
-}
-
-function withIntents(xml: string, intents: readonly Intent[]): string {
-  const record = readMetadata(xml);
-  return withMetadata(xml, { ...record, intents: intents.reduce(withIntent, record.intents) });
 }

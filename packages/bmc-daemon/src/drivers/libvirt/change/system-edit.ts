@@ -1,15 +1,21 @@
 /** Edits of a definition for a client's change. Pure. */
 import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
-import { mergeSettings, resetChange, without } from '../../rules/firmware-settings.js';
+import { mergeSettings, resetChange } from '../../rules/firmware-settings.js';
 import type { SystemChange } from '../../system-change.js';
 import type { Machine } from '../machine/inventory.js';
-import { editOwnDefinition, withBootChange, withVariablesFor, type WantedFirmware } from '../machine/boot-edit.js';
-import { withOwnOrder } from '../xml/os/boot-order.js';
-import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import {
+  changeBoot,
+  changeFirmware,
+  dropPending,
+  editOwnDefinition,
+  type WantedFirmware,
+} from '../machine/boot-edit.js';
+import type { DefinitionEdit } from '../xml/definition-edit.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 import type { OwnerRecord } from '../xml/metadata/owner-record.js';
-import { withSecureBoot, type SecureBootFiles } from '../xml/os/secure-boot.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from '../xml/metadata/settings-record.js';
+import { setOwnOrder } from '../xml/os/boot-order-edit.js';
+import { setSecureBoot, type SecureBootFiles } from '../xml/os/secure-boot.js';
 
 /** Files of the host that a change names. Null: the change names none, or libvirt selects them. */
 export interface ChangeFiles {
@@ -18,36 +24,29 @@ export interface ChangeFiles {
 }
 
 /**
- * Returns the definition with a change, except the image in a drive.
- * @param system gives the machine as the definition has it.
+ * Applies a change to a definition, except the image in a drive.
+ * @param system gives the machine as its definition was before the change.
  * @throws {DriverError} invalid, unsupported.
  */
-export function withSystemChange(
+export function editSystem(
   machine: Pick<Machine, 'persistent'>,
-  xml: string,
+  edit: DefinitionEdit,
   {
     change,
     files,
     system,
   }: { readonly change: SystemChange; readonly files: ChangeFiles; readonly system: () => CompleteSnapshot },
-): string {
+): void {
   const { boot, bootOrder, secureBoot } = change;
-  let result = xml;
-  if (boot !== undefined) result = withBootChange(machine, result, { ...boot, firmware: files.firmware });
-  if (bootOrder !== undefined) result = editOwnDefinition(result, (own) => withOwnOrder(own, bootOrder));
+  if (boot !== undefined) changeBoot(machine, edit, { ...boot, firmware: files.firmware });
+  if (bootOrder !== undefined) editOwnDefinition(edit, () => setOwnOrder(edit, bootOrder));
   if (secureBoot !== undefined) {
-    result = withVariablesFor(result, withoutPendingSecureBoot(withSecureBoot(result, secureBoot, files.secureBoot)));
+    changeFirmware(edit, () => {
+      setSecureBoot(edit, secureBoot, files.secureBoot);
+      dropPending(edit, 'secureBoot');
+    });
   }
-  const record = readMetadata(result);
-  const changed = recordAfter(record, change, system);
-  return changed === record ? result : withMetadata(result, changed);
-}
-
-function withoutPendingSecureBoot(xml: string): string {
-  const record = readMetadata(xml);
-  if (record.settings === null) return xml;
-  const pending = without(record.settings.pending, 'secureBoot');
-  return withMetadata(xml, { ...record, settings: settingsOrNull({ ...record.settings, pending }) });
+  edit.editRecord((record) => recordAfter(record, change, system));
 }
 
 /** Returns the record after a change; the same object if the change does not affect the record. */

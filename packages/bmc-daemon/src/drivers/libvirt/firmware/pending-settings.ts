@@ -5,14 +5,15 @@ import { saveDefinition } from '../machine/definition.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
-import { editOwnDefinition, withVariablesFor } from '../machine/boot-edit.js';
-import { readDomain } from '../xml/domain.js';
-import { withFirmware, type FirmwareChoice } from '../xml/os/firmware.js';
-import { withHardware } from '../xml/os/machine-settings.js';
+import { changeFirmware, editOwnDefinition } from '../machine/boot-edit.js';
+import { DefinitionEdit } from '../xml/definition-edit.js';
 import { powerIntent, withIntent } from '../xml/metadata/intent-record.js';
-import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
-import { withSecureBoot } from '../xml/os/secure-boot.js';
+import type { MachineRecord } from '../xml/metadata/machine-record.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from '../xml/metadata/settings-record.js';
+import { setFirmware, type FirmwareChoice } from '../xml/os/firmware.js';
+import { setHardware } from '../xml/os/machine-settings.js';
+import { setSecureBoot } from '../xml/os/secure-boot.js';
 
 /** Dependencies of {@link PendingSettings}. */
 interface PendingSettingsOptions {
@@ -46,49 +47,48 @@ export class PendingSettings {
     const { hypervisor, timeoutMs, log } = this.#options.host;
     const settings = readMetadata(from).settings ?? noSettings;
     if (!machine.persistent || Object.keys(settings.pending).length === 0) return false;
-    const save = (to: string): Promise<void> =>
-      saveDefinition(hypervisor, machine, { from, to: withStartIntent(to) }, timeoutMs);
+    const save = async (edit: DefinitionEdit, done: Partial<SettingsRecord>): Promise<void> => {
+      const { record } = edit;
+      edit.setRecord({ ...record, settings: settingsOrNull({ ...(record.settings ?? noSettings), ...done }) });
+      edit.editRecord(withStartIntent);
+      await saveDefinition(hypervisor, machine, { from, to: edit.text() }, timeoutMs);
+    };
     try {
-      const changed = await this.#changed(from, settings.pending);
+      const edit = new DefinitionEdit(from);
+      await this.#change(edit, settings.pending);
       const kept = { ...settings.kept, ...settings.pending.kept };
-      await save(withSettings(changed, (present) => ({ ...present, kept, pending: {}, failure: null })));
+      await save(edit, { kept, pending: {}, failure: null });
     } catch (error) {
       if (error instanceof DriverError && !refusals.has(error.kind)) throw error;
       log.warn(`machine ${machine.name} starts without its pending settings`, { error });
       const reason = error instanceof DriverError ? error.message : 'the definition could not be changed';
       const failure = { reason, time: this.#options.now().toISOString() };
-      await save(withSettings(from, (present) => ({ ...present, pending: {}, failure })));
+      await save(new DefinitionEdit(from), { pending: {}, failure });
     }
     return true;
   }
 
-  async #changed(xml: string, change: SettingsChange): Promise<string> {
-    const { os } = readDomain(xml);
-    let result = xml;
-    if (change.firmware !== undefined) {
-      const choice = await this.#options.wantedFirmware(change.firmware, os.architecture);
-      result = withVariablesFor(result, withFirmware(result, change.firmware, choice));
+  async #change(edit: DefinitionEdit, change: SettingsChange): Promise<void> {
+    const { architecture } = edit.domain.os;
+    const { firmware: type } = change;
+    if (type !== undefined) {
+      const choice = await this.#options.wantedFirmware(type, architecture);
+      changeFirmware(edit, () => setFirmware(edit, type, choice));
     }
-    const { firmware, os: present } = readDomain(result);
+    const { firmware, os: present } = edit.domain;
     // A machine without UEFI has no Secure Boot.
     if (change.secureBoot !== undefined && (change.secureBoot || firmware === 'efi')) {
       const mode = change.secureBoot ? 'on' : 'off';
       const loader = present.firmware === null ? (present.loader?.path ?? null) : null;
-      const files = await this.#options.firmware.secureBootFiles(os.architecture, mode, loader);
-      result = withVariablesFor(result, withSecureBoot(result, mode, files));
+      const files = await this.#options.firmware.secureBootFiles(architecture, mode, loader);
+      changeFirmware(edit, () => setSecureBoot(edit, mode, files));
     }
-    return editOwnDefinition(result, (own) => withHardware(own, change));
+    editOwnDefinition(edit, () => setHardware(edit, change));
   }
 }
 
-function withSettings(xml: string, edit: (settings: SettingsRecord) => SettingsRecord): string {
-  const record = readMetadata(xml);
-  return withMetadata(xml, { ...record, settings: settingsOrNull(edit(record.settings ?? noSettings)) });
-}
-
 /** Adds the intent to start, unless the record has a restart already. */
-export function withStartIntent(xml: string): string {
-  const record = readMetadata(xml);
-  if (powerIntent(record.intents) !== null) return xml;
-  return withMetadata(xml, { ...record, intents: withIntent(record.intents, { kind: 'start', fresh: true }) });
+export function withStartIntent(record: MachineRecord): MachineRecord {
+  if (powerIntent(record.intents) !== null) return record;
+  return { ...record, intents: withIntent(record.intents, { kind: 'start', fresh: true }) };
 }

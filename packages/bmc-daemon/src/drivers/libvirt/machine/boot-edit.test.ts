@@ -1,11 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { editOwnDefinition, withBootChange, withVariablesFor } from './boot-edit.js';
-import { effectiveBootOrder, deviceKeys, withOwnOrder } from '../xml/os/boot-order.js';
+import {
+  withBootChange,
+  withMetadata,
+  withOwnOrder,
+  withOwnOrderUnderOverride,
+  withSecureBootMode,
+} from '../../../../test/support/xml-edits.js';
+import { deviceKeys, effectiveBootOrder } from '../xml/os/boot-order.js';
 import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
 import { emptyRecord } from '../xml/metadata/machine-record.js';
-import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
-import { withSecureBoot } from '../xml/os/secure-boot.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
 import { noSettings } from '../xml/metadata/settings-record.js';
 
 const uefi = `<domain type='qemu'>
@@ -24,9 +29,8 @@ const uefi = `<domain type='qemu'>
 
 const selected: FirmwareChoice = { loaderPath: null, nvramTemplate: null };
 const mode = (xml: string, type: 'bios' | 'efi'): string =>
-  withBootChange({ persistent: true }, xml, { firmware: { type, choice: selected } });
-const secure = (xml: string, enabled: boolean): string =>
-  withVariablesFor(xml, withSecureBoot(xml, enabled ? 'on' : 'off', null));
+  withBootChange(xml, { firmware: { type, choice: selected } });
+const secure = (xml: string, enabled: boolean): string => withSecureBootMode(xml, enabled ? 'on' : 'off', null);
 const mustBeMadeAnew = (xml: string): boolean => readMetadata(xml).resetNvram;
 
 describe('the variables of UEFI', () => {
@@ -68,13 +72,13 @@ describe('a change of the own order under an override', () => {
   it('keeps the override active', () => {
     const order = (xml: string) => deviceKeys(effectiveBootOrder(readDomain(xml)));
     const set = (enabled: 'continuous' | 'disabled', xml: string): string =>
-      withBootChange({ persistent: true }, xml, { enabled, target: 'cdrom', firmware: null });
+      withBootChange(xml, { enabled, target: 'cdrom', firmware: null });
     const overridden = set('continuous', uefi);
     expect(order(overridden)).toEqual(['disk:sda', 'disk:vda']);
-    const changed = editOwnDefinition(overridden, (own) => withOwnOrder(own, ['disk:vda', 'disk:sda']));
+    const changed = withOwnOrderUnderOverride(overridden, ['disk:vda', 'disk:sda']);
     expect(order(changed)).toEqual(['disk:sda', 'disk:vda']);
     expect(order(set('disabled', changed))).toEqual(['disk:vda', 'disk:sda']);
-    expect(editOwnDefinition(uefi, (own) => withOwnOrder(own, ['disk:vda']))).toBe(uefi);
+    expect(withOwnOrderUnderOverride(uefi, ['disk:vda'])).toBe(uefi);
     expect(() => withOwnOrder(uefi, ['disk:vdz'])).toThrow('setting the boot order of n: it has no device disk:vdz');
   });
 });

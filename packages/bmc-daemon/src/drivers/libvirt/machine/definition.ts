@@ -10,16 +10,9 @@ import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
 import { PROCESS_PREFIX, PROCESS_URI, renderProcess, type ProcessRecord } from './process-record.js';
 import { savedXml } from './saved-state.js';
+import { edited, type DefinitionEdit } from '../xml/definition-edit.js';
 import { readDomain, readInstanceId } from '../xml/domain.js';
-import {
-  METADATA_PREFIX,
-  METADATA_URI,
-  readMetadata,
-  renderMetadata,
-  withMetadata,
-  withPresentForm,
-  withRecord,
-} from '../xml/metadata/metadata.js';
+import { METADATA_PREFIX, METADATA_URI, readMetadata, renderMetadata } from '../xml/metadata/metadata.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 
 /** The definition and the running instance of a machine, read at the same moment. */
@@ -86,10 +79,10 @@ export async function readInactiveXml({ name, domain }: Machine, timeoutMs: numb
 export async function editDefinition(
   { hypervisor, timeoutMs }: Pick<Host, 'hypervisor' | 'timeoutMs'>,
   machine: Machine,
-  edit: (xml: string) => string,
+  edit: (definition: DefinitionEdit) => void,
 ): Promise<void> {
   const from = await readInactiveXml(machine, timeoutMs);
-  await saveDefinition(hypervisor, machine, { from, to: edit(from) }, timeoutMs);
+  await saveDefinition(hypervisor, machine, { from, to: edited(from, edit) }, timeoutMs);
 }
 
 /** Changes only the record of this daemon, as {@link editDefinition}. */
@@ -98,7 +91,7 @@ export async function editRecord(
   machine: Machine,
   edit: (record: MachineRecord) => MachineRecord,
 ): Promise<void> {
-  await editDefinition(host, machine, (xml) => withRecord(xml, edit));
+  await editDefinition(host, machine, (definition) => definition.editRecord(edit));
 }
 
 /**
@@ -138,8 +131,7 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
 }
 
 /**
- * Writes a changed definition, and nothing if it did not change. The record gets its present form.
- * For a transient machine this writes the record to the running instance.
+ * Writes a changed definition, and nothing if it did not change. For a transient machine this writes the record to the running instance.
  */
 export async function saveDefinition(
   hypervisor: Hypervisor,
@@ -150,7 +142,7 @@ export async function saveDefinition(
   if (change.from === change.to) return;
   await attempt(`changing the definition of machine ${machine.name}`, async () => {
     if (machine.persistent) {
-      await hypervisor.domainDefineXml(withPresentForm(change.to), 0, { timeoutMs });
+      await hypervisor.domainDefineXml(change.to, 0, { timeoutMs });
       return;
     }
     await machine.domain.setMetadata(
@@ -172,7 +164,8 @@ export async function saveRecord(
   record: MachineRecord,
   timeoutMs: number,
 ): Promise<void> {
-  await saveDefinition(hypervisor, machine, { from: xml, to: withMetadata(xml, record) }, timeoutMs);
+  const to = edited(xml, (edit) => edit.setRecord(record));
+  await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
 }
 
 /** Stores in the running instance which boot order its process has. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { isStarting, PROCESS_URI, readProcess, renderProcess, withStartingMark } from './process-record.js';
+import { isStarting, PROCESS_URI, readProcess, renderProcess } from './process-record.js';
 import type { ProcessRecord } from './process-record.js';
+import { withStartingMark } from '../../../../test/support/xml-edits.js';
 
 const record: ProcessRecord = {
   instance: 7,

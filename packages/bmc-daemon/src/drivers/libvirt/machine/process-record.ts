@@ -13,9 +13,9 @@ import type { BootChoice } from '../../rules/boot-override.js';
 import type { BootDevice } from '../../snapshot/firmware-snapshot.js';
 import type { Instance } from './instance.js';
 import { encodeAttribute } from '../xml/escape.js';
-import { parseXml } from '../xml/parse.js';
-import { attribute, child, type XmlElement } from '../xml/tree.js';
-import { applySplices, insertChild } from '../xml/splice.js';
+import { parseXml, type ParsedElement } from '../xml/parse.js';
+import { attribute, child } from '../xml/tree.js';
+import type { XmlEdit } from '../xml/xml-edit.js';
 
 /** For virDomainSetMetadata: `uri` and `key`. */
 export const PROCESS_URI = 'https://rackless.dev/xmlns/bmc/process/1';
@@ -79,20 +79,17 @@ export function renderProcess({ instance, order, armed }: ProcessRecord): string
   return `<process${attributes}>${order.map((key) => `<order key='${encodeAttribute(key)}'/>`).join('')}</process>`;
 }
 
-/**
- * Returns the definition for a paused start, with a mark so that a later daemon finishes the start.
- */
-export function withStartingMark(xml: string): string {
-  const document = parseXml(xml);
+/** Adds a mark to the definition for a paused start, so that a later daemon finishes the start. */
+export function addStartingMark(xml: XmlEdit): void {
   const markup = `<${PROCESS_PREFIX}:process xmlns:${PROCESS_PREFIX}='${PROCESS_URI}' starting='yes'/>`;
-  const metadata = child(document.root, 'metadata');
-  if (metadata !== undefined) return applySplices(xml, [insertChild(document, metadata, markup)]);
-  return applySplices(xml, [insertChild(document, document.root, `<metadata>${markup}</metadata>`)]);
+  const metadata = child(xml.root, 'metadata');
+  if (metadata === undefined) xml.insert(xml.root, `<metadata>${markup}</metadata>`);
+  else xml.insert(metadata, markup);
 }
 
-function findElement(xml: string): XmlElement | undefined {
+function findElement(xml: string): ParsedElement | undefined {
   return child(parseXml(xml).root, 'metadata')?.nodes.find(
-    (node): node is XmlElement => node.kind === 'element' && node.namespace === PROCESS_URI,
+    (node): node is ParsedElement => node.kind === 'element' && node.namespace === PROCESS_URI,
   );
 }
 

@@ -9,7 +9,8 @@ import type { Host } from '../machine/host.js';
 import { isStreamFault } from './image-stream.js';
 import type { Instance } from '../machine/instance.js';
 import type { Machine } from '../machine/inventory.js';
-import { driveMarkup, isHotplugged } from '../xml/devices/cdrom.js';
+import { changedDriveMarkup, isHotplugged } from '../xml/devices/cdrom.js';
+import { driveMarkup } from '../xml/devices/disk.js';
 import type { Disk } from '../xml/devices/device.js';
 import type { MediaSource } from '../xml/devices/disk-source.js';
 import { readDomain, type Domain } from '../xml/domain.js';
@@ -110,7 +111,7 @@ export async function changeDrive(
   const doing = media === null ? 'removing the image from' : 'inserting the image into';
   await attempt(`${doing} the drive of machine ${machine.name}`, () =>
     retryWhileGuestClosesTray(() =>
-      machine.domain.updateDeviceFlags(driveMarkup(instance.xml, target, media), LIVE, { timeoutMs }),
+      machine.domain.updateDeviceFlags(changedDriveMarkup(instance.xml, target, media), LIVE, { timeoutMs }),
     ),
   );
 }
@@ -136,9 +137,10 @@ export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Re
  * drive can have its target.
  * @throws {DriverError} unavailable, if the guest does not release it.
  */
-async function unplug(host: Host, machine: Machine, instance: Instance, { target, element }: Disk): Promise<void> {
+async function unplug(host: Host, machine: Machine, instance: Instance, { target }: Disk): Promise<void> {
   const doing = `unplugging the drive of machine ${machine.name}`;
-  const markup = instance.xml.slice(element.start, element.end);
+  const markup = driveMarkup(instance.xml, target);
+  if (markup === undefined) return;
   const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
   await attempt(doing, () =>
     machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),

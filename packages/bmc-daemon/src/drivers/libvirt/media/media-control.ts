@@ -23,15 +23,16 @@ import type { Machine } from '../machine/inventory.js';
 import { changeDrive, isUnplugged, removeImage, plugIn } from './drive-hotplug.js';
 import { driveState } from './drive-state.js';
 import { checkEarly } from './early-check.js';
-import { withEjection, withInsertion, type Insertion } from './media-definition.js';
+import { ejectMedia, insertMedia, type Insertion } from './media-definition.js';
 import type { SystemReader } from '../read/system-reader.js';
 import type { Disk } from '../xml/devices/device.js';
+import { DefinitionEdit } from '../xml/definition-edit.js';
 import { readDomain } from '../xml/domain.js';
 import { canHaveDrive, FLOPPY_BYTES, isStick, stickTarget } from '../xml/devices/removable-drive.js';
 import { mediaRecord } from '../xml/metadata/media-record.js';
 import { mediaSettings, withMediaSettings } from '../xml/metadata/media-settings-record.js';
 import { withIntent, withoutIntent } from '../xml/metadata/intent-record.js';
-import { readMetadata, withRecord } from '../xml/metadata/metadata.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
 
 /** Dependencies of {@link LibvirtMedia}. */
 interface LibvirtMediaOptions {
@@ -45,7 +46,7 @@ interface LibvirtMediaOptions {
 /** A change of a drive, in the definition and in the running guest. */
 interface GuestChange {
   readonly definition: Definition;
-  readonly to: string;
+  readonly edit: DefinitionEdit;
   readonly device: MediaDevice;
   readonly plugs: boolean;
 }
@@ -170,9 +171,10 @@ export class LibvirtMedia {
     const domains = [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
     const stick = device === 'usb' ? stickTarget(domains) : '';
     const insertion: Insertion = { device, image, place, stick };
-    const { target, xml: to } = withInsertion(machine, definition, insertion);
+    const edit = new DefinitionEdit(xml);
+    const target = insertMedia(machine, edit, instance, insertion);
     const plugs = driveState(definition, device, undefined).running === null;
-    await this.#carryOut(machine, { definition, to, device, plugs }, async () => {
+    await this.#carryOut(machine, { definition, edit, device, plugs }, async () => {
       if (instance !== null) await this.#putIntoGuest(machine, { ...definition, instance }, target, insertion);
     });
   }
@@ -188,7 +190,9 @@ export class LibvirtMedia {
         (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
     );
     const plugs = full.some((drive) => isUnplugged(drive, readDomain(xml)));
-    await this.#carryOut(machine, { definition, to: withEjection(machine, xml, device), device, plugs }, async () => {
+    const edit = new DefinitionEdit(xml);
+    ejectMedia(machine, edit, device);
+    await this.#carryOut(machine, { definition, edit, device, plugs }, async () => {
       for (const { target } of full) await removeImage(this.#host, machine, definition, target);
     });
   }
@@ -200,7 +204,7 @@ export class LibvirtMedia {
    */
   async #carryOut(
     machine: Machine,
-    { definition, to, device, plugs }: GuestChange,
+    { definition, edit, device, plugs }: GuestChange,
     changeGuest: () => Promise<void>,
   ): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
@@ -209,12 +213,13 @@ export class LibvirtMedia {
       saveDefinition(hypervisor, machine, change, timeoutMs);
     if (instance === null || !machine.persistent) {
       await changeGuest();
-      await save({ from, to });
+      await save({ from, to: edit.text() });
       if (instance !== null) await this.#options.boot.applyOrder(machine);
       return;
     }
     const intent = { kind: 'drive', device } as const;
-    const marked = withRecord(to, (record) => ({ ...record, intents: withIntent(record.intents, intent) }));
+    edit.editRecord((record) => ({ ...record, intents: withIntent(record.intents, intent) }));
+    const marked = edit.text();
     await save({ from, to: marked });
     try {
       await changeGuest();
@@ -229,8 +234,9 @@ export class LibvirtMedia {
     const present = plugs
       ? await readDefinition(machine, timeoutMs)
       : { xml: await readInactiveXml(machine, timeoutMs), instance };
-    const done = withRecord(present.xml, (record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
-    await save({ from: present.xml, to: done }).catch((error: unknown) => {
+    const done = new DefinitionEdit(present.xml);
+    done.editRecord((record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
+    await save({ from: present.xml, to: done.text() }).catch((error: unknown) => {
       this.#host.log.warn(`the record of machine ${machine.name} still names a change that is done`, { error });
     });
     if (present.instance !== null) await this.#options.boot.applyOrderIfRunning(machine, present.instance, done);

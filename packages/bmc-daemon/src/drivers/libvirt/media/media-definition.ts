@@ -5,12 +5,11 @@ import type { MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { Definition } from '../machine/definition.js';
 import type { ImagePlace } from './image-volumes.js';
 import type { Machine } from '../machine/inventory.js';
-import { withContinuousOrder } from '../machine/boot-edit.js';
+import { applyContinuousOrder } from '../machine/boot-edit.js';
+import type { DefinitionEdit } from '../xml/definition-edit.js';
 import { newCdromMarkup } from '../xml/devices/cdrom.js';
-import { readDomain } from '../xml/domain.js';
-import { findDrive, withImage, withoutImage, type InsertedDrive } from '../xml/devices/removable-drive.js';
+import { findDrive, insertImage, removeImage, type InsertedDrive } from '../xml/devices/removable-drive.js';
 import { mediaRecord, withMediaRecord, withoutMediaRecord } from '../xml/metadata/media-record.js';
-import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
 
 /** An image to insert into a drive. */
 export interface Insertion {
@@ -21,15 +20,20 @@ export interface Insertion {
   readonly stick: string;
 }
 
-/** Returns the definition with the image and its record, and the target of the drive. */
-export function withInsertion(
+/**
+ * Inserts the image into its drive, and its record. Adds a drive if there is none.
+ * @returns the target of the drive.
+ * @throws {DriverError} unsupported.
+ */
+export function insertMedia(
   machine: Pick<Machine, 'name' | 'persistent'>,
-  definition: Definition,
+  edit: DefinitionEdit,
+  instance: Definition['instance'],
   insertion: Insertion,
-): { readonly target: string; readonly xml: string } {
+): string {
   const { device, image, place } = insertion;
-  const { target, xml, wasReadonly } = inserted(machine, definition, insertion);
-  const record = readMetadata(xml);
+  const { target, wasReadonly } = inserted(machine, edit, instance, insertion);
+  const { record } = edit;
   const media = withMediaRecord(record.media, {
     device,
     drive: target,
@@ -39,32 +43,38 @@ export function withInsertion(
     writeProtected: image.writeProtected,
     driveReadonly: wasReadonly,
   });
-  const kept = withMetadata(xml, { ...record, media });
+  edit.setRecord({ ...record, media });
   // A continuous override to CD may have waited for a drive.
-  return { target, xml: machine.persistent ? withContinuousOrder(kept) : kept };
+  if (machine.persistent) applyContinuousOrder(edit);
+  return target;
 }
 
-/** Returns the definition with an empty drive. A USB stick is removed with its image. */
-export function withEjection({ persistent }: Pick<Machine, 'persistent'>, xml: string, device: MediaDevice): string {
-  const record = readMetadata(xml);
-  const empty = persistent ? withoutImage(xml, device, mediaRecord(record.media, device)) : xml;
-  return withMetadata(empty, { ...record, media: withoutMediaRecord(record.media, device) });
+/** Empties the drive, and removes its record. A USB stick is removed with its image. */
+export function ejectMedia(
+  { persistent }: Pick<Machine, 'persistent'>,
+  edit: DefinitionEdit,
+  device: MediaDevice,
+): void {
+  const { record } = edit;
+  if (persistent) removeImage(edit, device, mediaRecord(record.media, device));
+  edit.setRecord({ ...record, media: withoutMediaRecord(record.media, device) });
 }
 
-/** Returns the definition with the image in its drive, and adds a drive if there is none. */
+/** Inserts the image into the drive of the definition. */
 function inserted(
   { name, persistent }: Pick<Machine, 'name' | 'persistent'>,
-  { xml, instance }: Definition,
+  edit: DefinitionEdit,
+  instance: Definition['instance'],
   { device, image, place, stick }: Insertion,
 ): InsertedDrive {
   const readonly = image.writeProtected;
-  if (persistent) return withImage(xml, device, place.source, { readonly, stick });
+  if (persistent) return insertImage(edit, device, place.source, { readonly, stick });
   // A transient machine has only its running instance.
   const drive = instance === null ? null : findDrive(instance.domain, device, undefined);
-  if (drive !== null) return { target: drive.target, xml, wasReadonly: drive.readonly };
+  if (drive !== null) return { target: drive.target, wasReadonly: drive.readonly };
   if (device === 'floppy') {
     throw new DriverError('unsupported', `inserting an image into machine ${name}: it has no floppy drive`);
   }
-  const target = device === 'usb' ? stick : newCdromMarkup(readDomain(xml), 'hotplug', place.source).target;
-  return { target, xml, wasReadonly: readonly };
+  const target = device === 'usb' ? stick : newCdromMarkup(edit.domain, 'hotplug', place.source).target;
+  return { target, wasReadonly: readonly };
 }

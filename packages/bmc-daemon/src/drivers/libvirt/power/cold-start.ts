@@ -9,7 +9,7 @@
  * SeaBIOS and OVMF.
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
-import { afterUpdate } from '../../rules/firmware-update.js';
+import type { BootChoice } from '../../rules/boot-override.js';
 import {
   editDefinition,
   editRecord,
@@ -23,23 +23,18 @@ import {
 import { attempt } from '../failure.js';
 import { START_TIMEOUT_MS, type Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
-import { bootRecordAfterBoot, hasDevice, onceDevice, withVariablesMade } from '../machine/boot-edit.js';
+import { onceDevice, presentOnceDevice } from '../machine/boot-edit.js';
 import { setQemuBootOrder } from '../boot/monitor.js';
 import { withStartIntent } from '../firmware/pending-settings.js';
-import { isStarting, withStartingMark } from '../machine/process-record.js';
+import { addStartingMark, isStarting } from '../machine/process-record.js';
 import { hasSavedState } from '../machine/saved-state.js';
-import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from '../xml/os/boot-order.js';
+import { edited, readValues } from '../xml/definition-edit.js';
+import { bootIndexes, deviceKeys, effectiveBootOrder } from '../xml/os/boot-order.js';
+import { overrideBootOrder } from '../xml/os/boot-order-edit.js';
 import { readDomain } from '../xml/domain.js';
-import { powerIntent, withIntent, withoutPowerIntent } from '../xml/metadata/intent-record.js';
-import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
-import type { MachineRecord } from '../xml/metadata/machine-record.js';
-
-interface StartOutcome {
-  /** Whether this boot uses the once order. */
-  readonly onceUsed: boolean;
-  /** Whether the guest boots. A restored guest continues with its variables. */
-  readonly booted: boolean;
-}
+import { withIntent } from '../xml/metadata/intent-record.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
+import { finished, removeOnceOrder, type StartOutcome } from './start-record.js';
 
 /** Work around a start that other modules do. */
 interface StartPreparations {
@@ -127,7 +122,7 @@ export class ColdStart {
         return;
       }
       // A start without a monitor that was not restored: see #startRedefined.
-      const to = withOnceOrderRemoved(xml, { onceUsed: instance !== null });
+      const to = edited(xml, (edit) => removeOnceOrder(edit, { onceUsed: instance !== null }));
       await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
     });
   }
@@ -137,29 +132,31 @@ export class ColdStart {
     const doing = `starting machine ${machine.name}`;
     if (await hasSavedState(machine, timeoutMs)) return await this.#resume(machine);
     const xml = await this.#prepare(machine);
-    const record = readMetadata(xml);
+    const values = readValues(xml);
+    const { record } = values;
     const { resetNvram } = record;
     const carried = resetNvram && (await this.#preparations.carryVariables(machine, xml));
     const flags = resetNvram && !carried ? DomainCreateFlags.START_RESET_NVRAM : 0;
-    const once = onceDevice(xml);
-    if (once === null || !hasDevice(xml, once)) {
+    const once = presentOnceDevice(values);
+    if (once === null) {
       const domain = await attempt(doing, () => machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS }));
-      const outcome = { onceUsed: once !== null, booted: true };
+      const outcome = { onceUsed: onceDevice(record) !== null, booted: true };
       if (finished(record, outcome) !== record) await this.#settle(machine, outcome);
       return domain;
     }
-    const ordered = withBootOrder(xml, once);
+    const paused = edited(xml, (edit) => {
+      overrideBootOrder(edit, once);
+      addStartingMark(edit.xml);
+    });
     let domain: Domain;
     try {
-      domain = await this.#host.hypervisor.domainCreateXml(
-        withStartingMark(ordered.xml),
-        flags | DomainCreateFlags.START_PAUSED,
-        { timeoutMs: START_TIMEOUT_MS },
-      );
+      domain = await this.#host.hypervisor.domainCreateXml(paused, flags | DomainCreateFlags.START_PAUSED, {
+        timeoutMs: START_TIMEOUT_MS,
+      });
     } catch (error) {
       // The test driver does not support START_PAUSED.
       if (isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED', 'NO_SUPPORT')) {
-        return await attempt(doing, () => this.#startRedefined(machine, xml, ordered, flags));
+        return await attempt(doing, () => this.#startRedefined(machine, xml, once, flags));
       }
       return await attempt(doing, () => Promise.reject(error as Error));
     }
@@ -198,11 +195,11 @@ export class ColdStart {
     const from = await readInactiveXml(machine, timeoutMs);
     if (await this.#preparations.applySettings(machine, from)) return await readInactiveXml(machine, timeoutMs);
     // The mark in the process record already names a paused start.
-    const once = onceDevice(from);
-    if (once !== null && hasDevice(from, once)) return from;
-    const record = readMetadata(from);
-    if (finished(record, { onceUsed: once !== null, booted: true }) === record) return from;
-    const to = withStartIntent(from);
+    const values = readValues(from);
+    if (presentOnceDevice(values) !== null) return from;
+    const { record } = values;
+    if (finished(record, { onceUsed: onceDevice(record) !== null, booted: true }) === record) return from;
+    const to = edited(from, (edit) => edit.editRecord(withStartIntent));
     await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
     return to;
   }
@@ -236,23 +233,21 @@ export class ColdStart {
    * order of the override during the start. The order applies until power-off, because there is no
    * monitor to change it.
    */
-  async #startRedefined(
-    machine: Machine,
-    xml: string,
-    ordered: ReturnType<typeof withBootOrder>,
-    flags: number,
-  ): Promise<Domain> {
+  async #startRedefined(machine: Machine, xml: string, once: BootChoice, flags: number): Promise<Domain> {
     const { hypervisor, log, timeoutMs } = this.#host;
-    const record = readMetadata(xml);
     log.info(`machine ${machine.name} cannot start paused: its one-time boot order applies until power-off`);
-    const boot = record.boot === null ? null : { ...record.boot, saved: ordered.saved };
-    const redefined = withStartIntent(withMetadata(ordered.xml, { ...record, boot }));
+    const redefined = edited(xml, (edit) => {
+      const saved = overrideBootOrder(edit, once);
+      const { boot } = edit.record;
+      edit.setRecord({ ...edit.record, boot: boot === null ? null : { ...boot, saved } });
+      edit.editRecord(withStartIntent);
+    });
     await hypervisor.domainDefineXml(redefined, 0, { timeoutMs });
     // Reads again, because a start takes time. A change by another client meanwhile must stay.
     const putBack = (outcome: StartOutcome): Promise<void> =>
-      editDefinition(this.#host, machine, (from) => {
-        const own = withOnceOrderRemoved(from, outcome);
-        return outcome.booted ? withMetadata(own, finished(readMetadata(own), outcome)) : own;
+      editDefinition(this.#host, machine, (edit) => {
+        removeOnceOrder(edit, outcome);
+        if (outcome.booted) edit.setRecord(finished(edit.record, outcome));
       });
     try {
       const domain = await machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS });
@@ -269,10 +264,9 @@ export class ColdStart {
    */
   async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     if (!fresh) await this.#preparations.catchUp(machine);
-    await editDefinition(this.#host, machine, (xml) => {
-      const once = onceDevice(xml);
-      const onceUsed = fresh && once !== null && !hasDevice(xml, once);
-      return withMetadata(xml, finished(readMetadata(xml), { onceUsed, booted: fresh }));
+    await editDefinition(this.#host, machine, (edit) => {
+      const onceUsed = fresh && onceDevice(edit.record) !== null && presentOnceDevice(edit) === null;
+      edit.setRecord(finished(edit.record, { onceUsed, booted: fresh }));
     });
   }
 
@@ -283,32 +277,4 @@ export class ColdStart {
   async #settle(machine: Machine, outcome: StartOutcome): Promise<void> {
     await editRecord(this.#host, machine, (record) => finished(record, outcome));
   }
-}
-
-/**
- * Removes a once order from the definition (`#startRedefined`).
- * @returns the same text if it has none.
- */
-function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): string {
-  const record = readMetadata(xml);
-  const { boot } = record;
-  if (boot?.enabled !== 'once' || boot.saved === null) return xml;
-  const left = { ...(onceUsed ? bootRecordAfterBoot(boot) : boot), saved: null };
-  return withMetadata(restoreBootOrder(xml, boot.saved), { ...record, boot: left });
-}
-
-/**
- * Returns the record with a staged firmware update installed; the same object if none was staged.
- */
-export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
-  const update = record.owner?.firmwareUpdate;
-  return update?.staged ? { ...record, owner: { ...record.owner, firmwareUpdate: afterUpdate(update) } } : record;
-}
-
-/** Returns the record after a start; the same object if the start changes nothing. */
-function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
-  let result = booted ? withFirmwareInstalled(withVariablesMade(record)) : record;
-  if (record.boot !== null && onceUsed) result = { ...result, boot: bootRecordAfterBoot(record.boot) };
-  if (powerIntent(record.intents) === null) return result;
-  return { ...result, intents: withoutPowerIntent(record.intents) };
 }

@@ -5,11 +5,12 @@ import { forgetDone, readDefinition, saveDefinition, type Definition } from '../
 import type { GuestDisks } from './guest-disks.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
-import { diskLines, diskMarkup, withDisk, withoutDisk, type NewDisk } from '../xml/devices/disk.js';
+import { addDisk, diskLines, diskMarkup, removeDisk, type NewDisk } from '../xml/devices/disk.js';
 import { withDiskRecord, withoutDiskRecord, type DiskRecord } from '../xml/metadata/disk-record.js';
 import { freeDiskTarget } from '../xml/devices/disk-target.js';
+import { edited } from '../xml/definition-edit.js';
 import { readDomain } from '../xml/domain.js';
-import { readMetadata, withMetadata } from '../xml/metadata/metadata.js';
+import { readMetadata } from '../xml/metadata/metadata.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 import { withoutUnattached, withUnattached, type UnattachedRecord } from '../xml/metadata/unattached-record.js';
 
@@ -39,11 +40,11 @@ export class DiskAttachment {
     const added: NewDisk = { ...disk, bus: volume.bus, target: freeTarget(definition, volume.bus) };
     const { target } = added;
     const markup = diskLines(added).join('\n');
-    const withAdded = (xml: string, records: MachineRecord['unattached']): string =>
-      withMetadata(machine.persistent ? editOwnDefinition(xml, (own) => withDisk(own, added)) : xml, {
-        ...readMetadata(xml),
-        disks: withDiskRecord(readMetadata(xml).disks, { ...recordOf(volume), target, source: sourceName(added) }),
-        unattached: records,
+    const withAdded = (xml: string, unattachedAfter: MachineRecord['unattached']): string =>
+      edited(xml, (edit) => {
+        if (machine.persistent) editOwnDefinition(edit, () => addDisk(edit, diskLines(added)));
+        const disks = withDiskRecord(edit.record.disks, { ...recordOf(volume), target, source: sourceName(added) });
+        edit.setRecord({ ...edit.record, disks, unattached: unattachedAfter });
       });
     const known = readMetadata(from).unattached;
     const done = withoutUnattached(known, unattached);
@@ -82,12 +83,14 @@ export class DiskAttachment {
     target: string,
     place: Pick<UnattachedRecord, 'pool' | 'volume'>,
   ): Promise<string> {
-    const record = readMetadata(from);
-    const without = machine.persistent ? editOwnDefinition(from, (own) => withoutDisk(own, target)) : from;
-    const to = withMetadata(without, {
-      ...readMetadata(without),
-      disks: withoutDiskRecord(record.disks, target),
-      unattached: withUnattached(record.unattached, { ...place, step: { kind: 'detach', target } }),
+    const to = edited(from, (edit) => {
+      if (machine.persistent) editOwnDefinition(edit, () => removeDisk(edit, target));
+      const { record } = edit;
+      edit.setRecord({
+        ...record,
+        disks: withoutDiskRecord(record.disks, target),
+        unattached: withUnattached(record.unattached, { ...place, step: { kind: 'detach', target } }),
+      });
     });
     await this.#save(machine, from, to);
     try {

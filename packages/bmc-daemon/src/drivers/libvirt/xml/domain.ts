@@ -92,12 +92,13 @@ export function readDomain(xml: string | XmlDocument): Domain {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
   const known = domains.get(document);
   if (known !== undefined) return known;
-  const domain = readRoot(document);
+  const domain = readRoot(document.root);
   domains.set(document, domain);
   return domain;
 }
 
-function readRoot({ root }: XmlDocument): Domain {
+/** Reads `<domain>`. @throws {DriverError} internal, for another element. */
+export function readRoot(root: XmlElement): Domain {
   const uuid = textOf(child(root, 'uuid'));
   const name = textOf(child(root, 'name'));
   if (root.name !== 'domain' || name === null) {

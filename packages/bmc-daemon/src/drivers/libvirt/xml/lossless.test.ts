@@ -4,13 +4,18 @@
  */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { orderWithFirst, restoreBootOrder, withBootOrder } from './os/boot-order.js';
-import { withCdrom, withDriveMedia } from './devices/cdrom.js';
+import { orderWithFirst } from './os/boot-order.js';
+import { DefinitionEdit } from './definition-edit.js';
 import { readDomain } from './domain.js';
-import { withFirmware } from './os/firmware.js';
-import { parseXml } from './parse.js';
 import type { XmlElement } from './tree.js';
-import { applySplices, removeElement } from './splice.js';
+import { XmlEdit } from './xml-edit.js';
+import {
+  restoreBootOrder,
+  withBootOrder,
+  withCdrom,
+  withDriveMedia,
+  withFirmware,
+} from '../../../../test/support/xml-edits.js';
 
 const quote = fc.constantFrom(`'`, `"`);
 /** White space where a tag allows it. */
@@ -108,17 +113,15 @@ const domain = orders.chain(([a = null, b = null, c = null, d = null]) => {
  * that name.
  */
 function withoutBoot(xml: string): string {
-  const document = parseXml(xml);
+  const edit = new XmlEdit(xml);
   const boots = (element: XmlElement): readonly XmlElement[] =>
     element.nodes.flatMap((node) => {
       if (node.kind !== 'element' || node.namespace !== null || node.name === 'foreign') return [];
       return node.name === 'boot' ? [node] : boots(node);
     });
   // An element that was opened for its <boot> differs only by its end tag.
-  return applySplices(
-    xml,
-    boots(document.root).map((element) => removeElement(document, element)),
-  ).replaceAll(/\s*(\/>|>\s*<\/interface>)/g, '/>');
+  for (const element of boots(edit.root)) edit.remove(element);
+  return edit.text().replaceAll(/\s*(\/>|>\s*<\/interface>)/g, '/>');
 }
 
 describe('an edit of any document', () => {
@@ -156,10 +159,11 @@ describe('an edit of any document', () => {
   it('adds a drive in one place', () => {
     fc.assert(
       fc.property(domain, (xml) => {
-        const { xml: edited, target } = withCdrom(xml, null);
-        const added = readDomain(edited).devices.disks.find((found) => found.target === target)?.element;
-        const document = parseXml(edited);
-        expect(added === undefined ? '' : applySplices(edited, [removeElement(document, added)])).toBe(xml);
+        const { xml: filled, target } = withCdrom(xml, null);
+        const edit = new DefinitionEdit(filled);
+        const added = edit.domain.devices.disks.find((found) => found.target === target)?.element;
+        if (added !== undefined) edit.xml.remove(added);
+        expect(edit.text()).toBe(xml);
       }),
       { numRuns: 200 },
     );

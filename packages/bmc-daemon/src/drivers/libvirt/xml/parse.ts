@@ -9,17 +9,48 @@
  */
 import { DriverError } from '../../driver-error.js';
 import { decodeAttribute, decodeCharacterData, withLineFeeds } from './escape.js';
-import { namespaceOf, type XmlAttribute, type XmlElement, type XmlOther } from './tree.js';
+import { namespaceOf, type XmlAttribute, type XmlElement, type XmlElementOf, type XmlOther } from './tree.js';
+
+/** One attribute. `valueStart` and `valueEnd` are the offsets between its quotes. */
+interface ParsedAttribute extends XmlAttribute {
+  readonly valueStart: number;
+  readonly valueEnd: number;
+  /** Offset of the name. */
+  readonly start: number;
+  /** Offset after the closing quote. */
+  readonly end: number;
+}
+
+/** A comment, CDATA section or processing instruction with its place in the text. */
+export interface ParsedOther extends XmlOther {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An element with its place in the text. */
+export interface ParsedElement extends XmlElementOf<ParsedElement> {
+  readonly attributes: readonly ParsedAttribute[];
+  readonly nodes: readonly (ParsedElement | ParsedOther)[];
+  /** Offset of `<`. */
+  readonly start: number;
+  /** Offset after the start tag's `>`. */
+  readonly contentStart: number;
+  /** Offset of the end tag's `<`; for `<a/>` the same as `contentStart`. */
+  readonly contentEnd: number;
+  /** Offset after the element. */
+  readonly end: number;
+  readonly selfClosing: boolean;
+}
 
 /** A text and its root element. */
 export interface XmlDocument {
   readonly source: string;
-  readonly root: XmlElement;
+  readonly root: ParsedElement;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
-interface OpenElement extends Omit<Writable<XmlElement>, 'nodes'> {
-  nodes: (XmlElement | XmlOther)[];
+interface OpenElement extends Omit<Writable<ParsedElement>, 'nodes'> {
+  nodes: (ParsedElement | ParsedOther)[];
 }
 
 const NAME = /[^\s<>/=&'"]+/y;
@@ -44,6 +75,16 @@ export function parseXml(source: string): XmlDocument {
   return document;
 }
 
+/**
+ * Parses markup that becomes part of a document: elements and text in any number.
+ * @param scope the element around it, for the prefixes of namespaces.
+ * @returns an element without tags that contains the markup.
+ * @throws {DriverError} internal, if it is not well-formed.
+ */
+export function parseFragment(markup: string, scope: XmlElement): XmlDocument {
+  return { source: markup, root: new XmlParser(markup, scope).content() };
+}
+
 /** Parses one text. Its methods read at the present offset and advance it. */
 export class XmlParser {
   readonly #source: string;
@@ -61,13 +102,13 @@ export class XmlParser {
   /** Parses a document. @throws {DriverError} internal. */
   document(): XmlDocument {
     if (this.#source.startsWith('\ufeff')) this.#at = 1;
-    const root = this.content().nodes.find((node): node is XmlElement => node.kind === 'element');
+    const root = this.content().nodes.find((node): node is ParsedElement => node.kind === 'element');
     if (root === undefined) throw this.#fault(0, 'no element');
     return { source: this.#source, root };
   }
 
   /** Parses markup. Returns an element without tags that contains it. @throws {DriverError} internal. */
-  content(): XmlElement {
+  content(): ParsedElement {
     const source = this.#source;
     const top = newElement('', { start: 0, contentStart: this.#at, parent: this.#scope });
     this.#open.push(top);
@@ -142,9 +183,9 @@ export class XmlParser {
     this.#open.pop();
   }
 
-  #readAttributes(): readonly XmlAttribute[] {
+  #readAttributes(): readonly ParsedAttribute[] {
     const source = this.#source;
-    const attributes: XmlAttribute[] = [];
+    const attributes: ParsedAttribute[] = [];
     this.#skipSpace();
     while (this.#at < source.length && source[this.#at] !== '>' && source[this.#at] !== '/') {
       const attribute = this.#readAttribute();
@@ -157,7 +198,7 @@ export class XmlParser {
     return attributes;
   }
 
-  #readAttribute(): XmlAttribute {
+  #readAttribute(): ParsedAttribute {
     const source = this.#source;
     const start = this.#at;
     const name = this.#readName();
@@ -225,7 +266,8 @@ function newElement(
     attributes = [],
     selfClosing = false,
     ...rest
-  }: Pick<XmlElement, 'start' | 'contentStart' | 'parent'> & Partial<Pick<XmlElement, 'attributes' | 'selfClosing'>>,
+  }: Pick<ParsedElement, 'start' | 'contentStart' | 'parent'> &
+    Partial<Pick<ParsedElement, 'attributes' | 'selfClosing'>>,
 ): OpenElement {
   return {
     kind: 'element',

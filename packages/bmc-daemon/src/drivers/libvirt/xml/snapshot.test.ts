@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
-import { withBootOrder } from './os/boot-order.js';
-import { withDriveMedia } from './devices/cdrom.js';
 import { emptyRecord } from './metadata/machine-record.js';
-import { withMetadata } from './metadata/metadata.js';
 import type { MachineRecord } from './metadata/machine-record.js';
 import { readSnapshot } from './snapshot.js';
+import { withBootOrder, withDriveMedia, withMetadata } from '../../../../test/support/xml-edits.js';
 
 const off = { state: 'shutoff', persistent: true, capacityBytes: new Map([['vda', 4096]]) } as const;
 const running = { ...off, state: 'running' } as const;

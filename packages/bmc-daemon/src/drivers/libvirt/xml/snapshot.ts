@@ -12,8 +12,9 @@ import {
   deviceKeys,
   effectiveBootOrder,
   firstBootDevice,
-  restoreBootOrder,
 } from './os/boot-order.js';
+import { restoreBootOrder } from './os/boot-order-edit.js';
+import { DefinitionEdit } from './definition-edit.js';
 import { untouchedOverride } from '../../rules/boot-override.js';
 import { bootsFromNetwork, readLimits } from './os/machine-settings.js';
 import { devicePath } from './devices/device-path.js';
@@ -26,6 +27,7 @@ import { canHaveDrive, findDrive, isStick } from './devices/removable-drive.js';
 import { mediaRecord, type MediaRecord } from './metadata/media-record.js';
 import { mediaSettings } from './metadata/media-settings-record.js';
 import { parseXml, type XmlDocument } from './parse.js';
+import type { XmlElement } from './tree.js';
 import { secureBootState } from './os/secure-boot.js';
 import { noSettings } from './metadata/settings-record.js';
 
@@ -58,13 +60,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
   const defined = readDomain(document);
   const present = liveXml === null ? defined : readDomain(liveXml);
   const record = readMetadata(document);
-  const saved = record.boot?.saved ?? null;
-  const ownDocument = saved === null ? document : parseXml(restoreBootOrder(inactiveXml, saved));
-  const own: OwnDefinition = {
-    document: ownDocument,
-    own: saved === null ? defined : readDomain(ownDocument),
-    defined,
-  };
+  const own = { ...readOwn(document, record), defined };
   return {
     uuid: defined.uuid,
     name: defined.name,
@@ -108,9 +104,17 @@ function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExt
 
 /** The definition of the user, without the order of an override, and the present definition. */
 interface OwnDefinition {
-  readonly document: XmlDocument;
+  readonly root: XmlElement;
   readonly own: Domain;
   readonly defined: Domain;
+}
+
+function readOwn(document: XmlDocument, { boot }: MachineRecord): Pick<OwnDefinition, 'root' | 'own'> {
+  const saved = boot?.saved ?? null;
+  if (saved === null) return { root: document.root, own: readDomain(document) };
+  const edit = new DefinitionEdit(document.source);
+  restoreBootOrder(edit, saved);
+  return { root: edit.xml.root, own: edit.domain };
 }
 
 function bootSnapshot({ own, defined }: OwnDefinition, { boot }: MachineRecord): BootSnapshot {
@@ -144,7 +148,7 @@ function deviceName(device: BootableDevice): string {
 }
 
 function firmwareSnapshot(
-  { document, own, defined }: OwnDefinition,
+  { root, own, defined }: OwnDefinition,
   present: Domain,
   record: MachineRecord,
   knowledge: FirmwareKnowledge,
@@ -154,7 +158,7 @@ function firmwareSnapshot(
   // Live XML names the files that libvirt has selected.
   const current =
     present.id === null || present.firmware !== 'efi' ? null : secureBootState(present.os, knowledge).enabled;
-  const limits = readLimits(document);
+  const limits = readLimits(root);
   return {
     secureBoot: state === null ? null : { ...state, current },
     settings: {
@@ -162,7 +166,7 @@ function firmwareSnapshot(
       memoryMiB: Math.floor(defined.memoryKiB / 1024),
       firmware: defined.firmware,
       secureBoot: state?.enabled ?? null,
-      networkBoot: own.devices.interfaces.length === 0 ? null : bootsFromNetwork(document),
+      networkBoot: own.devices.interfaces.length === 0 ? null : bootsFromNetwork(own),
       kept,
     },
     pending,

@@ -1,17 +1,11 @@
-/** Elements of a parsed XML text, and functions that read them. */
+/** Elements of an XML text and functions that read them: of a parsed text, and of one that is edited. */
 
-/** One attribute. `valueStart` and `valueEnd` are the offsets between its quotes. */
+/** One attribute. */
 export interface XmlAttribute {
   /** As written, `xmlns:qemu`. */
   readonly name: string;
   /** Decoded. */
   readonly value: string;
-  /** Offset of the name. */
-  readonly start: number;
-  readonly valueStart: number;
-  readonly valueEnd: number;
-  /** Offset after the closing quote. */
-  readonly end: number;
 }
 
 /**
@@ -20,12 +14,10 @@ export interface XmlAttribute {
  */
 export interface XmlOther {
   readonly kind: 'other';
-  readonly start: number;
-  readonly end: number;
 }
 
-/** An element with its place in the text. */
-export interface XmlElement {
+/** An element whose child elements have the type `Child`. */
+export interface XmlElementOf<Child> {
   readonly kind: 'element';
   /** As written, `qemu:commandline`. */
   readonly name: string;
@@ -36,51 +28,40 @@ export interface XmlElement {
   readonly attributes: readonly XmlAttribute[];
   readonly parent: XmlElement | null;
   /** Child elements, comments, CDATA and processing instructions in the order of the text. */
-  readonly nodes: readonly (XmlElement | XmlOther)[];
+  readonly nodes: readonly (Child | XmlOther)[];
   /** Character data directly inside, CDATA included, decoded, not trimmed. */
   readonly text: string;
-  /** Offset of `<`. */
-  readonly start: number;
-  /** Offset after the start tag's `>`. */
-  readonly contentStart: number;
-  /** Offset of the end tag's `<`; for `<a/>` the same as `contentStart`. */
-  readonly contentEnd: number;
-  /** Offset after the element. */
-  readonly end: number;
-  readonly selfClosing: boolean;
 }
 
+/** An element. */
+export type XmlElement = XmlElementOf<XmlElement>;
+
 /** Returns child elements without a namespace (libvirt's own), all or those with one name. */
-export function childElements(element: XmlElement | undefined, name?: string): readonly XmlElement[] {
+export function childElements<E extends XmlElementOf<E>>(element: E | undefined, name?: string): readonly E[] {
   if (element === undefined) return [];
-  return element.nodes.filter((node): node is XmlElement => isOwn(node) && (name === undefined || node.name === name));
+  return element.nodes.filter((node): node is E => isOwn(node) && (name === undefined || node.name === name));
 }
 
 /**
  * Returns the first element of a path of libvirt's own names: `child(domain, 'cpu', 'topology')`.
  */
-export function child(element: XmlElement | undefined, ...path: readonly string[]): XmlElement | undefined {
+export function child<E extends XmlElementOf<E>>(element: E | undefined, ...path: readonly string[]): E | undefined {
   let found = element;
-  for (const name of path) found = found?.nodes.find((node): node is XmlElement => isOwn(node) && node.name === name);
+  for (const name of path) found = found?.nodes.find((node): node is E => isOwn(node) && node.name === name);
   return found;
 }
 
-function isOwn(node: XmlElement | XmlOther): node is XmlElement {
+function isOwn<E extends XmlElementOf<E>>(node: E | XmlOther): node is E {
   return node.kind === 'element' && node.namespace === null;
 }
 
-/** Returns the attribute with that name as written. */
-export function attributeNode(element: XmlElement | undefined, name: string): XmlAttribute | undefined {
-  return element?.attributes.find((candidate) => candidate.name === name);
-}
-
 /** Returns the decoded value of an attribute; null if the element or the attribute is absent. */
-export function attribute(element: XmlElement | undefined, name: string): string | null {
-  return attributeNode(element, name)?.value ?? null;
+export function attribute(element: Pick<XmlElement, 'attributes'> | undefined, name: string): string | null {
+  return element?.attributes.find((candidate) => candidate.name === name)?.value ?? null;
 }
 
 /** Returns the trimmed text of an element; null if the element is absent or empty. */
-export function textOf(element: XmlElement | undefined): string | null {
+export function textOf(element: Pick<XmlElement, 'text'> | undefined): string | null {
   const text = element?.text.trim() ?? '';
   return text === '' ? null : text;
 }
@@ -91,7 +72,7 @@ const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
  * Returns the namespace URI of a prefix (`''` is the default) at an element; null if it is not
  * declared.
  */
-export function namespaceOf(element: XmlElement | null, prefix: string): string | null {
+export function namespaceOf(element: Pick<XmlElement, 'attributes' | 'parent'> | null, prefix: string): string | null {
   if (prefix === 'xml') return XML_NAMESPACE;
   const declaration = prefix === '' ? 'xmlns' : `xmlns:${prefix}`;
   for (let scope = element; scope !== null; scope = scope.parent) {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
-import { driveMarkup, firstCdrom, isHotplugged, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
+import { changedDriveMarkup, firstCdrom, isHotplugged, newCdromMarkup } from './cdrom.js';
 import type { MediaSource } from './disk-source.js';
 import { readDomain } from '../domain.js';
+import { withCdrom, withDriveMedia } from '../../../../../test/support/xml-edits.js';
 
 const iso: MediaSource = { type: 'file', path: `/pool/it's & "x".iso` };
 const isoMarkup = `<source file='/pool/it&apos;s &amp; "x".iso'/>`;
@@ -49,9 +50,9 @@ describe('withDriveMedia', () => {
   });
 });
 
-describe('driveMarkup', () => {
+describe('changedDriveMarkup', () => {
   it('returns only the drive, with its address, alias and serial', () => {
-    expect(driveMarkup(unusualXml, 'sda', volume)).toBe(
+    expect(changedDriveMarkup(unusualXml, 'sda', volume)).toBe(
       `<disk type='volume' device='cdrom'><driver name="qemu" type="raw" cache='none'/><source pool='rackless' volume='x.iso'/><target dev='sda' bus="sata" tray='closed'/><readonly/><serial>CD&#48;1</serial><alias name='ua-cd'/></disk>`,
     );
   });

@@ -7,20 +7,10 @@ import type { Disk } from './device.js';
 import { addDisk } from './disk.js';
 import { sourceMarkup, type MediaSource } from './disk-source.js';
 import { freeDiskTarget } from './disk-target.js';
-import { readDomain } from '../domain.js';
+import { DefinitionEdit } from '../definition-edit.js';
 import type { Domain } from '../domain.js';
-import { parseXml, type XmlDocument } from '../parse.js';
 import { attribute, child, childElements, type XmlElement } from '../tree.js';
-import {
-  applySplices,
-  insertChild,
-  removeAttribute,
-  removeElement,
-  replaceElement,
-  setAttribute,
-  sourceOf,
-} from '../splice.js';
-import type { Splice } from '../splice.js';
+import type { XmlEdit } from '../xml-edit.js';
 
 /**
  * Where to add a drive. `coldplug`: to the definition, for the next start. `hotplug`: to the
@@ -60,39 +50,31 @@ export function isHotplugged(drive: Disk, defined: Domain): boolean {
  * @param media null: an empty drive.
  * @throws {DriverError} notFound, if the machine has no such drive.
  */
-export function driveMarkup(xml: string, target: string, media: MediaSource | null): string {
-  const document = parseXml(xml);
-  const drive = driveState(document, target);
-  const splices = changeMedia(document, drive, media).map((splice) => ({
-    ...splice,
-    start: splice.start - drive.start,
-    end: splice.end - drive.start,
-  }));
-  return applySplices(sourceOf(document, drive), splices);
+export function changedDriveMarkup(live: string, target: string, media: MediaSource | null): string {
+  const edit = new DefinitionEdit(live);
+  const drive = findDriveElement(edit, target);
+  setMedia(edit.xml, drive, media);
+  return edit.xml.markupOf(drive);
 }
 
 /**
- * Returns the definition with another medium in a drive. Parameters and error as {@link
- * driveMarkup}.
+ * Sets the medium of a drive. Parameters and error as {@link changedDriveMarkup}.
  * @param protection whether the drive becomes `<readonly/>`; absent: unchanged. The drive of a
  *   running guest does not change.
  */
-export function withDriveMedia(
-  xml: string,
+export function setDriveMedia(
+  edit: DefinitionEdit,
   target: string,
   media: MediaSource | null,
   protection: { readonly readonly?: boolean } = {},
-): string {
-  const document = parseXml(xml);
-  const drive = driveState(document, target);
-  return applySplices(xml, [
-    ...changeMedia(document, drive, media),
-    ...changeProtection(document, drive, protection.readonly),
-  ]);
+): void {
+  const drive = findDriveElement(edit, target);
+  setMedia(edit.xml, drive, media);
+  setProtection(edit.xml, drive, protection.readonly);
 }
 
 /**
- * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link withCdrom}. The bus
+ * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link addCdrom}. The bus
  * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these only SCSI
  * supports hot-plug, so a hot-plugged drive is on USB.
  * @param target its target. A hot-plugged drive gets the target of its cold-plugged successor.
@@ -121,23 +103,23 @@ export function newCdromMarkup(
 }
 
 /**
- * Returns the definition with a new drive after its last disk.
+ * Adds a new drive after the last disk.
+ * @returns its target.
  * @throws {DriverError} unsupported, as {@link newCdromMarkup}.
  */
-export function withCdrom(xml: string, media: MediaSource | null): { readonly target: string; readonly xml: string } {
-  const document = parseXml(xml);
-  const domain = readDomain(document);
+export function addCdrom(edit: DefinitionEdit, media: MediaSource | null): string {
+  const { domain } = edit;
   const { target, markup } = newCdromMarkup(domain, 'coldplug', media);
   // By default libvirt 9 adds an LSI controller, even on aarch64, where firmware and kernels have
   // no driver for it.
   const needsController =
     coldplugBus(domain) === 'scsi' && !domain.devices.controllers.some(({ type }) => type === 'scsi');
   const controller = needsController ? [`<controller type='scsi' index='0' model='virtio-scsi'/>`] : [];
-  return { target, xml: applySplices(xml, [addDisk(document, [...markup.split('\n'), ...controller])]) };
+  addDisk(edit, [...markup.split('\n'), ...controller]);
+  return target;
 }
 
-function driveState(document: XmlDocument, target: string): XmlElement {
-  const domain = readDomain(document);
+function findDriveElement({ domain }: DefinitionEdit, target: string): XmlElement {
   const drive = domain.devices.disks.find(
     ({ device, target: name }) => name === target && (device === 'cdrom' || device === 'floppy'),
   );
@@ -147,46 +129,29 @@ function driveState(document: XmlDocument, target: string): XmlElement {
   return drive.element;
 }
 
-function changeMedia(document: XmlDocument, drive: XmlElement, media: MediaSource | null): readonly Splice[] {
-  const source = child(drive, 'source');
-  const driver = child(drive, 'driver');
-  const target = child(drive, 'target');
+function setMedia(xml: XmlEdit, drive: XmlElement, media: MediaSource | null): void {
+  const [source, driver, target] = [child(drive, 'source'), child(drive, 'driver'), child(drive, 'target')];
   // libvirt rejects an empty drive of type network or volume.
   const type = media?.type ?? 'file';
-  const format = attribute(driver, 'type');
-  return [
-    ...(attribute(drive, 'type') === type ? [] : [setAttribute(document, drive, 'type', type)]),
-    ...MEDIUM_CHILDREN.flatMap((name) => childElements(drive, name)).map((old) => removeElement(document, old)),
-    // ISO images are raw, whatever format the old medium had.
-    ...(media !== null && driver !== undefined && format !== null && format !== 'raw'
-      ? [setAttribute(document, driver, 'type', 'raw')]
-      : []),
-    // The guest leaves the tray open when it ejects. A new medium closes it.
-    ...(media !== null && target !== undefined && attribute(target, 'tray') === 'open'
-      ? removeAttribute(document, target, 'tray')
-      : []),
-    ...changeSource(document, drive, source, driver, media),
-  ];
+  if (attribute(drive, 'type') !== type) xml.setAttribute(drive, 'type', type);
+  for (const old of MEDIUM_CHILDREN.flatMap((name) => childElements(drive, name))) xml.remove(old);
+  if (media === null) {
+    if (source !== undefined) xml.remove(source);
+    return;
+  }
+  // ISO images are raw, whatever format the old medium had.
+  if (driver !== undefined && (attribute(driver, 'type') ?? 'raw') !== 'raw') xml.setAttribute(driver, 'type', 'raw');
+  // The guest leaves the tray open when it ejects. A new medium closes it.
+  if (target !== undefined && attribute(target, 'tray') === 'open') xml.removeAttribute(target, 'tray');
+  if (source === undefined) xml.insert(drive, sourceMarkup(media), driver ?? null);
+  else xml.replace(source, sourceMarkup(media));
 }
 
-function changeProtection(document: XmlDocument, drive: XmlElement, wanted: boolean | undefined): readonly Splice[] {
+function setProtection(xml: XmlEdit, drive: XmlElement, wanted: boolean | undefined): void {
   const present = child(drive, 'readonly');
-  if (wanted === undefined || wanted === (present !== undefined)) return [];
-  if (present !== undefined) return [removeElement(document, present)];
-  return [insertChild(document, drive, '<readonly/>', child(drive, 'target') ?? null)];
-}
-
-function changeSource(
-  document: XmlDocument,
-  drive: XmlElement,
-  source: XmlElement | undefined,
-  driver: XmlElement | undefined,
-  media: MediaSource | null,
-): readonly Splice[] {
-  if (media === null) return source === undefined ? [] : [removeElement(document, source)];
-  const markup = sourceMarkup(media);
-  if (source !== undefined) return [replaceElement(source, markup)];
-  return [insertChild(document, drive, markup, driver ?? null)];
+  if (wanted === undefined || wanted === (present !== undefined)) return;
+  if (present !== undefined) xml.remove(present);
+  else xml.insert(drive, '<readonly/>', child(drive, 'target') ?? null);
 }
 
 type CdromBus = 'sata' | 'ide' | 'scsi' | 'usb';

@@ -15,8 +15,10 @@ interface Bootable {
   /** Alias, in live XML only. */
   readonly alias: string | null;
   readonly address: DeviceAddress | null;
-  /** Its element, for edits of the same document. */
+  /** Its element, which an edit of the same text can change. */
   readonly element: XmlElement;
+  /** Its place among the devices, in the order of the XML. */
+  readonly place: number;
 }
 
 /** `<source>` of a disk of any type. */
@@ -91,6 +93,7 @@ export interface Devices {
 /** Reads `<devices>`. */
 export function readDevices(devices: XmlElement | undefined): Devices {
   const keys = new Map<string, number>();
+  const places = new Map(childElements(devices).map((element, place) => [element, place]));
   // Two interfaces may have the same MAC, and redirdevs have no identity: later ones get a number.
   const uniqueKey = (key: DeviceKey): DeviceKey => {
     const seen = keys.get(key) ?? 0;
@@ -105,6 +108,7 @@ export function readDevices(devices: XmlElement | undefined): Devices {
       alias: attribute(child(element, 'alias'), 'name'),
       address: readAddress(element),
       element,
+      place: places.get(element) ?? 0,
     };
   };
   return {

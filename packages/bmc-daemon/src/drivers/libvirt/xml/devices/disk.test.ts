@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
-import { diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './disk.js';
+import { diskMarkup, findDisk, type NewDisk } from './disk.js';
 import { freeDiskTarget } from './disk-target.js';
 import { readDomain } from '../domain.js';
+import { withDisk, withoutDisk } from '../../../../../test/support/xml-edits.js';
 
 const added: NewDisk = {
   target: 'vdb',

@@ -2,10 +2,9 @@
 import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
 import { sourceMarkup, type DiskPlace } from './disk-source.js';
-import { readDomain, type Domain } from '../domain.js';
-import { parseXml, type XmlDocument } from '../parse.js';
+import { DefinitionEdit } from '../definition-edit.js';
+import type { Domain } from '../domain.js';
 import { child, childElements } from '../tree.js';
-import { applySplices, insertChild, removeElement, sourceOf, type Splice } from '../splice.js';
 
 /** A disk to add. */
 export interface NewDisk {
@@ -16,7 +15,7 @@ export interface NewDisk {
   readonly place: DiskPlace;
 }
 
-/** Returns a `<disk>` by lines, for virDomainAttachDeviceFlags and {@link withDisk}. */
+/** Returns a `<disk>` by lines, for virDomainAttachDeviceFlags and {@link addDisk}. */
 export function diskLines({ target, bus, format, place }: NewDisk): readonly string[] {
   return [
     `<disk type='${place.type}' device='disk'>`,
@@ -27,35 +26,36 @@ export function diskLines({ target, bus, format, place }: NewDisk): readonly str
   ];
 }
 
-/** Returns the definition with one more disk. */
-export function withDisk(xml: string, disk: NewDisk): string {
-  const document = parseXml(xml);
-  return applySplices(xml, [addDisk(document, diskLines(disk))]);
-}
-
 /**
  * Adds lines after the last disk or drive, so that `<boot dev>` still means the same first disk.
  * @throws {DriverError} internal.
  */
-export function addDisk(document: XmlDocument, lines: readonly string[]): Splice {
-  const devices = child(document.root, 'devices');
+export function addDisk({ xml }: DefinitionEdit, lines: readonly string[]): void {
+  const devices = child(xml.root, 'devices');
   if (devices === undefined) throw new DriverError('internal', 'adding a disk: the definition has no <devices>');
-  const after = childElements(devices, 'disk').at(-1) ?? child(devices, 'emulator') ?? null;
-  return insertChild(document, devices, [...lines], after);
+  xml.insert(devices, lines, childElements(devices, 'disk').at(-1) ?? child(devices, 'emulator') ?? null);
 }
 
-/** Returns the definition without a disk; the same text if there is no such disk. */
-export function withoutDisk(xml: string, target: string): string {
-  const document = parseXml(xml);
-  const disk = findDisk(readDomain(document), target);
-  return disk === undefined ? xml : applySplices(xml, [removeElement(document, disk.element)]);
+/** Removes a disk; changes nothing if there is no such disk. */
+export function removeDisk({ domain, xml }: DefinitionEdit, target: string): void {
+  const disk = findDisk(domain, target);
+  if (disk !== undefined) xml.remove(disk.element);
 }
 
 /** Returns the markup of a disk for virDomainDetachDeviceFlags, or undefined. */
 export function diskMarkup(xml: string, target: string): string | undefined {
-  const document = parseXml(xml);
-  const disk = findDisk(readDomain(document), target);
-  return disk === undefined ? undefined : sourceOf(document, disk.element);
+  return markupOf(xml, (domain) => findDisk(domain, target));
+}
+
+/** Returns the markup of a disk or a drive, as {@link diskMarkup}. */
+export function driveMarkup(xml: string, target: string): string | undefined {
+  return markupOf(xml, ({ devices }) => devices.disks.find((disk) => disk.target === target));
+}
+
+function markupOf(xml: string, find: (domain: Domain) => Disk | undefined): string | undefined {
+  const edit = new DefinitionEdit(xml);
+  const disk = find(edit.domain);
+  return disk === undefined ? undefined : edit.xml.markupOf(disk.element);
 }
 
 /** Returns a disk by its target, or undefined. Drives with removable media are not disks. */

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
 import { DriverError } from '../../../driver-error.js';
-import { driveMarkup, withDriveMedia } from './cdrom.js';
+import { changedDriveMarkup } from './cdrom.js';
 import type { MediaSource } from './disk-source.js';
 import { readDomain } from '../domain.js';
-import { canHaveDrive, hotplugMarkup, stickTarget, withImage, withoutImage } from './removable-drive.js';
+import { canHaveDrive, hotplugMarkup, stickTarget } from './removable-drive.js';
 import type { MediaRecord } from '../metadata/media-record.js';
 import { emptyRecord } from '../metadata/machine-record.js';
-import { withMetadata } from '../metadata/metadata.js';
 import { readSnapshot } from '../snapshot.js';
+import { withDriveMedia, withImage, withMetadata, withoutImage } from '../../../../../test/support/xml-edits.js';
 
 const image: MediaSource = { type: 'file', path: '/pool/x.iso' };
 const record = (device: MediaRecord['device'], drive: string, driveReadonly = true): MediaRecord => ({
@@ -141,7 +141,7 @@ describe('a streamed image', () => {
     expect(xml).toContain(
       `<source protocol='https' name='/it&apos;s.iso' query='a=1&amp;b="2"'><host name='h.test' port='8443'/><ssl verify='no'/></source>`,
     );
-    expect(driveMarkup(q35Xml, 'sda', network)).toContain(`<disk type='network' device='cdrom'>`);
+    expect(changedDriveMarkup(q35Xml, 'sda', network)).toContain(`<disk type='network' device='cdrom'>`);
     const source = readDomain(xml).devices.disks.find(({ target }) => target === 'sda')?.source.name ?? '';
     const kept = withMetadata(xml, { ...emptyRecord, media: [{ ...record('cdrom', 'sda'), source }] });
     const [cd] = readSnapshot(kept, null, { ...off, streams: true }).media;

@@ -1,16 +1,16 @@
 /** Finds the drives for virtual media, inserts images into a definition, and removes them. */
 import { DriverError } from '../../../driver-error.js';
 import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
-import { firstCdrom, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
+import type { DefinitionEdit } from '../definition-edit.js';
+import { addCdrom, firstCdrom, newCdromMarkup, setDriveMedia } from './cdrom.js';
 import type { Disk } from './device.js';
-import { addDisk, withoutDisk } from './disk.js';
+import { addDisk, removeDisk } from './disk.js';
 import { sourceMarkup, type MediaSource } from './disk-source.js';
 import { freeDiskTarget } from './disk-target.js';
-import { readDomain, type Domain } from '../domain.js';
+import type { Domain } from '../domain.js';
 import type { MediaRecord } from '../metadata/media-record.js';
-import { parseXml, type XmlDocument } from '../parse.js';
 import { attribute, child, childElements } from '../tree.js';
-import { applySplices, setAttribute, type Splice } from '../splice.js';
+import type { XmlEdit } from '../xml-edit.js';
 
 /**
  * Size of the largest floppy disk, 2.88 MB. QEMU would show the guest only the beginning of a
@@ -45,15 +45,14 @@ export function isStick({ device, bus, source }: Disk, record: MediaRecord | und
   return record !== undefined && device === 'disk' && bus === 'usb' && source.name === record.source;
 }
 
-/** A definition with an image in one of its drives. */
+/** A drive that has got an image. */
 export interface InsertedDrive {
   readonly target: string;
-  readonly xml: string;
   /** Whether the drive was `<readonly/>` before. */
   readonly wasReadonly: boolean;
 }
 
-/** Options of {@link withImage}. */
+/** Options of {@link insertImage}. */
 interface ImageOptions {
   /** Whether the guest cannot write to the image. CD drives are always read-only. */
   readonly readonly: boolean;
@@ -62,40 +61,43 @@ interface ImageOptions {
 }
 
 /**
- * Returns the definition with an image in a drive, and adds a drive if there is none.
+ * Inserts an image into a drive, and adds a drive if there is none.
  * @throws {DriverError} unsupported, if there is no place for a drive.
  */
-export function withImage(xml: string, device: MediaDevice, media: MediaSource, options: ImageOptions): InsertedDrive {
-  const document = parseXml(xml);
-  const domain = readDomain(document);
-  const { readonly } = options;
+export function insertImage(
+  edit: DefinitionEdit,
+  device: MediaDevice,
+  media: MediaSource,
+  { readonly, stick }: ImageOptions,
+): InsertedDrive {
   if (device === 'usb') {
-    const splices = [addDisk(document, stickLines(options.stick, media, readonly)), ...enableUsb(document)];
-    return { target: options.stick, xml: applySplices(xml, splices), wasReadonly: readonly };
+    addDisk(edit, stickLines(stick, media, readonly));
+    enableUsb(edit.xml);
+    return { target: stick, wasReadonly: readonly };
   }
+  const { domain } = edit;
   const drive = findDrive(domain, device, undefined);
   if (drive !== null) {
-    const protection = device === 'cdrom' ? {} : { readonly };
-    return {
-      target: drive.target,
-      xml: withDriveMedia(xml, drive.target, media, protection),
-      wasReadonly: drive.readonly,
-    };
+    setDriveMedia(edit, drive.target, media, device === 'cdrom' ? {} : { readonly });
+    return { target: drive.target, wasReadonly: drive.readonly };
   }
-  if (device === 'cdrom') return { ...withCdrom(xml, media), wasReadonly: true };
+  if (device === 'cdrom') return { target: addCdrom(edit, media), wasReadonly: true };
   const target = floppyTarget(domain);
-  const lines = driveLines('floppy', media, `<target dev='${target}' bus='fdc'/>`, readonly);
-  return { target, xml: applySplices(xml, [addDisk(document, lines)]), wasReadonly: readonly };
+  addDisk(edit, driveLines('floppy', media, `<target dev='${target}' bus='fdc'/>`, readonly));
+  return { target, wasReadonly: readonly };
 }
 
-/** Returns the definition without the image. The empty drive stays, except for a USB stick. */
-export function withoutImage(xml: string, device: MediaDevice, record: MediaRecord | undefined): string {
-  const drive = findDrive(readDomain(xml), device, record);
+/** Removes the image of a drive. The empty drive stays, except for a USB stick. */
+export function removeImage(edit: DefinitionEdit, device: MediaDevice, record: MediaRecord | undefined): void {
+  const drive = findDrive(edit.domain, device, record);
   const name = drive?.source.name ?? null;
-  if (drive === null || name === null) return xml;
-  if (device === 'usb') return withoutDisk(xml, drive.target);
+  if (drive === null || name === null) return;
+  if (device === 'usb') {
+    removeDisk(edit, drive.target);
+    return;
+  }
   const isOurs = device === 'floppy' && record?.source === name;
-  return withDriveMedia(xml, drive.target, null, isOurs ? { readonly: record.driveReadonly } : {});
+  setDriveMedia(edit, drive.target, null, isOurs ? { readonly: record.driveReadonly } : {});
 }
 
 /**
@@ -132,13 +134,13 @@ export function stickTarget(domains: readonly Domain[]): string {
 }
 
 /** Adds a USB controller to a machine that has USB disabled. */
-function enableUsb(document: XmlDocument): readonly Splice[] {
-  const controllers = childElements(child(document.root, 'devices'), 'controller').filter(
+function enableUsb(xml: XmlEdit): void {
+  const controllers = childElements(child(xml.root, 'devices'), 'controller').filter(
     (controller) => attribute(controller, 'type') === 'usb',
   );
   const [first] = controllers;
-  if (first === undefined || controllers.some((controller) => attribute(controller, 'model') !== 'none')) return [];
-  return [setAttribute(document, first, 'model', 'qemu-xhci')];
+  if (first === undefined || controllers.some((controller) => attribute(controller, 'model') !== 'none')) return;
+  xml.setAttribute(first, 'model', 'qemu-xhci');
 }
 
 function usbControllers({ devices }: Domain) {

@@ -1,7 +1,6 @@
 /** The record of the daemon about one machine, as values. */
 import type { BootOverride } from '../../../rules/boot-override.js';
 import type { IndicatorState } from '../../../snapshot/hardware-snapshot.js';
-import type { SavedBootOrder } from '../os/boot-order.js';
 import type { DiskRecord } from './disk-record.js';
 import type { Intents } from './intent-record.js';
 import type { MediaRecord } from './media-record.js';
@@ -9,6 +8,18 @@ import type { MediaSettingsRecord } from './media-settings-record.js';
 import type { OwnerRecord } from './owner-record.js';
 import type { SettingsRecord } from './settings-record.js';
 import type { UnattachedRecord } from './unattached-record.js';
+
+/**
+ * The boot order that an override replaced, so that it can be restored byte for byte. Serializable;
+ * see `metadata.ts`.
+ * - `os`: the `<boot dev>` elements. Each has the white space before it and the number of preceding
+ *   siblings that are not `<boot>`.
+ * - `devices`: each former `<boot order>` by device key, with the number as written.
+ */
+export interface SavedBootOrder {
+  readonly os: readonly { readonly at: number; readonly markup: string }[];
+  readonly devices: readonly { readonly key: string; readonly order: string }[];
+}
 
 /** An override, with the order that it has replaced. */
 export interface BootRecord extends BootOverride {

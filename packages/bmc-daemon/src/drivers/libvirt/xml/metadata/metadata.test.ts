@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
 import { DriverError } from '../../../driver-error.js';
 import { MEDIA_DEVICES } from '../../../snapshot/media-snapshot.js';
-import { withBootOrder } from '../os/boot-order.js';
 import { emptyRecord } from './machine-record.js';
-import { METADATA_URI, readMetadata, renderMetadata, withMetadata } from './metadata.js';
+import { METADATA_URI, readMetadata, renderMetadata } from './metadata.js';
 import type { MachineRecord } from './machine-record.js';
+import { withBootOrder, withMetadata } from '../../../../../test/support/xml-edits.js';
 
 const record: MachineRecord = {
   indicator: 'blinking',

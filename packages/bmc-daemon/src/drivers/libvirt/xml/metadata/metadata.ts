@@ -12,9 +12,8 @@
  */
 import { DriverError } from '../../../driver-error.js';
 import { encodeText } from '../escape.js';
-import { parseXml, type XmlDocument } from '../parse.js';
-import { attribute, child, type XmlElement } from '../tree.js';
-import { applySplices, insertChild, removeElement, replaceElement } from '../splice.js';
+import { parseXml, type ParsedElement, type XmlDocument } from '../parse.js';
+import { attribute, child, type XmlElement, type XmlElementOf } from '../tree.js';
 import { emptyRecord, type MachineRecord } from './machine-record.js';
 import { memberSchemas } from './record-schema.js';
 import { withoutPrefix, withPrefix } from './unknown-markup.js';
@@ -28,15 +27,20 @@ export const METADATA_PREFIX = 'rackless';
 /** The written form. Version 0.1 wrote no number. A new member of the record needs no new number. */
 const VERSION = 2;
 
+/** Cache of records by document. */
+const records = new WeakMap<XmlDocument, MachineRecord>();
+
 /**
  * Reads the record in a domain's XML. A member with an unknown format reads as never set, because a
  * mistake in edited metadata must not make a machine unreadable.
  */
 export function readMetadata(xml: string | XmlDocument): MachineRecord {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
-  const element = findElement(document);
-  if (element === undefined) return emptyRecord;
-  return versionOf(element) === 1 ? readVersion1(document, element) : readRecord(document, element);
+  const known = records.get(document);
+  if (known !== undefined) return known;
+  const record = readElement(document, findRecord(document.root));
+  records.set(document, record);
+  return record;
 }
 
 /**
@@ -46,52 +50,38 @@ export function renderMetadata(record: MachineRecord): string {
   return render(record, '', '');
 }
 
-/**
- * Returns the definition with this record instead of its present record. Adds no `<metadata>` for
- * an empty record.
- * @throws {DriverError} conflict, if a later service has written the record in a later form.
- */
-export function withMetadata(xml: string, record: MachineRecord): string {
-  const document = parseXml(xml);
-  const existing = findElement(document);
-  checkVersion(document, existing);
-  if (isEmpty(record)) return existing === undefined ? xml : applySplices(xml, [removeElement(document, existing)]);
-  const markup = render(record, `${METADATA_PREFIX}:`, ` xmlns:${METADATA_PREFIX}='${METADATA_URI}'`);
-  if (existing !== undefined) return applySplices(xml, [replaceElement(existing, markup)]);
-  const metadata = child(document.root, 'metadata');
-  if (metadata !== undefined) return applySplices(xml, [insertChild(document, metadata, markup)]);
-  const lines = ['<metadata>', `  ${markup}`, '</metadata>'];
-  // libvirt writes <metadata> after these elements.
-  const names = ['description', 'title', 'genid', 'uuid', 'name'];
-  const after = names.map((name) => child(document.root, name)).find((element) => element !== undefined);
-  return applySplices(xml, [insertChild(document, document.root, lines, after ?? null)]);
+/** Returns the element of a record for a definition. */
+export function recordMarkup(record: MachineRecord): string {
+  return render(record, `${METADATA_PREFIX}:`, ` xmlns:${METADATA_PREFIX}='${METADATA_URI}'`);
 }
 
-/** Returns the definition with a changed record; the same text if nothing changes. */
-export function withRecord(xml: string, edit: (record: MachineRecord) => MachineRecord): string {
-  const record = readMetadata(xml);
-  const changed = edit(record);
-  return changed === record ? xml : withMetadata(xml, changed);
-}
-
-/** Returns the definition with its record in the present form; the same text if it has that form. */
-export function withPresentForm(xml: string): string {
-  const document = parseXml(xml);
-  const element = findElement(document);
-  if (element === undefined || versionOf(element) !== 1) return xml;
-  return withMetadata(xml, readVersion1(document, element));
-}
-
-/** Returns whether the record is empty. */
-function isEmpty({ resetNvram, later, unknown, ...others }: MachineRecord): boolean {
+/** Returns whether a record is empty: a definition needs no element for it. */
+export function isEmptyRecord({ resetNvram, later, unknown, ...others }: MachineRecord): boolean {
   const isSet = resetNvram || unknown.length > 0 || Object.keys(later).length > 0;
   return !isSet && Object.values(others).every((value) => value === null);
 }
 
-function findElement({ root }: XmlDocument): XmlElement | undefined {
+/** Returns the element of the record in a domain, or undefined. */
+export function findRecord<E extends XmlElementOf<E>>(root: E): E | undefined {
   return child(root, 'metadata')?.nodes.find(
-    (node): node is XmlElement => node.kind === 'element' && node.namespace === METADATA_URI,
+    (node): node is E => node.kind === 'element' && node.namespace === METADATA_URI,
   );
+}
+
+/** Returns whether an element has the form of version 0.1. */
+export function isOldForm(element: XmlElement | undefined): boolean {
+  return element !== undefined && versionOf(element) === 1;
+}
+
+/**
+ * Rejects an overwrite of data that this version cannot read.
+ * @throws {DriverError} conflict.
+ */
+export function checkVersion(root: XmlElement, present: XmlElement | undefined): void {
+  if (present === undefined || versionOf(present) <= VERSION) return;
+  const name = child(root, 'name')?.text ?? '';
+  const why = `its metadata has version ${versionOf(present)}, and this service knows versions up to ${VERSION}`;
+  throw new DriverError('conflict', `changing machine ${name}: ${why}`);
 }
 
 /** Returns the version of the form: 1 for version 0.1. */
@@ -99,15 +89,9 @@ function versionOf(element: XmlElement): number {
   return Number(attribute(element, 'version') ?? 1);
 }
 
-/** Rejects an overwrite of data that this version cannot read. */
-function checkVersion({ root }: XmlDocument, existing: XmlElement | undefined): void {
-  if (existing === undefined || versionOf(existing) <= VERSION) return;
-  const name = child(root, 'name')?.text ?? '';
-  const why = `its metadata has version ${versionOf(existing)}, and this service knows versions up to ${VERSION}`;
-  throw new DriverError('conflict', `changing machine ${name}: ${why}`);
-}
-
-function readRecord(document: XmlDocument, element: XmlElement): MachineRecord {
+function readElement(document: XmlDocument, element: ParsedElement | undefined): MachineRecord {
+  if (element === undefined) return emptyRecord;
+  if (versionOf(element) === 1) return readVersion1(document, element);
   const members = jsonMembers(element.text);
   const known = Object.entries(memberSchemas).flatMap(([name, schema]) => {
     const value = schema.safeParse(members.get(name)).data;

@@ -2,14 +2,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { edited } from '../definition-edit.js';
+import { setHardware } from '../os/machine-settings.js';
 import { emptyRecord } from './machine-record.js';
-import { METADATA_URI, readMetadata, withMetadata, withPresentForm } from './metadata.js';
+import { METADATA_URI, readMetadata } from './metadata.js';
+import { withMetadata } from '../../../../../test/support/xml-edits.js';
 
 const folder = join(import.meta.dirname, '../../../../../test/fixtures/metadata-0.1');
 const names = readdirSync(folder).flatMap((file) => (file.endsWith('.xml') ? [file.replace('.xml', '')] : []));
 const definition = (name: string): string => readFileSync(join(folder, `${name}.xml`), 'utf8');
 /** The records as version 0.1 read them, without members that are not set. */
 const records = JSON.parse(readFileSync(join(folder, 'records.json'), 'utf8')) as Readonly<Record<string, object>>; // by the name of the definition
+/** Writes the same record again, which gives it the present form. */
+const inPresentForm = (xml: string): string => edited(xml, (edit) => edit.setRecord(edit.record));
 const inDomain = (markup: string): string =>
   `<domain><metadata>${markup.replace('<machine', `<machine xmlns='${METADATA_URI}'`)}</metadata></domain>`;
 
@@ -20,12 +25,21 @@ describe('the metadata of version 0.1', () => {
 
   it.each(names)('is written in the present form: %s', (name) => {
     const old = definition(name);
-    const written = withPresentForm(old);
+    const written = inPresentForm(old);
     expect(readMetadata(written)).toEqual(readMetadata(old));
     expect(written).toMatch(/<rackless:machine [^>]*version='2'>\{[^<]*\}<\/rackless:machine>/);
     // Nothing else changes, and the second time nothing at all.
     expect(withMetadata(written, emptyRecord)).toBe(withMetadata(old, emptyRecord));
-    expect(withPresentForm(written)).toBe(written);
+    expect(inPresentForm(written)).toBe(written);
+  });
+
+  it.each(names)('gets the present form with any change, and is left alone without a change: %s', (name) => {
+    const old = definition(name);
+    expect(edited(old, () => undefined)).toBe(old);
+    expect(edited(old, (edit) => setHardware(edit, { memoryMiB: edit.domain.memoryKiB / 1024 }))).toBe(old);
+    const changed = edited(old, (edit) => setHardware(edit, { memoryMiB: 77 }));
+    expect(changed).toBe(edited(inPresentForm(old), (edit) => setHardware(edit, { memoryMiB: 77 })));
+    expect(changed).not.toBe(inPresentForm(old));
   });
 
   it('has a CD drive without a device in its first definitions', () => {
@@ -54,7 +68,7 @@ describe('the metadata of version 0.1', () => {
     const xml = inDomain(`<machine indicator='lit'><bios><a>x\n y</a></bios><intent kind='later'/></machine>`);
     const unknown = ['<bios><a>x\n y</a></bios>', `<intent kind='later'/>`];
     expect(readMetadata(xml)).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
-    expect(readMetadata(withPresentForm(xml))).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
+    expect(readMetadata(inPresentForm(xml))).toEqual({ ...emptyRecord, indicator: 'lit', unknown });
   });
 
   it.each([
@@ -69,6 +83,6 @@ describe('the metadata of version 0.1', () => {
 
   it('is left alone in a definition without a record', () => {
     const xml = `<domain><metadata><x:y xmlns:x='urn:x'/></metadata></domain>`;
-    expect(withPresentForm(xml)).toBe(xml);
+    expect(inPresentForm(xml)).toBe(xml);
   });
 });

@@ -21,7 +21,7 @@
 import type { z } from 'zod';
 import { MEDIA_DEVICES } from '../../../snapshot/media-snapshot.js';
 import { isDeviceKey } from '../devices/device-key.js';
-import type { XmlDocument } from '../parse.js';
+import type { ParsedElement, XmlDocument } from '../parse.js';
 import { attribute, type XmlElement } from '../tree.js';
 import type { Intent, RestartIntent } from './intent-record.js';
 import type { BootRecord, MachineRecord } from './machine-record.js';
@@ -32,13 +32,13 @@ import type { SettingsRecord } from './settings-record.js';
 import { withoutPrefix } from './unknown-markup.js';
 
 /** Reads the form of version 0.1. A member with an unknown format reads as never set. */
-export function readVersion1(document: XmlDocument, element: XmlElement): MachineRecord {
-  const all = (local: string): readonly XmlElement[] =>
+export function readVersion1(document: XmlDocument, element: ParsedElement): MachineRecord {
+  const all = (local: string): readonly ParsedElement[] =>
     element.nodes.filter(
-      (node): node is XmlElement =>
+      (node): node is ParsedElement =>
         node.kind === 'element' && node.localName === local && node.namespace === element.namespace,
     );
-  const own = (local: string): XmlElement | undefined => all(local)[0];
+  const own = (local: string): ParsedElement | undefined => all(local)[0];
   const [boot, settings, disks, owner] = [own('boot'), own('settings'), own('disks'), own('owner')];
   const [mediaElements, mediaSettings, unattached] = [all('media'), own('mediaSettings'), own('unattached')];
   const media = mediaElements.flatMap((node) => readMedia(node) ?? []);

@@ -8,10 +8,9 @@ import {
   effectiveBootOrder,
   firstBootDevice,
   orderWithFirst,
-  restoreBootOrder,
-  withBootOrder,
 } from './boot-order.js';
 import { readDomain } from '../domain.js';
+import { restoreBootOrder, withBootOrder } from '../../../../../test/support/xml-edits.js';
 
 const order = (xml: string): readonly string[] =>
   effectiveBootOrder(readDomain(xml)).map(({ kind, device }) => `${kind}=${device.key}`);

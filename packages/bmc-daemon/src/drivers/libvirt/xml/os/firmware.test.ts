@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
 import { DriverError } from '../../../driver-error.js';
-import { withFirmware } from './firmware.js';
+import { withFirmware } from '../../../../../test/support/xml-edits.js';
 
 const none = { loaderPath: null, nvramTemplate: null };
 const mapped = { loaderPath: '/fw/CODE & more.fd', nvramTemplate: null };

@@ -4,12 +4,11 @@
  */
 import { DriverError } from '../../../driver-error.js';
 import type { FirmwareType } from '../../../snapshot/firmware-snapshot.js';
-import { readDomain, type OperatingSystem } from '../domain.js';
+import type { DefinitionEdit } from '../definition-edit.js';
+import type { OperatingSystem } from '../domain.js';
 import { encodeAttribute, encodeText } from '../escape.js';
-import { parseXml } from '../parse.js';
 import { child, childElements } from '../tree.js';
-import { KEEPS_VARIABLES, smmOn } from './secure-boot.js';
-import { applySplices, insertChild, removeAttribute, removeElement, setAttribute } from '../splice.js';
+import { enableSmm, KEEPS_VARIABLES } from './secure-boot.js';
 
 /** The files of a firmware; null: libvirt selects them. */
 export interface FirmwareChoice {
@@ -40,25 +39,23 @@ export function variablesOf(os: OperatingSystem, firmware: FirmwareType): string
 }
 
 /**
- * Returns the definition with the requested firmware; the same text if it has that type already, so
- * that the user's own choice of UEFI firmware stays. After a change the old variables do not fit:
+ * Sets the firmware. Changes nothing if the definition has that type already, so that the user's own
+ * choice of UEFI firmware stays. After a change the old variables do not fit:
  * start with VIR_DOMAIN_START_RESET_NVRAM.
  *
  * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware
  * with enrolled keys, which boots nothing unsigned.
  * @throws {DriverError} unsupported, for BIOS on a machine type without BIOS.
  */
-export function withFirmware(xml: string, firmware: FirmwareType, choice: FirmwareChoice): string {
-  const document = parseXml(xml);
-  const domain = readDomain(document);
-  const os = child(document.root, 'os');
+export function setFirmware({ domain, xml }: DefinitionEdit, firmware: FirmwareType, choice: FirmwareChoice): void {
+  const os = child(xml.root, 'os');
   const type = child(os, 'type');
   if (os === undefined || type === undefined) {
     throw new DriverError('unsupported', `setting the firmware of ${domain.name}: its definition has no <os><type>`, {
       field: 'firmware',
     });
   }
-  if (isAsWanted(domain.os, domain.firmware, firmware, choice)) return xml;
+  if (isAsWanted(domain.os, domain.firmware, firmware, choice)) return;
   const { loaderPath } = choice;
   if (firmware === 'bios' && loaderPath === null && !/^(x86_64|i686)$/.test(domain.os.architecture)) {
     const why = `${domain.os.architecture} machines have no legacy firmware`;
@@ -74,17 +71,16 @@ export function withFirmware(xml: string, firmware: FirmwareType, choice: Firmwa
     });
   }
   const old = ['loader', 'nvram', 'firmware', 'varstore'].flatMap((name) => childElements(os, name));
-  const selected = firmware === 'efi' && loaderPath === null;
-  return applySplices(xml, [
-    ...(selected ? [setAttribute(document, os, 'firmware', 'efi')] : removeAttribute(document, os, 'firmware')),
-    ...old.map((element) => removeElement(document, element)),
-    ...(smm ? [smmOn(document)] : []),
-    ...firmwareMarkup(firmware, choice).map((markup) => insertChild(document, os, markup, type)),
-  ]);
+  if (firmware === 'efi' && loaderPath === null) xml.setAttribute(os, 'firmware', 'efi');
+  else xml.removeAttribute(os, 'firmware');
+  for (const element of old) xml.remove(element);
+  if (smm) enableSmm(xml);
+  // The first goes directly after <type>.
+  for (const lines of firmwareMarkup(firmware, choice).toReversed()) xml.insert(os, lines, type);
 }
 
 function isAsWanted(
-  os: ReturnType<typeof readDomain>['os'],
+  os: OperatingSystem,
   current: FirmwareType,
   wanted: FirmwareType,
   { loaderPath }: FirmwareChoice,

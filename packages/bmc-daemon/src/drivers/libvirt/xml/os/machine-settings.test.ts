@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
-import { bootsFromNetwork, readLimits, withHardware } from './machine-settings.js';
+import { bootsFromNetwork, readLimits } from './machine-settings.js';
+import { readDomain } from '../domain.js';
 import { parseXml } from '../parse.js';
+import { withHardware } from '../../../../../test/support/xml-edits.js';
 
 const small = (body: string): string => `<domain><name>n</name>${body}<devices/></domain>`;
 
@@ -24,11 +26,11 @@ describe('withHardware', () => {
   });
 
   it('removes the first interface from the boot order, and adds it at the end', () => {
-    expect(bootsFromNetwork(q35Xml)).toBe(true);
+    expect(bootsFromNetwork(readDomain(q35Xml))).toBe(true);
     const without = withHardware(q35Xml, { networkBoot: false });
-    expect(bootsFromNetwork(without)).toBe(false);
-    expect(bootsFromNetwork(withHardware(without, { networkBoot: true }))).toBe(true);
-    expect(bootsFromNetwork(small(''))).toBeNull();
+    expect(bootsFromNetwork(readDomain(without))).toBe(false);
+    expect(bootsFromNetwork(readDomain(withHardware(without, { networkBoot: true })))).toBe(true);
+    expect(bootsFromNetwork(readDomain(small('')))).toBeNull();
   });
 
   it.each<[string, string, Parameters<typeof withHardware>[1], string]>([
@@ -41,7 +43,7 @@ describe('withHardware', () => {
   });
 
   it('accepts the maximum of the definition', () => {
-    const limits = (body: string) => readLimits(parseXml(small(body)));
+    const limits = (body: string) => readLimits(parseXml(small(body)).root);
     expect(limits('<memory>2097152</memory><vcpu current="1">8</vcpu>')).toEqual({ cpuCount: 8, memoryMiB: 2048 });
     expect(limits('<maxMemory slots="2" unit="GiB">4</maxMemory><memory unit="GiB">1</memory>')).toEqual({
       cpuCount: 1,

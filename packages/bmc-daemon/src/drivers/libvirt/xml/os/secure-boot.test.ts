@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
 import { firmwareKnowledge, knownByName, readFirmwareImages, type FirmwareImage } from '../../firmware-catalogue.js';
 import { readDomain } from '../domain.js';
-import { secureBootState, withSecureBoot } from './secure-boot.js';
+import { secureBootState } from './secure-boot.js';
+import { withSecureBoot } from '../../../../../test/support/xml-edits.js';
 
 /** Returns a definition with this in `<os>`, and these features. */
 const machine = (os: string, attributes = '', features = '<features><acpi/></features>'): string =>

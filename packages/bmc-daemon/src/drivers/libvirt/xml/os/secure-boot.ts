@@ -2,11 +2,11 @@
 import { DriverError } from '../../../driver-error.js';
 import type { SecureBootMode } from '../../../system-change.js';
 import type { FirmwareKnowledge } from '../../firmware-catalogue.js';
-import { readDomain, type OperatingSystem } from '../domain.js';
+import type { DefinitionEdit } from '../definition-edit.js';
+import type { OperatingSystem } from '../domain.js';
 import { encodeAttribute, encodeText } from '../escape.js';
-import { parseXml, type XmlDocument } from '../parse.js';
-import { attribute, child, childElements, type XmlElement } from '../tree.js';
-import { applySplices, insertChild, removeAttribute, removeElement, setAttribute, type Splice } from '../splice.js';
+import { attribute, child, childElements } from '../tree.js';
+import type { XmlEdit } from '../xml-edit.js';
 
 /** State of Secure Boot. Null: unknown from the definition. */
 interface SecureBootState {
@@ -65,15 +65,17 @@ function ofTemplate(template: string, os: OperatingSystem, knowledge: FirmwareKn
 }
 
 /**
- * Returns the definition with this mode of Secure Boot; the same text if it has it already. The
- * variables must be made again from their template, which has the keys.
+ * Sets the mode of Secure Boot. The variables must be made again from their template, which has the
+ * keys.
  * @param files null: libvirt selects the firmware, even if the definition names it now.
  * @throws {DriverError} unsupported, for a BIOS machine.
  */
-export function withSecureBoot(xml: string, mode: SecureBootMode, files: SecureBootFiles | null): string {
-  const document = parseXml(xml);
-  const domain = readDomain(document);
-  const os = child(document.root, 'os');
+export function setSecureBoot(
+  { domain, xml }: DefinitionEdit,
+  mode: SecureBootMode,
+  files: SecureBootFiles | null,
+): void {
+  const os = child(xml.root, 'os');
   const type = child(os, 'type');
   if (os === undefined || type === undefined || domain.firmware !== 'efi') {
     throw new DriverError(
@@ -88,13 +90,13 @@ export function withSecureBoot(xml: string, mode: SecureBootMode, files: SecureB
   // The path of the variables is the choice of the user.
   const path = domain.os.nvram?.path ?? null;
   const markup = files === null ? selectedMarkup(mode, path) : namedMarkup(files, path);
-  const result = applySplices(xml, [
-    ...(files === null ? [setAttribute(document, os, 'firmware', 'efi')] : removeAttribute(document, os, 'firmware')),
-    ...old.map((element) => removeElement(document, element)),
-    ...markup.map((lines) => insertChild(document, os, lines, type)),
-    ...(files?.requiresSmm === true ? [smmOn(document)] : mode === 'off' ? [] : smmNotOff(document)),
-  ]);
-  return result;
+  if (files === null) xml.setAttribute(os, 'firmware', 'efi');
+  else xml.removeAttribute(os, 'firmware');
+  for (const element of old) xml.remove(element);
+  // The first goes directly after <type>.
+  for (const lines of markup.toReversed()) xml.insert(os, lines, type);
+  if (files?.requiresSmm === true) enableSmm(xml);
+  else if (mode !== 'off') removeDisabledSmm(xml);
 }
 
 function selectedMarkup(mode: SecureBootMode, path: string | null): readonly (readonly string[])[] {
@@ -124,21 +126,22 @@ function namedMarkup({ loaderPath, template, requiresSmm }: SecureBootFiles, pat
  * Enables System Management Mode, which firmware needs to protect its variables. libvirt rejects a
  * definition without it.
  */
-export function smmOn(document: XmlDocument): Splice {
-  const features = child(document.root, 'features');
-  if (features === undefined)
-    return insertChild(document, document.root, [`<features>`, `  <smm state='on'/>`, `</features>`]);
+export function enableSmm(xml: XmlEdit): void {
+  const features = child(xml.root, 'features');
+  if (features === undefined) {
+    xml.insert(xml.root, [`<features>`, `  <smm state='on'/>`, `</features>`]);
+    return;
+  }
   const smm = child(features, 'smm');
-  return smm === undefined
-    ? insertChild(document, features, `<smm state='on'/>`)
-    : setAttribute(document, smm, 'state', 'on');
+  if (smm === undefined) xml.insert(features, `<smm state='on'/>`);
+  else xml.setAttribute(smm, 'state', 'on');
 }
 
 /**
  * Removes a disabled SMM. libvirt enables SMM for firmware that it selects, unless the definition
  * disables it.
  */
-function smmNotOff(document: XmlDocument): readonly Splice[] {
-  const smm: XmlElement | undefined = child(document.root, 'features', 'smm');
-  return smm !== undefined && attribute(smm, 'state') === 'off' ? [setAttribute(document, smm, 'state', 'on')] : [];
+function removeDisabledSmm(xml: XmlEdit): void {
+  const smm = child(xml.root, 'features', 'smm');
+  if (smm !== undefined && attribute(smm, 'state') === 'off') xml.setAttribute(smm, 'state', 'on');
 }

@@ -1,0 +1,33 @@
+/** Decides whether a restart of a machine needs a new QEMU process. Pure. */
+import { onceDevice } from '../machine/boot-edit.js';
+import type { Instance } from '../machine/instance.js';
+import { readProcess } from '../machine/process-record.js';
+import type { DefinitionValues } from '../xml/definition-edit.js';
+import { bootableDevices, deviceKeys, effectiveBootOrder, isSameOrder } from '../xml/os/boot-order.js';
+
+/**
+ * Returns whether the definition has boot settings that the process of the instance does not know.
+ * @param onceByReset whether a reset of this process may use a once order that is set.
+ */
+export function needsNewProcess(
+  { domain: defined, record }: DefinitionValues,
+  instance: Instance,
+  { onceByReset }: { readonly onceByReset: boolean },
+): boolean {
+  const known = readProcess(instance);
+  if (onceDevice(record) !== null && (!onceByReset || (known?.armed ?? null) === null)) return true;
+  const running = instance.domain;
+  const loader = defined.os.loader?.path ?? null;
+  const { resetNvram, settings, owner } = record;
+  if (resetNvram || defined.firmware !== running.firmware) return true;
+  // After an update, a later daemon recognizes the new process. A reset leaves no trace.
+  if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
+  if (settings !== null && Object.keys(settings.pending).length > 0) return true;
+  if (loader !== null && loader !== running.os.loader?.path) return true;
+  // A restart in a new process would lose a device that the user has plugged in for this run
+  // only.
+  const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
+  if (bootableDevices(defined.devices).some(({ key }) => !plugged.has(key))) return true;
+  const present = known?.order ?? deviceKeys(effectiveBootOrder(running));
+  return !isSameOrder(present, deviceKeys(effectiveBootOrder(defined)));
+}

@@ -1,0 +1,42 @@
+/** The record of the daemon after a start. Pure. */
+import { afterUpdate } from '../../rules/firmware-update.js';
+import { bootRecordAfterBoot, withVariablesMade } from '../machine/boot-edit.js';
+import type { DefinitionEdit } from '../xml/definition-edit.js';
+import { powerIntent, withoutPowerIntent } from '../xml/metadata/intent-record.js';
+import type { MachineRecord } from '../xml/metadata/machine-record.js';
+import { restoreBootOrder } from '../xml/os/boot-order-edit.js';
+
+/** How a machine started. */
+export interface StartOutcome {
+  /** Whether this boot uses the once order. */
+  readonly onceUsed: boolean;
+  /** Whether the guest boots. A restored guest continues with its variables. */
+  readonly booted: boolean;
+}
+
+/**
+ * Removes a once order from the definition, which has it only during a start without a monitor (see
+ * `ColdStart`).
+ */
+export function removeOnceOrder(edit: DefinitionEdit, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): void {
+  const { boot } = edit.record;
+  if (boot?.enabled !== 'once' || boot.saved === null) return;
+  restoreBootOrder(edit, boot.saved);
+  edit.setRecord({ ...edit.record, boot: { ...(onceUsed ? bootRecordAfterBoot(boot) : boot), saved: null } });
+}
+
+/**
+ * Returns the record with a staged firmware update installed; the same object if none was staged.
+ */
+export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
+  const update = record.owner?.firmwareUpdate;
+  return update?.staged ? { ...record, owner: { ...record.owner, firmwareUpdate: afterUpdate(update) } } : record;
+}
+
+/** Returns the record after a start; the same object if the start changes nothing. */
+export function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
+  let result = booted ? withFirmwareInstalled(withVariablesMade(record)) : record;
+  if (record.boot !== null && onceUsed) result = { ...result, boot: bootRecordAfterBoot(record.boot) };
+  if (powerIntent(record.intents) === null) return result;
+  return { ...result, intents: withoutPowerIntent(record.intents) };
+}

@@ -1,0 +1,125 @@
+/**
+ * One change of a machine's definition. The editors of `os/`, `devices/` and `machine/` all change
+ * one `DefinitionEdit`: it is parsed once, each editor reads what the earlier ones have set, and the
+ * new text is made once, with the record of the daemon written once.
+ */
+import { readDomain, readRoot, type Domain } from './domain.js';
+import {
+  checkVersion,
+  findRecord,
+  isEmptyRecord,
+  isOldForm,
+  METADATA_PREFIX,
+  METADATA_URI,
+  readMetadata,
+  recordMarkup,
+} from './metadata/metadata.js';
+import type { MachineRecord } from './metadata/machine-record.js';
+import { parseXml } from './parse.js';
+import { child, type XmlElement } from './tree.js';
+import { XmlEdit } from './xml-edit.js';
+
+/** The values of a definition: its own and those of the daemon's record. */
+export interface DefinitionValues {
+  readonly domain: Domain;
+  readonly record: MachineRecord;
+}
+
+/** Reads the values of a definition. @throws {DriverError} internal, if the XML is not a domain. */
+export function readValues(xml: string): DefinitionValues {
+  const document = parseXml(xml);
+  return { domain: readDomain(document), record: readMetadata(document) };
+}
+
+/** A change of one definition. */
+export class DefinitionEdit implements DefinitionValues {
+  readonly xml: XmlEdit;
+  #record: MachineRecord;
+  #domain: { readonly version: number; readonly value: Domain } | null = null;
+  /** Whether an editor has written the record. */
+  #isRecordSet = false;
+
+  /** @throws {DriverError} internal, if the definition is not well-formed. */
+  constructor(definition: string) {
+    const document = parseXml(definition);
+    this.xml = new XmlEdit(document);
+    this.#record = readMetadata(document);
+  }
+
+  /** The definition with all edits so far. Its elements can be edited. */
+  get domain(): Domain {
+    const { root, version } = this.xml;
+    if (this.#domain?.version !== version) this.#domain = { version, value: readRoot(root) };
+    return this.#domain.value;
+  }
+
+  /** The record with all edits so far. */
+  get record(): MachineRecord {
+    return this.#record;
+  }
+
+  /**
+   * Writes a record. An empty one removes its element, and `<metadata>` is added only for another.
+   * @throws {DriverError} conflict, if a later service has written the record in a later form.
+   */
+  setRecord(record: MachineRecord): void {
+    const { root } = this.xml;
+    const present = findRecord(root);
+    checkVersion(root, present);
+    this.#record = record;
+    this.#isRecordSet = true;
+    if (isEmptyRecord(record)) {
+      if (present !== undefined) this.xml.remove(present);
+    } else if (present === undefined) this.#addElement(root);
+  }
+
+  /** Changes the record. Writes nothing if the change returns the same object. @throws as {@link setRecord}. */
+  editRecord(change: (record: MachineRecord) => MachineRecord): void {
+    const changed = change(this.#record);
+    if (changed !== this.#record) this.setRecord(changed);
+  }
+
+  /**
+   * Returns the definition with all edits; the same text if nothing has changed. A changed definition
+   * has its record in the present form.
+   */
+  text(): string {
+    this.#writeRecord();
+    return this.xml.text();
+  }
+
+  /** Returns whether the edits change the definition, without making its text. */
+  isChanged(): boolean {
+    this.#writeRecord();
+    return this.xml.isChanged();
+  }
+
+  /** Gives the element of the record its text. */
+  #writeRecord(): void {
+    if (!this.#isRecordSet && isOldForm(findRecord(this.xml.root)) && this.xml.isChanged())
+      this.setRecord(this.#record);
+    const element = this.#isRecordSet ? findRecord(this.xml.root) : undefined;
+    if (element !== undefined) this.xml.setMarkup(element, recordMarkup(this.#record));
+  }
+
+  /** Adds an element for the record, which gets its text at the end. */
+  #addElement(root: XmlElement): void {
+    const markup = `<${METADATA_PREFIX}:machine xmlns:${METADATA_PREFIX}='${METADATA_URI}'/>`;
+    const metadata = child(root, 'metadata');
+    if (metadata !== undefined) {
+      this.xml.insert(metadata, markup);
+      return;
+    }
+    // libvirt writes <metadata> after these elements.
+    const names = ['description', 'title', 'genid', 'uuid', 'name'];
+    const after = names.map((name) => child(root, name)).find((element) => element !== undefined);
+    this.xml.insert(root, ['<metadata>', `  ${markup}`, '</metadata>'], after ?? null);
+  }
+}
+
+/** Returns a definition with an edit; the same text if nothing changes. @throws what the edit throws. */
+export function edited(definition: string, edit: (definition: DefinitionEdit) => void): string {
+  const change = new DefinitionEdit(definition);
+  edit(change);
+  return change.text();
+}

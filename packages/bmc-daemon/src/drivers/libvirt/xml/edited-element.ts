@@ -1,0 +1,139 @@
+/**
+ * Elements of a text that is edited. They have no offsets: each one holds its part of the text, so
+ * that an edit changes one element and leaves all others as they are.
+ */
+import { decodeCharacterData, withLineFeeds } from './escape.js';
+import type { ParsedElement, ParsedOther } from './parse.js';
+import type { XmlAttribute, XmlElementOf, XmlOther } from './tree.js';
+
+/** An attribute, with its text: `lead`, the raw value, and a quote. */
+export interface EditedAttribute extends XmlAttribute {
+  /** From the end of the previous attribute to the first quote, ` type='`. */
+  readonly lead: string;
+  /** Not decoded. */
+  readonly raw: string;
+  readonly quote: '"' | "'";
+}
+
+/** A node that never changes, with its text. */
+export class EditedOther implements XmlOther {
+  readonly kind = 'other';
+  readonly markup: string;
+  /** The text between the previous node, or the start tag, and this node. */
+  before: string;
+
+  constructor(before: string, markup: string) {
+    this.before = before;
+    this.markup = markup;
+  }
+}
+
+/** An element, with its text. */
+export class EditedElement implements XmlElementOf<EditedElement> {
+  readonly kind = 'element';
+  name: string;
+  readonly localName: string;
+  readonly namespace: string | null;
+  parent: EditedElement | null;
+  attributes: EditedAttribute[] = [];
+  nodes: (EditedElement | EditedOther)[] = [];
+  /** The text between the previous node, or the start tag of the parent, and this element. */
+  before = '';
+  /** The text between the last node, or the start tag, and the end tag. */
+  tail = '';
+  /** The end of the start tag, with white space: `>` or `/>`. */
+  tagEnd = '/>';
+  /** Empty for `<a/>`. */
+  endTag = '';
+  /** Stands for the element in the text, so that its content needs no elements; null: the element itself. */
+  replacement: string | null = null;
+
+  constructor({ name, localName, namespace }: ParsedElement, parent: EditedElement | null) {
+    this.name = name;
+    this.localName = localName;
+    this.namespace = namespace;
+    this.parent = parent;
+  }
+
+  get text(): string {
+    const texts = this.nodes.map(
+      (node) => decodeCharacterData(node.before) + (node.kind === 'other' ? cdata(node) : ''),
+    );
+    return texts.join('') + decodeCharacterData(this.tail);
+  }
+}
+
+function cdata({ markup }: EditedOther): string {
+  return markup.startsWith('<![CDATA[') ? withLineFeeds(markup.slice('<![CDATA['.length, -']]>'.length)) : '';
+}
+
+/** Copies a parsed element with everything in it. */
+export function copyElement(source: string, parsed: ParsedElement, parent: EditedElement | null): EditedElement {
+  const element = new EditedElement(parsed, parent);
+  let at = parsed.start + '<'.length + parsed.name.length;
+  for (const { name, value, valueStart, valueEnd, end } of parsed.attributes) {
+    const quote = source[valueEnd] === '"' ? '"' : "'";
+    element.attributes.push({
+      name,
+      value,
+      lead: source.slice(at, valueStart),
+      raw: source.slice(valueStart, valueEnd),
+      quote,
+    });
+    at = end;
+  }
+  element.tagEnd = source.slice(at, parsed.contentStart);
+  element.endTag = source.slice(parsed.contentEnd, parsed.end);
+  const { nodes, tail } = copyContent(source, parsed, element);
+  element.nodes = nodes;
+  element.tail = tail;
+  return element;
+}
+
+/** Copies what an element contains. @param parent the element that gets the copies. */
+export function copyContent(
+  source: string,
+  parsed: ParsedElement,
+  parent: EditedElement | null,
+): Pick<EditedElement, 'nodes' | 'tail'> {
+  let at = parsed.contentStart;
+  const nodes = parsed.nodes.map((node) => {
+    const copy = copyNode(source, node, parent);
+    copy.before = source.slice(at, node.start);
+    at = node.end;
+    return copy;
+  });
+  return { nodes, tail: source.slice(at, parsed.contentEnd) };
+}
+
+function copyNode(source: string, node: ParsedElement | ParsedOther, parent: EditedElement | null) {
+  if (node.kind === 'element') return copyElement(source, node, parent);
+  return new EditedOther('', source.slice(node.start, node.end));
+}
+
+/** Adds the parts of a node's text in order, without the text before it. */
+export function addParts(node: EditedElement | EditedOther, parts: string[]): void {
+  if (node.kind === 'other') {
+    parts.push(node.markup);
+    return;
+  }
+  if (node.replacement !== null) {
+    parts.push(node.replacement);
+    return;
+  }
+  parts.push('<', node.name);
+  for (const { lead, raw, quote } of node.attributes) parts.push(lead, raw, quote);
+  parts.push(node.tagEnd);
+  for (const inner of node.nodes) {
+    parts.push(inner.before);
+    addParts(inner, parts);
+  }
+  parts.push(node.tail, node.endTag);
+}
+
+/** Returns the text of a node, without the text before it. */
+export function markupOf(node: EditedElement | EditedOther): string {
+  const parts: string[] = [];
+  addParts(node, parts);
+  return parts.join('');
+}
