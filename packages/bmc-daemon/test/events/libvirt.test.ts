@@ -4,7 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
+import { ChangeFeed } from '../../src/drivers/libvirt/read/change-feed.js';
 import { TestHost } from '../libvirt-driver/host.js';
+import { accessWithAccount } from '../support/services.js';
 import { keysOf, newFolder, openLab, openListener, openStream, until, type Body, type Lab } from './event-lab.js';
 
 const uuid = '00000000-0000-4000-8000-0000000000ee';
@@ -114,6 +116,30 @@ describe("events of libvirt's test driver", () => {
     stream.close();
   });
 
+  it("arrive after the edit that may have caused them, so that the client's own event comes first", async () => {
+    await host.virsh('undefine', 'dummy').catch(() => undefined);
+    await define('first');
+    const parts = host.parts();
+    let events = 0;
+    const feed = new ChangeFeed({ host: parts, isStarting: () => false, onEvent: () => (events += 1) });
+    const seen: string[] = [];
+    feed.onChange(({ kind }) => void seen.push(kind));
+    feed.start();
+    await parts.queue.edit(uuid, async () => {
+      // The first definition may come before the driver subscribes to events.
+      await until('two events of the edit', async () => {
+        await define('second');
+        return events >= 2;
+      });
+      await host.virsh('start', 'dummy');
+      await until('the start', () => seen.includes('started'));
+      expect(seen).toEqual(['started']);
+    });
+    expect(seen).toEqual(['started', 'changed']);
+    await host.virsh('destroy', 'dummy');
+    await until('the stop', () => seen.includes('stopped'));
+  });
+
   it('report the end of a transient machine, whose log is removed', async () => {
     const transient = '00000000-0000-4000-8000-00000000007a';
     lab = await openLab(driver, folder.path);
@@ -163,6 +189,53 @@ describe('events of QEMU', () => {
     driver = await host.driver();
   });
   afterAll(() => host.stop());
+
+  it('report a PATCH of four members once, with its user, whether the machine runs or not', async () => {
+    const guest = await host.guest({ cdrom: await host.drive('cd') });
+    const path = `/redfish/v1/Systems/${guest.uuid}`;
+    lab = await openLab(driver, folder.path, { access: accessWithAccount(join(folder.path, 'users')) });
+    const headers = { Authorization: `Basic ${Buffer.from('admin:secret').toString('base64')}` };
+    const stream = await openStream(lab.client, '', headers);
+    const patch = async (uri: string, body: object): Promise<void> => {
+      expect((await lab?.client.send('PATCH', uri, { headers, body }))?.status).toBe(200);
+    };
+    const changes = () =>
+      stream
+        .records()
+        .filter(({ MessageId }) => String(MessageId).endsWith('.ResourceChanged'))
+        .map(({ Message, Username, OriginOfCondition }) => [
+          String(Message).replace('A resource was changed. ', ''),
+          Username,
+          (OriginOfCondition as Body)['@odata.id'], // Required by our feed.
+        ]);
+    const four = 'AssetTag shelf 1, Boot.BootSourceOverrideEnabled Once, Boot.BootSourceOverrideTarget Cd, ';
+    const parts = {
+      AssetTag: 'shelf 1',
+      Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' },
+      IndicatorLED: 'Blinking',
+      PowerRestorePolicy: 'AlwaysOn',
+    };
+    const expected: unknown[] = [];
+    for (const state of ['off', 'running']) {
+      if (state === 'running') {
+        await driver.power(guest.uuid, 'create');
+        await guest.serial.reaches(2);
+      }
+      await patch(path, parts);
+      expected.push([`${four}IndicatorLED Blinking, PowerRestorePolicy AlwaysOn.`, 'admin', path]);
+    }
+    await patch(`${path}/Bios/Settings`, { Attributes: { QuietBoot: false } });
+    expected.push(['Attributes.QuietBoot.', 'admin', `${path}/Bios/Settings`]);
+    // libvirt sends events in order, and every one waits equally long for a client's event. So this
+    // event is published after all others of the definition.
+    await host.virsh('change-media', guest.name, 'sda', '--eject', '--live');
+    expected.push(['An image was inserted or ejected.', undefined, `${path}/VirtualMedia`]);
+    await until('the eject', () => changes().some(([message]) => message === 'An image was inserted or ejected.'));
+    expect(changes()).toEqual(expected);
+    stream.close();
+    await driver.power(guest.uuid, 'destroy');
+    await host.virsh('autostart', guest.name, '--disable');
+  });
 
   it('report pauses, resets, a crash, and changes during a lost connection', async () => {
     const guest = await host.guest();

@@ -36,7 +36,8 @@ function openHost(options: LibvirtDriverOptions) {
   });
   const inventory = new Inventory(hypervisor, timeoutMs);
   const current = new CurrentReadings();
-  const queue = new MachineQueue({ onEdited: (uuid) => current.changed(uuid) });
+  const queue = new MachineQueue();
+  queue.onEdited((uuid) => current.changed(uuid));
   const host: Host = { hypervisor, inventory, queue, log, timeoutMs };
   const templates = options.secureBootTemplates ?? { enabled: null, disabled: null };
   const firmware = new FirmwareChooser({ bootLoaderMap: options.bootLoaderMap, templates, hypervisor, timeoutMs });

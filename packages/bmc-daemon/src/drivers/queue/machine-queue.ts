@@ -34,22 +34,13 @@ interface Insertion {
   readonly cancelling: AbortController;
 }
 
-interface MachineQueueOptions {
-  /** Called after each edit of a machine. */
-  readonly onEdited?: (uuid: string) => void;
-}
-
 /** The queue of each machine; closed with the driver. */
 export class MachineQueue {
-  readonly #onEdited: (uuid: string) => void;
   readonly #queue = new OperationQueue();
   readonly #edits = new OperationQueue();
   readonly #insertions = new Set<Insertion>();
   readonly #closing = new AbortController();
-
-  constructor({ onEdited = () => undefined }: MachineQueueOptions = {}) {
-    this.#onEdited = onEdited;
-  }
+  readonly #editListeners: ((uuid: string) => void)[] = [];
 
   /**
    * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
@@ -61,9 +52,14 @@ export class MachineQueue {
       try {
         return await edit();
       } finally {
-        this.#onEdited(uuid);
+        for (const listener of this.#editListeners) listener(uuid);
       }
     });
+  }
+
+  /** Adds a listener for the ends of edits, which must not throw. It stays for the life of the queue. */
+  onEdited(listener: (uuid: string) => void): void {
+    this.#editListeners.push(listener);
   }
 
   /** Returns whether an edit of the machine runs. */

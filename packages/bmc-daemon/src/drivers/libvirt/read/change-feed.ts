@@ -55,9 +55,12 @@ export class ChangeFeed {
    * Machines with an event during {@link catchUp}, whose listed state may be older than the event.
    */
   readonly #changedMeanwhile = new Set<string>();
+  /** Changes of definitions and images that came during an edit, by machine. */
+  readonly #held = new Map<string, MachineChange[]>();
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
+    options.host.queue.onEdited((uuid) => this.#release(uuid));
   }
 
   /** Adds a listener. @returns the function that removes it. */
@@ -160,7 +163,26 @@ export class ChangeFeed {
   }
 
   #publishChange({ uuid, name }: SystemRef, change: LifecycleChange): void {
-    this.#publish({ ...change, uuid, name });
+    const { kind } = change;
+    if (kind === 'undefined') this.#held.delete(uuid);
+    const mayBeOwn = (kind === 'changed' || kind === 'media') && this.#options.host.queue.isEditing(uuid);
+    if (mayBeOwn) this.#hold({ ...change, uuid, name });
+    else this.#publish({ ...change, uuid, name });
+  }
+
+  /**
+   * Holds a change until the end of the edit that may have caused it, so that the edit's request can
+   * report it first. libvirt does not say who made a change.
+   */
+  #hold(change: MachineChange): void {
+    const held = this.#held.get(change.uuid) ?? [];
+    if (held.every(({ kind }) => kind !== change.kind)) this.#held.set(change.uuid, [...held, change]);
+  }
+
+  #release(uuid: string): void {
+    const held = this.#held.get(uuid) ?? [];
+    this.#held.delete(uuid);
+    for (const change of held) this.#publish(change);
   }
 
   #publish(change: MachineChange): void {
