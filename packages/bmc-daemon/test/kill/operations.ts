@@ -104,7 +104,7 @@ const changes: readonly Operation[] = [
   { title: 'PATCH of one part', run: patch({ AssetTag: 'shelf 1' }) },
   { title: 'PATCH of several parts, running', before: running, run: patch({ ...parts, Boot: once }), always: true },
   { title: 'PATCH of an HTTP boot, off', run: httpBoot('a.iso') },
-  { title: 'PATCH of an HTTP boot, running', before: running, run: httpBoot('a.iso') },
+  { title: 'PATCH of an HTTP boot, running', before: running, run: httpBoot('a.iso'), always: true },
   { title: 'PATCH of another HTTP boot, running', before: inOrder(running, httpBoot('a.iso')), run: httpBoot('b.iso') },
   {
     title: 'PATCH of BootOrder, running',
