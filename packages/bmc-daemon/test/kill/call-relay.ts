@@ -51,9 +51,10 @@ export interface SeenCall {
 
 /**
  * Decides about a call. `drop` discards it and everything after it, on all connections. `refuse`
- * answers with an error instead of libvirtd.
+ * answers with an error instead of libvirtd. `ignore` discards only this call, which is never
+ * answered.
  */
-export type Decide = (call: SeenCall) => 'forward' | 'drop' | 'refuse';
+export type Decide = (call: SeenCall) => 'forward' | 'drop' | 'refuse' | 'ignore';
 
 /** A relay of a Unix socket, until it is closed. */
 export class CallRelay {
@@ -109,7 +110,7 @@ export class CallRelay {
       const decision = this.#decideOn(header, message);
       if (decision === 'forward') libvirtd.write(message);
       else if (decision === 'refuse') client.write(refusal(header));
-      else for (const socket of this.#sockets) socket.destroy();
+      else if (decision === 'drop') for (const socket of this.#sockets) socket.destroy();
       return true;
     });
     client.on('data', (chunk) => {
