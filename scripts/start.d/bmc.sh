@@ -60,14 +60,14 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# Checks whether the caller can use the libvirtd of this host. Without permission, the script
-# reports that: a private libvirtd would show an empty host.
+# Succeeds if the caller can use the libvirtd of this host. Ends the script if the caller has no
+# permission, because a private libvirtd would show none of the machines of this host.
 find_host_libvirt() {
   local said
   if said=$(timeout 20 setsid --wait virsh --connect qemu:///system version 2>&1 </dev/null); then return; fi
   if grep -qiE 'permission denied|authentication' <<<"$said"; then
     die "libvirt runs here, but not for you: $(tail -n 1 <<<"$said")
-  To be let in: sudo usermod -aG libvirt $(id -un), then log in anew. Or: sudo scripts/start. Or: scripts/start --private"
+  To get access: sudo usermod -aG libvirt $(id -un), then log in again. Or: sudo scripts/start. Or: scripts/start --private"
   fi
   return 1
 }

@@ -1,6 +1,6 @@
 /**
- * The yardstick: a bare `node:http` server that answers every request with the same status, headers
- * and bytes. Reads the answer as JSON from its first argument, and prints its port.
+ * The reference for comparisons: a bare `node:http` server that answers every request with the same
+ * status, headers and bytes. Reads the answer as JSON from its first argument, and prints its port.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

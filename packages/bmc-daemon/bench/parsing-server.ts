@@ -1,5 +1,5 @@
 /**
- * The yardstick for bodies: `node:http` that reads and parses a body, and answers without one.
+ * The reference for bodies: `node:http` that reads and parses a body, and answers without one.
  * Prints its port.
  */
 import { createServer } from 'node:http';

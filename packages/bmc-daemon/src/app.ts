@@ -90,9 +90,9 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       if (status === 500) log.error('answering a request failed', { id, error });
       else log.warn('a request could not be served', { id, error });
     };
-    const answer = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : refuseHost;
-    answer(request, response, id).then(finish, (error: unknown) => {
-      // Only a bug while sending an answer leads here. Closes the connection.
+    const pipeline = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : rejectHost;
+    pipeline(request, response, id).then(finish, (error: unknown) => {
+      // Only a bug in the code that sends the answer leads here.
       response.destroy();
       finish({ route: 'unmatched', status: 500, user: null, error });
     });
@@ -153,15 +153,15 @@ function createRequestIds(): () => string {
 /** Maximum length of a client's request id, in characters. */
 const MAX_ID_LENGTH = 64;
 
-const refuseHost: Pipeline = ({ headers }, response, requestId) => {
+const rejectHost: Pipeline = ({ headers }, response, requestId) => {
   const answer = errorAnswer(redfishError(headers.host === undefined ? 'HeaderMissing' : 'HeaderInvalid', 'Host'));
   send(response, answer, requestId);
   return Promise.resolve({ route: 'unmatched', status: answer.status, user: null });
 };
 
 /**
- * Returns the path and query. A proxy may send an absolute URL (RFC 9112 §3.2.2), whose host
- * replaces the Host header.
+ * Returns the path and query. A proxy may send an absolute URL (RFC 9112 §3.2.2): its path and query
+ * replace the URL of the request, and its host replaces the Host header.
  */
 function originForm(request: IncomingMessage): string {
   const url = request.url ?? '/';

@@ -1,6 +1,6 @@
 /**
- * Tests the promises of the pipeline on every resource. A new resource is tested as soon as it is
- * listed.
+ * Tests the behavior of the request pipeline on every resource, including new ones without a change
+ * of these tests.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';

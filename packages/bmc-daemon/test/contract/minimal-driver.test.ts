@@ -1,6 +1,6 @@
 /**
- * The least that a driver has: it lists, reads and powers machines. The service shows nothing else of
- * its machines, and is conformant.
+ * A driver with the required methods only: it lists and reads machines and changes their power. The
+ * service then shows only these features, and still conforms to Redfish.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

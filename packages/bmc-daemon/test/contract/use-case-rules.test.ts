@@ -172,7 +172,7 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
   const list = (name: string): readonly Body[] => {
     const value = shown[name];
     expect(value).toBeInstanceOf(Array);
-    return value as readonly Body[]; // As it was seen to be.
+    return value as readonly Body[]; // The line above checks this.
   };
 
   it('has all required lists, with only valid addresses in them', () => {

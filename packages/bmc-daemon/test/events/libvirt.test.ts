@@ -300,7 +300,7 @@ describe('events of QEMU', () => {
     const refused = await lab.client.send('DELETE', monitor);
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('cannot be cancelled')]);
     const at = lab;
-    // libvirt would give up only after some 12 s.
+    // libvirt itself waits for about 12 s.
     process.kill(pid, 'SIGCONT');
     await until('the end', async () => (await at.client.get(monitor)).status !== 202);
     expect((await lab.client.get(monitor)).status).toBe(204);

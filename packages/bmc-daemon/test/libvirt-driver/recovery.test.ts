@@ -141,7 +141,7 @@ describe('a restarted daemon', () => {
     await guest.serial.reaches(3);
     await first.close();
     const next = await host.driver({ gracefulRestartWaitMs: 200 });
-    // The next daemon presses the button again. The guest may ignore it before the restart.
+    // The new daemon presses the button again. The guest may ignore it before the restart.
     await until('the restart', () => Promise.resolve(guest.serial.events.at(-1) === 'boot cd'));
     expect(guest.serial.events.slice(-2)).toEqual(['<power on>', 'boot cd']);
     await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);

@@ -1,7 +1,7 @@
 /**
- * Guests of one sector for SeaBIOS, which need neither a kernel nor a boot loader. They boot within
- * a second, print their boot device on a serial line, obey the power button, restart on demand, and
- * read their IDE CD drive.
+ * Guests whose whole program is the boot sector, without a kernel or a boot loader. SeaBIOS boots
+ * them within a second. They print their boot device on a serial line, react to the power button,
+ * restart on demand, and read their IDE CD drive.
  */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 

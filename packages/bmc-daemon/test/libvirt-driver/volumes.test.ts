@@ -148,13 +148,13 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that a stopped daemon had not attached yet is deleted by the next daemon, and no other is', async () => {
+  it('that was created but not attached is deleted after a restart of the daemon, and no other is', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');
     const attached = await control().createVolume('one', wanted);
     const [present] = await names();
-    // A volume in use, although the record names it.
+    // The record names this volume, but the machine uses it.
     const { xml } = await readDefinition(machine, 30_000);
     const unattached = [{ pool: 'default-pool', volume: present ?? '' }];
     await saveRecord(parts.hypervisor, machine, xml, { ...readMetadata(xml), unattached }, 30_000);

@@ -320,7 +320,7 @@ async function request(
   return {
     status: response.status,
     headers: response.headers,
-    body: text === '' ? undefined : (JSON.parse(text) as Body), // Everything that is asked for here answers with an object.
+    body: text === '' ? undefined : (JSON.parse(text) as Body), // Redfish sends objects.
   };
 }
 

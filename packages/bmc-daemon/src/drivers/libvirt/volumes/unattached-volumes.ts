@@ -1,6 +1,6 @@
 /**
- * Volumes that are being attached or removed. The machine's metadata names them meanwhile, so that
- * the next daemon can finish the operation.
+ * Volumes that are being attached or removed. The machine's metadata names them during the operation,
+ * so that the daemon can finish it after a restart.
  */
 import { isLibvirtError, type StorageVolume } from '@rackless/libvirt';
 import { editRecord, machineTexts, readInactiveXml } from '../machine/definition.js';
@@ -52,7 +52,7 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Finishes operations that an earlier daemon, or this daemon before a lost connection, has begun.
+   * Finishes operations that this daemon began before a restart or a lost connection.
    * @throws {DriverError} if that fails; the next connection retries.
    */
   async reconcile(machine: Machine): Promise<void> {
