@@ -93,6 +93,28 @@ const typeSection = (name, node) =>
     '\n\n',
   );
 
+/** Maximum length of a line of prose. */
+const MAX_LINE_LENGTH = 100;
+
+/** Wraps the prose of a page. Leaves code blocks, tables, headings and comments unchanged. */
+function wrapped(page) {
+  let isCode = false;
+  const wrapLine = (line) => {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    if (isCode || /^(\||#|<!--|```)/.test(line) || line.length <= MAX_LINE_LENGTH) return line;
+    const [indent] = /^ */.exec(line);
+    const next = /^ *- /.test(line) ? `${indent}  ` : indent;
+    const lines = [indent];
+    for (const word of line.trim().split(' ')) {
+      const last = lines.at(-1);
+      if (last.trim() !== '' && last.length + word.length >= MAX_LINE_LENGTH) lines.push(`${next}${word}`);
+      else lines[lines.length - 1] = last.trim() === '' ? `${last}${word}` : `${last} ${word}`;
+    }
+    return lines.join('\n');
+  };
+  return page.split('\n').map(wrapLine).join('\n');
+}
+
 /** Returns the page as Markdown. */
 export function renderApiPage() {
   const program = ts.createProgram([entry], {
@@ -121,13 +143,13 @@ export function renderApiPage() {
     else if (ts.isVariableDeclaration(node)) enumerations.push(enumerationLine(checker, name, node));
     else types.push(typeSection(name, node));
   }
-  return `# API of @rackless/libvirt
+  return wrapped(`# API of @rackless/libvirt
 
 <!-- Written by scripts/api-page.js from the doc comments in src: change those, then \`npm run generate\`. -->
 
 Read the [README](README.md) first. Names are those of libvirt without \`vir\`.
-[libvirt's reference](https://libvirt.org/html/index.html) explains each call. Every call accepts \`CallOptions\` as its
-last argument and rejects with a \`LibvirtError\`.
+[libvirt's reference](https://libvirt.org/html/index.html) explains each call. Every call accepts
+\`CallOptions\` as its last argument. If a call fails, it rejects with a \`LibvirtError\`.
 
 ## Classes
 
@@ -139,14 +161,15 @@ ${functions.join('\n')}
 
 ## Enumerations
 
-Combine flags with \`|\`. Results have the type \`number\`, because a newer daemon may send values that are not listed here.
+Combine flags with \`|\`. Results have the type \`number\`, because a newer libvirtd may send values
+that are not listed here.
 
 ${enumerations.join('\n')}
 
 ## Types
 
 ${types.join('\n\n')}
-`;
+`);
 }
 
 if (process.argv[1] === self) {
