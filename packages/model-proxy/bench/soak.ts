@@ -80,7 +80,7 @@ export async function benchSoak({ folder, soakRequests, print }: Bench): Promise
 
 /** Requests a measurement from the probe in the process. */
 async function heldBy({ process: child }: ModelProxy): Promise<Held> {
-  // Connections end within half a second; their memory is no leak.
+  // Connections end within half a second; their memory is not a leak.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const line = nextLine(child);
   child.kill('SIGUSR2');
@@ -90,7 +90,7 @@ async function heldBy({ process: child }: ModelProxy): Promise<Held> {
 }
 
 async function nextLine({ stderr }: ChildProcess): Promise<string> {
-  if (stderr === null) throw new Error('asking for the heap: standard error is no pipe');
+  if (stderr === null) throw new Error('asking for the heap: standard error is not a pipe');
   const lines = createInterface(stderr);
   const [line] = (await once(lines, 'line')) as [string]; // documented for this event
   lines.close();

@@ -54,7 +54,7 @@ export async function createAuthority(folder: string, name = 'ca'): Promise<Auth
         string,
         string,
         string,
-      ]; // three in, three out
+      ]; // one for each ending
       const names = hosts.map((host) => `${/^[\d.]+$|:/.test(host) ? 'IP' : 'DNS'}:${host}`);
       await openssl(
         ...['req', '-new', ...NEW_KEY, '-keyout', keyFile, '-out', csr, '-subj', `/CN=${hosts[0] ?? issued}`],

@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 export function arrayOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : []; // an array of anything
+  return Array.isArray(value) ? (value as readonly unknown[]) : []; // its items have any type
 }
 
 /** Parses a body; null if it is not a JSON object. */
@@ -16,7 +16,7 @@ export function parseObject(body: Buffer): JsonObject | null {
     const value: unknown = JSON.parse(body.toString('utf8'));
     return isObject(value) ? value : null;
   } catch {
-    return null; // that is the answer
+    return null; // the body is not JSON
   }
 }
 

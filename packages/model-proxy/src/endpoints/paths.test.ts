@@ -42,7 +42,7 @@ describe('the path of a request', () => {
     '/v1/sleep',
     '/v1/fine_tuning/jobs',
     '*',
-  ])('%s is no endpoint', (url) => {
+  ])('%s is not an endpoint', (url) => {
     expect(found(url)).toBeUndefined();
   });
 });

@@ -113,7 +113,7 @@ describe('the cost of an answer', () => {
     expect(Number((await ask({})).headers[COST])).toBeCloseTo(0.02, 10);
   });
 
-  it('is no header if the upstream counts no tokens, nor for a stream, whose usage comes after its head', async () => {
+  it('is not in the answer if the upstream counts no tokens, nor for a stream, whose usage comes after its head', async () => {
     expect((await ask({})).headers[COST]).toBeUndefined();
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -123,7 +123,7 @@ describe('the cost of an answer', () => {
   });
 
   it.each([{}, { input_cost_per_token: 'much' }, { output_cost_per_token: -1 }, { input_cost_per_token: null }])(
-    'is no header with the prices %j',
+    'is not in the answer with the prices %j',
     async (modelInfo) => {
       const unpriced = await serveApp({ deployment: { modelInfo } });
       try {

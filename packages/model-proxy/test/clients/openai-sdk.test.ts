@@ -42,7 +42,7 @@ function refusal(status: number, error: object, headers: Readonly<Record<string,
 
 /**
  * Wraps Node's fetch so that its errors belong to jest's realm. The SDK recognizes an abort by the
- * name of an Error, and a DOMException of Node's realm is no `instanceof Error` here.
+ * name of an Error, and a DOMException of Node's realm is not `instanceof Error` here.
  */
 const fetchHere: typeof fetch = (input, init) =>
   fetch(input, init).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** Clients that close their connection: the upstream must stop to generate. */
+/** Clients that close their connection: the upstream must stop generating. */
 import { request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { call } from '../harness/call.js';

@@ -1,8 +1,8 @@
 /**
  * Hostile upstreams. None of their bytes may end the proxy's process or reach another request.
- * Tests the client for model requests (JSON, streams, forms), and the one for raw requests and
- * WebSockets. RACKLESS_HOSTILE_ANSWERS sets the number of answers, and RACKLESS_SEED the first
- * seed.
+ * Tests the upstream client (model requests in JSON, as streams and as forms; raw requests), and
+ * WebSockets, which use Node's client. RACKLESS_HOSTILE_ANSWERS sets the number of answers, and
+ * RACKLESS_SEED the first seed.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';

@@ -138,6 +138,6 @@ async function expectUnharmed({ upstream, proxy, works }: Fixture): Promise<void
   expect([upstream.received, upstream.malformed]).toEqual([[], []]);
   await works();
   expect(upstream.received.map(({ body }) => body?.includes(CANARY))).toEqual([false]);
-  // An invalid request is no error of the proxy.
+  // An invalid request is not an error of the proxy.
   expect(proxy.logged().filter((line) => / error /i.test(line))).toEqual([]);
 }

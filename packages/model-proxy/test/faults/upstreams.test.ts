@@ -76,7 +76,7 @@ describe('an upstream', () => {
         ({ status, text }) => [status, errorOf(text).code],
         (error: unknown) => (error as Error).message,
       );
-      // The answer is no stream, so the client has no byte of it yet.
+      // The answer is not a stream, so the client has no byte of it yet.
       expect(answered).toEqual([500, '500']);
       await works();
     });

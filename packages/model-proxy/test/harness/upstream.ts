@@ -106,7 +106,7 @@ export class TestUpstream {
       sockets.set(socket.remotePort, socket);
     });
     sample.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // A closed connection is no malformed request.
+      // A closed connection is not a malformed request.
       if (error.code?.startsWith('HPE_') === true) upstream.malformed.push(error.message);
       socket.destroy();
     });

@@ -26,18 +26,18 @@ export async function waitFor<T>(
 /**
  * Number of equal counts in a row. Between two counts, this process reads and writes on both ends.
  */
-const AGREEING_LOOKS = 40;
+const EQUAL_COUNTS = 40;
 
 /**
- * Waits until a count stops to change because of backpressure.
+ * Waits until a count stops changing because of backpressure.
  * @throws {Error} the time is over; with the text of `complaint`.
  */
 export async function settled(count: () => number, complaint: () => string): Promise<number> {
-  let [before, agreeing] = [0, 0];
+  let [before, equal] = [0, 0];
   return waitFor(() => {
     const now = count();
-    agreeing = now === before && now > 0 ? agreeing + 1 : 0;
+    equal = now === before && now > 0 ? equal + 1 : 0;
     before = now;
-    return agreeing >= AGREEING_LOOKS ? now : undefined;
+    return equal >= EQUAL_COUNTS ? now : undefined;
   }, complaint);
 }

@@ -88,7 +88,7 @@ describe('an answer that is compressed although the proxy asked for identity', (
 
   it('is an error if it cannot be decoded', async () => {
     const { deployment, upstream } = await start((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is no gzip');
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is not gzip');
     });
     const { error, callbacks } = await ask(upstream, deployment);
     expect([error?.status, error?.kind, callbacks]).toEqual([500, 'malformedAnswer', ['head', 'error']]);

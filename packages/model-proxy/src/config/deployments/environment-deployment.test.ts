@@ -21,7 +21,7 @@ describe('OpenAI from the environment', () => {
     ]);
   });
 
-  it('does not exist without a key or with an invalid address, and this is no fault', () => {
+  it('does not exist without a key or with an invalid address, and this is not a fault', () => {
     expect([{}, { OPENAI_API_KEY: '' }, { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'mine' }].map(placeOf)).toEqual([
       null,
       null,

@@ -163,7 +163,7 @@ describe('a stream', () => {
   it.each([
     '{"model":"served/model","choices":[{"delta":{"content":"\\"error\\""},"finish_reason":"stop"}]}',
     '{"error":null,"model":"served/model","choices":[{"delta":{},"finish_reason":"stop"}]}',
-  ])('that begins with %s is no error', async (data) => {
+  ])('that begins with %s is not an error', async (data) => {
     stream(`data: ${data}\n\n`);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([200, renamed(`data: ${data}\n\n`)]);

@@ -20,7 +20,7 @@ export const compatible: readonly Provider[] = [
     apiKeyEnvironment: openai.apiKeyEnvironment,
     apiBaseEnvironment: openai.apiBaseEnvironment,
   }),
-  // Another LiteLLM proxy. Its key is not an OpenAI key, so OPENAI_API_KEY is no fallback.
+  // Another LiteLLM proxy. Its key is not an OpenAI key, so OPENAI_API_KEY is not a fallback.
   openaiDialect({
     name: 'litellm_proxy',
     apiKeyEnvironment: ['LITELLM_PROXY_API_KEY'],

@@ -183,7 +183,7 @@ function broken(make: () => string | Buffer): Buffer {
     try {
       JSON.parse(made.toString());
     } catch {
-      return Buffer.from(made as string); // either will do
+      return Buffer.from(made as string); // a string, or bytes
     }
   }
 }

@@ -19,7 +19,7 @@ async function start() {
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
 }
 
-const unasked = answerOf('"unexpected"');
+const unsolicited = answerOf('"unexpected"');
 
 describe('an idle connection', () => {
   it('does not give an unexpected answer to the next request, even if both come at the same time', async () => {
@@ -28,7 +28,7 @@ describe('an idle connection', () => {
     for (let round = 0; round < 20; round += 1) {
       await ask(upstream, deployment, { body: 'the one before' });
       // The kernel has these bytes before the next line, and nothing is read in between.
-      for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unasked);
+      for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unsolicited);
       const asked = await ask(upstream, deployment, { body: `${round}` });
       texts.push(asked.text);
     }
@@ -39,7 +39,7 @@ describe('an idle connection', () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const visit = await server.visited(1);
-    visit.socket.write(unasked);
+    visit.socket.write(unsolicited);
     await waitFor(
       () => visit.socket.destroyed || undefined,
       () => 'the connection is still open',
@@ -111,7 +111,7 @@ describe('a client whose request arrives together with an unexpected answer', ()
     );
     for (let round = 0; round < 10; round += 1) {
       const sendUnasked = () => {
-        for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unasked);
+        for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unsolicited);
       };
       expect(await askTwice(proxy.port, path, sendUnasked)).toEqual(['first', 'second']);
     }
