@@ -11,7 +11,7 @@ import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
 import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
-import type { RequestBounds } from './request-bounds.js';
+import type { ClientTimeouts } from './request-timeouts.js';
 import type { Usage } from './answer/usage.js';
 
 /**
@@ -72,7 +72,7 @@ export class Exchange {
   client: Client | null = null;
   selection: Selection | null = null;
   /** Timeouts that the client asks for; null: the request has no such header. */
-  clientTimeouts: RequestBounds | null = null;
+  clientTimeouts: ClientTimeouts | null = null;
   /** Timeout for the upstream in milliseconds; null: no timeout, or no request to an upstream. */
   timeoutMs: number | null = null;
   /** The request to the upstream. The proxy aborts it when the client closes the connection. */

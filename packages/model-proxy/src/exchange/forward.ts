@@ -24,7 +24,7 @@ import type { Target } from '../endpoints/paths.js';
 import { RawAnswer } from './answer/raw-answer.js';
 import { breakOff, refuse } from './answer/refusal.js';
 import type { RequestBody } from './request/request-body.js';
-import { boundsOf, requestBounds, shownTimeout } from './request-bounds.js';
+import { requestTimeouts, clientTimeoutsOf, shownTimeout } from './request-timeouts.js';
 import { announcedBody, mediaType } from './request/request-head.js';
 import { watchUpload } from './stalled-uploads.js';
 import { translatedAnswer } from './answer/translated-answer.js';
@@ -44,7 +44,7 @@ export function forward(exchange: Exchange, target: Target): void {
     const client = serving.authenticate(request);
     if (client instanceof ProxyError) throw client;
     exchange.client = client;
-    exchange.clientTimeouts = requestBounds(request.headers);
+    exchange.clientTimeouts = clientTimeoutsOf(request.headers);
     body = announcedBody(request, endpoint, serving.settings.maxRequestBytes);
   } catch (error) {
     refuse(exchange, toProxyError(error));
@@ -103,7 +103,10 @@ function isOver(exchange: Exchange): boolean {
 function startWaiting(exchange: Exchange, body: RequestBody): void {
   const { selection, clientTimeouts } = exchange;
   if (selection !== null)
-    exchange.timeoutMs = shownTimeout(boundsOf(clientTimeouts, selection.deployment, body.streams), body.streams);
+    exchange.timeoutMs = shownTimeout(
+      requestTimeouts(clientTimeouts, selection.deployment, body.streams),
+      body.streams,
+    );
   if (exchange.firstByteAt !== 0) return;
   const now = performance.now();
   exchange.receivedAt += now - exchange.sentAt;

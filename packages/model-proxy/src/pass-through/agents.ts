@@ -7,7 +7,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { MAX_HEAD_BYTES } from '../upstream/connection/answer-head.js';
 import type { Connector } from '../upstream/send.js';
-import { deadline } from '../upstream/time-bounds.js';
+import { deadline } from '../upstream/deadlines.js';
 
 /** The connection was not open within `connect_timeout`. */
 export class ConnectTimeoutError extends Error {

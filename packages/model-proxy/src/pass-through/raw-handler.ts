@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import type { Exchange, SharedState } from '../exchange/exchange.js';
 import { checkTransferCoding } from '../exchange/request/request-head.js';
 import { refuse } from '../exchange/answer/refusal.js';
-import { boundsOf, requestBounds, shownTimeout } from '../exchange/request-bounds.js';
+import { requestTimeouts, clientTimeoutsOf, shownTimeout } from '../exchange/request-timeouts.js';
 import { methodNotAllowed, noSuchPath, webSocketOnly } from '../errors/path.js';
 import { ProxyError, toProxyError } from '../errors/proxy-error.js';
 import type { Timeouts } from '../providers/deployment.js';
@@ -101,7 +101,7 @@ function taskOf(exchange: Exchange): RawTask {
   const path = url.split(/[?#]/, 1)[0] ?? '/';
   if (target === undefined) throw noSuchPath(request.method ?? '', path);
   const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name));
-  exchange.clientTimeouts = requestBounds(request.headers);
+  exchange.clientTimeouts = clientTimeoutsOf(request.headers);
   checkTransferCoding(request.headers);
   const selectionContext = { ...serving, environmentDeployment: serving.settings.environmentDeployment ?? null };
   return { exchange, target, path, query, selectionContext };
@@ -164,7 +164,7 @@ function admit({ limits }: SharedState, { deployment }: Selection): void {
 }
 
 function timeoutsOf(exchange: Exchange, { deployment }: Selection, streams: boolean): Timeouts {
-  const timeouts = boundsOf(exchange.clientTimeouts, deployment, streams);
+  const timeouts = requestTimeouts(exchange.clientTimeouts, deployment, streams);
   exchange.timeoutMs = shownTimeout(timeouts, streams);
   return timeouts;
 }

@@ -11,8 +11,8 @@ import { toProxyError, type ProxyError } from '../errors/proxy-error.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/connection/answer-fault.js';
-import { connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
-import { deadline, type Deadline } from '../upstream/time-bounds.js';
+import { connectionFault, timeoutFault, type TimeoutName } from '../upstream/connection-faults.js';
+import { deadline, type Deadline } from '../upstream/deadlines.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import { ConnectTimeoutError } from './agents.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
@@ -232,12 +232,12 @@ export class WebSocketCall implements UpstreamCall {
     this.#fail(connectionFault(asKnown(error), progress, plan.connector.peer));
   }
 
-  #timeOut(bound: Bound, limitMs: number): void {
-    this.#fail(this.#timeoutFault(bound, limitMs));
+  #timeOut(name: TimeoutName, limitMs: number): void {
+    this.#fail(this.#timeoutFault(name, limitMs));
   }
 
-  #timeoutFault(bound: Bound, limitMs: number): ProxyError {
-    return timeoutFault(bound, limitMs, performance.now() - this.#startedAt, this.#options.plan.connector.peer);
+  #timeoutFault(name: TimeoutName, limitMs: number): ProxyError {
+    return timeoutFault(name, limitMs, performance.now() - this.#startedAt, this.#options.plan.connector.peer);
   }
 
   #fail(error: ProxyError): void {

@@ -12,9 +12,9 @@ import { CERTIFICATE_QUESTION, tlsFault } from './tls-faults.js';
 import { UnsendableError } from './connection/wire-request.js';
 
 /** The timeout of {@link Timeouts} that passed. */
-export type Bound = 'connect' | 'send' | 'firstByte' | 'idle' | 'total';
+export type TimeoutName = 'connect' | 'send' | 'firstByte' | 'idle' | 'total';
 
-const boundWords: Readonly<Record<Bound, (peer: string) => string>> = {
+const timeoutTexts: Readonly<Record<TimeoutName, (peer: string) => string>> = {
   connect: (peer) => `No connection to ${peer} was made within the connect timeout`,
   send: (peer) => `${peer} stopped reading the request within the first-byte timeout`,
   firstByte: (peer) => `${peer} did not send the first byte of its answer within the first-byte timeout`,
@@ -23,9 +23,9 @@ const boundWords: Readonly<Record<Bound, (peer: string) => string>> = {
 };
 
 /** Makes the error for a timeout: 408, as in LiteLLM. */
-export function timeoutFault(bound: Bound, limitMs: number, takenMs: number, peer: Peer): ProxyError {
+export function timeoutFault(name: TimeoutName, limitMs: number, takenMs: number, peer: Peer): ProxyError {
   const times = `timeout value=${pythonSeconds(limitMs)}, time taken=${(takenMs / 1000).toFixed(2)} seconds`;
-  const message = `litellm.Timeout: APITimeoutError - Request timed out. ${boundWords[bound](authorityOf(peer))} - ${times}`;
+  const message = `litellm.Timeout: APITimeoutError - Request timed out. ${timeoutTexts[name](authorityOf(peer))} - ${times}`;
   return new ProxyError({ status: 408, message: inModelGroup(message, peer.deployment.modelName), kind: 'timeout' });
 }
 

@@ -6,19 +6,25 @@ import type { ProxyError } from '../errors/proxy-error.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { AnswerHead } from './connection/answer-head.js';
 import type { BodyStream } from './body-stream.js';
-import { connectionFault, isConnectionEnd, timeoutFault, unknownCodingFault, type Bound } from './connection-faults.js';
+import {
+  connectionFault,
+  isConnectionEnd,
+  timeoutFault,
+  unknownCodingFault,
+  type TimeoutName,
+} from './connection-faults.js';
 import type { AnswerListener } from './connection/connection.js';
 import type { ConnectionPool, Link } from './connection/connection-pool.js';
 import { decoderOf, takeContentEncoding, type DecodedSink, type Decoder } from './content-coding.js';
 import type { Peer } from './peer.js';
-import type { Bounded, BoundsClock } from './time-bounds.js';
+import type { WithDeadlines, DeadlineClock } from './deadlines.js';
 import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './connection/wire-request.js';
 
 /** Dependencies of {@link RoundTrip}. */
 interface RoundTripContext {
   readonly pool: ConnectionPool;
-  readonly clock: BoundsClock;
+  readonly clock: DeadlineClock;
   readonly peer: Peer;
   readonly request: Pick<UpstreamRequest, 'timeouts' | 'finalTimeouts' | 'isRaw'>;
   /** The request's body if it is still arriving, otherwise null. */
@@ -35,7 +41,7 @@ const STALE_WITHIN_MS = 1000;
 type Phase = 'connecting' | 'sending' | 'waiting' | 'receiving' | 'over';
 
 /** A request in flight. It ends with the last callback or with {@link abort}. */
-export class RoundTrip implements SentCall, Bounded, AnswerListener {
+export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   inFlightIndex = -1;
   readonly #context: RoundTripContext;
   readonly #wire: WireRequest;
@@ -258,9 +264,9 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     this.#dispatch(link);
   }
 
-  #timeOut(bound: Bound, limitMs: number): void {
+  #timeOut(name: TimeoutName, limitMs: number): void {
     const takenMs = this.#context.clock.now - this.#startedAt;
-    this.#fail(timeoutFault(bound, limitMs, takenMs, this.#context.peer));
+    this.#fail(timeoutFault(name, limitMs, takenMs, this.#context.peer));
   }
 
   #faultOf(error: Error): ProxyError {

@@ -12,7 +12,7 @@ import { ConnectionPool } from './connection/connection-pool.js';
 import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
 import type { Peer } from './peer.js';
 import { RoundTrip } from './round-trip.js';
-import { BoundsClock } from './time-bounds.js';
+import { DeadlineClock } from './deadlines.js';
 import { readTlsIdentity, type TlsIdentity } from './tls-identity.js';
 import type { Upstream, SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import { UnsendableError, wireRequest, type AbsoluteForm } from './connection/wire-request.js';
@@ -51,7 +51,7 @@ export interface Connector {
   /** Set for plain HTTP through a forward proxy, otherwise null. */
   readonly absolute: AbsoluteForm | null;
   /** The clock for deadlines of requests to this upstream. */
-  readonly clock: BoundsClock;
+  readonly clock: DeadlineClock;
 }
 
 /** Makes the client for all upstreams. Does not connect yet. The caller closes it. */
@@ -79,7 +79,7 @@ interface Unusable {
 class Upstreams implements PooledUpstream {
   readonly #environment: Environment;
   readonly #log: UpstreamOptions['log'];
-  readonly #clock = new BoundsClock();
+  readonly #clock = new DeadlineClock();
   /** Pools by origin, TLS digest and forward proxy. */
   #pools = new Map<string, ConnectionPool>();
   /** Replaced pools, until their last connection has ended. */

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, jest } from '@jest/globals';
 
-/** A tick of the proxy's clock (src/upstream/time-bounds). */
+/** A tick of the proxy's clock (src/upstream/deadlines). */
 const STEP_MS = 50;
 
 /**

@@ -7,7 +7,7 @@ import type { UpstreamRequest } from '../../upstream/upstream.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';
 import type { SharedState } from '../exchange.js';
 import type { RequestBody } from './request-body.js';
-import { boundsOf, type RequestBounds } from '../request-bounds.js';
+import { requestTimeouts, type ClientTimeouts } from '../request-timeouts.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
 /** Options of {@link upstreamRequest}. */
@@ -22,7 +22,7 @@ interface UpstreamRequestOptions {
   /** The headers of the client's request. */
   readonly head: IncomingHttpHeaders;
   /** Timeouts that the client asks for; null: the request has no such header. */
-  readonly clientTimeouts: RequestBounds | null;
+  readonly clientTimeouts: ClientTimeouts | null;
   /** Whether the client asks for events, as far as the body has arrived. */
   readonly streams: boolean;
   /** The translation to a dialect; null: the upstream has OpenAI's API. */
@@ -49,10 +49,10 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
       clientHeaders: settings.forwardClientHeaders ? head : null,
     }),
     body: body.forUpstream(selection, endpoint, settings, translated),
-    timeouts: boundsOf(clientTimeouts, deployment, streams),
+    timeouts: requestTimeouts(clientTimeouts, deployment, streams),
   };
   if (request.body instanceof BodyStream)
-    return { ...request, finalTimeouts: () => boundsOf(clientTimeouts, deployment, body.streams) };
+    return { ...request, finalTimeouts: () => requestTimeouts(clientTimeouts, deployment, body.streams) };
   const { dialect } = deployment.provider;
   if (dialect?.sign === undefined) return request;
   const { method, url, headers, body: bytes } = request;

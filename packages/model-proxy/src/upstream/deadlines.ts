@@ -1,13 +1,13 @@
 /**
- * Deadlines for many requests with a single timer. A timer for each chunk would cost more than the
- * rest of the work on the chunk. Here each chunk stores a number, and each tick checks all requests
- * in flight.
+ * Checks the deadlines of many requests with a single timer. A timer for each chunk would cost more
+ * than the rest of the work on the chunk. Here each chunk stores a number, and each tick checks all
+ * requests in flight.
  */
 
 import { InFlight, type Tracked } from '../in-flight.js';
 
 /** An object with deadlines. */
-export interface Bounded extends Tracked {
+export interface WithDeadlines extends Tracked {
   /** Checks the deadlines. @param now the clock's time in milliseconds. */
   check(now: number): void;
 }
@@ -21,8 +21,8 @@ const TICK_MS = 50;
 const MAX_STEP_MS = 4 * TICK_MS;
 
 /** A clock that ticks only while it has objects to check. Needs no closing. */
-export class BoundsClock {
-  readonly #watched = new InFlight<Bounded>();
+export class DeadlineClock {
+  readonly #watched = new InFlight<WithDeadlines>();
   #timer: NodeJS.Timeout | undefined;
   #real = 0;
 
@@ -33,16 +33,16 @@ export class BoundsClock {
   now = 0;
 
   /** Checks an object at each tick until {@link remove}. */
-  add(bounded: Bounded): void {
-    this.#watched.add(bounded);
+  add(item: WithDeadlines): void {
+    this.#watched.add(item);
     if (this.#timer !== undefined) return;
     this.#real = performance.now();
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
 
   /** Stops the checks of an object. */
-  remove(bounded: Bounded): void {
-    this.#watched.delete(bounded);
+  remove(item: WithDeadlines): void {
+    this.#watched.delete(item);
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -59,20 +59,20 @@ export class BoundsClock {
 
   #check(): void {
     // The times that objects stored are up to a tick too early.
-    for (const bounded of this.#watched.list()) bounded.check(this.now - TICK_MS);
+    for (const item of this.#watched.list()) item.check(this.now - TICK_MS);
   }
 }
 
-/** A deadline on a {@link BoundsClock}. It starts with the constructor, and its owner stops it. */
-export class Deadline implements Bounded {
+/** A deadline on a {@link DeadlineClock}. It starts with the constructor, and its owner stops it. */
+export class Deadline implements WithDeadlines {
   inFlightIndex = -1;
-  readonly #clock: BoundsClock;
+  readonly #clock: DeadlineClock;
   readonly #limitMs: number;
   readonly #onPassed: () => void;
   #startedAt: number;
 
   /** @param onPassed called once, unless {@link stop} is called first. */
-  constructor(clock: BoundsClock, limitMs: number, onPassed: () => void) {
+  constructor(clock: DeadlineClock, limitMs: number, onPassed: () => void) {
     this.#clock = clock;
     this.#limitMs = limitMs;
     this.#onPassed = onPassed;
@@ -99,6 +99,6 @@ export class Deadline implements Bounded {
 }
 
 /** Starts a deadline. @param limitMs null: no limit, returns undefined. */
-export function deadline(clock: BoundsClock, limitMs: number | null, onPassed: () => void): Deadline | undefined {
+export function deadline(clock: DeadlineClock, limitMs: number | null, onPassed: () => void): Deadline | undefined {
   return limitMs === null ? undefined : new Deadline(clock, limitMs, onPassed);
 }

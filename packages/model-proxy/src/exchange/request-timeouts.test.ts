@@ -44,7 +44,7 @@ describe("a client's timeout for a request", () => {
     [TIMEOUT, false, 'total timeout'],
     [TIMEOUT, true, 'first-byte timeout'],
     [STREAM_TIMEOUT, true, 'first-byte timeout'],
-  ])('%s (stream: %s) ends the request with 408', async (name, stream, bound) => {
+  ])('%s (stream: %s) ends the request with 408', async (name, stream, text) => {
     served.answering = () => undefined;
     const asked = ask({ [name]: '0.2' }, stream);
     await waitFor(
@@ -54,7 +54,7 @@ describe("a client's timeout for a request", () => {
     await passTime(300);
     const answer = await asked;
     expect([answer.status, answer.headers[TIMEOUT]]).toEqual([408, '0.2']);
-    expect(answer.text).toContain(`${bound} - timeout value=0.2`);
+    expect(answer.text).toContain(`${text} - timeout value=0.2`);
   });
 
   it('does not end a stream that has begun', async () => {

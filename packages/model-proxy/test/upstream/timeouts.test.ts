@@ -160,9 +160,9 @@ describe('a timeout', () => {
   });
 
   it('does not pass without a limit, nor after an answer in time', async () => {
-    const bounds = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000, totalMs: 5000 };
+    const longTimeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000, totalMs: 5000 };
     const { deployment, upstream } = await start(
-      bounds,
+      longTimeouts,
       answering(() => `${STREAM_HEAD}1\r\na\r\n0\r\n\r\n`),
     );
     for (const timeouts of [deployment.timeouts, UNBOUNDED]) {

@@ -4,7 +4,7 @@ import { invalidHeader } from '../errors/path.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 
 /** Timeouts that a client asks for, in milliseconds; null: the header is missing. */
-export interface RequestBounds {
+export interface ClientTimeouts {
   /** `x-litellm-timeout`: for the whole answer. For a stream: until its first byte. */
   readonly timeoutMs: number | null;
   /** `x-litellm-stream-timeout`: for a stream, until its first byte. */
@@ -19,7 +19,7 @@ const MAX_SECONDS = 2_000_000;
  * @returns null: the request has no timeout header, as most requests.
  * @throws {ProxyError} 400: a header is invalid.
  */
-export function requestBounds(headers: IncomingHttpHeaders): RequestBounds | null {
+export function clientTimeoutsOf(headers: IncomingHttpHeaders): ClientTimeouts | null {
   const timeout = headers['x-litellm-timeout'];
   const streamTimeout = headers['x-litellm-stream-timeout'];
   if (timeout === undefined && streamTimeout === undefined) return null;
@@ -30,10 +30,14 @@ export function requestBounds(headers: IncomingHttpHeaders): RequestBounds | nul
 }
 
 /**
- * Returns the timeouts of a request. The client's timeouts replace the deployment's, even with
- * longer ones, as in LiteLLM.
+ * Returns the timeouts of a request. The client's timeouts replace the deployment's, even if they
+ * are longer, as in LiteLLM.
  */
-export function boundsOf(clientTimeouts: RequestBounds | null, deployment: Deployment, streams: boolean): Timeouts {
+export function requestTimeouts(
+  clientTimeouts: ClientTimeouts | null,
+  deployment: Deployment,
+  streams: boolean,
+): Timeouts {
   const configured = streams ? deployment.streamTimeouts : deployment.timeouts;
   if (clientTimeouts === null) return configured;
   const { timeoutMs, streamTimeoutMs } = clientTimeouts;
