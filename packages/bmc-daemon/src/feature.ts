@@ -15,7 +15,10 @@ export interface FeatureContext {
   readonly settings: Settings;
   /** The source of each setting, for messages. */
   readonly origins: Readonly<Record<SettingKey, string>>;
-  /** The folder for files of the service. Several services may share it; their UUIDs differ. */
+  /**
+   * The folder for files of the service. Only one daemon uses it at a time. A later daemon may have
+   * another port or hypervisor, and therefore another service UUID.
+   */
   readonly stateDir: string;
   readonly log: Log;
   readonly nameServers: NameServers;

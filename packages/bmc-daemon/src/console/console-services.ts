@@ -12,7 +12,7 @@ interface ConsoleRecorderOptions {
   /** The value of EMULATOR_CONSOLE_LOG. */
   readonly isLogged: boolean;
   readonly stateDir: string;
-  /** Distinguishes the logs of services that share a folder. */
+  /** Distinguishes the logs of this service from those of another one that used the folder. */
   readonly serviceUuid: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
 }

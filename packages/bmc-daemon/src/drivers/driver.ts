@@ -16,8 +16,9 @@ import type { SystemChange, SystemChangePart } from './system-change.js';
 import type { VolumeControl } from './volume-control.js';
 
 /**
- * The mandatory methods of a driver: it lists, reads and powers machines. An id is a UUID or a name.
- * A UUID has precedence over an equal name. Every method rejects with a {@link DriverError}.
+ * The mandatory methods of a driver: it lists and reads machines, and changes their power. An id is a
+ * UUID or a name. A UUID has precedence over an equal name. Every method rejects with a
+ * {@link DriverError}.
  */
 interface MinimalDriver {
   /** Name for logs and the status page: `libvirt qemu:///system`, `fake`. */
@@ -27,7 +28,7 @@ interface MinimalDriver {
   /** Reads one machine. Two reads without a change may return the same object. */
   getSystem(id: string): Promise<SystemSnapshot>;
   /**
-   * Runs a power action. Resolves when libvirt has done it. For `shutdown` and `reboot`, it
+   * Runs a power action. Resolves when the hypervisor has done it. For `shutdown` and `reboot`, it
    * resolves after the request to the guest, and the fallback of `reboot` continues in the
    * background. `create` of a running machine and `destroy` of a stopped machine do nothing.
    * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail if

@@ -92,7 +92,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     if (removals.get(name) === removal) removals.delete(name);
   };
 
-  const leave = bus.subscribe((event) => {
+  const unsubscribe = bus.subscribe((event) => {
     const name = logNameOf(event);
     if (name === null) return;
     if (isEndOfMachine(event)) {
@@ -116,7 +116,7 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     },
     limit,
     async close() {
-      leave();
+      unsubscribe();
       await Promise.allSettled([...files.values()].map((file) => file.flushed()));
     },
   };

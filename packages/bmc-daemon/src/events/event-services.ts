@@ -29,7 +29,7 @@ interface EventServicesOptions {
   /** The resources of the service. */
   readonly resources: TypedResources;
   readonly stateDir: string;
-  /** Distinguishes the subscriptions and logs of services that share a folder. */
+  /** Distinguishes the subscriptions and logs from those of another service that used the folder. */
   readonly serviceUuid: string;
   /** Resolves the host names of listeners. Default: the host's resolver. */
   readonly lookup?: NameLookup;

@@ -65,13 +65,13 @@ export class LogFile {
   /** The file cannot be written: all records are only in memory. */
   #broken = false;
   #removed = false;
-  /** The end of the last operation: operations run one after the other. */
-  #turn: Promise<unknown>;
+  /** Resolves when the last operation has ended: operations run one after the other. */
+  #lastOperation: Promise<unknown>;
   #flushing = false;
 
   constructor(options: LogFileOptions) {
     this.#options = options;
-    this.#turn = options.after ?? Promise.resolve();
+    this.#lastOperation = options.after ?? Promise.resolve();
   }
 
   /** Adds an entry, which is written soon. */
@@ -82,12 +82,12 @@ export class LogFile {
     if (this.#pending.length > this.#options.limit) this.#pending.shift();
     if (this.#flushing) return;
     this.#flushing = true;
-    void this.#inTurn(() => this.#flush());
+    void this.#enqueue(() => this.#flush());
   }
 
   /** Returns the entries, oldest first; the same array until one is added. */
   read(): Promise<readonly LogRecord[]> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       await this.#flush();
       return await this.#records();
     });
@@ -95,7 +95,7 @@ export class LogFile {
 
   /** Removes all entries. */
   clear(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       await this.#flush();
       const known = await this.#load();
       await this.#rewrite(known, []);
@@ -106,7 +106,7 @@ export class LogFile {
   remove(): Promise<void> {
     this.#removed = true;
     this.#pending = [];
-    return this.#inTurn(() => rm(this.#options.path, { force: true }));
+    return this.#enqueue(() => rm(this.#options.path, { force: true }));
   }
 
   /** Frees the records that can be read again. */
@@ -116,12 +116,12 @@ export class LogFile {
 
   /** Resolves when all entries are on the disk. */
   flushed(): Promise<void> {
-    return this.#inTurn(() => this.#flush());
+    return this.#enqueue(() => this.#flush());
   }
 
-  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
+  #enqueue<Value>(work: () => Promise<Value>): Promise<Value> {
+    const result = this.#lastOperation.then(work);
+    this.#lastOperation = result.catch(() => undefined);
     return result;
   }
 

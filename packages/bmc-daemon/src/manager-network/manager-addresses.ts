@@ -31,11 +31,11 @@ export class DuplicateAddressError extends Error {
 }
 
 /** An address that this service has set, or is setting. */
-interface Held {
+interface SetAddress {
   readonly uuid: string;
   readonly set: DeviceAddress;
   /** Undefined while the service does not listen at the address yet. */
-  leave: (() => void) | undefined;
+  stopListening: (() => void) | undefined;
 }
 
 /** Time of the kernel's duplicate address detection (IPv6). */
@@ -50,7 +50,7 @@ export class ManagerAddresses {
   readonly #host: HostAddresses;
   readonly #listenAt: ManagerAddressesOptions['listenAt'];
   readonly #log: ManagerAddressesOptions['log'];
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, SetAddress>();
   /** The last error by address, so that the log has it once. */
   readonly #failed = new Map<string, string>();
 
@@ -79,12 +79,12 @@ export class ManagerAddresses {
   async add(uuid: string, { address, device, bits }: ConfiguredAddress): Promise<void> {
     const set = { address, device, prefix: bits };
     // Recorded first, so that even the first request sees only this machine.
-    const held: Held = { uuid, set, leave: undefined };
+    const held: SetAddress = { uuid, set, stopListening: undefined };
     this.#held.set(address, held);
     try {
       await this.#host.add(set);
       await this.#untilUsable(set);
-      held.leave = await this.#listenAt(address);
+      held.stopListening = await this.#listenAt(address);
       this.#log.info(`${address} on ${device} is an address of a machine's manager`, { machine: uuid });
     } catch (error) {
       await this.#release(address);
@@ -122,12 +122,13 @@ export class ManagerAddresses {
   async #release(address: string): Promise<void> {
     const held = this.#held.get(address);
     if (held === undefined) return;
-    held.leave?.();
+    held.stopListening?.();
     try {
       await this.#host.remove(held.set);
     } catch (error) {
       // The failure to set it is already reported.
-      if (held.leave !== undefined) this.#log.warn(`removing ${address} from ${held.set.device} failed`, { error });
+      if (held.stopListening !== undefined)
+        this.#log.warn(`removing ${address} from ${held.set.device} failed`, { error });
     }
     this.#held.delete(address);
   }
@@ -139,7 +140,7 @@ export class ManagerAddresses {
     const { address, device, bits, uuid } = own;
     const found = present.filter((one) => one.address === address);
     const conflicting = found.find((one) => one.device !== device || one.prefix !== bits);
-    if (conflicting === undefined && found.length > 0 && this.#held.get(address)?.leave !== undefined) return;
+    if (conflicting === undefined && found.length > 0 && this.#held.get(address)?.stopListening !== undefined) return;
     try {
       if (conflicting !== undefined) {
         // The address now belongs to the host, so it is not removed.
@@ -147,7 +148,7 @@ export class ManagerAddresses {
         throw new Error(`the host has it now, on ${conflicting.device}`);
       }
       const held = this.#held.get(address);
-      held?.leave?.();
+      held?.stopListening?.();
       await this.add(uuid, own);
       this.#failed.delete(address);
     } catch (error) {

@@ -7,7 +7,7 @@ import { createDocuments } from './documents/documents.js';
 import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import { redfishError } from './messages/errors.js';
-import { answerQuery, checkQueried, emptyQuery, pageOf, type QueryReading } from './query/answer.js';
+import { answerQuery, checkQuery, emptyQuery, pageOf, type QueryReading } from './query/answer.js';
 import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.js';
 import { parseQuery } from './query/parse.js';
 import type { View } from './rendering.js';
@@ -91,7 +91,7 @@ function operate(found: MatchedPath | undefined, exchange: Exchange, reading: ()
   }
   const admitted = admit(found, exchange, method);
   const query = exchange.query === undefined ? undefined : parseQuery(exchange.query, target.ownQuery);
-  if (query !== undefined) checkQueried(target, query, method);
+  if (query !== undefined) checkQuery(target, query, method);
   // A paged collection goes through the query code, even without a query.
   else if (target.pageSize === undefined || operation !== target.operations.get('GET'))
     return operation(admitted, params);

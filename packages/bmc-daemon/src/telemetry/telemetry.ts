@@ -49,7 +49,7 @@ interface TelemetryOptions {
 
 interface OpenTelemetryOptions extends TelemetryOptions {
   readonly stateDir: string;
-  /** Distinguishes the definitions of services that share a folder. */
+  /** Distinguishes the definitions of this service from those of another one that used the folder. */
   readonly serviceUuid: string;
 }
 

@@ -30,13 +30,13 @@ export interface QueryReading {
  * Checks whether an endpoint supports a query.
  * @throws {RedfishError} 400.
  */
-export function checkQueried({ show, isCollection }: Endpoint, query: Query, method: string): void {
+export function checkQuery({ show, isCollection }: Endpoint, query: Query, method: string): void {
   if (method !== 'GET' && method !== 'HEAD') throw redfishError('QueryNotSupportedOnOperation');
   const ofMembers = query.only || query.filter !== undefined || query.skip !== undefined || query.top !== undefined;
   if (show === undefined || (ofMembers && !isCollection)) throw redfishError('QueryNotSupportedOnResource');
 }
 
-/** Answers a GET with a query that has passed {@link checkQueried}. */
+/** Answers a GET with a query that has passed {@link checkQuery}. */
 export async function answerQuery(
   { show, pageSize }: Endpoint,
   params: Params,

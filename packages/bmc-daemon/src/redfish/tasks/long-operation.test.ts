@@ -99,7 +99,7 @@ describe('runLongOperation', () => {
   it('ends as cancelled if it reacts to the signal, and as completed if the signal comes too late', async () => {
     const settings = options(1);
     const requester = { user: 'admin', address: '192.0.2.7' };
-    const heeding = {
+    const aborting = {
       ...operation(
         ({ signal }) =>
           new Promise((_resolve, reject) =>
@@ -112,7 +112,7 @@ describe('runLongOperation', () => {
     const work = deferred();
     const late = { ...operation(() => work.promise), cancellable: true };
     const fixed = operation(() => work.promise);
-    for (const each of [heeding, late, fixed]) await runLongOperation(each, settings);
+    for (const each of [aborting, late, fixed]) await runLongOperation(each, settings);
     const { tasks } = settings;
     const ids = tasks.list().map(({ id }) => id);
     const states = () => ids.map((id) => tasks.get(id)?.state);

@@ -72,11 +72,11 @@ export async function runLongOperation(
   const work = operation.run({ progress: (now) => report(now), signal: cancelling.signal });
 
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<'late'>((resolve) => {
+  const timeout = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, waitMs, 'late');
   });
   try {
-    const done = await Promise.race([work, patience]);
+    const done = await Promise.race([work, timeout]);
     if (done !== 'late') return done === undefined || 'response' in done ? done : { messages: done };
   } finally {
     clearTimeout(timer);

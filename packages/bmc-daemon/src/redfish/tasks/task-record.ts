@@ -92,7 +92,7 @@ export class TaskRecords {
     return this.#records.get(id);
   }
 
-  /** Adds or replaces a record. A new one displaces the oldest finished ones above the limit. */
+  /** Adds or replaces a record. A new one replaces the oldest finished ones above the limit. */
   put(record: TaskRecord): void {
     const before = this.#records.get(record.id) ?? null;
     // A Map keeps the position of an existing key, so the order of creation remains.

@@ -26,7 +26,7 @@ interface NewTask {
 }
 
 /**
- * The tasks, limited in number: a new task displaces the oldest finished one. Running tasks always
+ * The tasks, limited in number: a new task replaces the oldest finished one. Running tasks always
  * stay.
  */
 export interface TaskStore {

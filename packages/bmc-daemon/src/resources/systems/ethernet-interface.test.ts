@@ -9,7 +9,7 @@ const [off, running] = sampleMachines(2);
 if (off === undefined || running === undefined) throw new Error('two machines expected');
 
 /** A driver with the guest network data of the test. */
-class KnowingDriver extends FakeDriver {
+class GuestNetworkDriver extends FakeDriver {
   override readonly guestNetwork: GuestNetwork;
   constructor(facts: InterfaceFacts) {
     super({ machines: sampleMachines(2) });
@@ -91,7 +91,7 @@ describe('an Ethernet interface', () => {
       ],
     };
     const [v4, v6] = [{ Gateway: null }, { PrefixLength: 64, AddressState: null }];
-    expect(ofGuest(await read(new KnowingDriver(facts), running))).toEqual({
+    expect(ofGuest(await read(new GuestNetworkDriver(facts), running))).toEqual({
       HostName: 'web',
       FQDN: 'web.lab.test',
       SpeedMbps: 1000,
@@ -106,7 +106,7 @@ describe('an Ethernet interface', () => {
         { ...v6, Address: '2001:db8::2', AddressOrigin: null },
       ],
     });
-    const plain = await read(new KnowingDriver({ ...none, hostName: 'web' }), running);
+    const plain = await read(new GuestNetworkDriver({ ...none, hostName: 'web' }), running);
     expect([plain['HostName'], plain['FQDN']]).toEqual(['web', null]);
   });
 });
