@@ -7,7 +7,7 @@ import type { ParsedElement, ParsedOther } from './parse.js';
 import type { XmlAttribute, XmlElementOf, XmlOther } from './tree.js';
 
 /** An attribute, with its text: `lead`, the raw value, and a quote. */
-export interface EditedAttribute extends XmlAttribute {
+interface EditedAttribute extends XmlAttribute {
   /** From the end of the previous attribute to the first quote, ` type='`. */
   readonly lead: string;
   /** Not decoded. */
