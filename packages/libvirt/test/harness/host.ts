@@ -17,7 +17,8 @@ export function withHost(driver: LibvirtdOptions['driver'], ready: (host: Host) 
   let hypervisor: Hypervisor | undefined;
   beforeAll(async () => {
     daemon = await startLibvirtd({ driver });
-    hypervisor = await Hypervisor.open(daemon.uri);
+    // libvirtd starts QEMU before some of its first answers, which takes long on a busy machine.
+    hypervisor = await Hypervisor.open(daemon.uri, { callTimeoutMs: 240_000 });
     ready({ daemon, hypervisor });
   });
   afterAll(async () => {
