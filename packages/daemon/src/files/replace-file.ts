@@ -100,9 +100,9 @@ export function replaceFile(file: string, text: string, options: ReplaceOptions 
 }
 
 /**
- * Removes temporary files of {@link prepareFile} that a killed process left behind. It removes a
- * file only if the name has the exact format, the file belongs to this user or to the owner of
- * `file`, and it is older than this process. A newer file may belong to a running process.
+ * Removes temporary files of {@link prepareFile} that a killed process left behind. The name must
+ * have the exact format, and the owner must be this user or the owner of `file`. The temporary file
+ * must be older than this process: a newer file may belong to a running process.
  * @returns the paths of the removed files. A file that cannot be removed is ignored.
  */
 export function removeLeftovers(file: string): readonly string[] {

@@ -27,8 +27,8 @@ const defaults = (): LocalOptions => ({
 /**
  * Returns a function that connects to a daemon on this host. The function tries the unix sockets of
  * the URI in order. If no daemon is running and the URI is for the user's own daemon (`/session`),
- * it starts one, and tries again every 50 ms until the signal aborts. It rejects with NOT_CONNECTED,
- * whose message lists all sockets and their errors.
+ * it starts one. It then tries again every 50 ms until the signal aborts. It rejects with
+ * NOT_CONNECTED, whose message lists all sockets and their errors.
  */
 export function openLocal(uri: LibvirtUri, options: LocalOptions = defaults()): OpenTransport {
   const { paths, mayStart } = socketCandidates(uri, options.environment);

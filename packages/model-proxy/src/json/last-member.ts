@@ -12,7 +12,7 @@ const BACKSLASH = 0x5c;
  * `model` and `usage` follow `data`, which may be 10 MB of numbers.
  *
  * Reading backwards is as reliable as reading forwards: the end of the text is outside of strings,
- * a quote closes a string, and the nearest quote before it with an even number of backslashes opens
+ * and a quote closes a string. The nearest quote before it with an even number of backslashes opens
  * that string. Limit: if the text is cut directly after an inner object, the function reads that
  * inner object.
  * @param bytes the end of the text; the beginning may be missing.

@@ -1,4 +1,4 @@
-/** Selects the deployment of a raw request. Reads its body if it can name the deployment. */
+/** Selects the deployment of a raw request by names in its head, or in the body if necessary. */
 import type { Exchange } from '../exchange/exchange.js';
 import { mediaType } from '../exchange/request/request-head.js';
 import { noSuchPath } from '../errors/path.js';
@@ -22,6 +22,7 @@ const choiceInQuery: ReadonlySet<string> = new Set([...choiceNames, 'provider'])
 export interface RawTask {
   readonly exchange: Exchange;
   readonly target: RawTarget;
+  /** The path of the client's URL, for errors. */
   readonly path: string;
   /** The query without keys. */
   readonly query: readonly QueryPair[];
@@ -31,8 +32,11 @@ export interface RawTask {
 /** The selected deployment, and the parts of the request to forward. */
 export interface Decision {
   readonly selection: Selection;
+  /** The query for the upstream. */
   readonly query: readonly QueryPair[];
+  /** The body for the upstream. */
   readonly body: RawBody;
+  /** Whether the client asks for events. */
   readonly streams: boolean;
 }
 

@@ -93,7 +93,7 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
   };
 }
 
-/** @throws {ProxyError} 404: no such path; 400 or 501: a header is invalid. */
+/** Reads the head of a request. @throws {ProxyError} 404: no such path; 400, 501: invalid header. */
 function taskOf(exchange: Exchange): RawTask {
   const { request, serving } = exchange;
   const url = request.url ?? '/';
@@ -127,7 +127,10 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
   sendRaw({ exchange, request, body, traced: traced(exchange, { ...request, body: shown }) });
 }
 
-/** Makes a handshake. @throws {ProxyError} the deployment cannot be used; 429: a limit is reached. */
+/**
+ * Prepares the handshake with the upstream.
+ * @throws {ProxyError} the deployment cannot be used; 429: a limit is reached.
+ */
 function upgradePlan(
   task: RawTask,
   { selection, query }: Decision,
@@ -137,8 +140,8 @@ function upgradePlan(
   const connector = upstream.connectorFor(selection.deployment, url);
   if (connector instanceof ProxyError) throw connector;
   admit(task.exchange.serving, selection);
-  const account = connector.absolute?.authorization ?? null;
-  if (account !== null) headers['proxy-authorization'] = account;
+  const authorization = connector.absolute?.authorization ?? null;
+  if (authorization !== null) headers['proxy-authorization'] = authorization;
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket' };
   return { connector, url, headers: { ...headers, ...upgrade } as UpgradePlan['headers'] };
 }
@@ -163,6 +166,7 @@ function admit({ limits }: SharedState, { deployment }: Selection): void {
   if (limited !== undefined) throw limited;
 }
 
+/** Returns the timeouts of a request. Stores the timeout for the answer's header in the exchange. */
 function timeoutsOf(exchange: Exchange, { deployment }: Selection, streams: boolean): Timeouts {
   const timeouts = requestTimeouts(exchange.clientTimeouts, deployment, streams);
   exchange.timeoutMs = shownTimeout(timeouts, streams);

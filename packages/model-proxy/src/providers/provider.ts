@@ -2,9 +2,12 @@
  * The interface of providers. A provider knows the address, the headers, the parameters and the
  * dialect of a kind of upstream. It has no state and does no I/O.
  *
- * Terms: a *provider* is a kind of upstream, a *dialect* is how its API differs from OpenAI's, a
- * *deployment* is a configured target, a *model group* has all deployments with the same
- * `model_name`, and an *upstream* is the HTTP server.
+ * Terms:
+ * - A *provider* is a kind of upstream.
+ * - A *dialect* describes how its API differs from OpenAI's.
+ * - A *deployment* is a configured target.
+ * - A *model group* has all deployments with the same `model_name`.
+ * - An *upstream* is the HTTP server.
  */
 import type { Dialect } from './dialect.js';
 import type { RequestMembers } from './request-members.js';

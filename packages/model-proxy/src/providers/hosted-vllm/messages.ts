@@ -5,8 +5,10 @@ import type { JsonEdit, JsonMember } from '../../json/object.js';
 import { memberEdits, spliceChunks } from '../../json/splice.js';
 
 /**
- * Converts an assistant's `thinking_blocks` to parts of its content, a user's `file` with a video
- * to `video_url`, and an `image_url` with a text to an object.
+ * Converts messages to vLLM's form:
+ * - an assistant's `thinking_blocks` to parts of its content
+ * - a user's `file` with a video to `video_url`
+ * - an `image_url` with a text to an object
  * @param messages the member's value as JSON.
  * @returns the same buffer if nothing changed.
  */
