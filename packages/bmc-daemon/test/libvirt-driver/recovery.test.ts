@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { BootControl } from '../../src/drivers/libvirt/boot/boot-control.js';
 import { readDefinition } from '../../src/drivers/libvirt/machine/definition.js';
+import { PROCESS_PREFIX, PROCESS_URI, readProcess } from '../../src/drivers/libvirt/machine/process-record.js';
+import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
 import { withBootOrder, withMetadata, withStartingMark } from '../support/xml-edits.js';
@@ -54,6 +56,28 @@ describe('a restarted daemon', () => {
     await until('the override to be used up', async () => (await override(next, guest)).enabled === 'disabled');
     guest.serial.send('r');
     expect((await guest.serial.reaches(4)).at(-1)).toBe('boot disk');
+    await next.power(guest.uuid, 'destroy');
+    await next.close();
+  });
+
+  it('finds the boot order that version 0.1 has set in a running machine', async () => {
+    const guest = await armedAndLeft();
+    const xml = await host.virsh('dumpxml', guest.name);
+    const id = readDomain(xml).id ?? 0;
+    const armed = readProcess({ id, xml })?.armed ?? null;
+    const { drive = '', reads = 0 } = armed?.evidence ?? {};
+    const attributes = `instance='${id}' armed='${armed?.target ?? ''}' drive='${drive}' reads='${reads}'`;
+    const old = `<process ${attributes}><order key='disk:vda'/></process>`;
+    const place = ['--live', '--uri', PROCESS_URI, '--key', PROCESS_PREFIX];
+    await host.virsh('metadata', guest.name, ...place, '--set', old);
+    const next = await host.driver();
+    expect(await override(next, guest)).toEqual(pending);
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
+    await until('the override to be used up', async () => (await override(next, guest)).enabled === 'disabled');
+    const present = { instance: id, order: ['disk:vda'], armed: null };
+    expect(readProcess({ id, xml: await host.virsh('dumpxml', guest.name) })).toEqual(present);
+    expect(await host.virsh('metadata', guest.name, ...place)).toContain(JSON.stringify(present.order));
     await next.power(guest.uuid, 'destroy');
     await next.close();
   });

@@ -231,7 +231,7 @@ export class BootControl {
     const armed =
       once === null ? null : { target: once, evidence: await countReads(machine, instance, once, timeoutMs) };
     try {
-      await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
+      await saveProcess(machine, instance, { order, armed }, timeoutMs);
     } catch (error) {
       // Restores the order in QEMU, because the next daemon trusts the record.
       const formerArmed = known?.armed ?? null;

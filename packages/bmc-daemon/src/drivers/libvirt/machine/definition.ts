@@ -168,12 +168,21 @@ export async function saveRecord(
   await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
 }
 
-/** Stores in the running instance which boot order its process has. */
-export async function saveProcess(machine: Machine, record: ProcessRecord, timeoutMs: number): Promise<void> {
+/**
+ * Stores in the running instance which boot order its process has.
+ * @throws {DriverError} conflict, if a later service has stored it in a later form; notFound, unavailable.
+ */
+export async function saveProcess(
+  machine: Machine,
+  instance: Instance,
+  record: Omit<ProcessRecord, 'instance'>,
+  timeoutMs: number,
+): Promise<void> {
+  const markup = renderProcess(instance, record);
   await attempt(`storing the boot order of machine ${machine.name}`, () =>
     machine.domain.setMetadata(
       DomainMetadataType.ELEMENT,
-      renderProcess(record),
+      markup,
       PROCESS_PREFIX,
       PROCESS_URI,
       DomainModificationImpact.LIVE,

@@ -1,21 +1,24 @@
 /**
  * The record of a machine's QEMU process, in its LIVE metadata only. It ends with the process, and
  * survives a restart of the daemon and of libvirtd. It says which boot order the process has. Data
- * that must survive the process is in `xml/metadata.ts`.
+ * that must survive the process is in `xml/metadata.ts`, in the same form:
  *
  * ```xml
- * <process xmlns='https://rackless.dev/xmlns/bmc/process/1' instance='7' armed='cdrom' drive='sda' reads='12'>
- *   <order key='disk:vda'/>
+ * <process xmlns='https://rackless.dev/xmlns/bmc/process/1' version='2'>
+ *   {"instance":7,"order":["disk:vda"],"armed":{"target":"cdrom","evidence":{"drive":"sda","reads":12}}}
  * </process>
  * ```
+ *
+ * A machine that has run since version 0.1 has the form of {@link readVersion1}.
  */
+import { z } from 'zod';
 import type { BootChoice } from '../../rules/boot-override.js';
-import type { BootDevice } from '../../snapshot/firmware-snapshot.js';
-import type { Instance } from './instance.js';
-import { encodeAttribute } from '../xml/escape.js';
+import { isDeviceKey } from '../xml/devices/device-key.js';
+import { checkVersion, findInMetadata, jsonElement, readMembers, versionOf } from '../xml/metadata/json-element.js';
 import { parseXml, type ParsedElement } from '../xml/parse.js';
 import { attribute, child } from '../xml/tree.js';
 import type { XmlEdit } from '../xml/xml-edit.js';
+import type { Instance } from './instance.js';
 
 /** For virDomainSetMetadata: `uri` and `key`. */
 export const PROCESS_URI = 'https://rackless.dev/xmlns/bmc/process/1';
@@ -45,55 +48,92 @@ export interface ProcessRecord {
   readonly armed: Armed | null;
 }
 
+const kinds: readonly string[] = ['network', 'cdrom', 'hd', 'fd', 'usb'];
+const choice = z.custom<BootChoice>(
+  (value) => typeof value === 'string' && (kinds.includes(value) || isDeviceKey(value)),
+);
+
+/** The schema of each member. */
+const schemas = {
+  instance: z.int(),
+  order: z.array(z.string()),
+  armed: z.object({
+    target: choice,
+    evidence: z.object({ drive: z.string(), reads: z.number() }).nullable().catch(null),
+  }),
+  /** Set in the definition of a start, until the first record replaces it. */
+  starting: z.boolean(),
+};
+
+type Members = { readonly [Name in keyof typeof schemas]?: z.output<(typeof schemas)[Name]> };
+
 /** Returns the record of this instance; null if there is none. */
-export function readProcess({ id: instance, xml }: Pick<Instance, 'id' | 'xml'>): ProcessRecord | null {
-  const element = findElement(xml);
-  if (element === undefined || Number(attribute(element, 'instance')) !== instance) return null;
-  const target = attribute(element, 'armed');
-  const drive = attribute(element, 'drive');
-  const reads = attribute(element, 'reads');
-  return {
-    instance,
-    order: element.nodes.flatMap((node) => (node.kind === 'element' ? (attribute(node, 'key') ?? []) : [])),
-    armed: !isChoice(target)
-      ? null
-      : { target, evidence: drive === null || reads === null ? null : { drive, reads: Number(reads) } },
-  };
+export function readProcess({ id, xml }: Pick<Instance, 'id' | 'xml'>): ProcessRecord | null {
+  const { instance, order, armed = null } = membersIn(xml);
+  return instance !== id || order === undefined ? null : { instance, order, armed };
 }
 
 /**
  * Returns whether this instance was started paused for a once override, and was not resumed yet.
  */
 export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
-  return attribute(findElement(xml), 'starting') === 'yes';
+  return membersIn(xml).starting === true;
 }
 
-/** Returns the markup for virDomainSetMetadata. */
-export function renderProcess({ instance, order, armed }: ProcessRecord): string {
-  const evidence = armed?.evidence ?? null;
-  const attributes = [
-    ` instance='${instance}'`,
-    ...(armed === null ? [] : [` armed='${encodeAttribute(armed.target)}'`]),
-    ...(evidence === null ? [] : [` drive='${encodeAttribute(evidence.drive)}' reads='${evidence.reads}'`]),
-  ].join('');
-  return `<process${attributes}>${order.map((key) => `<order key='${encodeAttribute(key)}'/>`).join('')}</process>`;
+/**
+ * Returns the markup for virDomainSetMetadata. It keeps members of a later service.
+ * @param instance the running machine, with its present record.
+ * @throws {DriverError} conflict, if a later service has written the record in a later form.
+ */
+export function renderProcess(
+  { id, xml }: Pick<Instance, 'id' | 'xml'>,
+  record: Omit<ProcessRecord, 'instance'>,
+): string {
+  const { root } = parseXml(xml);
+  const present = findInMetadata(root, PROCESS_URI);
+  checkVersion(root, present, 'the record of its process');
+  const isOurs = readProcess({ id, xml }) !== null;
+  const later = present === undefined || !isOurs ? {} : readMembers(present, schemas).later;
+  const { order, armed } = record;
+  return jsonElement('process', { instance: id, order, ...(armed === null ? {} : { armed }), ...later });
 }
 
-/** Adds a mark to the definition for a paused start, so that a later daemon finishes the start. */
+/**
+ * Adds a mark to the definition for a paused start, so that a later daemon finishes the start. It
+ * replaces the record of a process from which the definition was copied.
+ */
 export function addStartingMark(xml: XmlEdit): void {
-  const markup = `<${PROCESS_PREFIX}:process xmlns:${PROCESS_PREFIX}='${PROCESS_URI}' starting='yes'/>`;
-  const metadata = child(xml.root, 'metadata');
-  if (metadata === undefined) xml.insert(xml.root, `<metadata>${markup}</metadata>`);
+  const markup = jsonElement(`${PROCESS_PREFIX}:process`, { starting: true }, { namespace: PROCESS_URI });
+  const [copied, metadata] = [findInMetadata(xml.root, PROCESS_URI), child(xml.root, 'metadata')];
+  if (copied !== undefined) xml.replace(copied, markup);
+  else if (metadata === undefined) xml.insert(xml.root, `<metadata>${markup}</metadata>`);
   else xml.insert(metadata, markup);
 }
 
-function findElement(xml: string): ParsedElement | undefined {
-  return child(parseXml(xml).root, 'metadata')?.nodes.find(
-    (node): node is ParsedElement => node.kind === 'element' && node.namespace === PROCESS_URI,
-  );
+function membersIn(xml: string): Members {
+  const element = findInMetadata(parseXml(xml).root, PROCESS_URI);
+  if (element === undefined) return {};
+  return versionOf(element) === 1 ? readVersion1(element) : readMembers(element, schemas).known;
 }
 
-function isChoice(value: string | null): value is BootChoice {
-  const kinds: readonly (string | null)[] = ['network', 'cdrom', 'hd', 'fd', 'usb'] satisfies readonly BootDevice[];
-  return kinds.includes(value) || value?.includes(':') === true;
+/**
+ * Reads the form of version 0.1:
+ *
+ * ```xml
+ * <process instance='7' armed='cdrom' drive='sda' reads='12'><order key='disk:vda'/></process>
+ * <process starting='yes'/>
+ * ```
+ */
+function readVersion1(element: ParsedElement): Members {
+  const [instance, drive, reads] = ['instance', 'drive', 'reads'].map((name) => attribute(element, name));
+  const armed = schemas.armed.safeParse({
+    target: attribute(element, 'armed'),
+    evidence: drive === null || reads === null ? null : { drive, reads: Number(reads) },
+  }).data;
+  return {
+    ...(instance === null ? {} : { instance: Number(instance) }),
+    order: element.nodes.flatMap((node) => (node.kind === 'element' ? (attribute(node, 'key') ?? []) : [])),
+    ...(armed === undefined ? {} : { armed }),
+    starting: attribute(element, 'starting') === 'yes',
+  };
 }

@@ -225,7 +225,7 @@ export class ColdStart {
     // The record comes first: while the override is pending, the mark shows that this start uses
     // it.
     await this.#settle(machine, { onceUsed: true, booted: true });
-    await saveProcess(machine, { instance: instance.id, order: present, armed: null }, timeoutMs);
+    await saveProcess(machine, instance, { order: present, armed: null }, timeoutMs);
   }
 
   /**

@@ -4,8 +4,8 @@
  * new text is made once, with the record of the daemon written once.
  */
 import { readDomain, readRoot, type Domain } from './domain.js';
+import { checkVersion } from './metadata/json-element.js';
 import {
-  checkVersion,
   findRecord,
   isEmptyRecord,
   isOldForm,
@@ -65,7 +65,7 @@ export class DefinitionEdit implements DefinitionValues {
   setRecord(record: MachineRecord): void {
     const { root } = this.xml;
     const present = findRecord(root);
-    checkVersion(root, present);
+    checkVersion(root, present, 'its metadata');
     this.#record = record;
     this.#isRecordSet = true;
     if (isEmptyRecord(record)) {

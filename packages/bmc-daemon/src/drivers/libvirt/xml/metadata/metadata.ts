@@ -10,10 +10,9 @@
  *
  * record-schema.ts has all members. docs/guides/libvirt-hosts.md describes the form for users.
  */
-import { DriverError } from '../../../driver-error.js';
-import { encodeText } from '../escape.js';
 import { parseXml, type ParsedElement, type XmlDocument } from '../parse.js';
-import { attribute, child, type XmlElement, type XmlElementOf } from '../tree.js';
+import type { XmlElement, XmlElementOf } from '../tree.js';
+import { findInMetadata, jsonElement, readMembers, versionOf } from './json-element.js';
 import { emptyRecord, type MachineRecord } from './machine-record.js';
 import { memberSchemas } from './record-schema.js';
 import { withoutPrefix, withPrefix } from './unknown-markup.js';
@@ -24,16 +23,10 @@ export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
 /** For virDomainSetMetadata: `key`. */
 export const METADATA_PREFIX = 'rackless';
 
-/** The written form. Version 0.1 wrote no number. A new member of the record needs no new number. */
-const VERSION = 2;
-
 /** Cache of records by document. */
 const records = new WeakMap<XmlDocument, MachineRecord>();
 
-/**
- * Reads the record in a domain's XML. A member with an unknown format reads as never set, because a
- * mistake in edited metadata must not make a machine unreadable.
- */
+/** Reads the record in a domain's XML. A member with an unknown format reads as never set. */
 export function readMetadata(xml: string | XmlDocument): MachineRecord {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
   const known = records.get(document);
@@ -47,12 +40,12 @@ export function readMetadata(xml: string | XmlDocument): MachineRecord {
  * Returns the markup for virDomainSetMetadata, without prefixes: libvirt sets the namespace itself.
  */
 export function renderMetadata(record: MachineRecord): string {
-  return render(record, '', '');
+  return render(record, '', null);
 }
 
 /** Returns the element of a record for a definition. */
 export function recordMarkup(record: MachineRecord): string {
-  return render(record, `${METADATA_PREFIX}:`, ` xmlns:${METADATA_PREFIX}='${METADATA_URI}'`);
+  return render(record, `${METADATA_PREFIX}:`, METADATA_URI);
 }
 
 /** Returns whether a record is empty: a definition needs no element for it. */
@@ -63,9 +56,7 @@ export function isEmptyRecord({ resetNvram, later, unknown, ...others }: Machine
 
 /** Returns the element of the record in a domain, or undefined. */
 export function findRecord<E extends XmlElementOf<E>>(root: E): E | undefined {
-  return child(root, 'metadata')?.nodes.find(
-    (node): node is E => node.kind === 'element' && node.namespace === METADATA_URI,
-  );
+  return findInMetadata(root, METADATA_URI);
 }
 
 /** Returns whether an element has the form of version 0.1. */
@@ -73,55 +64,20 @@ export function isOldForm(element: XmlElement | undefined): boolean {
   return element !== undefined && versionOf(element) === 1;
 }
 
-/**
- * Rejects an overwrite of data that this version cannot read.
- * @throws {DriverError} conflict.
- */
-export function checkVersion(root: XmlElement, present: XmlElement | undefined): void {
-  if (present === undefined || versionOf(present) <= VERSION) return;
-  const name = child(root, 'name')?.text ?? '';
-  const why = `its metadata has version ${versionOf(present)}, and this service knows versions up to ${VERSION}`;
-  throw new DriverError('conflict', `changing machine ${name}: ${why}`);
-}
-
-/** Returns the version of the form: 1 for version 0.1. */
-function versionOf(element: XmlElement): number {
-  return Number(attribute(element, 'version') ?? 1);
-}
-
 function readElement(document: XmlDocument, element: ParsedElement | undefined): MachineRecord {
   if (element === undefined) return emptyRecord;
   if (versionOf(element) === 1) return readVersion1(document, element);
-  const members = jsonMembers(element.text);
-  const known = Object.entries(memberSchemas).flatMap(([name, schema]) => {
-    const value = schema.safeParse(members.get(name)).data;
-    return value === undefined ? [] : [[name, value] as const];
-  });
+  const { known, later } = readMembers(element, memberSchemas);
   return {
     ...emptyRecord,
-    ...Object.fromEntries(known),
-    later: Object.fromEntries([...members].filter(([name]) => !Object.hasOwn(memberSchemas, name))),
+    ...known,
+    later,
     unknown: element.nodes.flatMap((node) => (node.kind === 'element' ? [withoutPrefix(document, element, node)] : [])),
   };
 }
 
-/** Returns the members of a JSON object; none for any other text, such as one edited by hand. */
-function jsonMembers(text: string): ReadonlyMap<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return new Map(isMap ? Object.entries(value) : []);
-  } catch {
-    return new Map();
-  }
-}
-
-function render({ later, unknown, ...record }: MachineRecord, prefix: string, namespace: string): string {
+function render({ later, unknown, ...record }: MachineRecord, prefix: string, namespace: string | null): string {
   const members = Object.entries(record).filter(([, value]) => value !== null && value !== false);
-  const json = JSON.stringify({ ...Object.fromEntries(members), ...later });
-  // XML has no such characters, not even as references.
-  const text = json.replace(/[\uFFFE\uFFFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
   const children = unknown.map((markup) => withPrefix(markup, prefix)).join('');
-  // On one line: libvirt adds line breaks, and line breaks inside `unknown` must stay.
-  return `<${prefix}machine${namespace} version='${VERSION}'>${encodeText(text)}${children}</${prefix}machine>`;
+  return jsonElement(`${prefix}machine`, { ...Object.fromEntries(members), ...later }, { namespace, children });
 }

@@ -1,0 +1,87 @@
+/**
+ * The form of the daemon's records in metadata: an element with one JSON text and a version. A new
+ * member needs no new version. A member with an unknown format reads as never set, because a
+ * mistake in edited metadata must not make a machine unreadable.
+ */
+import type { z } from 'zod';
+import { DriverError } from '../../../driver-error.js';
+import { encodeText } from '../escape.js';
+import { attribute, child, type XmlElement, type XmlElementOf } from '../tree.js';
+
+/** The written version. Version 0.1 of the daemon wrote no number, and another form in each record. */
+const VERSION = 2;
+
+/** Returns the version of an element: 1 for version 0.1 of the daemon. */
+export function versionOf(element: Pick<XmlElement, 'attributes'>): number {
+  return Number(attribute(element, 'version') ?? 1);
+}
+
+/** Returns the element of a namespace in a domain's metadata, or undefined. */
+export function findInMetadata<E extends XmlElementOf<E>>(root: E, namespace: string): E | undefined {
+  return child(root, 'metadata')?.nodes.find(
+    (node): node is E => node.kind === 'element' && node.namespace === namespace,
+  );
+}
+
+/**
+ * Rejects an overwrite of data that this version cannot read.
+ * @param what names the data, `its metadata`.
+ * @throws {DriverError} conflict.
+ */
+export function checkVersion(root: XmlElement, present: XmlElement | undefined, what: string): void {
+  if (present === undefined || versionOf(present) <= VERSION) return;
+  const name = child(root, 'name')?.text ?? '';
+  const why = `${what} has version ${versionOf(present)}, and this service knows versions up to ${VERSION}`;
+  throw new DriverError('conflict', `changing machine ${name}: ${why}`);
+}
+
+/**
+ * Reads the members of an element.
+ * @returns `known`: valid members of the schemas; `later`: all members without a schema.
+ */
+export function readMembers<Schemas extends Readonly<Record<string, z.ZodType>>>(
+  { text }: Pick<XmlElement, 'text'>,
+  schemas: Schemas,
+) {
+  const members = jsonMembers(text);
+  const known = Object.entries(schemas).flatMap(([name, schema]) => {
+    const { data } = schema.safeParse(members.get(name));
+    return data === undefined ? [] : [[name, data] as const];
+  });
+  return {
+    known: Object.fromEntries(known) as { readonly [Name in keyof Schemas]?: z.output<Schemas[Name]> }, // checked by its schema
+    later: Object.fromEntries([...members].filter(([name]) => !Object.hasOwn(schemas, name))),
+  };
+}
+
+/** Returns the members of a JSON object; none for any other text, such as one edited by hand. */
+function jsonMembers(text: string): ReadonlyMap<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return new Map(isMap ? Object.entries(value) : []);
+  } catch {
+    return new Map();
+  }
+}
+
+/**
+ * Returns the markup of an element on one line, because libvirt adds line breaks.
+ * @param name with its prefix, `rackless:machine`.
+ * @param options.namespace declares the prefix; absent: libvirt declares it.
+ * @param options.children markup after the text.
+ */
+export function jsonElement(
+  name: string,
+  members: object,
+  { namespace = null, children = '' }: { readonly namespace?: string | null; readonly children?: string } = {},
+): string {
+  const [prefix] = name.split(':');
+  const declaration = namespace === null ? '' : ` xmlns:${prefix ?? ''}='${namespace}'`;
+  // XML has no such characters, not even as references.
+  const text = JSON.stringify(members).replace(
+    /[\uFFFE\uFFFF]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16)}`,
+  );
+  return `<${name}${declaration} version='${VERSION}'>${encodeText(text)}${children}</${name}>`;
+}

@@ -1,0 +1,180 @@
+/**
+ * Counts how often each kind of change parses a text of its machine and makes a new one, and fails
+ * if a number grows. The rule is one parse for each text that libvirt returns, and one new text for
+ * each define. Markup that an editor inserts is not counted.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
+import type { SystemChange } from '../../src/drivers/system-change.js';
+import { parseXml, XmlParser, type XmlDocument } from '../../src/drivers/libvirt/xml/parse.js';
+import { XmlEdit } from '../../src/drivers/libvirt/xml/xml-edit.js';
+import { TestHost } from './host.js';
+
+interface Counts {
+  /** The machine. A change also reads other machines, pools and volumes. */
+  readonly uuid: string;
+  parses: number;
+  texts: number;
+}
+
+/** The counts of the running change. Reads after events of libvirt do not belong to it. */
+const counting = new AsyncLocalStorage<Counts>();
+
+/** Calls a function with the counts of the running change, and the result, whenever a method has returned. */
+function onCall<Target extends object>(
+  target: Target,
+  name: keyof Target & string,
+  count: (of: Counts, result: unknown, self: Target) => void,
+): void {
+  const method: unknown = Object.getOwnPropertyDescriptor(target, name)?.value;
+  if (typeof method !== 'function') throw new Error(`${name} is not a method`);
+  Object.defineProperty(target, name, {
+    configurable: true,
+    value: function counted(this: Target, ...parameters: readonly unknown[]): unknown {
+      const result: unknown = Reflect.apply(method, this, parameters);
+      const counts = counting.getStore();
+      if (counts !== undefined) count(counts, result, this);
+      return result;
+    },
+  });
+}
+
+let host: TestHost;
+let driver: CompleteDriver;
+let url: URL;
+beforeAll(async () => {
+  onCall(XmlParser.prototype, 'document', (of, result) => {
+    if ((result as XmlDocument).source.includes(of.uuid)) of.parses += 1;
+  });
+  onCall(XmlEdit.prototype, 'text', (of, text, { source }) => {
+    if (text !== source) of.texts += 1;
+  });
+  host = await TestHost.start();
+  driver = await host.driver();
+  ({ url } = await host.serveImage('a'));
+  // The first image creates the pool.
+  const { uuid } = await host.guest();
+  await insert(uuid);
+  await driver.media.eject(uuid, 'cdrom');
+});
+afterAll(() => host.stop());
+
+type Operation = (uuid: string) => Promise<void>;
+const nothing: Operation = () => Promise.resolve();
+const insert: Operation = (uuid) =>
+  driver.media.insert(uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: false });
+const eject: Operation = (uuid) => driver.media.eject(uuid, 'cdrom');
+const change =
+  (parts: SystemChange): Operation =>
+  (uuid) =>
+    driver.change(uuid, parts);
+const once = { enabled: 'once', target: 'cdrom' } as const;
+const several: SystemChange = {
+  boot: { enabled: 'continuous', target: 'cdrom' },
+  bootOrder: ['disk:vda', 'disk:sda'],
+  assetTag: 'rack 7',
+};
+
+/** Counts an operation. Other texts fill the parser's cache first, so that each text is parsed. */
+async function count(uuid: string, run: Operation): Promise<Omit<Counts, 'uuid'>> {
+  for (let index = 0; index < 40; index += 1) parseXml(`<other number='${index}'/>`);
+  const counts = { uuid, parses: 0, texts: 0 };
+  await counting.run(counts, () => run(uuid));
+  return { parses: counts.parses, texts: counts.texts };
+}
+
+/** Runs an operation on a new machine. */
+async function countOf(run: Operation, before = nothing, isRunning = false): Promise<Omit<Counts, 'uuid'>> {
+  const guest = await host.guest();
+  if (isRunning) {
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+  }
+  await before(guest.uuid);
+  // The first change of a machine reads what an earlier daemon left.
+  await driver.change(guest.uuid, {});
+  // An insert is checked against the last reading, which must be of the present text.
+  await driver.getSystem(guest.uuid);
+  return await count(guest.uuid, run);
+}
+
+const continuous = { enabled: 'continuous', target: 'cdrom' } as const;
+const settings = change({ settings: { memoryMiB: 8 } });
+const start: Operation = (uuid) => driver.power(uuid, 'create');
+
+/** Fails if a change parses or makes more texts. A background read may parse a text before it, so fewer are allowed. */
+function expectAtMost(counts: Omit<Counts, 'uuid'>, parses: number, texts: number): void {
+  const grown = { parses: Math.max(counts.parses, parses), texts: Math.max(counts.texts, texts) };
+  expect(grown).toEqual({ parses, texts });
+}
+
+describe('a change of a machine that is off', () => {
+  it.each<[string, Operation, Operation]>([
+    ['boot once', change({ boot: once }), nothing],
+    ['boot continuously', change({ boot: continuous }), nothing],
+    ['boot continuously, own order and asset tag', change(several), nothing],
+    ['the same, over another override', change(several), change({ boot: { ...continuous, target: 'hd' } })],
+    ['no override', change({ boot: { target: 'none' } }), change(several)],
+    ['indicator', change({ indicator: 'lit' }), nothing],
+    ['firmware settings', settings, nothing],
+    ['insert', insert, nothing],
+    ['insert while a continuous override waits for a drive', insert, change({ boot: continuous })],
+  ])('parses its definition once and makes one text: %s', async (_what, run, before) => {
+    expectAtMost(await countOf(run, before), 1, 1);
+  });
+
+  it('makes no text for autostart, which is outside the definition', async () => {
+    expectAtMost(await countOf(change({ autostart: true })), 1, 0);
+  });
+
+  it('reads its definition again for variables, for unused images, and to remove an intent', async () => {
+    const efi = change({ boot: { firmware: 'efi', ...continuous }, secureBoot: 'off', assetTag: 'rack 7' });
+    expectAtMost(await countOf(efi), 2, 1);
+    expectAtMost(await countOf(eject, insert), 2, 1);
+    expectAtMost(await countOf(change({ autostart: true, assetTag: 'rack 7' })), 2, 2);
+  });
+
+  it('parses once and makes one text to start, and again for the record of the start', async () => {
+    expectAtMost(await countOf(start), 1, 0);
+    expectAtMost(await countOf(start, settings), 2, 2);
+    // The definition and the paused instance; the text with the once order, and the record after the start.
+    expectAtMost(await countOf(start, change({ boot: once })), 2, 2);
+  });
+});
+
+describe('a change of a running machine', () => {
+  it.each<[string, number, number, Operation, Operation]>([
+    // The definition and the running instance.
+    ['boot once', 2, 1, change({ boot: once }), nothing],
+    ['boot continuously', 2, 1, change({ boot: continuous }), nothing],
+    ['indicator', 1, 1, change({ indicator: 'lit' }), nothing],
+    // Also the definition after the guest has changed, to remove the intent.
+    ['boot continuously, own order and asset tag', 3, 2, change(several), nothing],
+    ['insert', 3, 2, insert, nothing],
+    // Also both texts after the drive is empty, and the definition for unused images.
+    ['eject', 5, 2, eject, insert],
+  ])('parses and makes few texts: %s', async (_what, parses, texts, run, before) => {
+    expectAtMost(await countOf(run, before, true), parses, texts);
+  });
+});
+
+describe('the first change of a machine with a definition of version 0.1', () => {
+  it.each(['boot-continuous', 'boot-once', 'media', 'owner-settings'])(
+    'parses it once and makes one text: %s',
+    async (name) => {
+      const xml = readFileSync(join(import.meta.dirname, `../fixtures/metadata-0.1/${name}.xml`), 'utf8');
+      await writeFile(
+        host.file('old.xml'),
+        xml.replace(/<(name|uuid)>.*<\/\1>/g, '').replace('<memory', `<name>${name}</name><memory`),
+      );
+      await host.virsh('define', host.file('old.xml'));
+      const uuid = (await host.virsh('domuuid', name)).trim();
+      await driver.change(uuid, {});
+      expectAtMost(await count(uuid, change({ assetTag: 'rack 7' })), 1, 1);
+    },
+  );
+});
