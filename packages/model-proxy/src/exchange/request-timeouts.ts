@@ -11,7 +11,7 @@ export interface ClientTimeouts {
   readonly streamTimeoutMs: number | null;
 }
 
-/** Same maximum as for timeouts in the configuration: 23 days, which Node's timers can hold. */
+/** Same maximum as for timeouts in the configuration: 23 days, the maximum of Node's timers. */
 const MAX_SECONDS = 2_000_000;
 
 /**

@@ -1,6 +1,6 @@
 /**
  * A set of member names in 64 bits, which may report false positives but no false negatives (a
- * Bloom filter with one hash). The hash takes the length and the first byte of a name. Most
+ * Bloom filter with one hash). The hash uses the length and the first byte of a name. Most
  * requests contain none of the few names that the proxy searches for; the sketch then saves a
  * search of the whole text.
  */

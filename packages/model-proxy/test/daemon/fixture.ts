@@ -64,7 +64,7 @@ export function daemonFixture(): DaemonFixture {
   };
 }
 
-/** A model whose address need not answer. */
+/** A configuration with a model at an address that does not answer. */
 export const NOWHERE =
   'model_list:\n  - model_name: chat\n    litellm_params: {model: hosted_vllm/oss, api_base: http://127.0.0.1:9/v1}\n';
 

@@ -142,7 +142,7 @@ describe('a timeout', () => {
     const other = send(upstream, deployment);
     await Promise.all([asked.received(1), other.received(1)]);
     await passTime(300);
-    // The timeout of the request whose client reads passes.
+    // Only the request with a reading client times out.
     await other.over();
     expect([asked.callbacks, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
     server.visits[0]?.socket.write('0\r\n\r\n');

@@ -1,6 +1,6 @@
 /**
  * Parses the head of an answer (RFC 9112 §4, §5). The parser is strict: it rejects a head that two
- * readers could read in different ways.
+ * parsers could read in different ways.
  */
 import { AnswerFault } from './answer-fault.js';
 
@@ -114,8 +114,8 @@ function framingOf(status: number, length: string | null, coding: string | null)
 }
 
 /**
- * Checks the lines of a trailer. The proxy ignores trailers, but another reader could take an
- * invalid line for something else.
+ * Checks the lines of a trailer. The proxy ignores trailers, but another parser could read an
+ * invalid line as the beginning of the next answer.
  * @param text latin1, each line with its CRLF.
  * @throws {AnswerFault}
  */

@@ -45,7 +45,7 @@ interface Listing {
 }
 
 /** A cached value that was read or is being read. */
-interface Kept<Value> {
+interface Cached<Value> {
   readonly promise: Promise<Value>;
 }
 
@@ -53,8 +53,8 @@ interface Kept<Value> {
 export class Inventory {
   readonly #hypervisor: Hypervisor;
   readonly #timeoutMs: number;
-  readonly #states = new Map<string, Kept<Condition>>();
-  #listing: Kept<Listing> | undefined;
+  readonly #states = new Map<string, Cached<Condition>>();
+  #listing: Cached<Listing> | undefined;
   /** False if libvirtd sends no events: then nothing is cached. */
   #eventful = true;
 
