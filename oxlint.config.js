@@ -111,9 +111,11 @@ const longFunctions = {
 
 /** Files above the limit, with the reason. Do not add to this list: split the file. */
 const longFiles = {
-  'packages/libvirt/src/objects/domain.ts': 'one class, with a short method for each function of libvirt',
-  'packages/libvirt/src/objects/hypervisor.ts': 'one class, with a short method for each function of libvirt',
-  'packages/model-proxy/src/json/scanner.ts': 'the state machine and its state',
+  'packages/libvirt/src/objects/domain.ts':
+    'one class of the API: a method of a few lines for each function of libvirt',
+  'packages/libvirt/src/objects/hypervisor.ts':
+    'one class of the API: a method of a few lines for each function of libvirt',
+  'packages/model-proxy/src/json/scanner.ts': 'the function above, and the methods that share its private fields',
 };
 
 const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\\?\.ts$/, '');
@@ -195,6 +197,7 @@ const structureRules = [
     files: [
       'packages/*/src/**/*.ts',
       'packages/*/bench/**/*.ts',
+      'packages/*/scripts/**/*.js',
       'packages/*/sample-upstream/**/*.ts',
       'scripts/**/*.js',
     ],
