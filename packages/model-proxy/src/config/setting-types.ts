@@ -127,7 +127,7 @@ const numeric = (min: number, max: number) =>
 export const number = (min: number, max: number, given: Row) =>
   row(numeric(min, max), `a number from ${min} to ${max}`, given);
 
-/** Node's timers accept no longer times (2^31 ms). */
+/** 23 days. Node's timers support up to 2^31 ms, which is 24 days. */
 const MAX_SECONDS = 2_000_000;
 
 /** A time in seconds; 0 means no limit. */

@@ -11,7 +11,7 @@ export interface ClientTimeouts {
   readonly streamTimeoutMs: number | null;
 }
 
-/** Same maximum as for timeouts in the configuration: 23 days, the maximum of Node's timers. */
+/** Same maximum as for timeouts in the configuration: 23 days. Node's timers support up to 24 days. */
 const MAX_SECONDS = 2_000_000;
 
 /**
