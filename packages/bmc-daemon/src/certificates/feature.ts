@@ -4,7 +4,7 @@ import type { Feature, FeatureContext } from '../feature.js';
 import { tlsFilesOf } from '../reload.js';
 import { openStateFile } from '../state-file.js';
 import { certificateServiceResources } from './resources/certificate-service.js';
-import { certificateResources } from './resources/certificate.js';
+import { driveCertificateResources } from './resources/drive-certificate.js';
 import { httpsCertificateResources } from './resources/https-certificate.js';
 import type { CertificateServices } from './resources/services.js';
 import {
@@ -18,8 +18,8 @@ const ownResources = [...httpsCertificateResources, ...certificateServiceResourc
 
 /** The feature certificates. Without it, the service still uses the files of the settings for HTTPS. */
 export const certificates: Feature<CertificateServices> = {
-  resources: [...ownResources, ...certificateResources],
-  resourcesOf: ({ media }) => (media === undefined ? ownResources : [...ownResources, ...certificateResources]),
+  resources: [...ownResources, ...driveCertificateResources],
+  resourcesOf: ({ media }) => (media === undefined ? ownResources : [...ownResources, ...driveCertificateResources]),
   open(context) {
     const serverCertificate = openHttpsCertificate(context);
     return {

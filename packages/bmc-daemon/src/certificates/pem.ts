@@ -1,6 +1,6 @@
 /** Reads and writes certificates and private keys as PEM (RFC 7468). */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { decryptsQuickly } from './locked-key.js';
+import { decryptsQuickly } from './encrypted-key.js';
 
 interface PemContents {
   /** In the order of the text. */
@@ -70,14 +70,16 @@ function readCertificate(pem: string): X509Certificate {
 }
 
 function readKey(pem: string, passphrase: string | undefined): KeyObject {
-  const isLocked = pem.includes('ENCRYPTED');
-  if (isLocked && passphrase === undefined) throw new PemError('its private key has a passphrase');
+  const isEncrypted = pem.includes('ENCRYPTED');
+  if (isEncrypted && passphrase === undefined) throw new PemError('its private key has a passphrase');
   if (pem.includes('BEGIN ENCRYPTED') && !decryptsQuickly(pem))
-    throw new PemError('its private key takes too long to open: it has too many iterations');
+    throw new PemError('its private key takes too long to decrypt: it has too many iterations');
   try {
     return createPrivateKey(passphrase === undefined ? pem : { key: pem, passphrase });
   } catch (error) {
-    const why = isLocked ? 'its private key does not open with this passphrase' : 'its private key cannot be read';
+    const why = isEncrypted
+      ? 'its private key cannot be decrypted with this passphrase'
+      : 'its private key cannot be read';
     throw new PemError(why, { cause: error });
   }
 }

@@ -277,7 +277,7 @@ describe('an unusable certificate', () => {
       'format: it contains an unreadable certificate',
       'format: there is a X509 CRL in it',
       'value: there is no certificate in it',
-      'value: there is no private key in it, and the first certificate fits neither a signing request of ' +
+      'value: there is no private key in it, and the first certificate matches neither a signing request of ' +
         'this service nor the current key',
       'value: its private key does not belong to the first certificate',
       'value: there are several private keys in it',
@@ -300,7 +300,7 @@ describe('an unusable certificate', () => {
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
     expect(await faultOf(`${next.certificate}${key}`)).toBe('format: its private key has a passphrase');
     expect(await faultOf(`${next.certificate}${key}`, { passphrase: 'wrong' })).toBe(
-      'format: its private key does not open with this passphrase',
+      'format: its private key cannot be decrypted with this passphrase',
     );
     expect(await faultOf(`${next.certificate}${key}`, { passphrase: 'open it' })).toBeUndefined();
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
@@ -313,7 +313,7 @@ describe('an unusable certificate', () => {
     const opens = (key: string) => faultOf(`${next.certificate}${key}`, { passphrase: 'x' });
     for (const how of [['-iter', '100000'], ['-scrypt'], ['-v1', 'PBE-SHA1-3DES']])
       expect(await opens(lock(...how))).toBeUndefined();
-    const tooLong = 'format: its private key takes too long to open: it has too many iterations';
+    const tooLong = 'format: its private key takes too long to decrypt: it has too many iterations';
     // Changes the numbers of ordinary keys in place, because creating such keys takes as long as
     // opening them.
     const altered = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
@@ -340,7 +340,10 @@ describe('signing requests', () => {
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.request(request)));
     expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
       ...Array.from({ length: 8 }, () => 'made'),
-      ...Array.from({ length: 2 }, () => 'ServerCertificateError: 8 keys for signing requests are being made already'),
+      ...Array.from(
+        { length: 2 },
+        () => 'ServerCertificateError: 8 keys for signing requests are already being generated',
+      ),
     ]);
     await expect(certificate.request(request)).resolves.toContain('BEGIN CERTIFICATE REQUEST');
   });

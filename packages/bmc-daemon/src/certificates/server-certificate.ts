@@ -93,27 +93,27 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     tls = next;
     chain = readCertificates(next.cert);
   };
-  const keepKeys = (change: (keys: readonly string[]) => readonly string[]): void =>
+  const updateKeys = (change: (keys: readonly string[]) => readonly string[]): void =>
     state.update(({ keys }) => ({ keys: change(keys) }));
 
   /** Removes the key of a completed request: the configured key file contains it now. */
   const forget = (used: string): void => {
     if (!state.state.keys.includes(used)) return;
     try {
-      keepKeys((keys) => keys.filter((key) => key !== used));
+      updateKeys((keys) => keys.filter((key) => key !== used));
     } catch (error) {
       log.warn('removing the key of a completed signing request failed', { error });
     }
   };
 
-  const make = async (request: SigningRequest): Promise<string> => {
+  const generateRequest = async (request: SigningRequest): Promise<string> => {
     const key = await generateKey(request.key);
     const pem = await createSigningRequest(request, key);
-    keepKeys((keys) => [...keys, keyPem(key)].slice(-MAX_REQUESTS));
+    updateKeys((keys) => [...keys, keyPem(key)].slice(-MAX_REQUESTS));
     return pem;
   };
   let pending = 0;
-  let turn: Promise<unknown> = Promise.resolve();
+  let lastRequest: Promise<unknown> = Promise.resolve();
 
   return {
     get chain() {
@@ -121,10 +121,13 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     },
     async request(request) {
       if (pending >= MAX_PENDING)
-        throw new ServerCertificateError('busy', `${MAX_PENDING} keys for signing requests are being made already`);
+        throw new ServerCertificateError(
+          'busy',
+          `${MAX_PENDING} keys for signing requests are already being generated`,
+        );
       pending += 1;
-      const made = turn.then(() => make(request));
-      turn = made.catch(() => undefined);
+      const made = lastRequest.then(() => generateRequest(request));
+      lastRequest = made.catch(() => undefined);
       try {
         return await made;
       } finally {
@@ -188,7 +191,7 @@ function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readon
   if (found !== undefined) return found;
   throw new ServerCertificateError(
     'value',
-    'there is no private key in it, and the first certificate fits ' +
+    'there is no private key in it, and the first certificate matches ' +
       'neither a signing request of this service nor the current key',
   );
 }

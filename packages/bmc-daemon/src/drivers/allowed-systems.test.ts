@@ -58,10 +58,10 @@ describe('a restricted driver', () => {
   it('reports changes of the allowed machines only', async () => {
     const { driver, some, first, third } = await someAllowed();
     const reported: string[] = [];
-    const leave = some.onChange(({ kind, uuid }) => reported.push(`${kind} ${uuid}`));
+    const unsubscribe = some.onChange(({ kind, uuid }) => reported.push(`${kind} ${uuid}`));
     driver.define({ ...(await driver.getSystem(first.uuid)), state: 'paused' });
     driver.undefine(third.uuid);
-    leave();
+    unsubscribe();
     driver.undefine(first.uuid);
     expect(reported).toEqual([`paused ${first.uuid}`]);
   });

@@ -15,11 +15,11 @@ describe('event bus', () => {
   it('calls every listener for each event, in order, until it unsubscribes', () => {
     const bus = createEventBus(() => undefined);
     const heard: string[] = [];
-    const leave = bus.subscribe(({ origin }) => heard.push(`a ${origin}`));
+    const unsubscribe = bus.subscribe(({ origin }) => heard.push(`a ${origin}`));
     bus.subscribe(({ origin }) => heard.push(`b ${origin}`));
     bus.publish(event);
-    leave();
-    leave();
+    unsubscribe();
+    unsubscribe();
     bus.publish({ ...event, origin: '/other' });
     expect(heard).toEqual(['a /redfish/v1/Systems/u-1', 'b /redfish/v1/Systems/u-1', 'b /other']);
   });
@@ -44,9 +44,9 @@ describe('event bus', () => {
     const listener = () => {
       count += 1;
     };
-    const leave = bus.subscribe(listener);
+    const unsubscribe = bus.subscribe(listener);
     bus.subscribe(listener);
-    leave();
+    unsubscribe();
     bus.publish(event);
     expect(count).toBe(1);
   });

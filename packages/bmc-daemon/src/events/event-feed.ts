@@ -72,7 +72,7 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
     versionlessId: withoutVersion(event.messageId),
     resourceType: typeOf(event.origin),
   });
-  const leave = bus.subscribe((event) => {
+  const unsubscribe = bus.subscribe((event) => {
     sequence += 1;
     const feedEvent = place(event, sequence, `${run}-${sequence}`);
     ring[sequence % capacity] = feedEvent;
@@ -117,6 +117,6 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
       extras += 1;
       return `${run}-${sequence}-${extras}`;
     },
-    close: () => leave(),
+    close: () => unsubscribe(),
   };
 }

@@ -88,7 +88,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
   });
   publishTasks(tasks, bus);
   const machines = publishMachineChanges({ events: bus });
-  const leave = driver.onChange(machines.onChange);
+  const unsubscribe = driver.onChange(machines.onChange);
   const failedLogins = publishFailedLogins({ events: bus });
   const forgetLogins = access?.onRefusedLogin(failedLogins.onRefused);
   return {
@@ -96,7 +96,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
     logs,
     resourceTypes: types.all,
     close: async () => {
-      leave();
+      unsubscribe();
       machines.close();
       forgetLogins?.();
       failedLogins.close();

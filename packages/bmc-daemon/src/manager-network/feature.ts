@@ -19,7 +19,7 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
       if (listening === undefined) throw new Error(`listening at ${address}: the service does not listen yet`);
       return listening.addAddress(address);
     });
-    const leave = driver.onChange(({ kind, uuid }) => {
+    const unsubscribe = driver.onChange(({ kind, uuid }) => {
       if (kind === 'undefined') void network.forget((known) => known === uuid);
     });
     return {
@@ -32,7 +32,7 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
         void forgetMissing(network, driver);
       },
       close: async () => {
-        leave();
+        unsubscribe();
         await network.close();
       },
     };

@@ -135,10 +135,10 @@ export function preparePasswordFile(file: string, edit: (text: string) => string
     const before = statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readPasswordText(file);
     return { before, next: prepareFile(file, edit(before), { basedOn: before }) };
   };
-  let prepared = writing(file, prepare);
+  let prepared = withWriteError(file, prepare);
   return {
     commit: () =>
-      writing(file, () => {
+      withWriteError(file, () => {
         for (let attempt = 1; ; attempt += 1) {
           try {
             prepared.next.commit();
@@ -153,7 +153,7 @@ export function preparePasswordFile(file: string, edit: (text: string) => string
   };
 }
 
-function writing<Result>(file: string, work: () => Result): Result {
+function withWriteError<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {

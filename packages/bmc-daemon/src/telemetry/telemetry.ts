@@ -91,7 +91,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
       isHealthy = failure === null;
     },
   });
-  const leave = driver.onChange(({ kind, uuid }) => {
+  const unsubscribe = driver.onChange(({ kind, uuid }) => {
     if (kind === 'defined' || kind === 'started') schedule.began(uuid);
     if (kind === 'undefined') void tidy(uuid);
   });
@@ -129,7 +129,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
     subscribe: (subscriber) => schedule.subscribe(subscriber),
     sendTest: (message) => schedule.sendTest(message),
     close() {
-      leave();
+      unsubscribe();
       schedule.close();
     },
   };

@@ -7,7 +7,7 @@ import { withPointers, message, withDetail } from '../../redfish/messages/messag
 import { runLongOperation } from '../../redfish/tasks/long-operation.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { actionInfo } from '../../resources/action-info.js';
-import { replaceDriveCertificate } from './certificate.js';
+import { replaceDriveCertificate } from './drive-certificate.js';
 import {
   httpsCertificatesUri,
   httpsCertificateUri,
@@ -59,7 +59,7 @@ const certificateService = defineResource({
         if (machineUuid === null || certificate === null)
           throw collectionError(body.CertificateCollection['@odata.id']);
         const request = signingRequestOf(body);
-        // The generation of a long RSA key can take minutes.
+        // A long RSA key takes some seconds, and each request waits for the earlier ones.
         return runLongOperation(
           {
             name: `Create a key and a signing request for ${body.CommonName}`,

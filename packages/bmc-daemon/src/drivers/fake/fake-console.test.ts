@@ -44,10 +44,10 @@ describe('consoles of the fake driver', () => {
     );
     await expect(driver.console.open('node-2')).rejects.toEqual(inUse);
     const closed = once(first, 'close');
-    const leave = driver.console.seize('node-2');
+    const release = driver.console.seize('node-2');
     await closed;
     await expect(driver.console.open('node-2')).rejects.toEqual(inUse);
-    leave();
+    release();
     const second = await driver.console.open('node-2');
     const over = once(second, 'close');
     await driver.power('node-2', 'destroy');

@@ -256,7 +256,7 @@ describe('fake driver', () => {
   it('reports every change by any client until the listener is removed', async () => {
     const driver = new FakeDriver({ fetchImage: () => Promise.resolve() });
     const reported: string[] = [];
-    const leave = driver.onChange(({ kind, name }) => reported.push(`${name} ${kind}`));
+    const unsubscribe = driver.onChange(({ kind, name }) => reported.push(`${name} ${kind}`));
     await driver.power(off, 'create');
     await driver.power(off, 'reset');
     await driver.media.insert(off, 'cdrom', image('http://images.test/a.iso'));
@@ -270,7 +270,7 @@ describe('fake driver', () => {
     await driver.power(off, 'destroy');
     driver.undefine(off);
     driver.define(machine);
-    leave();
+    unsubscribe();
     driver.undefine(off);
     expect(reported).toEqual(
       [

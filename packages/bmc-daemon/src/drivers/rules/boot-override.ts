@@ -37,8 +37,8 @@ export function mergeBootOverride(current: BootOverride, change: Omit<BootChange
   if (change.target === 'none') return noOverride;
   const target = change.target ?? current.target;
   const option = change.option ?? (target === current.target ? current.option : undefined);
-  const leaves = change.target !== undefined && change.target !== 'http';
-  const httpUri = change.httpUri === undefined ? (leaves ? undefined : current.httpUri) : change.httpUri;
+  const dropsUri = change.target !== undefined && change.target !== 'http';
+  const httpUri = change.httpUri === undefined ? (dropsUri ? undefined : current.httpUri) : change.httpUri;
   return {
     enabled: change.enabled ?? current.enabled,
     target,

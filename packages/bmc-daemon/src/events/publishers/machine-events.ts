@@ -63,7 +63,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
     clearTimeout(waiting.get(key));
     waiting.delete(key);
   };
-  const leave = events.subscribe(({ messageId, origin, system, actor }) => {
+  const unsubscribe = events.subscribe(({ messageId, origin, system, actor }) => {
     if (actor === null || system === null || !messageId.endsWith('.ResourceChanged')) return;
     const now = performance.now();
     for (const [key, since] of requested) if (now - since > settleMs) requested.delete(key);
@@ -72,7 +72,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
       forget(key);
     }
   });
-  const later = (key: string, event: Omit<ServiceEvent, 'time'>): void => {
+  const publishLater = (key: string, event: Omit<ServiceEvent, 'time'>): void => {
     const since = requested.get(key);
     if (waiting.has(key) || (since !== undefined && performance.now() - since <= settleMs)) return;
     const time = new Date();
@@ -91,9 +91,9 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
       if (kind === 'changed' || kind === 'media') {
         const event = { ...base, messageId: `${resourceEventRegistry}.ResourceChanged`, messageArgs: [] };
         if (kind === 'changed')
-          later(uuid, { ...event, origin, detail: 'The definition or the devices of the machine changed.' });
+          publishLater(uuid, { ...event, origin, detail: 'The definition or the devices of the machine changed.' });
         else
-          later(`${uuid} media`, {
+          publishLater(`${uuid} media`, {
             ...event,
             origin: `${origin}/VirtualMedia`,
             detail: 'An image was inserted or ejected.',
@@ -116,7 +116,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
       });
     },
     close() {
-      leave();
+      unsubscribe();
       for (const timer of waiting.values()) clearTimeout(timer);
     },
   };

@@ -14,7 +14,7 @@ const STEP_PERCENT = 10;
 /** Starts publishing the changes of the store's tasks. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
   const listener: TaskListener = ({ before, after }) => {
-    // A displaced task has already reported its end, and the pipeline reports a client's DELETE.
+    // A task above the limit has already reported its end, and the pipeline reports a client's DELETE.
     if (after === null) return;
     const key = keyOf(before, after);
     if (key === undefined) return;

@@ -15,7 +15,7 @@ export interface Listener {
 }
 
 /**
- * Sends a payload. Rejects with a reason for people if the listener does not answer 2xx in time.
+ * Sends a payload. Rejects with a readable reason if the listener does not answer 2xx in time.
  */
 export type EventPost = (listener: Listener, payload: string, signal: AbortSignal) => Promise<void>;
 

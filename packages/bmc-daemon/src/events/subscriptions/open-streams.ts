@@ -126,8 +126,8 @@ export class OpenStreams {
       stalledMs: STALLED_MS,
       isAuthorized,
       onEnd: () => {
-        leave();
-        leaveReports?.();
+        unsubscribe();
+        unsubscribeReports?.();
         this.#streams.delete(id);
         onChange();
         if (!this.#closed) publish('ResourceRemoved', id, actor);
@@ -135,9 +135,10 @@ export class OpenStreams {
     });
     const missed = lastEventId === undefined ? undefined : feed.since(lastEventId);
     if (missed !== undefined) stream.replay({ ...missed, events: missed.events.filter(wants.events) });
-    const leave = feed.add({ wants: wants.events, deliver: (event) => stream.deliver(event) });
+    const unsubscribe = feed.add({ wants: wants.events, deliver: (event) => stream.deliver(event) });
     const deliver = (message: ReportMessage): void => stream.deliverReport(message);
-    const leaveReports = wants.reports === null ? undefined : reports?.subscribe({ wants: wants.reports, deliver });
+    const unsubscribeReports =
+      wants.reports === null ? undefined : reports?.subscribe({ wants: wants.reports, deliver });
     this.#streams.set(id, { subscription, close: () => stream.close() });
     onChange();
     // This is also the first event of the stream, which shows the client that the stream is open.

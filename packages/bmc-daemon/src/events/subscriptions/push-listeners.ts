@@ -42,7 +42,7 @@ interface PushListenersOptions {
 interface Push {
   subscription: PushSubscription;
   readonly delivery: PushDelivery;
-  readonly leave: () => void;
+  readonly unsubscribe: () => void;
 }
 
 /** All listeners. */
@@ -112,8 +112,8 @@ export class PushListeners {
 
   /** Stops all deliveries. */
   close(): void {
-    for (const { delivery, leave } of this.#pushes.values()) {
-      leave();
+    for (const { delivery, unsubscribe } of this.#pushes.values()) {
+      unsubscribe();
       delivery.close();
     }
   }
@@ -122,8 +122,8 @@ export class PushListeners {
     const { queue, listen } = queueOf(record, this.#options);
     const delivery = this.#deliver(record, queue);
     if (record.suspended) delivery.suspend();
-    const leave = listen(() => delivery.notify());
-    const push: Push = { subscription: { kind: 'push', record, failing: false }, delivery, leave };
+    const unsubscribe = listen(() => delivery.notify());
+    const push: Push = { subscription: { kind: 'push', record, failing: false }, delivery, unsubscribe };
     this.#pushes.set(record.id, push);
     this.#options.onChange();
     return push;
@@ -200,7 +200,7 @@ export class PushListeners {
   }
 
   #stop(push: Push): void {
-    push.leave();
+    push.unsubscribe();
     push.delivery.close();
     this.#pushes.delete(push.subscription.record.id);
     this.#options.onChange();

@@ -127,21 +127,21 @@ export class ExpansionBudget {
     }
     const client = this.#clientOf(name);
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
+      const leaveQueue = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', onAbort);
         client.waiting.delete(entry);
         this.#waiting -= 1;
       };
       const fail = (why: string): void => {
-        leave();
+        leaveQueue();
         this.#changed(name);
         reject(tooMany(why));
       };
       const onAbort = (): void => fail('The client disconnected.');
       const entry: Waiting = {
         start: () => {
-          leave();
+          leaveQueue();
           resolve();
         },
       };

@@ -131,4 +131,4 @@ export async function replaceDriveCertificate(
 }
 
 /** The certificates of the drives of systems, and their collection. */
-export const certificateResources = [collection, member];
+export const driveCertificateResources = [collection, member];
