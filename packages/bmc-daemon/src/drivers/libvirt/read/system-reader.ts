@@ -205,7 +205,8 @@ export class SystemReader {
     if (isNewest()) this.#silent.delete(machine.uuid);
     onXml();
     const stored = (snapshot: CompleteSnapshot): CompleteSnapshot => {
-      if (reading.hasPasswords) store({ snapshot, ...reading });
+      // An older read that ends late must not replace a newer reading.
+      if (reading.hasPasswords && isNewest()) store({ snapshot, ...reading });
       return snapshot;
     };
     const unchanged = last !== undefined && sameReading(last, reading);
