@@ -2,8 +2,8 @@
 import type { Telemetry } from './telemetry.js';
 
 /**
- * Restricts `kept` to the machine. It returns stored reports of any machine while the driver does
- * not answer; everything else asks the driver, which is restricted already.
+ * Restricts `storedReport` to the machine. It returns reports of any machine while the driver does
+ * not answer. Everything else uses the driver, which is restricted already.
  */
 export function telemetryOf(all: Telemetry, uuid: string): Telemetry {
   return {
@@ -11,6 +11,6 @@ export function telemetryOf(all: Telemetry, uuid: string): Telemetry {
     get enabled() {
       return all.enabled;
     },
-    kept: (id) => (id === uuid ? all.kept(id) : undefined),
+    storedReport: (id) => (id === uuid ? all.storedReport(id) : undefined),
   };
 }

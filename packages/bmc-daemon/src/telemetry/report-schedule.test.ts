@@ -66,7 +66,7 @@ afterEach(() => {
 });
 
 const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
-const utilization = ({ figures }: Report) => figures.find(({ metricId }) => metricId === 'CPUUtilization')?.value;
+const utilization = ({ values }: Report) => values.find(({ metricId }) => metricId === 'CPUUtilization')?.value;
 const ageSeconds = ({ measurement }: Report) => (clock() - (measurement?.clockMs ?? Number.NaN)) / 1000;
 const subscribe = (wants: (definition: string | null) => boolean) => {
   const got: ReportMessage[] = [];
@@ -142,7 +142,7 @@ describe('reports that are read', () => {
     host = 'down';
     await pass(90);
     expect(await schedule.read(web)).toBe(last);
-    expect(schedule.kept(web.uuid)).toBe(last);
+    expect(schedule.storedReport(web.uuid)).toBe(last);
     await expect(schedule.read(db)).rejects.toMatchObject({ kind: 'unavailable' });
     expect(health).toContainEqual(expect.any(DriverError));
     host = 'up';
@@ -171,7 +171,7 @@ describe('reports that are read', () => {
     await pass(300);
     expect([await schedule.read(web), samples]).toEqual([last, 1]);
     definitions.setEnabled(false);
-    expect(await schedule.read(db)).toEqual({ machine: db, measurement: null, figures: [] });
+    expect(await schedule.read(db)).toEqual({ machine: db, measurement: null, values: [] });
     expect(samples).toBe(1);
   });
 });
@@ -245,7 +245,7 @@ describe('reports that are sent', () => {
     schedule.changed();
     await pass(0.1);
     expect(first.got.map(({ key }) => key)).toContain(web.uuid);
-    expect(schedule.kept(web.uuid)).toBeUndefined();
+    expect(schedule.storedReport(web.uuid)).toBeUndefined();
     expect(subscribe(() => true).got.map(({ key }) => key)).toEqual([db.uuid]);
   });
 

@@ -5,7 +5,7 @@
  */
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
-import { figures } from './figures.js';
+import { metricValues } from './metric-values.js';
 import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitions.js';
 import type { ReportMessage, ReportSource, ReportSubscriber } from '../offers/report-source.js';
 import type { Report } from './report.js';
@@ -45,7 +45,7 @@ const MAX_WINDOW_MS = 600_000;
 const MIN_INTERVAL_MS = MIN_INTERVAL_SECONDS * 1000;
 /**
  * The minimum time between the first two reports, in durations of a sample. With less time, a report
- * has no rates (figures.ts).
+ * has no rates (metric-values.ts).
  */
 const SAMPLE_TIMES = 6;
 /** The pause before another attempt if the host does not answer. */
@@ -81,7 +81,7 @@ export class ReportSchedule implements ReportSource {
     const { uuid } = machine;
     const { clock, definitions } = this.#options;
     const latest = this.#named(machine);
-    if (!this.#isOn(uuid)) return latest?.report ?? { machine, measurement: null, figures: [] };
+    if (!this.#isOn(uuid)) return latest?.report ?? { machine, measurement: null, values: [] };
     const { type, intervalSeconds } = definitions.of(uuid);
     const isNew = type === 'periodic' && !this.#isObserved(uuid);
     if (type === 'periodic') {
@@ -114,7 +114,7 @@ export class ReportSchedule implements ReportSource {
   }
 
   /** Returns the latest report of a machine, however old. */
-  kept(uuid: string): Report | undefined {
+  storedReport(uuid: string): Report | undefined {
     return this.#latest.get(uuid)?.report;
   }
 
@@ -220,7 +220,7 @@ export class ReportSchedule implements ReportSource {
     const before = [last?.measurement, sampler.last.before?.of(uuid)].find(
       (earlier) => earlier !== undefined && isWithin(measurement.clockMs - earlier.clockMs, maxMs),
     );
-    const report = { machine, measurement, figures: figures(measurement, before) };
+    const report = { machine, measurement, values: metricValues(measurement, before) };
     const isFirst = before?.statistics?.run !== measurement.statistics?.run;
     this.#latest.set(uuid, { report, measurement, madeAt: clock(), isFirst });
     if (measurement.clockMs >= (this.#begun.get(uuid) ?? Infinity)) this.#begun.delete(uuid);

@@ -41,7 +41,7 @@ export class ReportSubscriptions {
     let message: ReportMessage | undefined;
     for (const { subscriber, empty } of only === undefined ? this.#subscriptions : [only]) {
       if (!subscriber.wants(uri)) continue;
-      if (report.figures.length > 0) empty.delete(uuid);
+      if (report.values.length > 0) empty.delete(uuid);
       else if (empty.has(uuid)) continue;
       else empty.add(uuid);
       subscriber.deliver((message ??= reportMessage(report)));

@@ -2,7 +2,7 @@
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import { definitionUri, telemetryUri, type ReportMessage } from '../offers/report-source.js';
 import type { JsonObject } from '../redfish/json.js';
-import type { Figure } from './figures.js';
+import type { MetricValue } from './metric-values.js';
 import type { Measurement } from './sampler.js';
 
 /** A report. A newer report is another object. */
@@ -10,7 +10,7 @@ export interface Report {
   readonly machine: SystemRef;
   /** The measurement of the report; null if nothing was measured yet. */
   readonly measurement: Measurement | null;
-  readonly figures: readonly Figure[];
+  readonly values: readonly MetricValue[];
 }
 
 /** `@odata.type` of a report. */
@@ -38,14 +38,14 @@ const properties: Readonly<Record<string, (uuid: string) => string>> = {
 };
 
 /** Renders a report without the annotations of the resource. */
-export function renderReport({ machine, measurement, figures }: Report): JsonObject {
+export function renderReport({ machine, measurement, values }: Report): JsonObject {
   return {
     Id: machine.uuid,
     Name: `Metric Report of ${machine.name}`,
     MetricReportDefinition: { '@odata.id': definitionUri(machine.uuid) },
     // The schema has no other way to say that nothing was measured.
     ...(measurement === null ? {} : { Timestamp: measurement.at.toISOString() }),
-    MetricValues: figures.map(({ metricId, value, at }) => ({
+    MetricValues: values.map(({ metricId, value, at }) => ({
       MetricId: metricId,
       // MetricValue is a string for every type of metric.
       MetricValue: String(value),

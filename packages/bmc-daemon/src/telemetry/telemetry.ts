@@ -34,7 +34,7 @@ export interface Telemetry extends ReportSource {
    */
   report(machine: SystemRef): Promise<Report>;
   /** Returns the latest report of a machine by its UUID, for a machine that cannot be looked up. */
-  kept(uuid: string): Report | undefined;
+  storedReport(uuid: string): Report | undefined;
   sendTest(message: ReportMessage): void;
   close(): void;
 }
@@ -125,7 +125,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
       schedule.changed();
     },
     report: (machine) => schedule.read(machine),
-    kept: (uuid) => schedule.kept(uuid),
+    storedReport: (uuid) => schedule.storedReport(uuid),
     subscribe: (subscriber) => schedule.subscribe(subscriber),
     sendTest: (message) => schedule.sendTest(message),
     close() {

@@ -147,8 +147,8 @@ describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
       // The time and the state of the machines change between the two reads.
       const time = 'DateTime' in body ? { DateTime: null } : {};
       const isMeasured = /^#(?:MetricReport|ProcessorMetrics|MemoryMetrics)\./.test(String(body['@odata.type']));
-      const figures = { Timestamp: null, MetricValues: null, BandwidthPercent: null, CapacityUtilizationPercent: null };
-      const moving = { ...time, ...(isMeasured ? figures : {}) };
+      const values = { Timestamp: null, MetricValues: null, BandwidthPercent: null, CapacityUtilizationPercent: null };
+      const moving = { ...time, ...(isMeasured ? values : {}) };
       expect({ ...strict.get(path), ...moving }).toEqual({ ...expected, ...moving });
     }
   });

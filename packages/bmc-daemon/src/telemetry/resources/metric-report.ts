@@ -27,9 +27,9 @@ export async function loadReport(services: Services, id: string, entity: string)
   try {
     return await telemetry.report(await findMachine(services, id, entity));
   } catch (error) {
-    const kept = telemetry.kept(id.toLowerCase());
+    const stored = telemetry.storedReport(id.toLowerCase());
     // If the host does not answer, the last report is shown. Its Timestamp shows its age.
-    if (kept !== undefined && error instanceof DriverError && error.kind === 'unavailable') return kept;
+    if (stored !== undefined && error instanceof DriverError && error.kind === 'unavailable') return stored;
     throw error;
   }
 }

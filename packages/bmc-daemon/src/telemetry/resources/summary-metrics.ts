@@ -30,8 +30,8 @@ const memoryMetrics = defineResource({
 });
 
 /** Returns a metric of a report; null if unknown. */
-function valueOf({ figures }: Report, id: string): number | null {
-  return figures.find(({ metricId }) => metricId === id)?.value ?? null;
+function valueOf({ values }: Report, id: string): number | null {
+  return values.find(({ metricId }) => metricId === id)?.value ?? null;
 }
 
 /** ProcessorMetrics and MemoryMetrics of a system. */

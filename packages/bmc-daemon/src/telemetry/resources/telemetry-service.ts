@@ -36,7 +36,7 @@ const telemetryService = defineResource({
   render: ({ isEnabled }, { self }): JsonObject => ({
     Id: 'TelemetryService',
     Name: 'Telemetry Service',
-    Description: 'CPU, memory, disk and network figures of the machines, as the hypervisor counts them.',
+    Description: 'CPU, memory, disk and network metrics of the machines, as the hypervisor counts them.',
     ServiceEnabled: isEnabled,
     Status: isEnabled ? enabled : { State: 'Disabled' },
     MinCollectionInterval: durationText(MIN_INTERVAL_SECONDS),

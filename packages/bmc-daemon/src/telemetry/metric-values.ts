@@ -3,7 +3,7 @@ import { metrics } from './metric-table.js';
 import type { Measurement } from './sampler.js';
 
 /** A value of a report. */
-export interface Figure {
+export interface MetricValue {
   readonly metricId: string;
   readonly value: number;
   readonly at: Date;
@@ -14,7 +14,7 @@ export interface Figure {
  * of the same run.
  * @param before an earlier measurement, or none.
  */
-export function figures(now: Measurement, before: Measurement | undefined): readonly Figure[] {
+export function metricValues(now: Measurement, before: Measurement | undefined): readonly MetricValue[] {
   const { statistics } = now;
   if (statistics === null) return [];
   const past = comparable(now, before);

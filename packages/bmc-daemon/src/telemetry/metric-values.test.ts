@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MachineStatistics } from '../drivers/statistics-control.js';
-import { figures } from './figures.js';
+import { metricValues } from './metric-values.js';
 import { metrics } from './metric-table.js';
 import type { Measurement } from './sampler.js';
 
@@ -33,7 +33,7 @@ const measured = (seconds: number, change: Partial<MachineStatistics> = {}, took
   statistics: { ...machine, ...change },
 });
 const values = (now: Measurement, before?: Measurement): Readonly<Record<string, number>> =>
-  Object.fromEntries(figures(now, before).map(({ metricId, value }) => [metricId, value]));
+  Object.fromEntries(metricValues(now, before).map(({ metricId, value }) => [metricId, value]));
 
 const counted = {
   CPUTime: 5e9,
@@ -56,7 +56,7 @@ const counted = {
   NetworkTransmitDrops: 0,
 };
 
-describe('figures of a machine', () => {
+describe('metric values of a machine', () => {
   const later: Partial<MachineStatistics> = {
     processors: { timeNs: 9e9, vcpus: { timeNs: 9e9, count: 2 } },
     disks: new Map([
@@ -116,13 +116,13 @@ describe('figures of a machine', () => {
   });
 
   it('are empty for a machine that is off, and omit missing counters', () => {
-    expect(figures({ ...measured(0), statistics: null }, measured(0))).toEqual([]);
+    expect(metricValues({ ...measured(0), statistics: null }, measured(0))).toEqual([]);
     const nothing = { processors: {}, memory: {}, disks: new Map(), interfaces: new Map() };
-    expect(figures(measured(10, nothing), measured(0, nothing))).toEqual([]);
+    expect(metricValues(measured(10, nothing), measured(0, nothing))).toEqual([]);
   });
 
   it('have their time: values from the guest have the time of its report', () => {
-    const times = new Map(figures(measured(0), undefined).map((figure) => [figure.metricId, figure.at]));
+    const times = new Map(metricValues(measured(0), undefined).map(({ metricId, at }) => [metricId, at]));
     expect(times.get('CPUTime')).toBe(at);
     expect(times.get('MemoryUtilization')).toEqual(new Date('2026-11-20T19:59:00Z'));
   });
@@ -130,7 +130,7 @@ describe('figures of a machine', () => {
   it('are all in the table, without duplicates', () => {
     const ids = metrics.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
-    const all = figures(measured(10, { ...machine, ...later }), measured(0)).map(({ metricId }) => metricId);
+    const all = metricValues(measured(10, { ...machine, ...later }), measured(0)).map(({ metricId }) => metricId);
     expect(ids).toEqual(expect.arrayContaining(all));
   });
 });
