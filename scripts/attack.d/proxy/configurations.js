@@ -22,8 +22,8 @@ const vendorAttack = {
     for (const [model, key] of guessedKeys) {
       const text = `model_list: [{model_name: a, litellm_params: {model: ${model}, api_key: ${key}}}]\n`;
       const { output } = await validate(tree, text, { OPENAI_API_KEY: 'sk-openai' });
-      const isTold = /has its own API|does not identify the provider|provider of this key/.test(output);
-      if (!isTold || output.includes('api.openai.com')) throw new Error(`${model}: ${output.slice(0, 300)}`);
+      const isExplained = /has its own API|does not identify the provider|provider of this key/.test(output);
+      if (!isExplained || output.includes('api.openai.com')) throw new Error(`${model}: ${output.slice(0, 300)}`);
     }
   },
 };
