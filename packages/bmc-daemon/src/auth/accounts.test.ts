@@ -107,7 +107,9 @@ describe('accounts', () => {
     await expect(accounts().create({ ...newAccount, user: 'bob', roleId: 'Nurse' })).rejects.toEqual(
       fault('roleUnknown'),
     );
-    await expect(accounts().create({ ...newAccount, user: 'a:b', roleId: 'ReadOnly' })).rejects.toThrow('no colon');
+    await expect(accounts().create({ ...newAccount, user: 'a:b', roleId: 'ReadOnly' })).rejects.toThrow(
+      'cannot contain a colon',
+    );
     const long = { ...newAccount, user: 'bob', roleId: 'ReadOnly', password: 'x'.repeat(73) };
     await expect(accounts().create(long)).rejects.toThrow('73 bytes');
     await expect(accounts().change('eve', { roleId: 'Nurse' })).rejects.toEqual(fault('roleUnknown'));
