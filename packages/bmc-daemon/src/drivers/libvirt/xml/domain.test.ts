@@ -99,6 +99,7 @@ describe('readDomain', () => {
     expect(devices.disks.map(withoutElement)).toEqual([
       {
         element: null,
+        place: 1,
         key: 'disk:vda',
         bootOrder: null,
         alias: null,
@@ -114,6 +115,7 @@ describe('readDomain', () => {
       },
       {
         element: null,
+        place: 2,
         key: 'disk:sda',
         bootOrder: null,
         alias: 'ua-cd',
@@ -135,6 +137,7 @@ describe('readDomain', () => {
     expect(interfaces.map(withoutElement)).toEqual([
       {
         element: null,
+        place: 12,
         key: 'interface:52:54:00:aa:bb:cc',
         bootOrder: 1,
         alias: null,
@@ -148,6 +151,7 @@ describe('readDomain', () => {
       },
       {
         element: null,
+        place: 13,
         key: 'interface:52:54:00:aa:bb:cd',
         bootOrder: null,
         alias: null,
@@ -163,6 +167,7 @@ describe('readDomain', () => {
     expect(hostDevices.map(withoutElement)).toEqual([
       {
         element: null,
+        place: 15,
         key: 'hostdev:0x0000/0x06/0x12/0x5',
         bootOrder: 9,
         alias: null,
