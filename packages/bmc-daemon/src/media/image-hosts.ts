@@ -94,7 +94,7 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
     check(url) {
       const host = hostOf(url);
       const family = isIP(host);
-      if (family !== 0 && !isAllowed(host, family, isNamed(host))) throw refusal(url);
+      if (family !== 0 && !isAllowed(host, family, isNamed(host))) throw forbiddenError(url);
     },
     lookupFor: (url) => (hostname, options, callback) => {
       const all: LookupOptions & { all: true } = {
@@ -109,21 +109,21 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
         }
         const named = isNamed(nameOf(hostname));
         const permitted = addresses.filter(({ address, family }) => isAllowed(address, family, named));
-        passOn(permitted, options, callback, url);
+        answerLookup(permitted, options, callback, url);
       });
     },
   };
 }
 
-/** Passes one address or all of them to the socket, as it requests; an error if there is none. */
-function passOn(
+/** Answers a lookup with one address or all of them, as the socket requests; with an error if there is none. */
+function answerLookup(
   addresses: readonly LookupAddress[],
   { all = false }: LookupOptions,
   callback: Parameters<LookupFunction>[2],
   url: URL,
 ): void {
   const [first] = addresses;
-  if (first === undefined) callback(refusal(url), []);
+  if (first === undefined) callback(forbiddenError(url), []);
   else if (all) callback(null, [...addresses]);
   else callback(null, first.address, first.family);
 }
@@ -141,7 +141,7 @@ function nameOf(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-function refusal(url: URL): ImageError {
+function forbiddenError(url: URL): ImageError {
   const host = hostOf(url);
   return new ImageError(
     'mediaForbidden',

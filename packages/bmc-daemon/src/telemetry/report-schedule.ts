@@ -10,7 +10,7 @@ import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitio
 import type { ReportMessage, ReportSource, ReportSubscriber } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSubscriptions } from './report-subscriptions.js';
-import { within, type Measurement, type Sample, type Sampler } from './sampler.js';
+import { withDeadline, type Measurement, type Sample, type Sampler } from './sampler.js';
 
 interface ReportScheduleOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
@@ -204,7 +204,7 @@ export class ReportSchedule implements ReportSource {
           sample.clockMs >= (this.#begun.get(machine.uuid) ?? -Infinity)
         : false;
     if (serves && sample !== undefined) return this.#make(machine, sample);
-    return this.#make(machine, await within(sampler.sample(), waitMs));
+    return this.#make(machine, await withDeadline(sampler.sample(), waitMs));
   }
 
   #make(machine: SystemRef, sample: Sample): Report {

@@ -80,7 +80,7 @@ export class Sampler {
  * Waits for a sample up to a deadline. The query continues for later callers.
  * @throws {DriverError} unavailable, at the deadline.
  */
-export async function within(sampling: Promise<Sample>, ms: number): Promise<Sample> {
+export async function withDeadline(sampling: Promise<Sample>, ms: number): Promise<Sample> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
