@@ -6,7 +6,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { ChunkAllowance } from './chunk-allowance.js';
 
-/** The average allows slow networks, which deliver segments of 536 bytes. */
+/** Slow networks deliver segments of 536 bytes, so an honest average is above half of that. */
 const LIMITS = { freeChunks: 4096, minAverageBytes: 256 };
 
 /** Wraps a request listener: see {@link limitChunks}. The limit applies once the response ended. */
@@ -15,7 +15,7 @@ export function limitUnreadBodies(handle: RequestListener): RequestListener {
     // Without a transfer encoding, a client cannot choose the size of the chunks.
     if (request.headers['transfer-encoding'] !== undefined) {
       response.once('prefinish', () => {
-        // Otherwise Node closes the connection itself.
+        // A complete request has no more chunks. Without keep-alive, Node closes the connection.
         if (!request.complete && response.shouldKeepAlive) limitChunks(request);
       });
     }

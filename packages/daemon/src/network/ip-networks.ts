@@ -2,7 +2,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** A network. An address is a network with a single address. */
-interface WrittenNetwork {
+interface ParsedNetwork {
   readonly address: string;
   /** Length of the prefix in bits: 0 to 32, or to 128. */
   readonly prefix: number;
@@ -12,7 +12,7 @@ interface WrittenNetwork {
  * Parses `10.0.0.0/8`, `2001:db8::/32`, `192.0.2.1` or `::1`. Returns null for other texts, also
  * with a zone (`%eth0`).
  */
-export function readNetwork(text: string): WrittenNetwork | null {
+export function readNetwork(text: string): ParsedNetwork | null {
   const [, address = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   if (isIP(address) === 0) return null;
   const maxPrefix = isIPv6(address) ? 128 : 32;
@@ -22,8 +22,8 @@ export function readNetwork(text: string): WrittenNetwork | null {
 
 /**
  * Returns a function that tests whether an address is in one of the networks. It ignores the zone
- * of an address. An IPv4 network also contains addresses such as `::ffff:192.0.2.1`. A text that is
- * not a network contains no address.
+ * of an address. An IPv4 network also contains addresses such as `::ffff:192.0.2.1`. Ignores texts
+ * that are not networks.
  */
 export function networkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();

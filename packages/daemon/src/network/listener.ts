@@ -78,9 +78,9 @@ export interface Listener {
   /**
    * Listens on a further address of this host, with the same port, certificate and handlers. Does
    * nothing if the listener already covers the address.
-   * @param ip an address that may be newer than the listener.
+   * @param ip an address of the host, also one that it got after the listener opened.
    * @returns a function that stops listening on this address. Open connections stay open.
-   * @throws {ListenError} if the address is not available.
+   * @throws {ListenError} if the address is not available, or was added before.
    */
   addAddress(ip: string): Promise<() => void>;
   /** Sets the certificate for new connections. Does nothing on a plain HTTP listener. */
@@ -100,7 +100,7 @@ export class ListenError extends Error {
   }
 }
 
-/** Reports CONNECT with the code that Node's parser uses for an unknown method. */
+/** The error for a CONNECT request. Its code is the one of Node's parser for an unknown method. */
 class ConnectMethodError extends Error {
   readonly code = 'HPE_INVALID_METHOD';
 }
@@ -141,15 +141,16 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
     server.on('checkContinue', serialize(limitUnreadBodies(options.onExpectContinue)));
   // Without a listener Node closes the connection without a response.
   server.on('connect', (_request, socket) => onClientError(new ConnectMethodError(), socket));
-  // Only Node's own listeners: the listeners that are added below already know the socket.
+  // Node's HTTP parser is one of these functions. The functions that `detectPlainHttp` and
+  // `trackSockets` add later must not see the same socket twice.
   const nodeListeners = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (onUpgrade !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {
       onUpgrade(request, socket, head);
       return;
     }
-    declineUpgrade(request, socket, head, (again) => {
-      for (const listener of nodeListeners) listener.call(server, again);
+    declineUpgrade(request, socket, head, (reopened) => {
+      for (const listener of nodeListeners) listener.call(server, reopened);
     });
   });
   if (secure !== undefined && options.onPlainHttp !== undefined) detectPlainHttp(secure, options.onPlainHttp);
@@ -173,7 +174,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
       await listen(extra, address, actualPort);
       extra.on('error', onError);
       extraServers.add(extra);
-      // 'close' comes after the last connection, and `drain` waits for connections.
+      // It stays in the set until its last connection has ended, because `drain` waits for that.
       extra.once('close', () => extraServers.delete(extra));
       return () => void extra.close();
     },
@@ -183,8 +184,8 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
 }
 
 /**
- * Returns true if a socket that listens on `ip` accepts connections to every IPv4 address. `::`
- * does in Node.
+ * Returns true if a socket that listens on `ip` accepts connections to every IPv4 address. In Node,
+ * a socket that listens on `::` accepts them too.
  */
 export function isWildcardAddress(ip: string): boolean {
   return ip === '' || ip === '0.0.0.0' || ip === '::';
@@ -252,8 +253,8 @@ function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly
  */
 function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
-  // With TLS each connection appears twice: encrypted and decrypted. The decrypted socket counts
-  // only HTTP bytes.
+  // With TLS each connection appears twice. Only the decrypted socket shows whether HTTP bytes came:
+  // the encrypted one also counts the handshake.
   for (const event of ['connection', 'secureConnection']) {
     server.on(event, (socket: Socket) => {
       sockets.add(socket);

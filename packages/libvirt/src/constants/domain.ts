@@ -75,7 +75,7 @@ export const DomainXmlFlags = { SECURE: 1, INACTIVE: 2, UPDATE_CPU: 4, MIGRATABL
 export const DomainDefineFlags = { VALIDATE: 1 } as const;
 
 /**
- * Data to remove with the definition. UEFI needs NVRAM or KEEP_NVRAM.
+ * Data to remove or to keep when the definition is removed. UEFI needs NVRAM or KEEP_NVRAM.
  * @see virDomainUndefineFlagsValues
  */
 export const DomainUndefineFlags = {
@@ -89,8 +89,8 @@ export const DomainUndefineFlags = {
 } as const;
 
 /**
- * Options of a start. AUTODESTROY: libvirtd stops the domain when the work connection ends, because
- * the hypervisor is closed or the connection is lost.
+ * Options of a start. AUTODESTROY: libvirtd stops the domain when the work connection ends. That
+ * happens when the hypervisor is closed, the connection is lost, or four calls got no reply.
  * @see virDomainCreateFlags
  */
 export const DomainCreateFlags = {

@@ -70,7 +70,7 @@ class LocalLink implements Link {
         return connection;
       },
       onUp: (connection) => {
-        // Runs hooks that were added during the last run.
+        // Runs the hooks that were added while `connect` ran the others. Each runs once.
         this.#hooks.runAll(connection).catch(warn);
         this.#changeState('connected');
       },
@@ -84,11 +84,11 @@ class LocalLink implements Link {
         onDown,
       });
     this.#workConnection = onDemand((error) => this.#work.rejectAfterLoss(error));
-    this.#work = new WorkQueue(this.#workConnection, settings.clock, { label: uri.text, freesDomain: 'after-wait' });
+    this.#work = new WorkQueue(this.#workConnection, settings.clock, { label: uri.text, nextCallAfter: 'settled' });
     this.#queryConnection = onDemand((error) => this.#queries.rejectAfterLoss(error));
     this.#queries = new WorkQueue(this.#queryConnection, settings.clock, {
       label: uri.text,
-      freesDomain: 'after-reply',
+      nextCallAfter: 'reply',
     });
   }
 
@@ -112,7 +112,7 @@ class LocalLink implements Link {
   }
 
   async #callWhenConnected<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions): Promise<R> {
-    const remaining = this.#deadline(procedure.name, options);
+    const remaining = this.#startDeadline(procedure.name, options);
     const connection = await this.#control.get(remaining());
     return connection.call(procedure, args, remaining());
   }
@@ -126,7 +126,7 @@ class LocalLink implements Link {
   }
 
   async openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
-    const remaining = this.#deadline(procedure.name, options);
+    const remaining = this.#startDeadline(procedure.name, options);
     await this.#control.get(remaining());
     return this.#streams.open(procedure, args, remaining(), (signal) =>
       this.#connect({ events: false, serverPings: false, signal }),
@@ -166,10 +166,10 @@ class LocalLink implements Link {
   }
 
   /**
-   * Returns a function that returns the options for the next step of a call, with the remaining
-   * time.
+   * Starts the time limit of a call that has several steps. The returned function gives the options
+   * of the next step, with the remaining time.
    */
-  #deadline(procedure: string, options: CallOptions): () => WaitOptions & { readonly timeoutMs: number } {
+  #startDeadline(procedure: string, options: CallOptions): () => WaitOptions & { readonly timeoutMs: number } {
     const { clock, callTimeoutMs } = this.#settings;
     const deadline = clock.now() + (options.timeoutMs ?? callTimeoutMs);
     return () => ({ ...options, procedure, timeoutMs: Math.max(0, deadline - clock.now()) });

@@ -19,12 +19,12 @@ interface WorkQueueOptions {
   /** Name of the peer in error messages. */
   readonly label: string;
   /**
-   * When the next call to the same domain may run. `after-wait`: when the caller of the previous
-   * call stops waiting, so a power-off can overtake a hung reset. `after-reply`: when libvirtd
+   * When the next call to the same domain may run. `settled`: when the caller of the previous
+   * call stops waiting, so a power-off can overtake a hung reset. `reply`: when libvirtd
    * replies, so libvirtd never has two calls to the domain. After a timeout, later calls then stay
    * in the queue and may time out without being sent.
    */
-  readonly freesDomain: 'after-wait' | 'after-reply';
+  readonly nextCallAfter: 'settled' | 'reply';
 }
 
 /** Running calls of one connection. */
@@ -236,13 +236,13 @@ export class WorkQueue {
     try {
       return await call(() => {
         load.unanswered -= 1;
-        if (this.options.freesDomain === 'after-reply') freeDomain();
+        if (this.options.nextCallAfter === 'reply') freeDomain();
         this.#pump();
       });
     } finally {
       load.awaited -= 1;
       this.#awaited -= 1;
-      if (this.options.freesDomain === 'after-wait') freeDomain();
+      if (this.options.nextCallAfter === 'settled') freeDomain();
       this.#closeIfDone(connection, load);
       this.#pump();
     }

@@ -19,7 +19,7 @@ export interface DomainInfo {
   readonly maxMemKiB: number;
   readonly memoryKiB: number;
   readonly nrVirtCpu: number;
-  /** Used CPU time in nanoseconds. A bigint, because 104 days exceed 2^53. */
+  /** Used CPU time in nanoseconds. A bigint: a number is exact only up to 2^53, which is 104 days. */
   readonly cpuTimeNs: bigint;
 }
 
@@ -65,8 +65,8 @@ export interface DomainInterface {
  * `NO_DOMAIN`. `id` does not change after the object is created.
  *
  * Methods have the names of libvirt's functions without `virDomain`. Fast reads use the control
- * connection. Changes, and reads that wait for QEMU, use the work connection: in order, one call
- * per domain at a time. A method that fails rejects with a {@link LibvirtError}.
+ * connection, and `getXmlDesc` the query connection. Changes, and other reads that wait for QEMU,
+ * use the work connection: in order, one call per domain at a time. A method that fails rejects with a {@link LibvirtError}.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html
  */
 export class Domain implements DomainRef {
@@ -320,7 +320,7 @@ export class Domain implements DomainRef {
    */
   interfaceAddresses(source: number, options?: CallOptions): Promise<readonly DomainInterface[]> {
     const args = { domain: this, source, flags: 0 };
-    // libvirtd reads leases and ARP from files of the host, without the guest.
+    // libvirtd gets leases and ARP entries from the host, without the guest.
     return source === DomainInterfaceAddressesSource.AGENT
       ? this.#work(domainProcedures.interfaceAddresses, args, options)
       : this.#link.call(domainProcedures.interfaceAddresses, args, options);

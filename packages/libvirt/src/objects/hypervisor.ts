@@ -92,8 +92,8 @@ export class Hypervisor {
   }
 
   /**
-   * Calls `listener` with each change of {@link state}. When it becomes `connected`, events may be
-   * lost: read everything again.
+   * Calls `listener` with each change of {@link state}. Events may have been lost before it becomes
+   * `connected`: read everything again.
    * @returns a function that removes the listener.
    */
   onStateChange(listener: (state: LinkState) => void): () => void {
@@ -196,7 +196,7 @@ export class Hypervisor {
   }
 
   /**
-   * Starts a transient domain, or a defined domain with this XML.
+   * Starts a domain from this XML. A domain that is not defined becomes a transient one.
    * @param flags `DomainCreateFlags`.
    */
   async domainCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {

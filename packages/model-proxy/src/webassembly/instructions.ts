@@ -87,7 +87,7 @@ export const i64 = {
   extendI32U: (a: I32): I64 => i64Of([a], 0xad),
 };
 
-/** Instructions on 16-byte vectors. */
+/** Instructions on a whole 16-byte vector. */
 export const v128 = {
   /** Reads sixteen bytes at any address. @param offset is added to the address. */
   load: (at: I32, offset: number): V128 => v128Of([at], 0x00, 0, ...unsigned(offset)),
@@ -97,7 +97,7 @@ export const v128 = {
   or: (a: V128, b: V128): V128 => v128Of([a, b], 0x50),
 };
 
-/** Instructions on vectors of sixteen bytes. */
+/** Instructions on each of the sixteen bytes of a vector. */
 export const i8x16 = {
   splat: (byte: number): V128 => v128.const(Array.from({ length: 16 }, () => byte)),
   /**

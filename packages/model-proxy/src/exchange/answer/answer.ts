@@ -1,6 +1,6 @@
 /**
- * The interface of the five kinds of upstream answers: JSON, events, raw, untyped and error. The
- * head of an answer decides its kind.
+ * The interface of all kinds of upstream answers: JSON, events, raw (other content types), untyped
+ * (no content type, so the first bytes decide), error, and translated answers of dialects.
  */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { TranslatedCall } from '../../providers/translation.js';
