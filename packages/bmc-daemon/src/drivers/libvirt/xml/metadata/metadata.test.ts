@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { q35Xml, unusualXml } from '../../../../../test/fixtures/domain-xml.js';
+import { encodeAttribute, encodeText } from '../escape.js';
 import { DriverError } from '../../../driver-error.js';
 import { MEDIA_DEVICES } from '../../../snapshot/media-snapshot.js';
 import { emptyRecord } from './machine-record.js';
-import { METADATA_URI, readMetadata, renderMetadata } from './metadata.js';
+import { METADATA_URI, readMetadata, recordMarkup, renderMetadata } from './metadata.js';
+import { readSnapshot } from '../snapshot.js';
 import type { MachineRecord } from './machine-record.js';
 import { withBootOrder, withMetadata } from '../../../../../test/support/xml-edits.js';
 
@@ -78,8 +80,13 @@ describe('the metadata record', () => {
           target: fc.constantFrom('none', 'network', 'cdrom', 'hd', 'fd', 'usb'),
           saved: fc.option(
             fc.record({
-              os: fc.array(fc.record({ at: fc.nat(9), markup: text.map((value) => `\n\t ${value}`) })),
-              devices: fc.array(fc.record({ key: text, order: text })),
+              os: fc.array(
+                fc.record({
+                  at: fc.nat(9),
+                  markup: text.map((value) => `\n\t <boot dev='${encodeAttribute(value)}'/>`),
+                }),
+              ),
+              devices: fc.array(fc.record({ key: text, order: fc.constantFrom('1', ' 07 ', '&#57;') })),
             }),
           ),
         }),
@@ -223,6 +230,26 @@ describe('the metadata record', () => {
     'reads %s, an unknown format, as never set',
     (text) => {
       expect(readMetadata(inDomain(`<machine version='2'>${text}</machine>`))).toEqual(emptyRecord);
+    },
+  );
+
+  it.each([
+    ['tags that do not match', `</os><os>`, '1'],
+    ['an open tag', '<boot', '1'],
+    ['another element', `<type/>`, '1'],
+    ['text', `<boot dev='hd'/>x`, '1'],
+    ['a number that ends its attribute', `<boot dev='hd'/>`, `1'/><disk x='`],
+    ['an unknown entity', `<boot dev='hd'/>`, '&x;'],
+  ])(
+    'reads an override as never set if its saved order has %s, so that its machine stays readable',
+    (_, markup, order) => {
+      const saved = { os: [{ at: 1, markup }], devices: [{ key: 'disk:vda', order }] };
+      const boot = { enabled: 'continuous', target: 'cdrom', saved };
+      const element = recordMarkup(emptyRecord).replace('{}', encodeText(JSON.stringify({ indicator: 'lit', boot })));
+      const xml = q35Xml.replace('</description>', `</description><metadata>${element}</metadata>`);
+      expect(readMetadata(xml)).toEqual({ ...emptyRecord, indicator: 'lit' });
+      const off = { state: 'shutoff', persistent: true, capacityBytes: new Map<string, number>() } as const;
+      expect(readSnapshot(xml, null, off).boot.order).toEqual(readSnapshot(q35Xml, null, off).boot.order);
     },
   );
 

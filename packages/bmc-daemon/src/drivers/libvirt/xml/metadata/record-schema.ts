@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { MEDIA_DEVICES } from '../../../snapshot/media-snapshot.js';
 import type { DeviceKey } from '../../../snapshot/firmware-snapshot.js';
 import { isDeviceKey } from '../devices/device-key.js';
+import { decodeAttribute } from '../escape.js';
+import { parseFragment, XmlParser } from '../parse.js';
 import type { MachineRecord } from './machine-record.js';
 
 const indicator = z.enum(['lit', 'off', 'blinking']);
@@ -25,8 +27,8 @@ const boot = z.object({
   httpUri: z.string().exactOptional(),
   saved: z
     .object({
-      os: z.array(z.object({ at: z.number(), markup: z.string() })),
-      devices: z.array(z.object({ key: z.string(), order: z.string() })),
+      os: z.array(z.object({ at: z.int().nonnegative(), markup: z.string().refine(isBootMarkup) })),
+      devices: z.array(z.object({ key: z.string(), order: z.string().refine(isAttributeText) })),
     })
     .nullable(),
 });
@@ -83,6 +85,28 @@ const intent = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('autostart'), on: z.boolean() }),
   z.object({ kind: z.literal('order') }),
 ]);
+
+/** Returns whether text is `<boot>` elements, which an edit can insert into `<os>`. */
+function isBootMarkup(text: string): boolean {
+  return isReadable(() => {
+    const { root } = parseFragment(text, new XmlParser('<os/>').document().root);
+    return root.text.trim() === '' && root.nodes.every((node) => node.kind === 'other' || node.name === 'boot');
+  });
+}
+
+/** Returns whether text can stand between the quotes of an attribute. */
+function isAttributeText(text: string): boolean {
+  return !/[<"']/.test(text) && isReadable(() => Number.isFinite(Number(decodeAttribute(text))));
+}
+
+function isReadable(read: () => boolean): boolean {
+  try {
+    return read();
+  } catch {
+    // Edited by hand, and not XML.
+    return false;
+  }
+}
 
 type Members = Omit<MachineRecord, 'later' | 'unknown'>;
 
