@@ -20,7 +20,7 @@ import {
   type SubscriptionsState,
 } from './subscription.js';
 
-/** The event of a listener that the service itself changed or removed. */
+/** The event about a listener, if the service itself has changed or removed the listener. */
 type ListenerChange = 'ResourceChanged' | 'ResourceRemoved';
 
 /** Options of {@link PushListeners}. */
@@ -129,20 +129,20 @@ export class PushListeners {
     return push;
   }
 
-  #deliver({ id, destination, ...first }: PushRecord, queue: PayloadQueue): PushDelivery {
+  #deliver({ id, destination, ...others }: PushRecord, queue: PayloadQueue): PushDelivery {
     const { state, post, log } = this.#options;
     const shown = maskUrl(destination);
-    /** The present record: a client may change it. */
-    const present = (): PushRecord => this.find(id)?.record ?? { id, destination, ...first };
+    /** Returns the current record, because a client may have changed it. */
+    const current = (): PushRecord => this.find(id)?.record ?? { id, destination, ...others };
     return new PushDelivery({
       queue,
       post,
       listener: () => {
-        const { httpHeaders, verifyCertificate } = present();
+        const { httpHeaders, verifyCertificate } = current();
         return { url: new URL(destination), headers: httpHeaders, verifyCertificate };
       },
-      context: () => present().context,
-      policy: () => present().policy,
+      context: () => current().context,
+      policy: () => current().policy,
       retries: () => ({ attempts: state.state.retryAttempts, intervalMs: state.state.retryIntervalSeconds * 1000 }),
       onHealth: (failure) => {
         const push = this.#pushes.get(id);
@@ -160,11 +160,16 @@ export class PushListeners {
   #stopDelivery(id: string, end: 'terminate' | 'suspend'): void {
     const { log, publish } = this.#options;
     const push = this.#pushes.get(id);
+    if (push === undefined) return;
+    const { subscription } = push;
     try {
       if (end === 'terminate') this.remove(id);
-      else if (push !== undefined) this.#update(push, { suspended: true });
+      else this.#update(push, { suspended: true });
     } catch (error) {
+      // The delivery has ended anyway. After a restart the listener is there again.
       log.warn('storing the subscriptions failed', { error });
+      if (end === 'terminate') this.#stop(push);
+      else this.#set(push, { ...subscription, record: { ...subscription.record, suspended: true } });
     }
     publish(end === 'terminate' ? 'ResourceRemoved' : 'ResourceChanged', id);
   }
@@ -207,18 +212,18 @@ export class PushListeners {
   }
 }
 
-/** The queue of a listener, and the function that fills it and notifies the delivery. */
-interface FilledQueue {
+/** The queue of a listener, and the source that fills it. */
+interface QueueWithSource {
   readonly queue: PayloadQueue;
-  /** @returns a function that ends it. */
+  /** Begins to fill the queue. @returns a function that stops that. */
   readonly listen: (notify: () => void) => () => void;
 }
 
-function queueOf(record: PushRecord, { feed, reports, backlog }: PushListenersOptions): FilledQueue {
+function queueOf(record: PushRecord, { feed, reports, backlog }: PushListenersOptions): QueueWithSource {
   return record.format === 'MetricReport' ? reportQueue(record, reports) : eventQueue(record, feed, backlog);
 }
 
-function reportQueue({ machine, reportDefinitions }: PushRecord, reports: ReportSource | null): FilledQueue {
+function reportQueue({ machine, reportDefinitions }: PushRecord, reports: ReportSource | null): QueueWithSource {
   const queue = new ReportQueue();
   const definitions = new Set(reportDefinitions);
   const wants = reportsOf(
@@ -235,7 +240,7 @@ function reportQueue({ machine, reportDefinitions }: PushRecord, reports: Report
   return { queue, listen };
 }
 
-function eventQueue({ machine, wanted }: PushRecord, feed: EventFeed, backlog: number): FilledQueue {
+function eventQueue({ machine, wanted }: PushRecord, feed: EventFeed, backlog: number): QueueWithSource {
   const queue = new EventQueue(feed, backlog);
   const listen = (notify: () => void): (() => void) => {
     const deliver = (event: FeedEvent): void => {
