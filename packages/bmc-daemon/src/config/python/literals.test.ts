@@ -287,7 +287,8 @@ describe('names, imports and functions on paths', () => {
   it.each([
     ["import os\nEMULATOR_X = os.environ['ABSENT']", 'the environment has no ABSENT'],
     ["import os\nEMULATOR_X = os.path.join(1, 'a')", "'os.path.join(…)': it takes only strings"],
-    ['import os\nEMULATOR_X = os.path.dirname()', "'os.path.dirname(…)': it does not take that many arguments"],
+    ["import os\nEMULATOR_X = os.path.join('a', None)", "'os.path.join(…)': it takes only strings"],
+    ['import os\nEMULATOR_X = os.path.dirname()', "'os.path.dirname(…)': it does not take this number of arguments"],
     [
       "import os\nEMULATOR_X = os.path.expanduser('~bob')",
       "'os.path.expanduser(…)': the home folder of another user is not looked up",

@@ -1,6 +1,8 @@
 /**
- * The functions on paths and on the environment that a configuration file may call, with their
- * meaning in Python. All except `realpath`, which follows links, are pure. No other Python runs.
+ * The functions on paths and on the environment that a configuration file may call. They return what
+ * Python returns, with two exceptions: `Path.absolute` removes `..`, and `realpath` follows no link
+ * of a path that does not exist. Only `realpath` and `Path.resolve` read the file system. No other
+ * Python runs.
  * @see https://docs.python.org/3/library/os.path.html and
  *   https://docs.python.org/3/library/pathlib.html
  */
@@ -20,7 +22,7 @@ export interface PathContext {
   readonly workingDirectory: string;
 }
 
-/** Thrown if a call cannot be evaluated. The message follows `file:line: `. */
+/** Thrown if a call cannot be evaluated. The caller adds file and line to the message. */
 export class PathFault extends Error {}
 
 type Kind = 'string' | 'path';
@@ -156,9 +158,9 @@ function run(
 ): PythonValue | undefined {
   if (signature === undefined) return undefined;
   // `os.environ.get('X', None)` is the same as without its second argument.
-  const given = values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
+  const given = signature === variable && values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
   if (given.length < signature.minArguments || given.length > signature.maxArguments) {
-    throw new PathFault('it does not take that many arguments');
+    throw new PathFault('it does not take this number of arguments');
   }
   const result = signature.run(texts(given), context);
   return result === null ? { kind: 'none', line } : { kind: signature.returns, line, value: result };
@@ -181,7 +183,7 @@ export function callFunction(
 
 /**
  * Calls a method of a path.
- * @returns undefined for an unknown method or value.
+ * @returns undefined for an unknown method, or if the value is not a path.
  * @throws {PathFault}
  */
 export function callMethod(
@@ -193,7 +195,7 @@ export function callMethod(
   return subject.kind === 'path' ? run(methods.get(name), [subject, ...values], subject.line, context) : undefined;
 }
 
-/** Returns an attribute of a path; undefined for an unknown attribute or value. */
+/** Returns an attribute of a path; undefined if it is unknown, or if the value is not a path. */
 export function attributeOf(subject: PythonValue, name: string, context: PathContext): PythonValue | undefined {
   return subject.kind === 'path' ? run(attributes.get(name), [subject], subject.line, context) : undefined;
 }

@@ -20,7 +20,7 @@ export interface Token {
   readonly value: string | number;
 }
 
-/** Marks a fault: valid Python that the daemon does not run. */
+/** The value of a fault token whose text is valid Python that the daemon does not run. */
 export const CODE = 'code';
 
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
