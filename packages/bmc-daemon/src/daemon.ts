@@ -16,7 +16,7 @@ import { machineScoping } from './machine-scope.js';
 import { openFeatures, type OpenedFeatures } from './opened-features.js';
 import { withoutLogin, type Authenticate } from './redfish/authenticate.js';
 import type { Resource } from './redfish/resource.js';
-import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
+import { reloadSettings, tlsFilesOf, type CheckedSettings } from './reload.js';
 import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
 import type { Offers } from './resources/services.js';
@@ -32,7 +32,7 @@ interface DaemonOptions {
   readonly environment: Environment;
   readonly log: Log;
   /** Reads the configuration again. Default: a reload reads the certificate only. */
-  readonly reread?: () => Reread;
+  readonly reread?: () => CheckedSettings;
 }
 
 /** A running service. */

@@ -6,7 +6,7 @@ import { reloadableKeys } from './config/reloadable.js';
 import { settingKeys, settingsTable, type SettingKey, type Settings } from './config/settings.js';
 
 /** The current configuration. Do not use its settings if it has faults. */
-export interface Reread {
+export interface CheckedSettings {
   readonly settings: Settings;
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
@@ -16,7 +16,7 @@ interface ReloadOptions {
   /** The active settings; a reload changes this object. */
   readonly live: Settings;
   /** Loads the configuration; undefined: a reload reads only the certificate and key. */
-  readonly reread: (() => Reread) | undefined;
+  readonly reread: (() => CheckedSettings) | undefined;
   readonly setTls: (tls: TlsOptions) => void;
   readonly log: Log;
 }

@@ -37,9 +37,8 @@ export class AccountFiles {
   }
 
   /**
-   * Changes both files or none. Writes role and flags before the password, so that a crash in
-   * between never leaves a new administrator (a user without stored state is an administrator).
-   * Prepares the password file first, so that a full disk fails before any change.
+   * Changes both files, or none if a write fails. Writes the state before the password, because a
+   * user without stored state is an administrator: a crash in between must not leave one. Prepares the password file first, so that a full disk fails before any change.
    * @throws {PasswordFileWriteError}, StateFileError.
    */
   write({ stored, removeState, edit }: AccountWrite): void {

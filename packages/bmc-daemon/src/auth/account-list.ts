@@ -1,4 +1,7 @@
-/** The accounts as the two files have them: users and hashes, roles, locks and flags. */
+/**
+ * Combines the password file (users and hashes) and the state file (roles, locks, whether an account
+ * is enabled or must change its password) into the list of accounts.
+ */
 import type { HtpasswdEntry } from '../password-file/htpasswd.js';
 import type { PasswordFile } from '../password-file/password-file.js';
 import type { Authenticated } from '../redfish/authenticate.js';
@@ -74,7 +77,7 @@ export function rolesOf({ roles }: Pick<AccessState, 'roles'>): readonly Role[] 
   return [...predefinedRoles, ...roles.map((role) => ({ ...role, predefined: false }))];
 }
 
-/** Returns whether the account is an administrator that can log in, unless it is locked. */
+/** Returns whether the account is an enabled administrator. It may be locked. */
 export function isAdministrator({ enabled, roleId }: Pick<Account, 'enabled' | 'roleId'>): boolean {
   return enabled && roleId === administrator;
 }
@@ -85,9 +88,10 @@ function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessS
   let validUntil = Infinity;
   const list = [...entries.values()].map(({ user, hash }): Account => {
     const { roleId, enabled, passwordChangeRequired, lockedUntil } = stored.get(user) ?? defaultState(user);
+    // Null: until an administrator unlocks it.
     const locked = lockedUntil === null || (lockedUntil !== undefined && time < lockedUntil);
     if (locked && lockedUntil !== null) validUntil = Math.min(validUntil, lockedUntil);
-    // A role that is missing in the state file grants nothing.
+    // A role that does not exist grants nothing.
     const mayDo = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? none);
     const identity = { user, roleId, privileges: mayDo, session: null, passwordChangeRequired };
     return { user, hash, roleId, enabled, locked, passwordChangeRequired, identity };

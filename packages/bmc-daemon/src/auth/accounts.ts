@@ -80,7 +80,7 @@ interface AccountsOptions {
   readonly clock: () => number;
 }
 
-/** Key of the only queue of changes. */
+/** `OperationQueue` has a queue for each key. All changes of accounts share one. */
 const ONE_QUEUE = '';
 
 /** Creates the accounts of a password file. Needs no close. */

@@ -33,7 +33,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
   const headerKey = randomBytes(32).toString('base64');
 
   /** The identity of each session, valid while its account is unchanged. */
-  const ofSessions = new WeakMap<Session, { readonly account: Account; readonly identity: Authenticated }>();
+  const sessionIdentities = new WeakMap<Session, { readonly account: Account; readonly identity: Authenticated }>();
 
   const byToken = (token: string): Authenticated | Refusal => {
     const session = sessions.use(token);
@@ -41,10 +41,10 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     const account = user === null ? undefined : accounts.find(user);
     // The reason names neither the token nor its user, so that guessing tokens reveals nothing.
     if (session === undefined || account === undefined) return { refused: 'no such session' };
-    const known = ofSessions.get(session);
+    const known = sessionIdentities.get(session);
     if (known?.account === account) return known.identity;
     const identity = { ...account.identity, session: session.id };
-    ofSessions.set(session, { account, identity });
+    sessionIdentities.set(session, { account, identity });
     return identity;
   };
 
@@ -69,7 +69,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
 
   const ask: Authenticate = (request) => {
     const { authorization, 'x-auth-token': token } = request.headers;
-    // If a client sends both, the session counts: many libraries add the password to every request.
+    // If a client sends both, the token decides: many libraries add the password to every request.
     if (typeof token === 'string' && token !== '') return byToken(token);
     if (authorization === undefined) return { refused: 'no credentials' };
     if (settings().httpBasicAuth === 'Disabled') return { refused: 'user and password are not accepted here' };
@@ -99,7 +99,7 @@ function whoOf(answer: Account | Refusal): Authenticated | Refusal {
 }
 
 /**
- * Marks a failed login so that the answer does not offer HTTP Basic, if HTTPBasicAuth is not
+ * Marks a failed login so that the answer does not offer HTTP Basic. Used when HTTPBasicAuth is not
  * Enabled (schema of AccountService).
  */
 function hideBasic(answer: Authenticated | Refusal): Authenticated | Refusal {

@@ -27,7 +27,7 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
 
   const lock = (user: string): void => {
     const { lockoutSeconds, lockoutResets } = state.state.settings;
-    // DMTF's schema: without the reset, only an administrator unlocks the account.
+    // AccountLockoutCounterResetEnabled. DMTF's schema: if false, only an administrator unlocks.
     const lockedUntil = lockoutResets ? clock() + lockoutSeconds * 1000 : null;
     try {
       state.update((old) => {

@@ -1,7 +1,8 @@
 /**
  * Verifies user names and passwords, for HTTP Basic, sessions and SSH. A right password is cached
- * under a keyed digest, so the usual request costs microseconds and waits for no guesser. All other
- * attempts wait in the {@link AttemptQueue}.
+ * under a keyed digest, so the usual request costs microseconds and never waits behind guessers. All
+ * other attempts wait in the {@link AttemptQueue}. It has two lanes, one for addresses and one for
+ * accounts, and an attempt may wait in both.
  */
 import type { Asker, RefusedAttempt } from '../offers/logins.js';
 import { clientNetwork } from '../host/ip-network.js';
@@ -28,15 +29,15 @@ export interface LoginOptions {
   /** Default: bcrypt. */
   readonly verify?: (password: Buffer, hash: string) => Promise<boolean>;
   /**
-   * Called for an unknown user, a wrong password, and a disabled or locked account. Equal attempts at
-   * the same time cause one call. It must not throw.
+   * Called for an unknown user, a wrong password, and a disabled or locked account. Attempts with the
+   * same user, password and network at the same time cause one call. It must not throw.
    */
   readonly onRefused?: (attempt: RefusedAttempt) => void;
 }
 
 /**
  * Verifies credentials.
- * @returns the account, without a promise if the password is cached. A refusal with
+ * @returns the account or a refusal, without a promise if the result is cached. A refusal with
  *   `retryAfterSeconds` does not tell whether the password is right.
  */
 export type Login = (credentials: BasicCredentials, asker: Asker) => Account | Refusal | Promise<Account | Refusal>;
@@ -45,12 +46,12 @@ export type Login = (credentials: BasicCredentials, asker: Asker) => Account | R
  * Longer names and passwords are rejected, so that waiting attempts do not hold large request
  * bodies.
  */
-const MAX_CREDENTIAL_BYTES = 1024;
+const MAX_CREDENTIAL_LENGTH = 1024;
 const RETRY_MS = 1000;
 const WRONG_PASSWORD = 'wrong password';
 const UNKNOWN_USER = 'unknown user';
 
-/** The error if the account or its password changed during the verification. */
+/** The error if the password of the account changed, or the account ended, during the verification. */
 class ChangedError extends Error {
   override readonly name = 'ChangedError';
 }
@@ -73,7 +74,7 @@ class CredentialVerifier {
    * Verifications in progress, by digest and address: ten parallel connections of a client cost one
    * verification.
    */
-  readonly #inProgress = new Map<string, Question>();
+  readonly #inProgress = new Map<string, Verification>();
 
   constructor(options: LoginOptions) {
     const { accounts, passwordFile, now, after = timer, limits = attemptLimits } = options;
@@ -85,7 +86,7 @@ class CredentialVerifier {
   }
 
   login({ user, password: sent }: BasicCredentials, asker: Asker): Account | Refusal | Promise<Account | Refusal> {
-    if (user.length > MAX_CREDENTIAL_BYTES || sent.length > MAX_CREDENTIAL_BYTES || sent.includes(0))
+    if (user.length > MAX_CREDENTIAL_LENGTH || sent.length > MAX_CREDENTIAL_LENGTH || sent.includes(0))
       return { refused: 'the user name or the password is too long, or has a NUL' };
     const account = this.#accounts.find(user);
     const digest = this.#memory.digest(account?.hash ?? '', user, sent);
@@ -96,17 +97,17 @@ class CredentialVerifier {
       this.#countWrong(user);
       return this.#refuse(wrong, user, asker);
     }
-    const question = `${digest.toString('base64')} ${address}`;
-    const asked = this.#inProgress.get(question);
-    if (asked !== undefined) {
-      asked.askers.add(asker);
-      return asked.answer;
+    const key = `${digest.toString('base64')} ${address}`;
+    const running = this.#inProgress.get(key);
+    if (running !== undefined) {
+      running.askers.add(asker);
+      return running.answer;
     }
     const askers = new Set([asker]);
     // A copy of the password: a slice would keep the whole request in memory.
     const credentials = { user, password: Buffer.from(sent), account, digest };
-    const answer = this.#answer(credentials, askers, asker).finally(() => this.#inProgress.delete(question));
-    this.#inProgress.set(question, { answer, askers });
+    const answer = this.#answer(credentials, askers, asker).finally(() => this.#inProgress.delete(key));
+    this.#inProgress.set(key, { answer, askers });
     return answer;
   }
 
@@ -117,12 +118,12 @@ class CredentialVerifier {
     const attempt: Attempt = {
       address,
       pair: this.#memory.keyOf(user, address),
-      // The right password of a closed account must wait as long as a wrong one, so that the wait
-      // does not reveal which it is.
+      // Null: the attempt waits only in the lane of its address. A disabled or locked account has no
+      // lane of its own, so the wait does not reveal whether the password is right.
       account: account === undefined || closedReason(account) !== undefined ? null : user,
       verify: async () => {
         const fault = await this.#faultOf(credentials);
-        // Both lanes may verify it; count it once.
+        // Each lane may verify the password. A wrong one counts once.
         if (fault === WRONG_PASSWORD && faults.length === 0) this.#countWrong(user);
         faults.push(fault);
         return fault === undefined;
@@ -134,6 +135,7 @@ class CredentialVerifier {
     const current = this.#accounts.find(user);
     if (!('right' in verdict)) return notVerified(user, verdict.retryAfterMs);
     if (verdict.right && current !== undefined) return current;
+    // The latest result. Undefined: the password was right, but the account has been removed since.
     const fault = faults.at(-1) ?? WRONG_PASSWORD;
     if (fault === WRONG_PASSWORD || fault === UNKNOWN_USER) this.#memory.rememberWrong(digest, address, fault);
     return this.#refuse(fault, user, first);
@@ -142,7 +144,7 @@ class CredentialVerifier {
   /**
    * Verifies the password once.
    * @returns why the client may not log in; undefined if it may.
-   * @throws {ChangedError} if the account changed meanwhile.
+   * @throws {ChangedError} if the account ended or got another password meanwhile.
    */
   async #faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
     // Another connection may have sent the same password first.
@@ -181,8 +183,8 @@ class CredentialVerifier {
    */
   #decoyHash(user: string): string {
     const costs = [...this.#passwordFile.entries().values()].map((entry) => entry.cost);
-    // If the users' costs differ, the costs of unknown names differ too; a name always has the same
-    // cost.
+    // Takes the bcrypt cost of a real user. The name selects it, so that two attempts with the same
+    // name take equally long.
     const pick = this.#memory.digest('decoy', user, Buffer.alloc(0)).readUInt32LE() % Math.max(1, costs.length);
     return decoyOfCost(costs[pick] ?? DEFAULT_COST);
   }
@@ -195,7 +197,7 @@ export function closedReason({ enabled, locked }: Account): string | undefined {
 }
 
 /** A verification in progress. */
-interface Question {
+interface Verification {
   readonly answer: Promise<Account | Refusal>;
   /** The clients that wait for the answer. */
   readonly askers: Set<Asker>;

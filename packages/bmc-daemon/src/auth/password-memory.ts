@@ -13,7 +13,7 @@ const MAX_KNOWN_WRONG = 10_000;
  */
 export class PasswordMemory {
   readonly #key = randomBytes(32);
-  /** Digests by user; only for existing accounts. */
+  /** Digests by user. Not removed with the account, whose hash is part of the digest. */
   readonly #right = new Map<string, Buffer>();
   /** Reasons by digest and address. */
   readonly #wrong = new RecentMap<string, string>(MAX_KNOWN_WRONG);

@@ -6,7 +6,7 @@ import { AccountError } from './accounts.js';
 import type { Privilege } from '../redfish/privileges.js';
 import type { Role } from './roles.js';
 
-/** The predefined roles and the roles of clients. */
+/** The predefined roles and the roles that clients created. */
 export interface Roles {
   /** Lists all roles, predefined ones first; the array is never mutated. */
   list(): readonly Role[];
@@ -29,16 +29,16 @@ export interface Roles {
 
 /**
  * Creates the roles of a service.
- * @param isAccount whether a user exists. A user who left the password file keeps the stored role,
- *   which then does not block its removal.
+ * @param isAccount whether a user exists. The state file also has the roles of users that are no
+ *   longer in the password file. Such a user does not prevent the removal of a role.
  */
 export function createRoles(state: StateFile<AccessState>, isAccount: (user: string) => boolean): Roles {
   // Return the same list while nothing changes, because the cache of rendered resources depends on
   // it.
-  let current = { of: state.state.roles, list: rolesOf(state.state) };
+  let current = { stored: state.state.roles, list: rolesOf(state.state) };
   return {
     list() {
-      if (current.of !== state.state.roles) current = { of: state.state.roles, list: rolesOf(state.state) };
+      if (current.stored !== state.state.roles) current = { stored: state.state.roles, list: rolesOf(state.state) };
       return current.list;
     },
     create(id, privileges) {

@@ -13,21 +13,22 @@ export interface CertificateDetails {
   /** Object identifier, for example `1.2.840.10045.4.3.2`. */
   readonly signatureAlgorithm: string;
   /**
-   * Object identifiers of unknown critical extensions. A verifier that does not know them rejects
-   * the certificate (RFC 5280 §4.2).
+   * Object identifiers of critical extensions that are not in {@link processed}. A client that does
+   * not know one of them rejects the certificate (RFC 5280 §4.2).
    */
   readonly unknownCritical: readonly string[];
 }
 
 /**
- * Extensions that RFC 5280 requires verifiers to process, or that OpenSSL, Go and browsers all
- * process.
+ * Extensions that every client knows: RFC 5280 requires that (key usage 15, subjectAltName 17, basic
+ * constraints 19, name constraints 30, policies 32, 33, 36 and 54, extended key usage 37), or OpenSSL,
+ * Go and browsers all process them (CRL distribution points 31).
  */
 const processed: ReadonlySet<string> = new Set(
   [15, 17, 19, 30, 31, 32, 33, 36, 37, 54].map((number) => `2.5.29.${number}`),
 );
 
-/** Reads the extensions of a certificate. */
+/** Reads extensions and signature algorithm of a certificate. */
 export async function readExtensions(certificate: X509Certificate): Promise<CertificateDetails> {
   const [{ AsnConvert }, schemas] = await Promise.all([import('@peculiar/asn1-schema'), import('@peculiar/asn1-x509')]);
   const { tbsCertificate, signatureAlgorithm } = AsnConvert.parse(certificate.raw, schemas.Certificate);

@@ -7,14 +7,14 @@ import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-no
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 import { startDaemon, type Daemon } from '../daemon.js';
-import type { Reread } from '../reload.js';
+import type { CheckedSettings } from '../reload.js';
 import { StartError } from '../start-error.js';
 
 /**
  * Serves until SIGTERM or SIGINT.
  * @param load reads the settings, again for every reload.
- * @returns the exit code: 0 after a signal, 78 if the start failed until a file or a setting is
- *   corrected, 1 if a later start may succeed. Standard error has a line for each fault.
+ * @returns the exit code: 0 after a signal, 78 if a file or a setting must be corrected before a
+ *   start can succeed, 1 if a later start may succeed without that. Standard error has a line for each fault.
  */
 export async function serve(load: () => LoadedSettings): Promise<number> {
   const loaded = load();
@@ -49,8 +49,8 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   return exitCode.done;
 }
 
-/** Returns the settings with the faults of the files that they name. */
-function inspected(loaded: LoadedSettings): Reread {
+/** Returns the settings with their faults and warnings, and those of the files that they name. */
+function inspected(loaded: LoadedSettings): CheckedSettings {
   const inspection = inspectSettings(loaded);
   return {
     settings: loaded.settings,

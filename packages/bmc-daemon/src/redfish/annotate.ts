@@ -58,9 +58,9 @@ export function annotate(resource: JsonObject, entity: string, options: Annotate
 function relinked(resource: JsonObject, currentUri: (uri: string) => string): JsonObject {
   const linksOf = (object: JsonObject): JsonObject =>
     withMembers(object, (name, value) =>
-      name === '@odata.id' && typeof value === 'string' ? currentUri(value) : below(value, linksOf),
+      name === '@odata.id' && typeof value === 'string' ? currentUri(value) : mapObjects(value, linksOf),
     );
-  return withMembers(resource, (name, value) => (name === '@odata.id' ? value : below(value, linksOf)));
+  return withMembers(resource, (name, value) => (name === '@odata.id' ? value : mapObjects(value, linksOf)));
 }
 
 const writeable = '@Redfish.WriteableProperties';
@@ -70,18 +70,18 @@ const writeable = '@Redfish.WriteableProperties';
  * property is absent.
  */
 function without(resource: JsonObject, path: string): JsonObject {
-  const [name = '', ...below] = path.split('.');
+  const [name = '', ...rest] = path.split('.');
   const value = resource[name];
   if (value === undefined) return resource;
-  if (below.length > 0) return isObject(value) ? { ...resource, [name]: without(value, below.join('.')) } : resource;
+  if (rest.length > 0) return isObject(value) ? { ...resource, [name]: without(value, rest.join('.')) } : resource;
   const others = Object.fromEntries(Object.entries(resource).filter(([other]) => other !== name));
   const names = others[writeable];
   return isArray(names) ? { ...others, [writeable]: names.filter((other) => other !== name) } : others;
 }
 
 /**
- * Returns a manager's properties as rows RF-46 and RF-49 of the contract require: a null UUID,
- * although DMTF's protocol validator requires the service root's UUID, and an empty list of chassis.
+ * Returns the properties of a manager that rows RF-46 and RF-49 of the contract require: an empty
+ * list of chassis, and a null UUID. DMTF's protocol validator would require the service root's UUID.
  */
 function managerByContract({ Links: links }: JsonObject): JsonObject {
   return {
@@ -108,7 +108,7 @@ function withSeverity({ Messages: messages }: JsonObject): JsonObject {
  * every Status.
  */
 function withHealthRollUp(object: JsonObject): JsonObject {
-  const inside = withMembers(object, (_name, value) => below(value, withHealthRollUp));
+  const inside = withMembers(object, (_name, value) => mapObjects(value, withHealthRollUp));
   if (!('HealthRollup' in inside)) return inside;
   const both: Record<string, Json | undefined> = {};
   for (const [name, value] of Object.entries(inside)) {
@@ -137,12 +137,12 @@ function withMembers(object: JsonObject, change: (name: string, value: Json) => 
  * Applies `change` to an object, or to the objects of an array at any depth. Returns any other
  * value unchanged.
  */
-function below(value: Json, change: (object: JsonObject) => JsonObject): Json {
+function mapObjects(value: Json, change: (object: JsonObject) => JsonObject): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (!isArray(value)) return change(value);
   let copy: Json[] | undefined;
   for (const [index, item] of value.entries()) {
-    const next = below(item, change);
+    const next = mapObjects(item, change);
     if (next !== item) (copy ??= [...value])[index] = next;
   }
   return copy ?? value;

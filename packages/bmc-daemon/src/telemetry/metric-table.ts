@@ -40,7 +40,7 @@ const cpu: readonly Metric[] = [
   {
     id: 'CPUUtilization',
     name: 'CPU Utilization',
-    description: 'Share of the time since the last report that the virtual CPUs ran, over all of them.',
+    description: 'Share of the time since the last report that the virtual CPUs ran: the average of all of them.',
     type: 'Gauge',
     dataType: 'Decimal',
     units: '%',
@@ -73,7 +73,7 @@ const memory: readonly Metric[] = [
   {
     id: 'MemoryAllocated',
     name: 'Memory Allocated',
-    description: 'Memory that the machine has at the moment, by its balloon.',
+    description: 'Memory that the machine has at the moment, as its balloon device reports it.',
     type: 'Gauge',
     dataType: 'Integer',
     units: 'By',

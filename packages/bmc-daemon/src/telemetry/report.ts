@@ -37,7 +37,7 @@ const properties: Readonly<Record<string, (uuid: string) => string>> = {
   MemoryUtilization: (uuid) => `${memoryMetricsUri(uuid)}#/CapacityUtilizationPercent`,
 };
 
-/** Renders a report without the annotations of the resource. */
+/** Renders a report without `@odata.id` and `@odata.type`, which the resource adds. */
 export function renderReport({ machine, measurement, values }: Report): JsonObject {
   return {
     Id: machine.uuid,
@@ -66,7 +66,7 @@ export function reportMessage(report: Report): ReportMessage {
   return { key: uuid, body: payloadOf(reportUri(uuid), renderReport(report)) };
 }
 
-/** Makes the body of a sent MetricReport: the resource with its annotations. */
+/** Makes the body of a sent MetricReport, with `@odata.id` and `@odata.type`. */
 export function payloadOf(uri: string, body: JsonObject): JsonObject {
   return { '@odata.id': uri, '@odata.type': metricReportType, ...body };
 }

@@ -55,8 +55,8 @@ const subscriptions = defineResource({
           eventTypes: body.EventTypes ?? [],
         },
       } as const;
-      const isAdministrator = requester.privileges.has('ConfigureManager');
-      const { record } = services.subscriptions.create(asked, { isAdministrator });
+      const hasConfigureManager = requester.privileges.has('ConfigureManager');
+      const { record } = services.subscriptions.create(asked, { hasConfigureManager });
       return { created: { location: subscriptionUri(record.id) } };
     },
   },

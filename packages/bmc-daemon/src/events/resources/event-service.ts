@@ -151,7 +151,7 @@ export const eventStream = streamDefiner<Services>()({
       wants,
       lastEventId: typeof last === 'string' && last !== '' ? last : undefined,
       actor: { user: requester.user, address: requester.address },
-      isAdministrator: requester.privileges.has('ConfigureManager'),
+      hasConfigureManager: requester.privileges.has('ConfigureManager'),
       peer,
       // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when
       // the account can no longer open it with the same password. Otherwise a client with an old

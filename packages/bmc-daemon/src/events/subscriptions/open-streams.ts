@@ -20,8 +20,8 @@ export interface EventStreamRequest {
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   readonly actor: Actor;
-  /** @see PlaceRequest.isAdministrator */
-  readonly isAdministrator: boolean;
+  /** @see PlaceRequest.hasConfigureManager */
+  readonly hasConfigureManager: boolean;
   /** `192.0.2.1:40112`. */
   readonly peer: string;
   /** @see EventStreamOptions.isAuthorized */
@@ -88,10 +88,10 @@ export class OpenStreams {
 
   /** @throws {RedfishError} EventSubscriptionLimitExceeded, or ServiceShuttingDown. */
   open(request: EventStreamRequest): StreamSource {
-    const { actor, isAdministrator, machine = null } = request;
+    const { actor, hasConfigureManager, machine = null } = request;
     if (this.#closed) throw redfishError('ServiceShuttingDown');
     const { user: owner, address } = actor;
-    this.#options.checkRoom({ kind: 'stream', owner, address, isAdministrator });
+    this.#options.checkRoom({ kind: 'stream', owner, address, hasConfigureManager });
     const asked = request.wants ?? everyEvent;
     const wants = {
       ...asked,

@@ -5,9 +5,9 @@ const stream = (owner: string | null, address: string): Place => ({ kind: 'strea
 const push = (owner: string | null): Place => ({ kind: 'push', owner, address: null });
 const times = (count: number, of: (index: number) => Place): readonly Place[] =>
   Array.from({ length: count }, (_, index) => of(index));
-const reader: PlaceRequest = { kind: 'stream', owner: 'reader', address: '192.0.2.1', isAdministrator: false };
-const operator: PlaceRequest = { kind: 'push', owner: 'operator', address: null, isAdministrator: false };
-const admin: PlaceRequest = { kind: 'stream', owner: 'admin', address: '192.0.2.9', isAdministrator: true };
+const reader: PlaceRequest = { kind: 'stream', owner: 'reader', address: '192.0.2.1', hasConfigureManager: false };
+const operator: PlaceRequest = { kind: 'push', owner: 'operator', address: null, hasConfigureManager: false };
+const admin: PlaceRequest = { kind: 'stream', owner: 'admin', address: '192.0.2.9', hasConfigureManager: true };
 
 describe('the places for subscriptions', () => {
   it('are a quarter, as streams, for an account that is no administrator', () => {

@@ -11,25 +11,28 @@ export interface Place {
 /** A client that requests another place. */
 export interface PlaceRequest extends Place {
   /** Whether it may delete the subscriptions of others (ConfigureManager). Without accounts, every client may. */
-  readonly isAdministrator: boolean;
+  readonly hasConfigureManager: boolean;
 }
 
 /** The share of all places that the streams of an account without ConfigureManager may use. */
 const ACCOUNT_SHARE = 1 / 4;
-/** The share of all places that the streams of one address may use, whatever its accounts. */
+/** The share of all places that the streams of one address may use, with one or many accounts. */
 const ADDRESS_SHARE = 1 / 2;
 /** The share of all places that only administrators may use. */
 const RESERVED_SHARE = 1 / 10;
 
 /**
- * Returns whether there is a place for one more subscription. Listeners have no share limit: their
- * clients have ConfigureComponents, and a tool such as Ironic creates one for each machine.
+ * Returns whether there is a place for one more subscription. An account or an address may have any
+ * number of listeners: their clients have ConfigureComponents, and a tool such as Ironic creates one
+ * for each machine.
  */
 export function hasPlace(request: PlaceRequest, taken: readonly Place[], limit: number): boolean {
-  const { kind, owner, address, isAdministrator } = request;
-  if (taken.length >= (isAdministrator ? limit : Math.floor(limit * (1 - RESERVED_SHARE)))) return false;
+  const { kind, owner, address, hasConfigureManager } = request;
+  if (taken.length >= (hasConfigureManager ? limit : Math.floor(limit * (1 - RESERVED_SHARE)))) return false;
   if (kind === 'push') return true;
   const streams = taken.filter((place) => place.kind === 'stream');
   if (streams.filter((place) => place.address === address).length >= Math.floor(limit * ADDRESS_SHARE)) return false;
-  return isAdministrator || streams.filter((place) => place.owner === owner).length < Math.floor(limit * ACCOUNT_SHARE);
+  return (
+    hasConfigureManager || streams.filter((place) => place.owner === owner).length < Math.floor(limit * ACCOUNT_SHARE)
+  );
 }

@@ -39,10 +39,10 @@ export interface Subscriptions {
   list(): readonly Subscription[];
   find(id: string): Subscription | undefined;
   /**
-   * @param isAdministrator see {@link PlaceRequest}.
+   * @param hasConfigureManager see {@link PlaceRequest}.
    * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws {StateFileError}
    */
-  create(record: NewSubscription, requester: { readonly isAdministrator: boolean }): PushSubscription;
+  create(record: NewSubscription, requester: { readonly hasConfigureManager: boolean }): PushSubscription;
   /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
   change(id: string, change: PushChange): void;
   suspend(id: string): void;
@@ -107,9 +107,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   return {
     list: () => (listed ??= [...pushes.list(), ...streams.list()]),
     find: (id) => pushes.find(id) ?? streams.find(id),
-    create(record, { isAdministrator }) {
+    create(record, { hasConfigureManager }) {
       checkSize(record);
-      checkRoom({ kind: 'push', owner: record.owner, address: null, isAdministrator });
+      checkRoom({ kind: 'push', owner: record.owner, address: null, hasConfigureManager });
       return pushes.create(record);
     },
     change: (id, change) => pushes.change(id, change),

@@ -33,9 +33,9 @@ export interface MediaDriveEntity {
 }
 
 /**
- * Returns the device of a configured drive. A drive for floppy disks or USB sticks, such as Floppy
- * of sushy-tools, is a USB stick: it accepts images of any size, supports hot-plug, and every
- * firmware boots from it.
+ * Returns the device of a configured drive. A drive for both floppy disks and USB sticks, such as
+ * sushy-tools' drive Floppy, is a USB stick: it accepts images of any size, supports hot-plug, and
+ * every firmware boots from it.
  */
 export function deviceOf({ MediaTypes: types }: ConfiguredVirtualMedia): MediaDevice {
   if (types.includes('CD') || types.includes('DVD')) return 'cdrom';
