@@ -76,7 +76,7 @@ describe('configuration', () => {
     return { cert, key };
   };
 
-  it('RF-3 EMULATOR_SSL_CERT: the certificate for HTTPS. Without EMULATOR_SSL_KEY, it stops the start', async () => {
+  it('RF-3 EMULATOR_SSL_CERT: the file of the certificate. The daemon does not start without EMULATOR_SSL_KEY', async () => {
     const { cert, key } = await makeCertificate();
     const { url } = await folder.start(`EMULATOR_SSL_CERT = '${cert}'`, `EMULATOR_SSL_KEY = '${key}'`);
     expect(url).toMatch(/^https:/);
@@ -92,7 +92,7 @@ describe('configuration', () => {
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_KEY')]);
   });
 
-  it('RF-4 EMULATOR_SSL_KEY: its private key. One of the two settings alone stops the start. Neither: HTTP', async () => {
+  it('RF-4 EMULATOR_SSL_KEY: the file of its private key. The daemon does not start without EMULATOR_SSL_CERT. If both are missing: HTTP', async () => {
     const { key } = await makeCertificate();
     const alone = await folder.start(`EMULATOR_SSL_KEY = '${key}'`);
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_CERT')]);
@@ -106,7 +106,7 @@ describe('configuration', () => {
     expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: EMULATOR_OS_CLOUD .*no OpenStack backend yet/)]);
   });
 
-  it('RF-6 EMULATOR_LIBVIRT_URI: the libvirt host with the machines. While it is unreachable, their collections answer 503', async () => {
+  it('RF-6 EMULATOR_LIBVIRT_URI: the libvirt host with the machines. While it is unreachable, the collections of machines answer 503', async () => {
     expect(settingsTable.libvirtUri.default).toBe('qemu:///system');
     const socket = join(folder.path, 'no-libvirtd');
     const { url, faults } = await folder.start(
@@ -145,7 +145,7 @@ describe('configuration', () => {
     }
   });
 
-  it('RF-9 EMULATOR_BOOT_LOADER_MAP: firmware file or None, by boot mode and architecture. Other shapes stop the start', async () => {
+  it('RF-9 EMULATOR_BOOT_LOADER_MAP: a firmware file or None for each boot mode and architecture. The daemon rejects other values', async () => {
     const sample = [
       'EMULATOR_BOOT_LOADER_MAP = {',
       "    'UEFI': {'x86_64': None, 'aarch64': '/usr/share/AAVMF/AAVMF_CODE.fd'},",
@@ -180,7 +180,7 @@ describe('authentication', () => {
     expect((await get(`${again.url}/redfish/v1/Systems`, basic('admin', 'other')))[0]).toBe(200);
   });
 
-  it('RF-74 Missing credentials: 401, except for the service root, the protocol documents and the login', async () => {
+  it('RF-74 Missing credentials: 401, except for the service root, the protocol documents, the login, /healthz and /metrics', async () => {
     const system = `${url}/redfish/v1/Systems/node-1`;
     const requests: readonly [string, string][] = [
       ['GET', `${url}/redfish/v1/Systems`],

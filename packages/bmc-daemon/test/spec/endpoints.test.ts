@@ -164,7 +164,7 @@ describeSpec('endpoints', (spec) => {
     expect(spec().messageIds(broken)).toEqual(['MalformedJSON']);
   });
 
-  it('RF-72 Path of the reset action: only the target of the action accepts a reset', async () => {
+  it('RF-72 Path of the reset action: the target of the action. Other paths do not accept a reset', async () => {
     const collection = await spec().call('POST', '/redfish/v1/Systems', {});
     expect(collection.status).toBe(405);
     expect(collection.headers.get('allow')).toBe('GET, HEAD');

@@ -108,7 +108,7 @@ describe('configuration', () => {
     expect(strict.json()).toMatchObject({ error: { message: expect.stringContaining("['store']") } });
   });
 
-  it('MP-8 Names of the blocks: params and settings are accepted too. Other names work with a warning', async () => {
+  it('MP-8 Names of the blocks: params and settings work too. A block with an unknown name works with a warning', async () => {
     const plain = sampleConfig(upstream).replace('litellm_params', 'params').replace('litellm_settings', 'settings');
     expect((await ask(await start(plain))).json()).toMatchObject({ model: ANSWERED_MODEL });
     const any = sampleConfig(upstream).replace('litellm_params', 'connection');

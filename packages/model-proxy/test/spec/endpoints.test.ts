@@ -138,7 +138,7 @@ describe('the endpoints of the contract', () => {
     });
   });
 
-  it('MP-57 Context length: configured as max_input_tokens, which the information about a model contains', async () => {
+  it('MP-57 Context length: /model/info shows the configured max_input_tokens', async () => {
     const model = await call(`${proxy.url}/v1/models/${PUBLIC_MODEL}`, { method: 'GET' });
     expect(model.status).toBe(200);
     expect(model.json()).toMatchObject({ id: PUBLIC_MODEL, object: 'model', model_info: { max_input_tokens: 32000 } });
