@@ -12,7 +12,7 @@ export interface Clock {
   after(delayMs: number, action: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-// setTimeout fires immediately for longer delays.
+// setTimeout fires immediately for longer delays. This clock shortens them to 24.8 days.
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Monotonic clock of the operating system. */

@@ -41,6 +41,7 @@ export class Connection implements Caller {
   #replied = false;
   /** Bytes that wait until that caller has run: see `#handle`. */
   #backlog: Buffer[] | null = null;
+  /** The only stream of this connection; null: there is none. */
   #slot: StreamSlot | null = null;
 
   /** Creates a connection. Call `connect` to open it. */
@@ -109,7 +110,7 @@ export class Connection implements Caller {
 
   /**
    * Closes the connection immediately. Rejects every call and stream with `code` and the reason.
-   * A later call only drops bytes that the end of a stream has queued.
+   * A second `close` only drops bytes that wait to be sent after the end of a stream.
    */
   close(code: ClientErrorCode, why: string, cause?: unknown): void {
     if (this.#failure !== null) {
@@ -118,7 +119,7 @@ export class Connection implements Caller {
     }
     const failure = clientError(code, `connection to ${this.#options.label}: ${why}`, { cause });
     this.#failure = failure;
-    this.#release();
+    this.#stopMessages();
     this.#transport?.destroy();
     this.#pending.failAll((procedure) => this.#failureOf(procedure, true) ?? failure);
     const stream = this.#slot?.stream;
@@ -163,13 +164,13 @@ export class Connection implements Caller {
   #failureOf(procedure: string, mayHaveRun: boolean): LibvirtError | null {
     const failure = this.#failure;
     if (failure === null) return null;
-    // `close` and `release` use only client error codes.
+    // `close` and the `release` of a stream store only errors with client error codes.
     const code = failure.code as ClientErrorCode;
     return clientError(code, `calling ${procedure}: ${failure.message}`, { procedure, mayHaveRun, cause: failure });
   }
 
   /** Stops keepalive, and drops received and queued messages. */
-  #release(): void {
+  #stopMessages(): void {
     this.#keepalive.stop();
     this.#backlog = null;
     this.#outbox.transport = null;
@@ -190,16 +191,17 @@ export class Connection implements Caller {
       this.close('PROTOCOL', toError(cause).message, cause);
       return;
     }
-    if (this.#failure !== null || (rest === null && this.#slot?.hasEarly !== true)) return;
+    if (this.#failure !== null || (rest === null && this.#slot?.hasBuffered !== true)) return;
     this.#backlog = rest === null ? [] : [Buffer.from(rest)];
-    // A tick that is scheduled in a promise callback runs after all promise callbacks.
+    // A tick that is scheduled in a promise callback runs after all promise callbacks, so after the
+    // callers of the replies.
     queueMicrotask(() => process.nextTick(() => this.#processBacklog()));
   }
 
   #processBacklog(): void {
     const bytes = Buffer.concat(this.#backlog ?? []);
     this.#backlog = null;
-    this.#slot?.deliverEarly();
+    this.#slot?.deliverBuffered();
     this.#process(bytes);
   }
 
@@ -267,8 +269,8 @@ export class Connection implements Caller {
       send: (status, payload, written) => this.#outbox.stream(procedure, serial, status, payload, written),
       pause: () => {
         paused = true;
-        // The client cannot see a PONG while it does not read. libvirtd sends no PINGs on stream
-        // connections.
+        // Without reading, the client sees no PONG and would close the connection. libvirtd sends no
+        // PINGs on stream connections, so the client need not answer any.
         this.#keepalive.stop();
         this.#transport?.pause();
       },
@@ -282,7 +284,7 @@ export class Connection implements Caller {
         if (this.#failure !== null) return;
         this.#failure = clientError('LINK_CLOSED', `connection to ${this.#options.label}: its stream has ended`);
         this.#slot = null;
-        this.#release();
+        this.#stopMessages();
         this.#transport?.end();
         this.#options.onClosed?.(this.#failure);
       },

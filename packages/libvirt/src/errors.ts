@@ -6,13 +6,14 @@ import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js'
  *
  * - `CALL_TIMEOUT`: no reply before the timeout. libvirtd may still execute the call: read the
  *   state again before you retry. `mayHaveRun` is true if the call was sent.
- * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call, too.
- * - `NOT_CONNECTED`: there was no connection before the timeout. `cause` is the error of the last
- *   attempt.
+ * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call.
+ * - `NOT_CONNECTED`: there was no connection before the timeout, or the only attempt failed (`retry`
+ *   is false). `cause` is the error of the last attempt.
  * - `CONNECTION_LOST`: the connection ended (libvirtd closed it or keepalive failed) during the
  *   call or stream.
  * - `LINK_CLOSED`: the caller called `close()`.
- * - `PROTOCOL`: libvirtd sent an invalid message, or a message exceeds the size limit.
+ * - `PROTOCOL`: libvirtd sent an invalid message, or this client cannot encode the arguments of a
+ *   call, for example because the message exceeds the size limit.
  * - `INVALID_URI`: the connection URI is malformed or not supported.
  * - `AUTH_UNSUPPORTED`: this client supports none of libvirtd's authentication types.
  */

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from './clock.js';
 
 /**
- * Options for the detection of a dead peer. The defaults are those of libvirt: 30 s until
- * detection.
+ * Options for the detection of a dead peer. The defaults are those of libvirt. They detect a dead
+ * peer after 30 s: five PINGs and one more interval.
  */
 export interface KeepaliveOptions {
   /** Milliseconds of silence before a PING, and between PINGs. Default: 5,000. */

@@ -3,6 +3,7 @@ import { type Procedure, PROGRAM } from './protocol/procedure.js';
 import type { Transport } from './transport/transport.js';
 import { XdrWriter } from './xdr.js';
 
+/** Size of the write buffer. When it is full, the messages are sent immediately. */
 const WRITE_SLAB_BYTES = 16_384;
 
 /**
@@ -12,7 +13,7 @@ const WRITE_SLAB_BYTES = 16_384;
 export class Outbox {
   readonly #writer = new XdrWriter(WRITE_SLAB_BYTES);
   #transport: Transport | null = null;
-  #flushing = false;
+  #flushScheduled = false;
 
   /** Destination of the messages. null: drops queued and later messages. */
   set transport(transport: Transport | null) {
@@ -82,12 +83,12 @@ export class Outbox {
 
   #flushSoon(): void {
     if (this.#writer.length >= WRITE_SLAB_BYTES) this.#flush();
-    if (this.#flushing) return;
-    this.#flushing = true;
+    if (this.#flushScheduled) return;
+    this.#flushScheduled = true;
     // After the promise callbacks of this iteration, because a caller that gets a reply often makes
     // the next call.
     process.nextTick(() => {
-      this.#flushing = false;
+      this.#flushScheduled = false;
       this.#flush();
     });
   }

@@ -22,6 +22,7 @@ export interface SentCall {
   readonly onReleased: (() => void) | undefined;
 }
 
+/** A call without a reply whose caller still waits. */
 interface Waiting {
   readonly call: SentCall;
   /** Moves if this process stalls, because it then can neither send nor read. */
@@ -83,9 +84,9 @@ export class PendingCalls {
   answered(serial: number): SentCall | null {
     const waiting = this.#waiting.get(serial);
     if (waiting === undefined) {
-      const late = this.#abandoned.get(serial);
+      const abandoned = this.#abandoned.get(serial);
       this.#abandoned.delete(serial);
-      late?.onReleased?.();
+      abandoned?.onReleased?.();
       return null;
     }
     this.#waiting.delete(serial);

@@ -107,9 +107,9 @@ export class LibvirtStream extends Duplex {
       done(clientError('CONNECTION_LOST', `writing to the stream of ${this.procedure}: libvirtd has ended it`));
       return;
     }
-    for (let at = 0; at < chunk.length; at += STREAM_CHUNK_BYTES) {
-      const piece = chunk.subarray(at, at + STREAM_CHUNK_BYTES);
-      const isLast = at + STREAM_CHUNK_BYTES >= chunk.length;
+    for (let offset = 0; offset < chunk.length; offset += STREAM_CHUNK_BYTES) {
+      const piece = chunk.subarray(offset, offset + STREAM_CHUNK_BYTES);
+      const isLast = offset + STREAM_CHUNK_BYTES >= chunk.length;
       this.channel.send(MessageStatus.continue, piece, isLast ? () => done() : undefined);
     }
     // Sends nothing for an empty chunk, because an empty message ends the stream.

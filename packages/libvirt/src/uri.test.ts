@@ -73,14 +73,14 @@ describe('the sockets of a URI', () => {
     ['qemu:///session', root, ['/run/user/0/libvirt/libvirt-sock', '/run/user/0/libvirt/virtqemud-sock'], false],
     ['test:///default', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtqemud-sock'], false],
     ['lxc:///', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtlxcd-sock'], false],
-  ])('%s for %o are those of libvirtd and the modular daemon', (text, places, paths, mayStart) => {
-    expect(socketCandidates(parseUri(text), places)).toEqual({ paths, mayStart });
+  ])('%s for %o are those of libvirtd and the modular daemon', (text, places, paths, mayStartDaemon) => {
+    expect(socketCandidates(parseUri(text), places)).toEqual({ paths, mayStartDaemon });
   });
 
   it('are only the given socket, if there is one', () => {
     expect(socketCandidates(parseUri('qemu:///session?socket=/tmp/s'), user)).toEqual({
       paths: ['/tmp/s'],
-      mayStart: false,
+      mayStartDaemon: false,
     });
   });
 });

@@ -132,16 +132,16 @@ interface SocketCandidates {
    * True if the client may start a daemon when no socket answers. As in libvirt, only for a user's
    * own daemon.
    */
-  readonly mayStart: boolean;
+  readonly mayStartDaemon: boolean;
 }
 
 /**
- * Returns the sockets of the URI's daemon. With `?socket=` this is the only candidate, because
- * another socket may belong to another daemon. Otherwise the socket of libvirtd is first, then that
- * of the modular daemon, in /run/libvirt or in the user's runtime directory.
+ * Returns the sockets of the URI's daemon. The socket of `?socket=` is the only candidate, because
+ * another socket may belong to another daemon. Without `?socket=`, the candidates are the sockets of
+ * libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory.
  */
 export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment): SocketCandidates {
-  if (uri.socket !== null) return { paths: [uri.socket], mayStart: false };
+  if (uri.socket !== null) return { paths: [uri.socket], mayStartDaemon: false };
   const session = uri.path === '/session' || (uri.driver === 'test' && environment.uid !== 0);
   const directory = session ? `${environment.runtimeDir ?? `/run/user/${environment.uid}`}/libvirt` : '/run/libvirt';
   // Every modular daemon has the test driver; virtqemud is the most common.
@@ -149,7 +149,7 @@ export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment
   return {
     paths: [`${directory}/libvirt-sock`, `${directory}/virt${modular}d-sock`],
     // A libvirtd that root starts is always the system daemon.
-    mayStart: session && environment.uid !== 0,
+    mayStartDaemon: session && environment.uid !== 0,
   };
 }
 

@@ -29,7 +29,10 @@ export class FileChangedError extends Error {
 
 /** Options of {@link replaceFile}. */
 interface ReplaceOptions {
-  /** The old text from which the caller made the new text. `''`: there was no file. */
+  /**
+   * The old text from which the caller made the new text. `''`: there was no file. Absent: the new
+   * text replaces any text.
+   */
   readonly basedOn?: string;
 }
 
@@ -48,8 +51,8 @@ export interface PreparedFile {
 }
 
 /**
- * Writes the new text of a file next to it. A caller that changes several files can prepare all of
- * them first and see an error before it changes any.
+ * Writes the new text of a file into a temporary file in the same folder. A caller that changes
+ * several files can prepare all of them first and see an error before it changes any.
  *
  * A new file has mode 0600. An existing file keeps its mode and owner, and a link stays a link. If
  * root creates a file, it belongs to the owner of its folder. A service can then read what `sudo`
@@ -100,18 +103,19 @@ export function replaceFile(file: string, text: string, options: ReplaceOptions 
 }
 
 /**
- * Removes temporary files of {@link prepareFile} that a killed process left behind. The name must
- * have the exact format, and the owner must be this user or the owner of `file`. The temporary file
- * must be older than this process: a newer file may belong to a running process.
+ * Removes temporary files and the lock file of {@link prepareFile} that a killed process left
+ * behind. The name must have the exact format, and the owner must be this user or the owner of
+ * `file`. The temporary file must be older than this process: a newer file may belong to a running
+ * process.
  * @returns the paths of the removed files. A file that cannot be removed is ignored.
  */
 export function removeLeftovers(file: string): readonly string[] {
   try {
     const old = statSync(file, { throwIfNoEntry: false });
     const target = old === undefined ? file : realpathSync(file);
-    const start = `.${path.basename(target)}.`;
+    const prefix = `.${path.basename(target)}.`;
     const isTemporary = (name: string): boolean =>
-      name.startsWith(start) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(start.length));
+      name.startsWith(prefix) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(prefix.length));
     return removeFrom(path.dirname(target), isTemporary, (old ?? ownerOfFolder(target))?.uid);
   } catch {
     // The folder does not exist, or this user may not read it.
@@ -134,7 +138,7 @@ export function removeLeftoversIn(folder: string, isTemporary: (name: string) =>
   }
 }
 
-/** @throws what node:fs throws for the folder. */
+/** @throws the error of node:fs if the folder cannot be listed. */
 function removeFrom(
   folder: string,
   isTemporary: (name: string) => boolean,
@@ -206,10 +210,13 @@ function replaceIfUnchanged(next: string, target: string, basedOn: string, file:
   }
 }
 
-/** A process holds the lock for microseconds. If it is older than this, its process has crashed. */
+/** A process holds the lock for microseconds. A lock older than this belongs to a crashed process. */
 const MAX_LOCK_AGE_MS = 10_000;
 
-/** Tries to create the lock file. Returns false if another process holds the lock. */
+/**
+ * Tries to create the lock file. Removes the lock of a crashed process first. Returns false if
+ * another process holds the lock.
+ */
 function takeLock(lock: string): boolean {
   const heldSince = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
   if (heldSince !== undefined && Date.now() - heldSince > MAX_LOCK_AGE_MS) rmSync(lock, { force: true });

@@ -2,7 +2,7 @@
 interface ChunkAllowanceOptions {
   /** Chunks that may have any size. */
   readonly freeChunks: number;
-  /** Minimum average size of the chunks beyond that, in bytes. */
+  /** Minimum average size of all further chunks, in bytes. */
   readonly minAverageBytes: number;
 }
 

@@ -14,25 +14,25 @@ const TLS_HANDSHAKE = 0x16;
  * before the TLS server takes over the socket, so requests run at full speed.
  */
 export function detectPlainHttp(secure: Server, onPlainHttp: RequestListener): void {
-  const toTls = secure.listeners('connection');
+  const tlsHandlers = secure.listeners('connection');
   const answer: RequestListener = (request, response) => {
     response.shouldKeepAlive = false;
     onPlainHttp(request, response);
   };
   // Does not listen. It receives its sockets below.
   const plain = createServer({ requireHostHeader: false }, answer);
-  // Never answer 100 Continue here: the client would send its body, perhaps a password,
-  // unencrypted.
+  // Answers `Expect: 100-continue` without 100 Continue, so that the client does not send its body,
+  // perhaps a password, unencrypted.
   plain.on('checkContinue', answer);
   plain.on('clientError', (_error, socket) => socket.destroy());
   secure.removeAllListeners('connection');
   secure.on('connection', (socket: Socket) => {
-    const silence = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
+    const firstByteTimer = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
     const fail = (): void => void socket.destroy();
     socket.once('error', fail);
-    socket.once('close', () => clearTimeout(silence));
+    socket.once('close', () => clearTimeout(firstByteTimer));
     socket.once('readable', () => {
-      clearTimeout(silence);
+      clearTimeout(firstByteTimer);
       // The event 'readable' also follows an end or an error; then there is no data.
       const first = socket.read(1) as Buffer | null;
       if (first === null) {
@@ -42,12 +42,12 @@ export function detectPlainHttp(secure: Server, onPlainHttp: RequestListener): v
       socket.unshift(first);
       socket.removeListener('error', fail);
       if (first[0] === TLS_HANDSHAKE) {
-        for (const listener of toTls) listener.call(secure, socket);
+        for (const listener of tlsHandlers) listener.call(secure, socket);
         return;
       }
       // Node applies its own timeouts only to servers that listen.
-      const late = setTimeout(() => socket.destroy(), PLAIN_REQUEST_MS);
-      socket.once('close', () => clearTimeout(late));
+      const requestTimer = setTimeout(() => socket.destroy(), PLAIN_REQUEST_MS);
+      socket.once('close', () => clearTimeout(requestTimer));
       plain.emit('connection', socket);
     });
   });

@@ -9,7 +9,7 @@ import { ChunkAllowance } from './chunk-allowance.js';
 /** Slow networks deliver segments of 536 bytes, so an honest average is above half of that. */
 const LIMITS = { freeChunks: 4096, minAverageBytes: 256 };
 
-/** Wraps a request listener: see {@link limitChunks}. The limit applies once the response ended. */
+/** Wraps a request listener. After the response, {@link limitChunks} limits the unread body. */
 export function limitUnreadBodies(handle: RequestListener): RequestListener {
   return (request, response) => {
     // Without a transfer encoding, a client cannot choose the size of the chunks.
@@ -36,6 +36,6 @@ export function limitChunks(request: IncomingMessage): void {
   request.on('data', count);
   // A handler may have paused the request. The connection would then stay open without end.
   request.resume();
-  // Marks the body as read. Otherwise Node discards the chunks itself, without the listener above.
+  // Marks the body as read. Without this call, Node discards the chunks and skips the listener above.
   request.read(0);
 }

@@ -29,29 +29,29 @@ export interface LogRecord {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
   readonly message: string;
   /** Time of the event in milliseconds since 1970. The log may write the line later. */
-  readonly at: number;
+  readonly timeMs: number;
   readonly request?: RequestLine;
   readonly fields?: LogFields;
 }
 
 /** Renders one line without a line end: `{"time": …, "level": …, "message": …}`. */
-export function renderJson({ level, message, at, request, fields }: LogRecord): string {
-  const time = timeOf(at);
+export function renderJson({ level, message, timeMs, request, fields }: LogRecord): string {
+  const time = timeOf(timeMs);
   if (request === undefined) return printableJson(JSON.stringify({ time, level, message, ...fields }));
   return requestJson(request, `{"time":"${time}","level":"${level}","message":"${message}"`);
 }
 
-let lastAt = NaN;
+let lastTimeMs = NaN;
 let lastTime = '';
 
 /**
  * Returns the time in ISO 8601, UTC. It caches the last text: under load many lines have the same
  * millisecond.
  */
-function timeOf(at: number): string {
-  if (at === lastAt) return lastTime;
-  lastAt = at;
-  lastTime = new Date(at).toISOString();
+function timeOf(timeMs: number): string {
+  if (timeMs === lastTimeMs) return lastTime;
+  lastTimeMs = timeMs;
+  lastTime = new Date(timeMs).toISOString();
   return lastTime;
 }
 
@@ -88,19 +88,19 @@ function printableJson(json: string): string {
 }
 
 /** Renders one line for a terminal, without a line end. */
-export function renderText({ level, message, at, request, fields }: LogRecord): string {
-  const time = new Date(at).toISOString().slice(11, 19);
+export function renderText({ level, message, timeMs, request, fields }: LogRecord): string {
+  const time = new Date(timeMs).toISOString().slice(11, 19);
   if (request !== undefined) {
     const { user, method, path, status, ms, id, refused, more } = request;
     const why = refused === undefined ? '' : ` (${refused})`;
     return printable(
-      `${time} ${user ?? '-'} ${method} ${path} ${status} ${ms.toFixed(1)} ms ${id}${named(more)}${why}`,
+      `${time} ${user ?? '-'} ${method} ${path} ${status} ${ms.toFixed(1)} ms ${id}${renderFields(more)}${why}`,
     );
   }
-  return printable(`${time} ${level === 'info' ? '' : `${level}: `}${message}${named(fields)}`);
+  return printable(`${time} ${level === 'info' ? '' : `${level}: `}${message}${renderFields(fields)}`);
 }
 
-function named(fields: LogFields = {}): string {
+function renderFields(fields: LogFields = {}): string {
   return Object.entries(fields)
     .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('');
@@ -108,7 +108,7 @@ function named(fields: LogFields = {}): string {
 
 /**
  * Escapes control characters, line separators and bidirectional controls. Clients choose paths and
- * user names. Those must not forge a second line, control the terminal, or reorder the line.
+ * user names. These texts must not forge a second line, control the terminal, or reorder the line.
  */
 function printable(line: string): string {
   return line.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {

@@ -9,7 +9,7 @@ import { redact, type LogFields } from './redact.js';
 export type { RequestLine } from './log-line.js';
 export type { LogFields } from './redact.js';
 
-/** Log levels, in the order of their number of lines. */
+/** Log levels. Each level includes the lines of the levels before it. */
 const levels = ['error', 'warn', 'info', 'debug'] as const;
 /** Name of a log level. */
 type LogLevel = (typeof levels)[number];
@@ -60,7 +60,7 @@ export function createLog(options: LogOptions): Log {
       sink.add({
         level,
         message,
-        at: Date.now(),
+        timeMs: Date.now(),
         ...(fields === undefined ? {} : { fields: redact(fields, { stacks }) }),
       });
       // The process may exit after an error.
@@ -73,7 +73,7 @@ export function createLog(options: LogOptions): Log {
     info: log('info'),
     debug: log('debug'),
     request: isEnabled('info')
-      ? (request) => sink.addRequest({ level: 'info', message: 'request', at: Date.now(), request })
+      ? (request) => sink.addRequest({ level: 'info', message: 'request', timeMs: Date.now(), request })
       : silent,
     flush: () => sink.flush(),
   };

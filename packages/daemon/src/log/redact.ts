@@ -23,6 +23,7 @@ interface RedactOptions {
 
 /**
  * Returns a copy of the fields that is safe to log: secrets become `******`, errors become texts.
+ * Objects that are nested more than five levels deep stay unchanged: their secrets are not masked.
  */
 export function redact(fields: LogFields, options: RedactOptions): LogFields {
   return Object.fromEntries(
@@ -35,7 +36,7 @@ function redactValue(name: string, value: unknown, depth: number, options: Redac
   if (typeof value === 'string') return /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? maskUrl(value) : value;
   if (value instanceof URL) return maskUrl(value);
   if (value instanceof Error) return describeError(value, options);
-  // Bodies and driver errors have a few levels.
+  // Bodies and driver errors have fewer levels. The limit ends the recursion in a cyclic object.
   if (typeof value !== 'object' || value === null || depth > 4) return value;
   if (Array.isArray(value)) return value.map((item) => redactValue('', item, depth + 1, options));
   return Object.fromEntries(

@@ -106,13 +106,13 @@ class ConnectMethodError extends Error {
 }
 
 /**
- * Longer than the 60 s for which clients and proxies store an idle connection. Otherwise the server
- * may close a connection while a client sends a request.
+ * Longer than the 60 s for which clients and proxies keep an idle connection. A shorter time could
+ * close a connection while a client sends a request on it.
  */
 const KEEP_ALIVE_MS = 65_000;
 /** How often `close` closes connections that have become idle. */
 const DRAIN_STEP_MS = 50;
-/** How long `close` waits for the first request of a new connection. */
+/** How long `close` waits for the first byte of a connection on which the client sent nothing. */
 const SILENT_MS = 1000;
 
 /**
@@ -139,18 +139,18 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   server.on('checkExpectation', handle);
   if (options.onExpectContinue !== undefined)
     server.on('checkContinue', serialize(limitUnreadBodies(options.onExpectContinue)));
-  // Without a listener Node closes the connection without a response.
+  // Without a handler of this event, Node closes the connection without a response.
   server.on('connect', (_request, socket) => onClientError(new ConnectMethodError(), socket));
   // Node's HTTP parser is one of these functions. The functions that `detectPlainHttp` and
   // `trackSockets` add later must not see the same socket twice.
-  const nodeListeners = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
+  const connectionHandlers = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (onUpgrade !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {
       onUpgrade(request, socket, head);
       return;
     }
     declineUpgrade(request, socket, head, (reopened) => {
-      for (const listener of nodeListeners) listener.call(server, reopened);
+      for (const connectionHandler of connectionHandlers) connectionHandler.call(server, reopened);
     });
   });
   if (secure !== undefined && options.onPlainHttp !== undefined) detectPlainHttp(secure, options.onPlainHttp);
@@ -174,7 +174,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
       await listen(extra, address, actualPort);
       extra.on('error', onError);
       extraServers.add(extra);
-      // It stays in the set until its last connection has ended, because `drain` waits for that.
+      // The server stays in the set until its last connection has ended, because `drain` waits for that.
       extra.once('close', () => extraServers.delete(extra));
       return () => void extra.close();
     },

@@ -35,8 +35,8 @@ export function createNotify({ environment, log }: NotifyOptions): Notify {
 }
 
 /**
- * Returns the lines that announce a reload. systemd requires its start time, on the monotonic
- * clock.
+ * Returns the lines that announce a reload. systemd requires the start time of the reload, on the
+ * monotonic clock.
  */
 export function reloading(): readonly string[] {
   return ['RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`];

@@ -13,13 +13,13 @@ const passwordAsPort = /^\s*[a-z][a-z0-9+.-]*:[\\/]*[^\\/?#@]*:\d*[\\/?#].*@/i;
  * error messages contain them.
  */
 export function maskUrl(url: string | URL): string {
-  // The URL parser drops line feeds and tabs. Inside the scheme they must not hide the user info.
+  // The URL parser ignores line feeds and tabs. Without this, one in the scheme hides the user info.
   const text = String(url).replace(/\p{Cc}/gu, '');
   // An unescaped slash or question mark in the password makes the URL invalid, or makes the beginning
   // of the password a port. The end of the password is then unknown.
   const unclear = text.includes('@') && (!URL.canParse(text) || passwordAsPort.test(text));
   if (unclear) return `${/^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? ''}******`;
-  const end = text.search(/[?#]/);
-  const shown = (end === -1 ? text : text.slice(0, end)).replace(userInfo, '$1');
-  return end !== -1 && text[end] === '?' ? `${shown}?******` : shown;
+  const pathEnd = text.search(/[?#]/);
+  const shown = (pathEnd === -1 ? text : text.slice(0, pathEnd)).replace(userInfo, '$1');
+  return pathEnd !== -1 && text[pathEnd] === '?' ? `${shown}?******` : shown;
 }

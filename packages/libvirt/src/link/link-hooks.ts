@@ -69,6 +69,7 @@ export class LinkHooks {
     this.#entries.clear();
   }
 
+  /** Runs the hook on this connection, unless the hook already runs or has run there. */
   #run(entry: Entry, connection: Connection): Promise<void> {
     if (entry.connection !== connection) {
       entry.connection = connection;

@@ -8,14 +8,14 @@ import type { LibvirtStream } from '../stream.js';
 
 /** All streams of a link. Each stream has its own connection. */
 export class LinkStreams {
-  /** One per stream, open or opening. The abort reason is the error of the stream. */
+  /** One controller for each stream that opens or is open. Its abort reason ends the stream. */
   readonly #aborts = new Set<AbortController>();
   #closed: LibvirtError | null = null;
 
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Opens a stream. `signal` aborts it also after it opened, and {@link close} does so for all.
+   * Opens a stream. `signal` aborts the opening and also the open stream.
    * @param connect opens a connection and makes the handshake, unless its signal aborts.
    * @throws {LibvirtError} CALL_TIMEOUT if the stream is not open after `timeoutMs`, CALL_ABORTED,
    *   LINK_CLOSED, NOT_CONNECTED, CONNECTION_LOST, or the error of libvirtd.
@@ -46,12 +46,12 @@ export class LinkStreams {
       const stream = await connection.openStream(procedure, args, { timeoutMs: Infinity, signal: abort.signal });
       stream.once('close', cleanUp);
       const opened = connection;
-      const onEnd = (): void => {
+      const destroyStream = (): void => {
         stream.destroy(toError(abort.signal.reason));
         // The pending write of an upload would keep the process alive.
         if (this.#closed !== null) opened.close('LINK_CLOSED', this.#closed.message);
       };
-      abort.signal.addEventListener('abort', onEnd, { once: true });
+      abort.signal.addEventListener('abort', destroyStream, { once: true });
       return stream;
     } catch (error) {
       cleanUp();

@@ -105,7 +105,8 @@ export interface Link extends Caller {
   openStream<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<LibvirtStream>;
   /**
    * Runs `hook` on the control connection, now and after every reconnect, before queued calls are
-   * sent. Register for events here. An error from libvirtd does not end the connection.
+   * sent. Register for events here. If the hook rejects with an error from libvirtd, the connection
+   * stays open.
    */
   onConnected(hook: (connection: Caller) => Promise<void>): Hook;
   /**

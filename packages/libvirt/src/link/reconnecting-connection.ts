@@ -52,16 +52,18 @@ interface Waiter {
   closed(): void;
 }
 
-/** After a connection lasts this long, the next loss starts with the first delay again. */
+/** A loss after this connection time resets the back-off to its first delay. */
 const STABLE_MS = 5_000;
 
 /** A connection that is reopened when it is lost, with exponential back-off and jitter. */
 export class ReconnectingConnection {
   #current: Connection | null = null;
   #lastError: Error | null = null;
+  /** Failed attempts and losses since the last stable connection. */
   #failures = 0;
   #upSince = 0;
-  #notBefore = -Infinity;
+  /** Time on the clock before which no attempt starts. */
+  #nextAttemptAt = -Infinity;
   #timer: Timer | null = null;
   #attempt: AbortController | null = null;
   #closed = false;
@@ -128,7 +130,7 @@ export class ReconnectingConnection {
     });
   }
 
-  /** Forgets the current connection without closing it. The next caller gets a new connection. */
+  /** Removes the current connection from this object without closing it. The next caller gets a new connection. */
   release(): void {
     this.#current = null;
     this.#ensure();
@@ -152,7 +154,7 @@ export class ReconnectingConnection {
   #ensure(): void {
     const wanted = this.options.eager || this.#waiters.size > 0;
     if (this.#closed || this.#current !== null || this.#attempt !== null || this.#timer !== null || !wanted) return;
-    const delayMs = this.#notBefore - this.options.clock.now();
+    const delayMs = this.#nextAttemptAt - this.options.clock.now();
     if (delayMs <= 0) {
       void this.#try();
       return;
@@ -202,25 +204,25 @@ export class ReconnectingConnection {
     this.#current = null;
     if (this.#closed) return;
     if (this.options.clock.now() - this.#upSince >= STABLE_MS) this.#failures = 0;
-    this.#planAfter(error);
+    this.#delayNextAttempt(error);
     this.options.onDown?.(error);
     this.#ensure();
   }
 
   #failed(error: Error): void {
     if (this.#closed) return;
-    this.#planAfter(error);
+    this.#delayNextAttempt(error);
     for (const waiter of [...this.#waiters]) if (!waiter.retry) waiter.notConnected(error);
   }
 
-  #planAfter(error: Error): void {
+  #delayNextAttempt(error: Error): void {
     const { backoff, clock, random } = this.options;
     this.#lastError = error;
     const maxDelayMs = Math.min(backoff.maxMs, backoff.firstMs * 2 ** this.#failures);
     this.#failures += 1;
     // Half of the delay is random, so that many clients do not reconnect to a restarted daemon at
     // the same time.
-    this.#notBefore = clock.now() + maxDelayMs * (0.5 + random() / 2);
+    this.#nextAttemptAt = clock.now() + maxDelayMs * (0.5 + random() / 2);
   }
 }
 

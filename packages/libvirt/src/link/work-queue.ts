@@ -21,7 +21,7 @@ interface WorkQueueOptions {
   /**
    * When the next call to the same domain may run. `settled`: when the caller of the previous
    * call stops waiting, so a power-off can overtake a hung reset. `reply`: when libvirtd
-   * replies, so libvirtd never has two calls to the domain. After a timeout, later calls then stay
+   * replies, so libvirtd never has two calls to the domain. After a timeout, later calls stay
    * in the queue and may time out without being sent.
    */
   readonly nextCallAfter: 'settled' | 'reply';
@@ -46,8 +46,8 @@ const MAX_PARALLEL_CALLS = 4;
  * Queue of calls that libvirtd may delay while a domain is busy. At most {@link MAX_PARALLEL_CALLS}
  * run in parallel. Calls to the same domain run in order, one at a time.
  *
- * libvirtd continues a call that timed out, and counts it. If such calls use up the limit and
- * another call is ready, the queue retires the connection: new calls use a new connection, and the
+ * libvirtd continues a call that timed out, and the call still counts for the limit. If such calls
+ * use up the limit and another call is ready, the queue retires the connection: new calls use a new connection, and the
  * old one closes when no caller waits for it.
  */
 export class WorkQueue {
@@ -56,6 +56,7 @@ export class WorkQueue {
   readonly #loads = new WeakMap<Connection, Load>();
   /** Connections that get no new calls and wait for their last replies. */
   readonly #retired = new Set<Connection>();
+  /** Calls without a reply whose caller still waits, on all connections. */
   #awaited = 0;
   #connecting = false;
   #closed = false;
@@ -159,30 +160,30 @@ export class WorkQueue {
   }
 
   #drop(job: Job, error: LibvirtError): void {
-    const at = this.#waiting.indexOf(job);
-    if (at >= 0) this.#waiting.splice(at, 1);
+    const index = this.#waiting.indexOf(job);
+    if (index >= 0) this.#waiting.splice(index, 1);
     job.fail(error);
   }
 
   /** Sends the calls that can run, oldest first. */
   #pump(): void {
-    for (let at = 0; at < this.#waiting.length && this.#awaited < MAX_PARALLEL_CALLS;) {
-      const job = this.#waiting[at];
+    for (let index = 0; index < this.#waiting.length && this.#awaited < MAX_PARALLEL_CALLS;) {
+      const job = this.#waiting[index];
       if (job === undefined) return;
       if (job.domainUuid !== null && this.#busyDomains.has(job.domainUuid)) {
-        at += 1;
+        index += 1;
         continue;
       }
       const connection = this.#availableConnection();
       if (connection === null) return;
-      this.#waiting.splice(at, 1);
+      this.#waiting.splice(index, 1);
       job.start(connection);
     }
   }
 
   /**
-   * Returns the connection if it can accept a call. Otherwise returns null, and `#pump` runs again
-   * later.
+   * Returns the connection if it can accept a call. Returns null if there is no connection, or if
+   * the connection has too many unanswered calls. Then `#pump` runs again on the next connection.
    */
   #availableConnection(): Connection | null {
     const connection = this.connection.current;
@@ -195,7 +196,7 @@ export class WorkQueue {
     // Calls that timed out or were aborted use up the limit of this connection.
     this.#retired.add(connection);
     this.connection.release();
-    this.#closeIfDone(connection, load);
+    this.#closeIfUnused(connection, load);
     this.#connect();
     return null;
   }
@@ -216,8 +217,8 @@ export class WorkQueue {
   }
 
   #loadOf(connection: Connection): Load {
-    const known = this.#loads.get(connection);
-    if (known !== undefined) return known;
+    const existing = this.#loads.get(connection);
+    if (existing !== undefined) return existing;
     const load: Load = { unanswered: 0, awaited: 0 };
     this.#loads.set(connection, load);
     return load;
@@ -243,12 +244,12 @@ export class WorkQueue {
       load.awaited -= 1;
       this.#awaited -= 1;
       if (this.options.nextCallAfter === 'settled') freeDomain();
-      this.#closeIfDone(connection, load);
+      this.#closeIfUnused(connection, load);
       this.#pump();
     }
   }
 
-  #closeIfDone(connection: Connection, load: Load): void {
+  #closeIfUnused(connection: Connection, load: Load): void {
     if (load.awaited > 0 || !this.#retired.delete(connection)) return;
     connection.close('CONNECTION_LOST', 'too many calls of this connection have no reply');
   }

@@ -66,7 +66,8 @@ export interface DomainInterface {
  *
  * Methods have the names of libvirt's functions without `virDomain`. Fast reads use the control
  * connection, and `getXmlDesc` the query connection. Changes, and other reads that wait for QEMU,
- * use the work connection: in order, one call per domain at a time. A method that fails rejects with a {@link LibvirtError}.
+ * use the work connection: in order, one call per domain at a time. A method that fails rejects with
+ * a {@link LibvirtError}.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html
  */
 export class Domain implements DomainRef {
@@ -277,8 +278,8 @@ export class Domain implements DomainRef {
    * Sets metadata, or removes it if `metadata` is null. Both LIVE and CONFIG wait while QEMU hangs.
    * @param type `DomainMetadataType`.
    * @param metadata a text; for ELEMENT, an XML element of the namespace.
-   * @param key namespace prefix of an ELEMENT; null otherwise.
-   * @param uri namespace of an ELEMENT; null otherwise.
+   * @param key namespace prefix of an ELEMENT; null for the other types.
+   * @param uri namespace of an ELEMENT; null for the other types.
    * @param flags `DomainModificationImpact`.
    */
   setMetadata(

@@ -122,7 +122,9 @@ interface Registration {
   readonly demand: Demand;
 }
 
+/** The listeners of a kind and the callback that they share. */
 interface Demand {
+  /** Number of listeners. */
   listeners: number;
   /** The callback on the latest connection; null until libvirtd has registered it. */
   callback: { readonly connection: Caller; readonly id: number } | null;
@@ -180,9 +182,9 @@ export class DomainEvents {
   }
 
   /**
-   * Returns an async iterator over events of one or more kinds, in the order of libvirtd. It queues
-   * events from now on. It ends when the hypervisor is closed. It rejects if libvirtd refuses the
-   * registration, or if the consumer is 10,000 events behind.
+   * Returns an async iterator over events of one or more kinds, in the order of libvirtd. The
+   * iterator queues events from now on. It ends when the hypervisor is closed. `next()` rejects if
+   * libvirtd refuses the registration, or if the consumer is 10,000 events behind.
    */
   iterate<K extends DomainEventKind>(kinds: K | readonly K[], { signal }: IterateOptions = {}): DomainEventIterator<K> {
     const list: readonly K[] = typeof kinds === 'string' ? [kinds] : kinds;
@@ -249,8 +251,8 @@ export class DomainEvents {
 
   #release(kind: DomainEventKind, { demand }: Registration): void {
     demand.listeners -= 1;
-    // While libvirtd registers the callback, keep it for a listener that may come. Otherwise the
-    // hook drops it afterwards.
+    // While libvirtd registers the callback, a new listener may still come. If none comes, the hook
+    // drops the callback after the registration.
     if (demand.listeners === 0 && demand.callback !== null) this.#drop(kind, demand);
   }
 

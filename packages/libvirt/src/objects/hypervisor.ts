@@ -78,22 +78,23 @@ export class Hypervisor {
     return this.#link.state;
   }
 
-  /** Reason why there is no connection; null while connected. */
+  /** Reason why there is no connection; null while connected and before the first failure. */
   get lastError(): Error | null {
     return this.#link.lastError;
   }
 
   /**
    * Waits for the connection.
-   * @throws {LibvirtError} NOT_CONNECTED after `timeoutMs` (default: 10 s).
+   * @throws {LibvirtError} NOT_CONNECTED after `timeoutMs` (default: `connectTimeoutMs`) or, if
+   *   `retry` is false, after the first failed attempt; CALL_ABORTED; LINK_CLOSED.
    */
   connected(options?: ConnectedOptions): Promise<void> {
     return this.#link.connected(options);
   }
 
   /**
-   * Calls `listener` with each change of {@link state}. Events may have been lost before it becomes
-   * `connected`: read everything again.
+   * Calls `listener` with each new {@link state}. When the state becomes `connected`, read
+   * everything again, because events may have been lost.
    * @returns a function that removes the listener.
    */
   onStateChange(listener: (state: LinkState) => void): () => void {
@@ -196,7 +197,7 @@ export class Hypervisor {
   }
 
   /**
-   * Starts a domain from this XML. A domain that is not defined becomes a transient one.
+   * Starts a domain from this XML. Without a definition, the domain is transient.
    * @param flags `DomainCreateFlags`.
    */
   async domainCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {

@@ -83,7 +83,7 @@ export class StorageVolume implements StorageVolumeRef {
   /**
    * Opens a stream that writes to the volume. `pipeline(source, stream)` uploads with backpressure.
    * The stream emits `finish` when libvirtd has confirmed the last byte. A write after the end of
-   * the range is an `error` of the stream; without `lengthBytes`, a file volume grows instead. Data
+   * the range is an `error` of the stream; without `lengthBytes`, a file volume grows. Data
    * that was written before an error remains.
    */
   upload(range: StorageVolumeRange = {}, options?: CallOptions): Promise<LibvirtStream> {
@@ -93,8 +93,8 @@ export class StorageVolume implements StorageVolumeRef {
   /**
    * Opens a stream that reads the volume. Destroy the stream to stop early. If the range exceeds
    * the volume, the stream ends at the end of the volume. There is no timeout: the stream waits
-   * while the storage hangs. If you destroy it then, libvirtd 9.0 blocks its event loop and answers
-   * no client until the storage works again.
+   * while the storage hangs. If you destroy the stream during that time, libvirtd 9.0 blocks its event
+   * loop and answers no client until the storage works again.
    */
   download(range: StorageVolumeRange = {}, options?: CallOptions): Promise<LibvirtStream> {
     return this.#link.openStream(storageVolumeProcedures.download, this.#range(range), options);

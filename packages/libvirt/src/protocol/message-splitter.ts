@@ -28,25 +28,25 @@ export class MessageSplitter {
    * @throws {XdrError} if a message has an invalid length. Close the connection then.
    */
   push(chunk: Buffer): Buffer | null {
-    let at = 0;
+    let offset = 0;
     if (this.#message !== null || this.#wordBytes > 0) {
-      at = this.#continue(chunk);
+      offset = this.#continue(chunk);
       const message = this.#message;
       if (message === null || this.#messageBytes < message.length) return null;
       this.#message = null;
-      if (!this.onMessage(message, 0, message.length, true)) return Buffer.concat([message, chunk.subarray(at)]);
+      if (!this.onMessage(message, 0, message.length, true)) return Buffer.concat([message, chunk.subarray(offset)]);
     }
-    while (chunk.length - at >= LENGTH_BYTES) {
-      const length = checked(chunk.readUInt32BE(at));
-      if (length > chunk.length - at) {
+    while (chunk.length - offset >= LENGTH_BYTES) {
+      const length = checked(chunk.readUInt32BE(offset));
+      if (length > chunk.length - offset) {
         this.#message = Buffer.allocUnsafe(length);
-        this.#messageBytes = chunk.copy(this.#message, 0, at);
+        this.#messageBytes = chunk.copy(this.#message, 0, offset);
         return null;
       }
-      if (!this.onMessage(chunk, at, at + length, false)) return chunk.subarray(at);
-      at += length;
+      if (!this.onMessage(chunk, offset, offset + length, false)) return chunk.subarray(offset);
+      offset += length;
     }
-    this.#wordBytes = chunk.copy(this.#word, 0, at);
+    this.#wordBytes = chunk.copy(this.#word, 0, offset);
     return null;
   }
 
@@ -55,20 +55,20 @@ export class MessageSplitter {
    * @returns the number of bytes that it used.
    */
   #continue(chunk: Buffer): number {
-    let at = 0;
+    let offset = 0;
     if (this.#message === null) {
-      at = Math.min(LENGTH_BYTES - this.#wordBytes, chunk.length);
-      chunk.copy(this.#word, this.#wordBytes, 0, at);
-      this.#wordBytes += at;
-      if (this.#wordBytes < LENGTH_BYTES) return at;
+      offset = Math.min(LENGTH_BYTES - this.#wordBytes, chunk.length);
+      chunk.copy(this.#word, this.#wordBytes, 0, offset);
+      this.#wordBytes += offset;
+      if (this.#wordBytes < LENGTH_BYTES) return offset;
       this.#message = Buffer.allocUnsafe(checked(this.#word.readUInt32BE(0)));
       this.#word.copy(this.#message);
       this.#messageBytes = LENGTH_BYTES;
       this.#wordBytes = 0;
     }
-    const copied = chunk.copy(this.#message, this.#messageBytes, at);
+    const copied = chunk.copy(this.#message, this.#messageBytes, offset);
     this.#messageBytes += copied;
-    return at + copied;
+    return offset + copied;
   }
 }
 

@@ -52,9 +52,9 @@ export function openMessage(writer: XdrWriter, header: Header): void {
 
 /** Reads the length word and the header of a message. */
 export function readHeader(reader: XdrReader): Header {
-  reader.uint32();
+  reader.uint32(); // length
   const program = reader.uint32();
-  reader.uint32();
+  reader.uint32(); // version
   return {
     program,
     procedure: reader.uint32(),
@@ -79,6 +79,7 @@ export const remoteError = struct({
   net: optional(network),
 });
 
+/** Values of virErrorNumber. */
 const NO_SUPPORT = 3;
 const RPC = 39;
 

@@ -27,12 +27,12 @@ export function procedures<const T extends Record<string, ProcedureLiteral>>(
   const entries = Object.entries<ProcedureLiteral>(literals).map(([key, literal]) => {
     // ProcedureTable restores the types of the codecs.
     const { args, result, ...rest } = literal as ProcedureLiteral & { args: Codec<unknown>; result: Codec<unknown> };
-    const procedure: Procedure<unknown, unknown> = { name: nameOf(prefix, key), program, args, result, ...rest };
+    const procedure: Procedure<unknown, unknown> = { name: procedureName(prefix, key), program, args, result, ...rest };
     return [key, procedure];
   });
   return Object.fromEntries(entries) as ProcedureTable<T>;
 }
 
-function nameOf(prefix: string, key: string): string {
+function procedureName(prefix: string, key: string): string {
   return `${prefix}${key.charAt(0).toUpperCase()}${key.slice(1)}`;
 }

@@ -27,23 +27,26 @@ const defaults = (): LocalOptions => ({
 /**
  * Returns a function that connects to a daemon on this host. The function tries the unix sockets of
  * the URI in order. If no daemon is running and the URI is for the user's own daemon (`/session`),
- * it starts one. It then tries again every 50 ms until the signal aborts. It rejects with
- * NOT_CONNECTED, whose message lists all sockets and their errors.
+ * the function starts a daemon. It then tries the sockets every 50 ms until the signal aborts.
+ *
+ * The function rejects with NOT_CONNECTED if no socket accepts the connection; the message lists
+ * the sockets that it tried and their errors. It rejects with the abort reason of the signal, or
+ * with the error of `startDaemon`.
  */
 export function openLocal(uri: LibvirtUri, options: LocalOptions = defaults()): OpenTransport {
-  const { paths, mayStart } = socketCandidates(uri, options.environment);
+  const { paths, mayStartDaemon } = socketCandidates(uri, options.environment);
   return async (handlers, signal) => {
-    const first = await tryEach(paths, handlers, signal);
-    if ('transport' in first) return first.transport;
-    if (!mayStart || !first.absent) throw notConnected(uri, first.failures);
+    const firstAttempt = await tryEach(paths, handlers, signal);
+    if ('transport' in firstAttempt) return firstAttempt.transport;
+    if (!mayStartDaemon || !firstAttempt.noDaemon) throw notConnected(uri, firstAttempt.failures);
     await options.startDaemon();
     for (;;) {
       await sleep(POLL_MS, undefined, { signal }).catch(() => {
         throw toError(signal.reason);
       });
-      const again = await tryEach(paths, handlers, signal);
-      if ('transport' in again) return again.transport;
-      if (!again.absent) throw notConnected(uri, again.failures);
+      const attempt = await tryEach(paths, handlers, signal);
+      if ('transport' in attempt) return attempt.transport;
+      if (!attempt.noDaemon) throw notConnected(uri, attempt.failures);
     }
   };
 }
@@ -51,7 +54,7 @@ export function openLocal(uri: LibvirtUri, options: LocalOptions = defaults()): 
 interface Failures {
   readonly failures: readonly Error[];
   /** True if no daemon is running: every socket is missing or refuses connections. */
-  readonly absent: boolean;
+  readonly noDaemon: boolean;
 }
 
 async function tryEach(
@@ -68,10 +71,10 @@ async function tryEach(
       const failure = toError(error);
       failures.push(failure);
       // If a daemon exists but denies access (EACCES), the next socket would be the wrong daemon.
-      if (!isAbsent(failure)) return { failures, absent: false };
+      if (!isAbsent(failure)) return { failures, noDaemon: false };
     }
   }
-  return { failures, absent: true };
+  return { failures, noDaemon: true };
 }
 
 function isAbsent(error: Error): boolean {

@@ -3,8 +3,8 @@ export interface TransportHandlers {
   /** Called with received bytes, which are valid only during the call. */
   data(chunk: Buffer): void;
   /**
-   * Called once when the connection ends, but not after `destroy()`. null: the peer closed it
-   * without an error.
+   * Called once when the connection ends, but not after `destroy()`. null: the peer closed
+   * the connection without an error.
    */
   closed(error: Error | null): void;
 }
@@ -13,7 +13,7 @@ export interface TransportHandlers {
 export interface Transport {
   /**
    * Sends bytes, which must not change afterwards. `written` is called when the operating system
-   * has accepted them. It is not called if the connection ends before.
+   * has accepted them. It is not called if the connection ends first.
    */
   write(bytes: Uint8Array, written?: () => void): void;
   /** Buffers writes until `uncork`, to send them in one system call. */

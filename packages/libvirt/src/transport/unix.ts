@@ -26,7 +26,7 @@ export function connectUnix(path: string, handlers: TransportHandlers, signal: A
       reject(Object.assign(error, { code: 'ENAMETOOLONG' }));
       return;
     }
-    // One buffer for all reads. Node would otherwise allocate 64 KiB per chunk.
+    // One buffer for all reads. By default Node allocates 64 KiB for each chunk.
     const socket = connect({
       path,
       onread: {
@@ -61,7 +61,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 class SocketTransport implements Transport {
-  #gone = false;
+  #closed = false;
 
   constructor(
     private readonly socket: Socket,
@@ -73,14 +73,14 @@ class SocketTransport implements Transport {
   }
 
   #close(error: Error | null): void {
-    if (this.#gone) return;
-    this.#gone = true;
+    if (this.#closed) return;
+    this.#closed = true;
     this.socket.destroy();
     this.handlers.closed(error);
   }
 
   write(bytes: Uint8Array, written?: () => void): void {
-    if (this.#gone) return;
+    if (this.#closed) return;
     if (written === undefined) this.socket.write(bytes);
     else this.socket.write(bytes, (error) => (error ? undefined : written()));
   }
@@ -102,7 +102,7 @@ class SocketTransport implements Transport {
   }
 
   end(): void {
-    this.#gone = true;
+    this.#closed = true;
     this.socket.unref();
     // Closes the socket even if the peer does not read the queued bytes.
     const timer = setTimeout(() => this.socket.destroy(), END_TIMEOUT_MS).unref();
@@ -113,7 +113,7 @@ class SocketTransport implements Transport {
   }
 
   destroy(): void {
-    this.#gone = true;
+    this.#closed = true;
     this.socket.destroy();
   }
 }
