@@ -24,13 +24,13 @@ export interface Answer {
  * Headers of every answer: the protocol version, and no caching by proxies (DSP0266, response
  * headers).
  */
-const always = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
+const commonHeaders = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 
 const json = 'application/json; charset=utf-8';
 
 /**
- * A client must read a body above this many characters within `stalledMs`. A smaller body fits into
- * the socket's buffers.
+ * Length in characters above which a body may not fit into the socket's buffers. The service closes
+ * the connection of a client that reads nothing of such a body for `stalledMs`.
  */
 const largeBody = 64 * 1024;
 const stalledMs = 30_000;
@@ -47,7 +47,7 @@ export function textAnswer(status: number, text: string, contentType: string, he
   const length = String(Buffer.byteLength(text));
   return {
     status,
-    headers: [...always, 'Content-Type', contentType, 'Content-Length', length, ...flatten(headers)],
+    headers: [...commonHeaders, 'Content-Type', contentType, 'Content-Length', length, ...flatten(headers)],
     body: text,
   };
 }
@@ -56,7 +56,7 @@ export function textAnswer(status: number, text: string, contentType: string, he
 export function streamAnswer(stream: StreamSource, contentType: string, headers: Headers = {}): Answer {
   return {
     status: 200,
-    headers: [...always, 'Content-Type', contentType, ...flatten(headers)],
+    headers: [...commonHeaders, 'Content-Type', contentType, ...flatten(headers)],
     body: undefined,
     stream,
   };
@@ -66,7 +66,14 @@ export function streamAnswer(stream: StreamSource, contentType: string, headers:
 export function bytesAnswer(bytes: Buffer, contentType: string, headers: Headers = {}): Answer {
   return {
     status: 200,
-    headers: [...always, 'Content-Type', contentType, 'Content-Length', String(bytes.length), ...flatten(headers)],
+    headers: [
+      ...commonHeaders,
+      'Content-Type',
+      contentType,
+      'Content-Length',
+      String(bytes.length),
+      ...flatten(headers),
+    ],
     body: undefined,
     stream: (output) => void output.end(bytes),
   };
@@ -74,7 +81,7 @@ export function bytesAnswer(bytes: Buffer, contentType: string, headers: Headers
 
 /** Returns an answer without a body, such as 204 or 304. */
 export function emptyAnswer(status: number, headers: Headers = {}): Answer {
-  return { status, headers: [...always, ...flatten(headers)], body: undefined };
+  return { status, headers: [...commonHeaders, ...flatten(headers)], body: undefined };
 }
 
 /** Returns the answer for an error: its status, headers and Redfish error body. */

@@ -9,7 +9,7 @@ import { encodeSegment } from './rendering.js';
  * Checks whether a client may use a method of a resource.
  * @param isOwn whether the resource is the client's own account, session or subscription; called
  *   only if the result depends on it.
- * @returns null; or the only properties that this client's PATCH may change.
+ * @returns the only properties that this client's PATCH may change; null if it may change all.
  * @throws {RedfishError} 403.
  */
 export type Guard = (identity: Authenticated, method: string, isOwn: () => boolean) => ReadonlySet<string> | null;

@@ -10,7 +10,10 @@ export interface Preconditions {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** No conditions: for another resource than the request's, which an answer only shows. */
+/**
+ * No conditions. For reading a resource that an answer shows but the request does not name: the
+ * request's conditions do not apply to it.
+ */
 export const unconditional: Preconditions = {};
 
 /** Returns the conditions in the headers of a request. */

@@ -13,7 +13,7 @@ import { accepts, type StreamDefinition } from './stream.js';
 import type { EndpointOptions, Operation } from './operation.js';
 import { actionOperation, writeOperations } from './write.js';
 
-/** A resource as an object, the input of queries. */
+/** A resource as an object, to which a query ($filter, $expand, …) is applied. */
 interface Shown {
   readonly body: JsonObject;
   /** Called if the answer carries the resource's own ETag. */
@@ -36,7 +36,10 @@ export interface Endpoint {
   readonly allow: string;
   /** Operations by method. HEAD runs the GET operation; `send()` drops the body. */
   readonly operations: ReadonlyMap<string, Operation>;
-  /** Loads the input of queries. Absent if queries do not apply: documents, actions, monitors. */
+  /**
+   * Loads the resource as an object. Absent if the endpoint supports no query: documents, actions,
+   * attachments, streams and task monitors.
+   */
   readonly show?: (exchange: Exchange, params: Params) => Awaitable<Shown>;
   readonly isCollection: boolean;
   /** Maximum number of members in one answer; a link leads to the rest. */
@@ -51,8 +54,8 @@ interface Served {
   readonly target: Endpoint;
 }
 
-const reading: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-const nothing: ReadonlySet<string> = new Set();
+const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const noMethods: ReadonlySet<string> = new Set();
 
 /** Returns the paths of a resource: its own, its aliases, and the actions below each of them. */
 export function resourceEndpoints<Services>(
@@ -68,7 +71,7 @@ export function resourceEndpoints<Services>(
     resource.isOwn?.({ params, services: options.viewOf(exchange).services, requester: exchange.requester }) ?? false;
   const own: Endpoint = {
     route: resource.uri,
-    open: new Set([...(resource.open === true ? reading : []), ...(resource.post?.open === true ? ['POST'] : [])]),
+    open: new Set([...(resource.open === true ? readMethods : []), ...(resource.post?.open === true ? ['POST'] : [])]),
     guard,
     isOwn,
     allow,
@@ -82,7 +85,7 @@ export function resourceEndpoints<Services>(
     name,
     target: {
       route: actionUri(resource.uri, name),
-      open: nothing,
+      open: noMethods,
       guard,
       isOwn,
       allow: 'POST',
@@ -96,12 +99,12 @@ export function resourceEndpoints<Services>(
       ? []
       : [{ template: `${template}/attachment`, target: attachmentEndpoint(resource, own, options) }]),
     // DSP0266, POST (create): a POST to `Members` of a collection also creates a member.
-    ...(resource.post === undefined ? [] : [{ template: `${template}/Members`, target: postAlone(own) }]),
+    ...(resource.post === undefined ? [] : [{ template: `${template}/Members`, target: postOnly(own) }]),
     ...actions.map(({ name, target }) => ({ template: actionUri(template, name), target })),
   ]);
 }
 
-function postAlone({ route, open, guard, isOwn, operations }: Endpoint): Endpoint {
+function postOnly({ route, open, guard, isOwn, operations }: Endpoint): Endpoint {
   const post = [...operations].filter(([method]) => method === 'POST');
   const target = { route, open, isOwn, allow: 'POST', operations: new Map(post), isCollection: false };
   return guard === undefined ? target : { ...target, guard };
@@ -123,14 +126,15 @@ function attachmentEndpoint<Services>(
     const { bytes, contentType, fileName } = attachment;
     return bytesAnswer(bytes, contentType, {
       Allow: allow,
-      // The file's author may want a browser to show it as a page of this service.
+      // A browser must save the file. Shown as a page of this service, a hostile file could send
+      // requests with the user's credentials.
       'Content-Disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
       'X-Content-Type-Options': 'nosniff',
     });
   };
   return {
     route: `${resource.uri}/attachment`,
-    open: nothing,
+    open: noMethods,
     ...(guard === undefined ? {} : { guard }),
     isOwn,
     allow,
@@ -158,7 +162,7 @@ export function documentEndpoint({ path, answer }: Document): Served {
     template: path,
     target: {
       route: path,
-      open: reading,
+      open: readMethods,
       isOwn: () => false,
       allow: 'GET, HEAD',
       operations: new Map([
@@ -191,7 +195,7 @@ export function streamEndpoint<Services>(
     template: stream.uri,
     target: {
       route: stream.uri,
-      open: nothing,
+      open: noMethods,
       guard: guardOf(stream.entity, stream.uri),
       isOwn: () => false,
       allow: 'GET',

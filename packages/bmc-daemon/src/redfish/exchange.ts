@@ -17,7 +17,7 @@ export interface Exchange {
    * machine only. null: all machines are visible.
    */
   readonly scope: string | null;
-  /** Conditions for the ETag of `path`; evaluated once, see {@link unconditional}. */
+  /** Conditions for the ETag of the resource at `path`, and of no other resource. */
   readonly preconditions: Preconditions;
   /** The text after the `?`. */
   readonly query: string | undefined;
@@ -60,7 +60,7 @@ export class RequestRequester implements Requester {
     this.user = identity.user;
     this.session = identity.session;
     this.privileges = identity.privileges;
-    // Undefined after the socket is destroyed. The client does not receive an answer then.
+    // The address is undefined after the socket is destroyed; no client receives the answer then.
     this.address = request.socket.remoteAddress ?? '';
     this.requestId = requestId;
     this.#response = response;

@@ -1,8 +1,8 @@
 /** Restricts lists to the items of one machine. */
 
 /**
- * Returns a filter that returns the same result for the same list, because an identical object
- * means that nothing changed.
+ * Returns a filter that returns the same array for the same list: callers compare arrays by
+ * identity to see that nothing changed.
  */
 export function filtered<Item>(isShown: (item: Item) => boolean): (list: readonly Item[]) => readonly Item[] {
   let all: readonly Item[] = [];

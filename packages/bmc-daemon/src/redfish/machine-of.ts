@@ -2,11 +2,11 @@
 import type { TaskRecord } from './tasks/task-record.js';
 
 /**
- * Returns the machine of a canonical URI, the UUID in `/redfish/v1/Systems/{uuid}/…`; null if it
- * belongs to no machine.
+ * Returns the machine of a canonical URI: the UUID in `/redfish/v1/Systems/{uuid}/…`, and likewise
+ * below Managers and Chassis. Returns null for any other URI.
  */
-export function systemOf(origin: string): string | null {
-  return /^\/redfish\/v1\/(?:Systems|Managers|Chassis)\/([^/]+)/.exec(origin)?.[1] ?? null;
+export function systemOf(uri: string): string | null {
+  return /^\/redfish\/v1\/(?:Systems|Managers|Chassis)\/([^/]+)/.exec(uri)?.[1] ?? null;
 }
 
 /** Returns the UUIDs of a task's machines; empty if the task is about the service. */

@@ -1,4 +1,4 @@
-/** The handler of one method at one path, and the services that all handlers share. */
+/** The handler of one method at one path, and the functions of the pipeline that handlers call. */
 import type { AnnotateOptions } from './annotate.js';
 import type { Answer } from './answer.js';
 import type { ReadBody } from './body/body.js';
@@ -9,7 +9,7 @@ import type { Awaitable, Params } from './resource.js';
 /** Handles one method at one path. */
 export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;
 
-/** The services that handlers use. */
+/** The functions of the pipeline that handlers call. */
 export interface EndpointOptions<Services> extends AnnotateOptions {
   /** Returns the part of the service that a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;

@@ -1,7 +1,7 @@
 /**
- * The steps of every request, the same for all resources: OData-Version 412 → authenticate 401 →
- * match 404/405 → privilege 403 → query 400/501. Then the operation: load 404, If-Match 412, body
- * 400, the resource's own work, and the answer.
+ * The steps of every request, the same for all resources: OData-Version 412 → origin 403 →
+ * authenticate 401/503 → match 404/405 → privilege 403 → query 400/501. Then the operation: load
+ * 404, If-Match 412, body 400, the resource's own work, and the answer.
  * See docs/internals/architecture.md.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -67,11 +67,11 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, requ
  */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
   const { services, authenticate, scoping } = options;
-  const whole: View<Services> = { services, scope: null };
+  const everything: View<Services> = { services, scope: null };
   const tree = createTree({
     ...options,
     viewOf: ({ scope }) =>
-      scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope },
+      scope === null || scoping === undefined ? everything : { services: scoping.servicesOf(scope), scope },
   });
 
   return async (request, response, requestId) => {
@@ -139,17 +139,17 @@ async function identify(
   if (match?.target.open.has(request.method ?? '') !== true) return logIn(request, authenticate);
   // A query may read resources that need a login.
   if (query === undefined) return anonymous;
-  const known = await authenticate(request);
-  if (!('refused' in known)) return known;
+  const result = await authenticate(request);
+  if (!('refused' in result)) return result;
   if (isAnonymous(request)) return anonymous;
-  throw new LoginRefused(known);
+  throw new LoginRefused(result);
 }
 
 /** Returns the client of a request. @throws {LoginRefused} 401, 503. */
 async function logIn(request: IncomingMessage, authenticate: Authenticate): Promise<Authenticated> {
-  const known = await authenticate(request);
-  if ('refused' in known) throw new LoginRefused(known);
-  return known;
+  const result = await authenticate(request);
+  if ('refused' in result) throw new LoginRefused(result);
+  return result;
 }
 
 /**

@@ -35,19 +35,21 @@ interface Row {
   readonly head?: Alternatives;
   /** For PATCH, PUT, DELETE and POST, including actions. */
   readonly write: Alternatives;
+  /** Default: the value of `write`. */
   readonly post?: Alternatives;
+  /** Default: the value of `write`. */
   readonly delete?: Alternatives;
   readonly patchProperties?: Readonly<Record<string, Alternatives>>;
   /**
-   * Overrides for resources below another one, by the URI segment after /redfish/v1. The first
-   * match applies.
+   * Other requirements for resources below a collection, by the collection's name after
+   * /redfish/v1: `Systems`.
    */
   readonly below?: Readonly<Record<string, { readonly read?: Alternatives; readonly write: Alternatives }>>;
   /**
    * URIs with sensitive content and the privileges to read them. This is stricter than the
    * registry.
    */
-  readonly secret?: { readonly at: RegExp; readonly read: Alternatives };
+  readonly secret?: { readonly uriPattern: RegExp; readonly read: Alternatives };
 }
 
 const login: Alternatives = ['Login'];
@@ -67,7 +69,7 @@ const logs: Row = {
   ...byManager,
   below: { Systems: { write: components }, Chassis: { write: components } },
   // Console output may contain a password, so reading it needs the privilege to use the console.
-  secret: { at: /^\/redfish\/v1\/Systems\/[^/]+\/LogServices\/ConsoleLog\/Entries(?:\/|$)/, read: components },
+  secret: { uriPattern: /^\/redfish\/v1\/Systems\/[^/]+\/LogServices\/ConsoleLog\/Entries(?:\/|$)/, read: components },
 };
 const interfaces: Row = { ...byComponents, below: { Managers: { write: manager } } };
 const metrics: Row = { ...byManager, below: { Systems: { write: components } } };
@@ -129,26 +131,26 @@ export function hasPrivilegeRow(entity: string): boolean {
 
 /**
  * Returns the privileges that a method requires.
- * @param uri its path or template: below `/redfish/v1/Managers` an EthernetInterface belongs to the
- *   manager.
+ * @param uri the resource's path or template, because the place of a resource changes the
+ *   requirement: an EthernetInterface below `/redfish/v1/Managers` belongs to the manager.
  */
 export function requirementOf(entity: string, uri: string, method: string): Requirement {
   const row = table.get(entity);
   if (row === undefined) return noPrivilege;
-  const above = row.below?.[uri.split('/')[3] ?? ''];
-  const secret = row.secret?.at.test(uri) === true ? row.secret.read : undefined;
+  const override = row.below?.[uri.split('/')[3] ?? ''];
+  const secret = row.secret?.uriPattern.test(uri) === true ? row.secret.read : undefined;
   switch (method) {
     case 'GET':
-      return { any: secret ?? above?.read ?? row.read };
+      return { any: secret ?? override?.read ?? row.read };
     case 'HEAD':
-      return { any: secret ?? above?.read ?? row.head ?? row.read };
+      return { any: secret ?? override?.read ?? row.head ?? row.read };
     case 'POST':
-      return { any: above?.write ?? row.post ?? row.write };
+      return { any: override?.write ?? row.post ?? row.write };
     case 'DELETE':
-      return { any: above?.write ?? row.delete ?? row.write };
+      return { any: override?.write ?? row.delete ?? row.write };
     case 'PATCH':
     case 'PUT': {
-      const any = above?.write ?? row.write;
+      const any = override?.write ?? row.write;
       const properties = method === 'PATCH' ? row.patchProperties : undefined;
       return properties === undefined ? { any } : { any, properties };
     }

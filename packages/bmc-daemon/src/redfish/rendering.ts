@@ -34,14 +34,14 @@ export interface Renderer<Services> {
 }
 
 /**
- * Cached results of an entity, by `@odata.id` and view: several URIs may show one entity (a
- * machine's snapshot). The cache ends with the entity; the driver replaces it when the machine
- * changes.
+ * Cached results of an entity for one `@odata.id` and view: several URIs may show one entity (a
+ * machine's snapshot). An entry lives as long as its entity; when a machine changes, the driver
+ * creates a new entity.
  */
 interface CacheEntry {
   etag?: string;
   answer?: Answer;
-  /** For queries, which never change it. */
+  /** The rendered body; no reader changes it. */
   body?: JsonObject;
 }
 
@@ -57,7 +57,7 @@ interface RendererOptions extends AnnotateOptions {
 export function createRenderer<Services>(resource: Resource<Services>, options: RendererOptions): Renderer<Services> {
   const fill = compileTemplate(resource.uri);
   const describedBy = `<http://redfish.dmtf.org/schemas/v1/${schemaOf(resource.odataType)}.json>; rel=describedby`;
-  const fixed = { Allow: options.allow, Link: describedBy };
+  const fixedHeaders = { Allow: options.allow, Link: describedBy };
   const render = bodyRenderer(resource, options);
   const cache = new WeakMap<object, Map<string, CacheEntry>>();
 
@@ -77,14 +77,14 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
 
   const fresh = (entity: object, params: Params, self: string, services: Services, cached: CacheEntry): Answer => {
     const body = bodyOf(entity, params, self, services, cached);
-    const headers = { ...fixed, ETag: (cached.etag ??= etagOf(body, services)) };
-    const special = resource.status?.(entity);
-    if (special?.status === 204) return emptyAnswer(204, { ...headers, ...special.headers });
-    return jsonAnswer(special?.status ?? 200, stringify(special?.body ?? body), { ...headers, ...special?.headers });
+    const headers = { ...fixedHeaders, ETag: (cached.etag ??= etagOf(body, services)) };
+    const custom = resource.status?.(entity);
+    if (custom?.status === 204) return emptyAnswer(204, { ...headers, ...custom.headers });
+    return jsonAnswer(custom?.status ?? 200, stringify(custom?.body ?? body), { ...headers, ...custom?.headers });
   };
 
   return {
-    headers: fixed,
+    headers: fixedHeaders,
     self: (entity, params) => fill(canonical(entity, params)),
     body(entity, params, { services, scope }) {
       const own = canonical(entity, params);
@@ -114,14 +114,14 @@ function cacheEntryOf(
   self: string,
   scope: string | null,
 ): CacheEntry {
-  const ofEntity = cache.get(entity) ?? new Map<string, CacheEntry>();
-  if (ofEntity.size === 0) cache.set(entity, ofEntity);
+  const entries = cache.get(entity) ?? new Map<string, CacheEntry>();
+  if (entries.size === 0) cache.set(entity, entries);
   // A space separates the parts, because no path contains a space.
   const key = scope === null ? self : `${self} ${scope}`;
-  const known = ofEntity.get(key);
+  const known = entries.get(key);
   if (known !== undefined) return known;
   const fresh: CacheEntry = {};
-  ofEntity.set(key, fresh);
+  entries.set(key, fresh);
   return fresh;
 }
 
@@ -163,7 +163,7 @@ function bodyRenderer<Services>(
 
 /**
  * Returns a function that lists what a PATCH of an entity accepts. It reads the schema once for
- * each shape.
+ * each name that `PatchDefinition.shape` returns; without `shape`, at each call.
  */
 function writeableReader<Services>(
   patch: Resource<Services>['patch'],

@@ -165,8 +165,8 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   /** Whether GET and HEAD need no login. */
   readonly open?: boolean;
   /**
-   * Whether it is a JSON file, such as a registry: it has a type, but no `@odata.id` and no
-   * `@odata.context`.
+   * Whether the resource is a JSON file, such as a registry: its body has `@odata.type`, but no
+   * `@odata.id` and no `@odata.context`.
    */
   readonly isFile?: boolean;
   /**

@@ -60,9 +60,9 @@ export function createRouter<Target>(routes: readonly Route<Target>[]): Router<T
   };
   return {
     match(path, suits = () => true) {
-      const first = cache.get(path) ?? remember(path, search(root, path));
-      if (first === undefined || suits(first.target)) return first;
-      return search(root, path, suits) ?? first;
+      const anyMatch = cache.get(path) ?? remember(path, search(root, path));
+      if (anyMatch === undefined || suits(anyMatch.target)) return anyMatch;
+      return search(root, path, suits) ?? anyMatch;
     },
   };
 }
@@ -104,7 +104,7 @@ function search<Target>(
   const parts: string[] = [];
   for (const segment of segments(path)) {
     const part = decode(segment);
-    // No id is empty.
+    // An empty segment matches no parameter, because no id is empty.
     if (part === undefined || part === '') return undefined;
     parts.push(part);
   }

@@ -1,6 +1,6 @@
 /**
- * Paths that answer with a stream, such as Server-Sent Events. The pipeline checks the login,
- * privileges, method and Accept, then passes the open response.
+ * Declares paths that answer with a stream, such as Server-Sent Events. The pipeline checks the
+ * login, the privileges, the method and Accept, and then calls `open`.
  */
 import type { Writable } from 'node:stream';
 import type { Awaitable, Requester } from './resource.js';

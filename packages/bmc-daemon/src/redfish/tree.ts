@@ -52,7 +52,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
   const match = (path: string, method: string): MatchedPath | undefined =>
     // A path may match two endpoints.
     router.match(path, ({ operations }) => operations.has(method));
-  // The write has finished, and its conditions applied to the changed resource only.
+  // Reads without the conditions of the request: they applied to the resource that it changed.
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
     get(match(uri, 'GET'), uri, { ...exchange, preconditions: unconditional });
   const isServed = (path: string): boolean => match(path, 'GET')?.target.operations.has('GET') === true;
@@ -123,7 +123,9 @@ function get(found: MatchedPath | undefined, uri: string, exchange: Exchange): A
 }
 
 /**
- * Checks the privileges for a request, and for every resource that its query reads.
+ * Checks the privileges for a method of a path. Runs for the request itself and for every resource
+ * that its query reads.
+ * @returns the exchange with `patchable` for this path.
  * @throws {RedfishError} 403.
  */
 export function admit({ target, params }: MatchedPath, exchange: Exchange, method: string): Exchange {

@@ -52,7 +52,7 @@ function patchOperation<Services>(
     if (Object.keys(body).length === 0) throw redfishError('NoOperation');
     checkPatchable(body, exchange);
     const shown = () => renderer.body(entity, params, view);
-    return translating(exchange, { body, properties: patch.properties }, async () => {
+    return withTranslatedErrors(exchange, { body, properties: patch.properties }, async () => {
       const schema = typeof patch.body === 'function' ? patch.body(entity, view.services) : patch.body;
       const result = await patch.apply(
         entity,
@@ -81,9 +81,9 @@ function patchOperation<Services>(
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
-    const first = !queue.isBusy(self);
+    const isAlone = !queue.isBusy(self);
     return queue.run(self, async () =>
-      change(first ? entity : await resource.load(request), exchange, params, received),
+      change(isAlone ? entity : await resource.load(request), exchange, params, received),
     );
   };
 }
@@ -101,15 +101,15 @@ function postOperation<Services>(
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     const entity = await resource.load(request);
-    // The target of an action has no ETag, and the ETag of a collection does not describe the new
-    // member. gofish sends the ETag of the object that it read last. DSP0266 uses If-Match to protect
-    // an update (PATCH, PUT) only.
+    // A POST ignores If-Match: the target of an action has no ETag, and the ETag of a collection does
+    // not describe the new member. gofish sends the ETag of the object that it read last. DSP0266
+    // uses If-Match to protect an update (PATCH, PUT) only.
     const { ifNoneMatch } = exchange.preconditions;
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
     if (post.available?.(entity, view.services) === false) throw redfishError('ResourceMissingAtURI', exchange.path);
     const body = requiredBody(post, received);
     const context = { body, ...(owner.kind === 'action' ? { action: owner.action } : {}) };
-    return translating(exchange, context, async () => {
+    return withTranslatedErrors(exchange, context, async () => {
       const valid = validate(post.body, body, owner);
       const result = await post.run(entity, valid, request);
       // A task reports its change itself.
@@ -168,8 +168,8 @@ function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): vo
 type Received = () => JsonObject | undefined;
 
 /**
- * Reads the body before the entity is loaded, because a slow body would make the entity stale. Its
- * faults are thrown later, because a failed condition comes first.
+ * Reads the body before the entity is loaded, because a slow body would make the entity stale. The
+ * faults of the body are thrown later by `received`, because a failed condition comes first.
  * @throws {RedfishError} 401, 403, 503: the body arrived late, and the client has lost its rights.
  */
 async function receive(
@@ -197,8 +197,10 @@ function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, etag: () =>
 }
 
 /**
- * Returns the body of a POST. A missing body counts as an empty object, whose faults name the
- * missing parameters.
+ * Returns the body of a POST. A missing body counts as an empty object; the faults of the empty
+ * object name the missing parameters.
+ * @throws {RedfishError} 400 MalformedJSON if the body is missing, the action requires a body, and
+ *   the empty object has no faults.
  */
 function requiredBody(
   { bodyOptional = false, body: schema }: ActionDefinition<never, Params, object, unknown>,
@@ -227,7 +229,7 @@ function validate<Body>(
  * Runs the write. Translates a driver's error with the name of the action or the property and its
  * value.
  */
-async function translating(
+async function withTranslatedErrors(
   { path }: Exchange,
   context: Pick<ErrorContext, 'action' | 'body' | 'properties'>,
   write: () => Promise<Answer>,

@@ -61,7 +61,7 @@ function* describeAll(
 function describe(issue: Issue, path: Path, body: JsonObject, owner: BodyOwner): Message {
   const value = valueAt(body, path);
   const fault = value === undefined ? missing(path, owner) : wrong(issue, path, value, owner);
-  const detail = acceptable(issue);
+  const detail = acceptedValues(issue);
   return withPointers(
     detail === undefined ? fault : withDetail(fault, detail),
     ...(fault.related.length > 0 ? fault.related : [pointer(path)]),
@@ -69,8 +69,8 @@ function describe(issue: Issue, path: Path, body: JsonObject, owner: BodyOwner):
 }
 
 /**
- * Returns the branch of a union that matches most of the value: the client probably meant this
- * branch.
+ * Returns the first branch of a union whose type the value has: the client probably meant this
+ * branch. Returns undefined if the value has the type of no branch.
  */
 function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   return branches.find((issues) => issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'));
@@ -137,7 +137,7 @@ function wrong(issue: Issue, path: Path, value: Json, owner: BodyOwner): Message
 /** Returns the message for a wrong length, which differs for strings and arrays. */
 function size(
   origin: string,
-  [ofString, ofArray]: readonly [
+  [stringKey, arrayKey]: readonly [
     'StringValueTooLong' | 'StringValueTooShort',
     'ArraySizeTooLong' | 'ArraySizeTooShort',
   ],
@@ -145,8 +145,8 @@ function size(
   name: string,
   limit: number | bigint,
 ): Message | undefined {
-  if (origin === 'string') return message(ofString, shown, Number(limit));
-  return origin === 'array' ? message(ofArray, name, Number(limit)) : undefined;
+  if (origin === 'string') return message(stringKey, shown, Number(limit));
+  return origin === 'array' ? message(arrayKey, name, Number(limit)) : undefined;
 }
 
 function custom(issue: z.core.$ZodIssueCustom, name: string, owner: BodyOwner): Message {
@@ -166,8 +166,8 @@ function valueError(name: string, owner: BodyOwner): Message {
     : message('PropertyValueError', name);
 }
 
-/** Lists the accepted values, if the schema is a list. */
-function acceptable(issue: Issue): string | undefined {
+/** Lists the accepted values; undefined if the schema is not a list of values. */
+function acceptedValues(issue: Issue): string | undefined {
   return issue.code === 'invalid_value' ? `Accepted: ${issue.values.map(String).join(', ')}.` : undefined;
 }
 

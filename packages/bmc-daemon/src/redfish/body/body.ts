@@ -13,24 +13,26 @@ export const maximumBodyBytes = 1024 * 1024;
  */
 export const freeBodyBytes = 16 * 1024;
 /**
- * The budget for all bodies in progress. It counts the bytes of each above {@link freeBodyBytes}.
+ * Maximum memory in bytes for all bodies in progress together. The first {@link freeBodyBytes} of
+ * each body do not count.
  */
 const sharedBytes = 64 * maximumBodyBytes;
 /**
  * Maximum number of chunks of a body. Each chunk costs a call: 1 MiB in chunks of one byte took
  * seconds. A slow network sends 1 MiB in 2,000 chunks (536 bytes of payload in a TCP segment).
  */
-const maxPieces = 4096;
+const maxChunks = 4096;
 const retryAfterSeconds = 1;
 
 /**
  * Reads a body. Removes `@odata.*` members, which do not change what the service does (DSP0266,
- * PATCH); links stay.
+ * PATCH). An object with `@odata.id` as its only member is a link and stays.
  * @param limit in bytes, {@link maximumBodyBytes} at most.
  * @returns undefined for an empty body, whatever its content type.
  * @throws {RedfishError} 413 PayloadTooLarge, 415 for a content type other than JSON, 400
- *   MalformedJSON, 400 UnrecognizedRequestBody for JSON that is not an object, 400
- *   StringValueTooLong, 503 while the bodies of other clients use the whole budget.
+ *   MalformedJSON, 400 UnrecognizedRequestBody for JSON that is not an object and for a client that
+ *   disconnects, 400 StringValueTooLong or ArraySizeTooLong, 503 while the bodies of other clients
+ *   use the whole budget.
  */
 export type ReadBody = (request: IncomingMessage, limit?: number) => Promise<JsonObject | undefined>;
 
@@ -64,7 +66,7 @@ class Collector {
   readonly #limit: number;
   #bytes = Buffer.alloc(0);
   #length = 0;
-  #pieces = 0;
+  #chunks = 0;
   #borrowed = 0;
 
   constructor(memory: { left: number }, limit: number) {
@@ -77,21 +79,21 @@ class Collector {
   }
 
   /** Adds a chunk. Returns an error if the body must be rejected. */
-  add(piece: Buffer): RedfishError | undefined {
-    const length = this.#length + piece.length;
-    this.#pieces += 1;
+  add(chunk: Buffer): RedfishError | undefined {
+    const length = this.#length + chunk.length;
+    this.#chunks += 1;
     if (length > this.#limit) return redfishError('PayloadTooLarge');
-    if (this.#pieces > maxPieces) return new RedfishError(413, [message('PayloadTooLarge')], { Connection: 'close' });
+    if (this.#chunks > maxChunks) return new RedfishError(413, [message('PayloadTooLarge')], { Connection: 'close' });
     if (length > this.#bytes.length && !this.#grow(Math.min(Math.max(2 * length, 1024), this.#limit))) {
       const seconds = String(retryAfterSeconds);
       return new RedfishError(503, [message('ServiceTemporarilyUnavailable', seconds)], { 'Retry-After': seconds });
     }
-    piece.copy(this.#bytes, this.#length);
+    chunk.copy(this.#bytes, this.#length);
     this.#length = length;
     return undefined;
   }
 
-  /** Returns the memory to the budget. Later chunks are dropped. */
+  /** Returns the memory to the budget and drops the bytes. */
   release(): void {
     this.#memory.left += this.#borrowed;
     this.#borrowed = 0;
@@ -99,7 +101,7 @@ class Collector {
     this.#length = 0;
   }
 
-  /** Reserves memory. Returns false if the budget is used up. */
+  /** Enlarges the buffer to this number of bytes. Returns false if the budget is used up. */
   #grow(capacity: number): boolean {
     const borrowed = Math.max(0, capacity - freeBodyBytes);
     const more = borrowed - this.#borrowed;
@@ -115,15 +117,16 @@ class Collector {
 
 function collect(request: IncomingMessage, collector: Collector): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const add = (piece: Buffer): void => {
-      const refusal = collector.add(piece);
-      if (refusal === undefined) return;
+    const add = (chunk: Buffer): void => {
+      const fault = collector.add(chunk);
+      if (fault === undefined) return;
       request.off('data', add);
       // Read and drop the rest: a client loses the answer if its connection closes while it sends.
-      // The exception is a client that sends single bytes, which could go on for long.
-      if (refusal.headers['Connection'] === 'close') request.pause();
+      // Exception: after too many chunks (`Connection: close`), read no more, because the rest could
+      // take very long.
+      if (fault.headers['Connection'] === 'close') request.pause();
       else request.resume();
-      reject(refusal);
+      reject(fault);
     };
     const fail = (error: unknown): void => {
       reject(new RedfishError(400, [message('UnrecognizedRequestBody')], {}, error));

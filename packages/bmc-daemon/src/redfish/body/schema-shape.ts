@@ -18,7 +18,7 @@ export function wordsOf(schema: unknown): readonly string[] {
   return words.filter((word) => typeof word === 'string');
 }
 
-/** Whether the property is required. */
+/** Whether a body must contain the property that has this schema. */
 export function isRequired(schema: unknown): boolean {
   return schema instanceof z.ZodType && !schema.safeParse(undefined).success;
 }
@@ -39,7 +39,8 @@ function unwrap(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return unwrap(schema.unwrap());
   }
-  // Clients send a pipe's input, unless the input is a function that accepts anything.
+  // The input of a pipe describes what clients send. If the input is a function, which accepts
+  // anything, the output describes it.
   if (schema instanceof z.ZodPipe) return unwrap(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   return schema;
 }

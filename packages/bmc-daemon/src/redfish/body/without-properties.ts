@@ -3,7 +3,8 @@ import { z } from 'zod';
 
 /**
  * Returns a schema without some of its properties.
- * @param schema has optional properties only, so the type of its values stays.
+ * @param schema a schema whose properties are all optional: the type of the result still lists the
+ *   removed properties.
  */
 export function withoutProperties<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape, z.core.$strict>,
@@ -11,5 +12,5 @@ export function withoutProperties<Shape extends z.ZodRawShape>(
 ): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
   if (names.length === 0) return schema;
   const shape = Object.entries(schema.shape).filter(([name]) => !names.includes(name));
-  return z.strictObject(Object.fromEntries(shape) as Shape); // a part of it, whose absent members are optional
+  return z.strictObject(Object.fromEntries(shape) as Shape); // The removed properties are optional in `Shape`.
 }

@@ -6,9 +6,10 @@ import { isObject, type Json, type JsonObject } from '../json.js';
 import { shapeOf } from './schema-shape.js';
 
 /**
- * Clients read every member of this object as an attribute, so it must not contain an annotation.
+ * Name of the object that must not contain an annotation, because clients read each of its members
+ * as an attribute.
  */
-const open = 'Attributes';
+const unannotated = 'Attributes';
 
 /**
  * Properties that a schema accepts. The value of an object property lists the properties inside it.
@@ -25,7 +26,9 @@ export function writeableOf(schema: unknown): Writeable | undefined {
   if (shape === undefined) return undefined;
   // An annotation of a request (`@Redfish.SettingsApplyTime`) is not a property.
   const properties = Object.entries(shape).filter(([name]) => !name.startsWith('@'));
-  return new Map(properties.map(([name, property]) => [name, name === open ? undefined : writeableOf(property)]));
+  return new Map(
+    properties.map(([name, property]) => [name, name === unannotated ? undefined : writeableOf(property)]),
+  );
 }
 
 /**
@@ -36,9 +39,9 @@ export function withWriteableProperties(object: JsonObject, writeable: Writeable
   if (writeable === undefined) return object;
   const annotated: Record<string, Json | undefined> = { ...object };
   const names: string[] = [];
-  for (const [name, below] of writeable) {
+  for (const [name, inner] of writeable) {
     const value = object[name];
-    if (below !== undefined && isObject(value)) annotated[name] = withWriteableProperties(value, below);
+    if (inner !== undefined && isObject(value)) annotated[name] = withWriteableProperties(value, inner);
     else names.push(name);
   }
   if (names.length > 0) annotated['@Redfish.WriteableProperties'] = names;

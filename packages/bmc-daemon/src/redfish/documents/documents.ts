@@ -50,9 +50,9 @@ function metadata(resources: readonly DeclaredPath[]): string {
   const namespaces = new Map<string, Set<string>>();
   for (const { odataType } of resources) {
     const [name = '', ...version] = odataType.slice(1).split('.').slice(0, -1);
-    const ofName = namespaces.get(name) ?? new Set([name]);
-    if (version.length > 0) ofName.add([name, ...version].join('.'));
-    namespaces.set(name, ofName);
+    const included = namespaces.get(name) ?? new Set([name]);
+    if (version.length > 0) included.add([name, ...version].join('.'));
+    namespaces.set(name, included);
   }
   // Our container extends the one that this version declares.
   namespaces.set(

@@ -33,8 +33,8 @@ export interface ErrorContext {
 }
 
 /**
- * When a client may retry after the host did not answer. The driver has tried to reconnect a few
- * times in this time.
+ * Time after which a client may retry if the host did not answer. The driver tries to reconnect a
+ * few times in these seconds.
  */
 const retryAfterSeconds = 5;
 
@@ -76,7 +76,8 @@ function status(error: DriverError, answer: Message): number {
   if (answer.key === 'GeneralError') return 501;
   // 404 would mean that the drive does not exist; the missing resource is the image.
   if (error.kind === 'mediaNotFound') return 400;
-  // Many clients retry after a 502. The repeated power-on would boot the empty drive.
+  // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would boot
+  // with an empty drive.
   if (error.kind === 'insertFailed') return 409;
   return messageStatus(answer);
 }
@@ -84,8 +85,8 @@ function status(error: DriverError, answer: Message): number {
 function describe(error: DriverError, context: ErrorContext): Message {
   const names = { ...imageProperties, ...context.properties };
   const property = error.field === undefined ? undefined : names[error.field];
-  const ofImage = names.image;
-  const image = quoted(context.body, ofImage);
+  const imageProperty = names.image;
+  const image = quoted(context.body, imageProperty);
   switch (error.kind) {
     case 'notFound':
       return message('ResourceMissingAtURI', context.path);
@@ -101,21 +102,21 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'invalid':
       return invalid(property, context);
     case 'mediaUnreachable':
-      return withPropertyPointer(message('CouldNotEstablishConnection', image), ofImage);
+      return withPropertyPointer(message('CouldNotEstablishConnection', image), imageProperty);
     case 'mediaNotFound':
-      return withPropertyPointer(message('ResourceMissingAtURI', image), ofImage);
+      return withPropertyPointer(message('ResourceMissingAtURI', image), imageProperty);
     case 'mediaAuth':
       return withPropertyPointer(
         message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'),
-        ofImage,
+        imageProperty,
       );
     case 'mediaTls':
-      return withPropertyPointer(message('AccessDenied', image), ofImage);
+      return withPropertyPointer(message('AccessDenied', image), imageProperty);
     case 'mediaForbidden':
-      return invalid(ofImage, context);
+      return invalid(imageProperty, context);
     case 'mediaTooLarge':
-      if (context.action === undefined) return invalid(ofImage, context);
-      return withPropertyPointer(message('ActionParameterValueConflict', ofImage, image), ofImage);
+      if (context.action === undefined) return invalid(imageProperty, context);
+      return withPropertyPointer(message('ActionParameterValueConflict', imageProperty, image), imageProperty);
     case 'insertFailed':
       return message('OperationFailed');
     case 'storageFull':

@@ -17,7 +17,7 @@ export interface EventTemplate {
   readonly resolution: string;
 }
 
-/** Returns one message. */
+/** Returns the template of one message. */
 export function eventMessage(
   severity: Severity,
   args: EventTemplate['args'],

@@ -27,8 +27,8 @@ export function message<Key extends MessageKey>(key: Key, ...args: MessageArgume
 }
 
 /**
- * Longer parts are cut. A client may send a name or URL of a megabyte, which the answer would
- * repeat up to four times.
+ * Maximum length in characters of an argument, a pointer or a detail; the rest is cut off. A client
+ * may send a name or URL of a megabyte, which the answer would repeat up to four times.
  */
 const maxPartLength = 500;
 

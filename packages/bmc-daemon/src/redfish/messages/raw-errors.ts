@@ -10,7 +10,7 @@ import { message, withDetail } from './messages.js';
 
 /** Answers by the error code of Node's parser. Any other code is a 400. */
 const statusOf: Readonly<
-  Record<string, { readonly status: number; readonly reason: string; readonly about: RedfishError }>
+  Record<string, { readonly status: number; readonly reason: string; readonly error: RedfishError }>
 > = {
   // RFC 9110 §9.1: 501 for an unknown method, for which Node itself answers 400.
   HPE_INVALID_METHOD: raw(501, 'Not Implemented', 'OperationNotAllowed', 'No resource knows the method.'),
@@ -34,20 +34,21 @@ function raw(
   key: 'OperationNotAllowed' | 'PayloadTooLarge' | 'OperationTimeout' | 'UnrecognizedRequestBody',
   detail: string,
 ) {
-  return { status, reason, about: new RedfishError(status, [withDetail(message(key), detail)]) };
+  return { status, reason, error: new RedfishError(status, [withDetail(message(key), detail)]) };
 }
 
 /**
  * Answers and closes the connection, because the rest of its data cannot be parsed.
- * @returns the status; undefined if the client has already disconnected.
+ * @returns the status; undefined if no answer can be sent: the client has disconnected, or another
+ *   answer is in progress on the connection.
  */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): number | undefined {
-  if (!socket.writable || answering(socket) || error.code === 'ECONNRESET') {
+export function answerClientError(parserError: NodeJS.ErrnoException, socket: Duplex): number | undefined {
+  if (!socket.writable || answering(socket) || parserError.code === 'ECONNRESET') {
     socket.destroy();
     return undefined;
   }
-  const { status, reason, about } = statusOf[error.code ?? ''] ?? badRequest;
-  const { headers, body = '' } = errorAnswer(about);
+  const { status, reason, error } = statusOf[parserError.code ?? ''] ?? badRequest;
+  const { headers, body = '' } = errorAnswer(error);
   const lines = headers.map((value, index) => (index % 2 === 0 ? `${value}: ` : `${value}\r\n`)).join('');
   socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n${lines}\r\n${body}`);
   return status;

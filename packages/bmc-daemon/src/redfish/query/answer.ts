@@ -65,8 +65,8 @@ export async function answerQuery(
     const reader = new LinkReader(read, signal, budget.pace);
     const filtered = query.filter === undefined ? shown.body : await filterMembers(shown.body, query.filter, reader);
     const page = pageOf(filtered, query, pageSize);
-    const whole = { body: page, composite: new Set<Json>() };
-    const { body, composite } = query.expand === undefined ? whole : await expandLinks(page, query.expand, reader);
+    const unexpanded = { body: page, composite: new Set<Json>() };
+    const { body, composite } = query.expand === undefined ? unexpanded : await expandLinks(page, query.expand, reader);
     const text = await serialize(body, query.select, composite, reader);
     // An answer with other resources in it has the ETag of its own text.
     const answer = notModified(exchange, text.etag);
@@ -110,7 +110,7 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
 
 /**
  * Returns one page: the members after `$skip`, limited by `$top` and the page size, and a link to
- * the next page. The count is that of all members.
+ * the next page. `Members@odata.count` stays the number of all members.
  */
 export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, pageSize = Infinity): JsonObject {
   const members = membersOf(body);
@@ -119,12 +119,13 @@ export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, p
   const end = Math.min(skip + size, members.length);
   const { '@odata.id': self } = body;
   const page: JsonObject = { ...body, Members: members.slice(skip, end) };
-  // No link if the page is empty on request (`$top=0`): a client that follows it would never end.
+  // No link if the page is empty on request (`$top=0`): a client would follow such links endlessly.
   if (end >= members.length || size === 0 || typeof self !== 'string') return page;
-  // If the page ended before `$top`: the remaining number.
-  const left = top === undefined ? [] : [['$top', String(top > size ? top - size : top)] as const];
+  // If the page size cut the page, the next page's `$top` is the rest of this page's `$top`.
+  // If `$top` cut the page, the next page has the same `$top`.
+  const nextTop = top === undefined ? [] : [['$top', String(top > size ? top - size : top)] as const];
   const others = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
-  const query = [...others, ['$skip', String(end)] as const, ...left]
+  const query = [...others, ['$skip', String(end)] as const, ...nextTop]
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
   return { ...page, 'Members@odata.nextLink': `${self}?${query}` };

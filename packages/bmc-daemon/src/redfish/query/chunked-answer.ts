@@ -10,7 +10,7 @@ interface SendingOptions {
    * milliseconds.
    */
   readonly stallMs: number;
-  /** Called when a piece no longer uses memory. */
+  /** Called with the number of bytes of each piece that no longer uses memory. */
   readonly released: (bytes: number) => void;
 }
 
@@ -26,28 +26,28 @@ async function send(pieces: Buffer[], output: Writable, { stallMs, released }: S
   // Without a listener, an error of the connection would end the process.
   output.on('error', () => undefined);
   for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
-    const taken = output.destroyed || output.write(piece) || (await happens(output, 'drain', stallMs));
+    const accepted = output.destroyed || output.write(piece) || (await eventWithin(output, 'drain', stallMs));
     released(piece.length);
-    if (!taken) output.destroy();
+    if (!accepted) output.destroy();
   }
   output.end();
-  if (!output.destroyed && !(await happens(output, 'finish', stallMs))) output.destroy();
+  if (!output.destroyed && !(await eventWithin(output, 'finish', stallMs))) output.destroy();
 }
 
 /** Waits for an event. Resolves to false if the output closes first, or at the deadline. */
-function happens(output: Writable, event: 'drain' | 'finish', withinMs: number): Promise<boolean> {
+function eventWithin(output: Writable, event: 'drain' | 'finish', withinMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (happened: boolean) => (): void => {
       clearTimeout(timer);
-      output.off(event, yes).off('close', no);
+      output.off(event, onEvent).off('close', onFailure);
       resolve(happened);
     };
-    const [yes, no] = [settle(true), settle(false)];
+    const [onEvent, onFailure] = [settle(true), settle(false)];
     // Wait one more turn of the event loop: after a slow turn, timers run before the events that
     // happened during it.
-    const timer = setTimeout(() => setImmediate(no), withinMs);
-    output.once(event, yes).once('close', no);
+    const timer = setTimeout(() => setImmediate(onFailure), withinMs);
+    output.once(event, onEvent).once('close', onFailure);
     // The output may have closed before the listeners existed.
-    if (output.closed) no();
+    if (output.closed) onFailure();
   });
 }

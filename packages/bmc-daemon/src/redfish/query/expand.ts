@@ -7,9 +7,8 @@ import type { Expand, ExpandScope } from './parse.js';
 import type { Pace } from './pace.js';
 
 /**
- * Returns the resource of a link if the client may read it; undefined if the link names no
- * resource.
- * @throws {RedfishError}
+ * Returns the resource of a link; undefined if no template matches the URI.
+ * @throws {RedfishError} 403 if the client may not read the resource, 404 if it does not exist.
  */
 export type ReadLink = (uri: string) => Promise<JsonObject | undefined>;
 
@@ -21,7 +20,7 @@ export const maximumResources = 5000;
 /** Maximum number of bytes of JSON in one answer. */
 export const maximumBytes = 32 * 1024 * 1024;
 /** Parallel reads: enough to use the host, and few enough to leave room for other requests. */
-const atOnce = 8;
+const parallelReads = 8;
 
 /**
  * Reads the links of one answer: each link once, a few in parallel, and with pauses for other work
@@ -47,13 +46,14 @@ export class LinkReader {
    *   of reading.
    */
   async readAll(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
-    // Pause first: many rejected answers in a row must not block the event loop either.
+    // Pause first, because the next line may reject the answer: many rejected answers in a row must
+    // not block the event loop.
     await this.step();
     this.#add(uris.length);
     const found: (JsonObject | undefined)[] = [];
-    for (let index = 0; index < uris.length; index += atOnce) {
-      const read = await Promise.all(uris.slice(index, index + atOnce).map((uri) => this.#one(uri)));
-      // A log contains its entries in full.
+    for (let index = 0; index < uris.length; index += parallelReads) {
+      const read = await Promise.all(uris.slice(index, index + parallelReads).map((uri) => this.#readOne(uri)));
+      // The collection of a log contains whole entries, not links. Each entry counts as a resource.
       for (const resource of read) this.#add(resource === undefined ? 0 : wholeMembers(resource));
       found.push(...read);
       await this.step();
@@ -79,7 +79,7 @@ export class LinkReader {
    * Reads one link. If the user may not read the resource, or it is gone, returns the link with the
    * reason. Any other error ends the request.
    */
-  async #one(uri: string): Promise<JsonObject | undefined> {
+  async #readOne(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
     const resource = await this.#read(uri).catch((error: unknown): JsonObject => {
       // A fault of the link only: a machine that disappears must not make its collection a 404.
@@ -127,17 +127,18 @@ export async function expandLinks(body: JsonObject, expand: Expand, reader: Link
   return { body: await expandWithin(body, expand, { reader, composite, within: [uriOf(body)] }), composite };
 }
 
-interface Place {
+/** What the expansion of one resource needs. */
+interface ExpansionContext {
   readonly reader: LinkReader;
   readonly composite: Set<Json>;
-  /** The resources that contain this one. */
+  /** The URIs of the current resource and of the resources that contain it. */
   readonly within: readonly (string | undefined)[];
 }
 
 async function expandWithin(
   body: JsonObject,
   { scope, levels }: Expand,
-  { reader, composite, within }: Place,
+  { reader, composite, within }: ExpansionContext,
 ): Promise<JsonObject> {
   const uris = [...new Set(linksIn(body, scope, false))].filter((uri) => !within.includes(uri));
   const read = await reader.readAll(uris);
@@ -145,9 +146,9 @@ async function expandWithin(
   for (const [index, uri] of uris.entries()) {
     const resource = read[index];
     if (resource === undefined) continue;
-    const place = { reader, composite, within: [...within, uri] };
+    const context = { reader, composite, within: [...within, uri] };
     // Not in parallel, because each level already reads several links at once.
-    const deeper = levels === 1 ? resource : await expandWithin(resource, { scope, levels: levels - 1 }, place);
+    const deeper = levels === 1 ? resource : await expandWithin(resource, { scope, levels: levels - 1 }, context);
     found.set(uri, deeper);
   }
   if (found.size === 0) return body;

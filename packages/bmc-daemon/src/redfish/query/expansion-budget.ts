@@ -8,7 +8,7 @@ import { Pace } from './pace.js';
 
 /** The limits of one process. */
 export interface ExpansionLimits {
-  /** Answers in progress, of all clients. Each client has one at most. */
+  /** Maximum number of answers in progress for all clients. Each client has at most one. */
   readonly atOnce: number;
   /** Waiting requests of one client. */
   readonly waitingPerClient: number;
@@ -32,7 +32,7 @@ const expansionLimits: ExpansionLimits = {
   atOnce: 2,
   waitingPerClient: 128,
   waiting: 512,
-  // Clients time out after 30 to 60 s.
+  // Below the timeouts of clients, which are 30 to 60 s.
   waitMs: 10_000,
   unreadBytesPerClient: 16 * 1024 * 1024,
   unreadBytes: 128 * 1024 * 1024,
@@ -91,7 +91,7 @@ export class ExpansionBudget {
       // Move the client to the end, so that every other client has a turn first.
       this.#clients.delete(name);
       this.#clients.set(name, client);
-      this.#changed(name);
+      this.#updateClient(name);
     }
   }
 
@@ -108,7 +108,7 @@ export class ExpansionBudget {
     count(bytes);
     return (read) => {
       count(-read);
-      this.#changed(name);
+      this.#updateClient(name);
     };
   }
 
@@ -135,7 +135,7 @@ export class ExpansionBudget {
       };
       const fail = (why: string): void => {
         leaveQueue();
-        this.#changed(name);
+        this.#updateClient(name);
         reject(tooMany(why));
       };
       const onAbort = (): void => fail('The client disconnected.');
@@ -157,7 +157,8 @@ export class ExpansionBudget {
     });
   }
 
-  #changed(name: string): void {
+  /** Removes the client if it has no request and no unread bytes, and starts waiting requests. */
+  #updateClient(name: string): void {
     const client = this.#clientOf(name);
     if (!client.busy && client.unreadBytes === 0 && client.waiting.size === 0) this.#clients.delete(name);
     this.#startNext();

@@ -29,8 +29,8 @@ const maxDepth = 50;
 
 /**
  * Compiles a filter.
- * @param names the properties that can be compared. Default: all. A property that a member lacks has
- *   the value null.
+ * @param names the top-level properties that can be compared. Default: all properties at any depth.
+ *   A property that a member lacks has the value null.
  * @throws {FilterSyntaxError}
  */
 export function parseFilter(text: string, names?: ReadonlySet<string>): Filter {
@@ -152,6 +152,7 @@ class Parser {
   }
 }
 
+/** The operator with the same result when the two sides change places. */
 const mirrored = {
   eq: 'eq',
   ne: 'ne',
@@ -166,6 +167,7 @@ function comparison(names: readonly string[], operator: Operator, literal: Liter
   return (member) => holds(valueAt(member, names));
 }
 
+/** Compares with an operator. With null, `ge` and `le` are false, as in OData. */
 function test(operator: Operator, literal: Literal): (value: Json) => boolean {
   switch (operator) {
     case 'eq':

@@ -9,7 +9,7 @@ const sliceMs = 10;
  */
 export class Pace {
   readonly #now: () => number;
-  #began: number | undefined;
+  #turnStart: number | undefined;
   #nextTurn: Promise<void> | undefined;
 
   /** @param now a monotonic clock in milliseconds. */
@@ -22,19 +22,19 @@ export class Pace {
    */
   async step(): Promise<void> {
     const now = this.#now();
-    if (this.#began === undefined) {
-      this.#began = now;
-      // A new turn has the full time again.
-      void this.#turn();
+    if (this.#turnStart === undefined) {
+      this.#turnStart = now;
+      // Resets `#turnStart` when the next turn starts, so that every turn has the full time.
+      void this.#waitForNextTurn();
     }
-    if (now - this.#began >= sliceMs) await this.#turn();
+    if (now - this.#turnStart >= sliceMs) await this.#waitForNextTurn();
   }
 
-  #turn(): Promise<void> {
+  #waitForNextTurn(): Promise<void> {
     this.#nextTurn ??= new Promise((resolve) => {
       setImmediate(() => {
         this.#nextTurn = undefined;
-        this.#began = undefined;
+        this.#turnStart = undefined;
         resolve();
       });
     });

@@ -35,7 +35,7 @@ export interface Query {
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
-const known = ['$expand', '$filter', '$select', '$skip', '$top', 'only'];
+const supported = ['$expand', '$filter', '$select', '$skip', '$top', 'only'];
 
 /**
  * Parses a query. A parameter that begins with `$` belongs to the protocol. An unsupported parameter
@@ -43,14 +43,16 @@ const known = ['$expand', '$filter', '$select', '$skip', '$top', 'only'];
  * requested. Ignores all other parameters except `only`.
  * @param query without its `?`.
  * @param own parameters that the resource reads itself.
- * @returns undefined if no parameter applies.
- * @throws {RedfishError} 501 QueryParameterUnsupported, one message for each; 400 with all other
- *   faults.
+ * @returns undefined if the query has no parameter that this function parses.
+ * @throws {RedfishError} 501 with a QueryParameterUnsupported for each unsupported parameter; if
+ *   there is none, 400 with all faults.
  */
 export function parseQuery(query: string, own: readonly string[] = []): Query | undefined {
   const sent = [...new URLSearchParams(query)];
   const unsupported = new Set(
-    sent.map(([name]) => name).filter((name) => name.startsWith('$') && !known.includes(name) && !own.includes(name)),
+    sent
+      .map(([name]) => name)
+      .filter((name) => name.startsWith('$') && !supported.includes(name) && !own.includes(name)),
   );
   if (unsupported.size > 0) {
     throw new RedfishError(
@@ -58,7 +60,7 @@ export function parseQuery(query: string, own: readonly string[] = []): Query | 
       [...unsupported].map((name) => message('QueryParameterUnsupported', name)),
     );
   }
-  const parameters = sent.filter(([name]) => known.includes(name) && !own.includes(name));
+  const parameters = sent.filter(([name]) => supported.includes(name) && !own.includes(name));
   if (parameters.length === 0) return undefined;
   const names = parameters.map(([name]) => name);
   const faults: Message[] = [];
@@ -77,7 +79,7 @@ export function parseQuery(query: string, own: readonly string[] = []): Query | 
       return undefined;
     }
   };
-  const asked = {
+  const values = {
     filter: read('$filter', readFilter),
     skip: read('$skip', (text) => readCount('$skip', text)),
     top: read('$top', (text) => readCount('$top', text)),
@@ -87,10 +89,10 @@ export function parseQuery(query: string, own: readonly string[] = []): Query | 
   const only = read('only', readOnly) ?? false;
   if (faults.length > 0) throw new RedfishError(400, faults);
   // Absent parameters have no key.
-  const present = Object.fromEntries(
-    Object.entries(asked).filter(([, value]) => value !== undefined),
+  const sentValues = Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
   ) as Partial<Query>;
-  return { ...present, only, parameters };
+  return { ...sentValues, only, parameters };
 }
 
 /** The fault of one parameter. */
@@ -154,16 +156,16 @@ function readSelect(text: string): Selection {
 
 /** Adds a path. Selecting all of a property overrides selecting parts of it. */
 function select(selection: Selecting, [name = '', ...rest]: readonly string[]): void {
-  const present = selection.get(name);
-  if (present?.size === 0) return;
+  const previous = selection.get(name);
+  if (previous?.size === 0) return;
   if (rest.length === 0) {
     selection.set(name, new Map());
     return;
   }
   // Change the map in place, because a copy for each path would take quadratic time.
-  const below = present ?? new Map<string, Selecting>();
-  select(below, rest);
-  selection.set(name, below);
+  const inner = previous ?? new Map<string, Selecting>();
+  select(inner, rest);
+  selection.set(name, inner);
 }
 
 function readFilter(text: string): Filter {

@@ -5,10 +5,14 @@ import type { Selection } from './parse.js';
 /** Properties that are always included: they identify the resource. */
 const identity = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag'];
 
-/** Returns the selection inside a member of an object; undefined: all of it. */
+/**
+ * Returns the selection inside a member of an object; undefined if the whole member is selected,
+ * `nothing` if the member is not selected.
+ */
 export function selectionBelow(name: string, selection: Selection | undefined): Selection | undefined | 'nothing' {
   if (selection === undefined || selection.has('*') || identity.includes(name)) return undefined;
-  // Part of a list also needs the link to the rest; otherwise clients take it for the whole list.
+  // A selected list includes the link to its next page; without the link, clients take the page for
+  // the whole list.
   const below = selection.get(name.replace(/@odata\.nextLink$/, ''));
   if (below === undefined) return 'nothing';
   return below.size === 0 ? undefined : below;

@@ -19,14 +19,15 @@ const pieceBytes = 64 * 1024;
  * Serializes the selected parts of an object.
  * @param composite the objects and arrays that contain other resources. All others are small and
  *   are serialized at once.
- * @param work lets other work run between two steps. An error that it throws ends the work.
+ * @param pace lets other requests run between two steps. An error that `step` throws ends the
+ *   serialization.
  * @throws {RedfishError} 507 if the text is too large.
  */
 export async function serialize(
   body: JsonObject,
   selection: Selection | undefined,
   composite: ReadonlySet<Json>,
-  work: { readonly step: () => Promise<void> },
+  pace: { readonly step: () => Promise<void> },
 ): Promise<Serialized> {
   const hash = createHash('sha256');
   const pieces: Buffer[] = [];
@@ -43,7 +44,7 @@ export async function serialize(
   for (const part of parts(body, selection, composite)) {
     text += part;
     if (text.length >= pieceBytes) flush();
-    await work.step();
+    await pace.step();
   }
   flush();
   return { pieces, bytes, etag: tagOfDigest(hash.digest('base64url')) };
@@ -55,11 +56,11 @@ function* parts(value: Json, selection: Selection | undefined, composite: Readon
     return;
   }
   if (isArray(value)) {
-    let before = '[';
+    let separator = '[';
     for (const item of value) {
-      yield before;
+      yield separator;
       yield* parts(item, selection, composite);
-      before = ',';
+      separator = ',';
     }
     yield value.length === 0 ? '[]' : ']';
     return;
@@ -67,20 +68,23 @@ function* parts(value: Json, selection: Selection | undefined, composite: Readon
   if (isObject(value)) yield* members(value, selection, composite);
 }
 
-/** Serializes an object. Writes all small members with one call. */
+/**
+ * Yields the text of an object that contains other resources. Serializes the members between two
+ * composite members with one call.
+ */
 function* members(
   object: JsonObject,
   selection: Selection | undefined,
   composite: ReadonlySet<Json>,
 ): Generator<string> {
-  let before = '{';
+  let separator = '{';
   let small: Record<string, Json> = {};
-  const written = function* (): Generator<string> {
+  const flushSmall = function* (): Generator<string> {
     const text = JSON.stringify(small);
     small = {};
     if (text === '{}') return;
-    yield `${before}${text.slice(1, -1)}`;
-    before = ',';
+    yield `${separator}${text.slice(1, -1)}`;
+    separator = ',';
   };
   for (const [name, value] of Object.entries(object)) {
     if (value === undefined) continue;
@@ -90,11 +94,11 @@ function* members(
       small[name] = below === undefined ? value : selectWithin(value, below);
       continue;
     }
-    yield* written();
-    yield `${before}${JSON.stringify(name)}:`;
-    before = ',';
+    yield* flushSmall();
+    yield `${separator}${JSON.stringify(name)}:`;
+    separator = ',';
     yield* parts(value, below, composite);
   }
-  yield* written();
-  yield before === '{' ? '{}' : '}';
+  yield* flushSmall();
+  yield separator === '{' ? '{}' : '}';
 }

@@ -1,4 +1,4 @@
-/** The records of tasks: how many there are, and how long a finished one stays. */
+/** The records of tasks. Limits their number, and removes a finished one after some time. */
 import type { JsonObject } from '../json.js';
 import type { RedfishError } from '../messages/errors.js';
 import type { Message } from '../messages/messages.js';
@@ -92,7 +92,7 @@ export class TaskRecords {
     return this.#records.get(id);
   }
 
-  /** Adds or replaces a record. A new one replaces the oldest finished ones above the limit. */
+  /** Adds or replaces a record. Above the limit, removes the finished records that were created first. */
   put(record: TaskRecord): void {
     const before = this.#records.get(record.id) ?? null;
     // A Map keeps the position of an existing key, so the order of creation remains.

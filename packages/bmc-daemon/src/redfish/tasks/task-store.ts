@@ -36,19 +36,20 @@ export interface TaskStore {
   progress(id: string, percent: number): void;
   /** Ends a task as Completed, with the messages and the body of its answer. */
   complete(id: string, messages: readonly Message[], response?: JsonObject): void;
-  /** Ends a task as Exception. */
+  /** Ends a task as Exception; its messages are those of the failure. */
   fail(id: string, failure: RedfishError): void;
   /**
    * Asks the work to stop. The work itself reports how it ended.
-   * @returns false if the work cannot be stopped.
+   * @returns false if the task is unknown or finished, or its work cannot stop.
    */
   cancel(id: string, by: TaskOwner): boolean;
   /** Resolves when the work has ended, or at once for an unknown or finished task. */
   ended(id: string): Promise<void>;
-  /** Marks a task as cancelled. */
+  /** Ends a task as Cancelled: its work has stopped. */
   cancelled(id: string): void;
   /** Lists the tasks, oldest first. Returns the same array until a task changes. */
   list(): readonly TaskRecord[];
+  /** Returns a task; undefined if it is unknown or expired. */
   get(id: string): TaskRecord | undefined;
   /**
    * Removes a finished task.
@@ -79,7 +80,7 @@ interface TaskStoreOptions {
 export function createTaskStore({ limit, now, clock = () => performance.now() }: TaskStoreOptions): TaskStore {
   const records = new TaskRecords(limit, clock);
   const cancels = new Map<string, () => void>();
-  const waiting = new Map<string, (() => void)[]>();
+  const endListeners = new Map<string, (() => void)[]>();
 
   const change = (id: string, changed: Partial<TaskRecord>): void => {
     const record = records.peek(id);
@@ -88,8 +89,8 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
     const next = { ...record, ...changed };
     if (!isRunning(next)) {
       cancels.delete(id);
-      for (const resolve of waiting.get(id) ?? []) resolve();
-      waiting.delete(id);
+      for (const resolve of endListeners.get(id) ?? []) resolve();
+      endListeners.delete(id);
     }
     records.put(next);
   };
@@ -128,7 +129,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
     ended(id) {
       const record = records.peek(id);
       if (record === undefined || !isRunning(record)) return Promise.resolve();
-      return new Promise((resolve) => waiting.set(id, [...(waiting.get(id) ?? []), resolve]));
+      return new Promise((resolve) => endListeners.set(id, [...(endListeners.get(id) ?? []), resolve]));
     },
     cancelled: (id) => change(id, { state: 'Cancelled', endTime: now() }),
     list: () => records.all(),
