@@ -193,8 +193,9 @@ need_modules() {
     const read = (path) => JSON.parse(require("fs").readFileSync(path, "utf8")).packages;
     const wanted = read("package-lock.json");
     const present = read("node_modules/.package-lock.json");
+    // npm puts a package below its workspace if the root has another version of it.
     const stale = Object.keys(wanted).filter((path) =>
-      path !== "" && path.startsWith("node_modules/") && !wanted[path].optional && (present[path] === undefined || present[path].version !== wanted[path].version));
+      /(^|\/)node_modules\//.test(path) && !wanted[path].optional && (present[path] === undefined || present[path].version !== wanted[path].version));
     process.exit(stale.length === 0 ? 0 : 1)' 2>/dev/null || [ ! -e node_modules/.bin/bmc-daemon ] || [ ! -e node_modules/.bin/model-proxy ]; then
     say "Installing npm packages"
     npm ci --no-fund --no-audit --loglevel=error >&2
