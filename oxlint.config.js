@@ -9,7 +9,7 @@ const features = readdirSync(sources).filter((folder) => existsSync(new URL(`${f
  * Listed from top to bottom; each entry is a path prefix below the package's `src/`. The longest entry counts.
  */
 const layers = {
-  daemon: [['process/'], ['network/'], ['log/'], ['files/', 'http/', 'text/'], ['error-code.ts', 'version.ts']],
+  daemon: [['process/'], ['network/'], ['log/'], ['files/', 'http/', 'text/', 'yaml/'], ['error-code.ts', 'version.ts']],
   libvirt: [
     ['index.ts'],
     ['objects/'],

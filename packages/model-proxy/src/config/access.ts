@@ -9,7 +9,7 @@ import { acceptsPath } from '../pass-through/paths.js';
 import type { ProxySettings } from '../settings.js';
 import type { Block, Findings } from './faults.js';
 import type { generalTable, settingsTable } from './settings.js';
-import { nodeAt } from './yaml/yaml-node.js';
+import { nodeAt } from '@rackless/daemon/yaml/yaml-node.js';
 
 /** Input of {@link readAccess}. */
 interface AccessInput {

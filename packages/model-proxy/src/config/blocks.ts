@@ -1,6 +1,6 @@
 /** Finds a configuration's blocks: by LiteLLM's name, by the short name, or by their content. */
 import type { Findings } from './faults.js';
-import type { KeyPath, YamlMapping, YamlNode } from './yaml/yaml-node.js';
+import type { KeyPath, YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /** A block and its place. */
 export interface FoundBlock {

@@ -2,8 +2,8 @@
 import path from 'node:path';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import type { Findings } from './faults.js';
-import { parseYaml } from './yaml/yaml-document.js';
-import type { YamlMapping, YamlNode } from './yaml/yaml-node.js';
+import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
+import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /**
  * The setting with further files. Their paths are relative to the file that contains the setting.

@@ -4,7 +4,7 @@
  */
 import type { Environment } from '../settings.js';
 import type { Findings } from './faults.js';
-import type { KeyPath, YamlMapping, YamlNode } from './yaml/yaml-node.js';
+import type { KeyPath, YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 const PREFIX = 'os.environ/';
 

@@ -7,7 +7,7 @@ import {
   type KeyPath,
   type YamlMapping,
   type YamlNode,
-} from './yaml/yaml-node.js';
+} from '@rackless/daemon/yaml/yaml-node.js';
 import type { SettingDefinition } from './setting-types.js';
 
 /** Reports that a configuration cannot be used. No part of it has taken effect. */

@@ -29,7 +29,7 @@ import {
   type Notes,
 } from './names/unknown-keys.js';
 import { isLoopback } from '@rackless/daemon/network/loopback.js';
-import type { YamlMapping, YamlNode } from './yaml/yaml-node.js';
+import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 export type { Flags } from './listen-settings.js';
 export { ConfigError } from './faults.js';

@@ -9,7 +9,7 @@ import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import type { UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 import { ENVIRONMENT, type Findings } from './faults.js';
-import type { KeyPath, YamlNode } from './yaml/yaml-node.js';
+import type { KeyPath, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 type TlsKey = 'sslVerify' | 'sslCertificate' | 'sslCertificateKey';
 

@@ -5,8 +5,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
-import { parseYaml } from '../../src/config/yaml/yaml-document.js';
-import { toPlain } from '../../src/config/yaml/yaml-node.js';
+import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
+import { toPlain } from '@rackless/daemon/yaml/yaml-node.js';
 import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_123);

@@ -1,7 +1,7 @@
 /** Reads the headers that a deployment adds to its requests. */
 import type { Block, Findings } from '../faults.js';
 import type { paramsTable } from '../settings.js';
-import { nodeAt } from '../yaml/yaml-node.js';
+import { nodeAt } from '@rackless/daemon/yaml/yaml-node.js';
 
 /**
  * Reads `extra_headers` and `organization`; names become lower case. A header that is invalid in

@@ -1,7 +1,7 @@
 /** Rejects a configuration without models, and names the key that was probably meant. */
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { COMMAND_LINE, type Findings } from '../faults.js';
-import type { KeyPath, YamlMapping, YamlNode } from '../yaml/yaml-node.js';
+import type { KeyPath, YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 const MODEL_LIST = 'model_list';
 

@@ -5,7 +5,7 @@ import { readBlock } from '../faults.js';
 import { digestOf, readParams, type Inherited, type Unserved } from './params.js';
 import { entryTable } from '../settings.js';
 import { entryNames, reportUnknownKeys } from '../names/unknown-keys.js';
-import type { KeyPath, YamlMapping, YamlNode } from '../yaml/yaml-node.js';
+import type { KeyPath, YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /** Settings and credentials that entries inherit or refer to. */
 interface ListInherited extends Inherited {

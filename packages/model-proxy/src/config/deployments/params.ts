@@ -14,7 +14,7 @@ import type { TlsResolver } from '../tls-settings.js';
 import { groupOf } from '../names/unimplemented.js';
 import { reportUnknownKeys, paramsNames, type IgnoredSettings } from '../names/unknown-keys.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
-import { toPlain, type KeyPath, type YamlNode } from '../yaml/yaml-node.js';
+import { toPlain, type KeyPath, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /** Settings that deployments inherit. */
 export interface Inherited extends TimeoutSources, TargetOptions {

@@ -4,7 +4,7 @@
  */
 import { COMMAND_LINE, type Findings } from '../faults.js';
 import type { Flags } from '../listen-settings.js';
-import type { YamlMapping, YamlNode } from '../yaml/yaml-node.js';
+import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /** Used in messages instead of a file name. Line numbers are 0. */
 const FILE = COMMAND_LINE.file;

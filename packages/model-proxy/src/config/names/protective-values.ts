@@ -2,7 +2,7 @@
  * Decides by their values whether settings are rejected: some values restrict access, others only
  * add features.
  */
-import { toPlain, type YamlNode } from '../yaml/yaml-node.js';
+import { toPlain, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /**
  * A part of a setting's value that is rejected, with the reason. The rest of the value is ignored.

@@ -7,7 +7,7 @@ import type { Findings, Table } from '../faults.js';
 import { checkedByValue, protectiveValues } from './protective-values.js';
 import { entryTable, generalTable, paramsTable, routerTable, settingsTable } from '../settings.js';
 import { groupOf, unimplemented, type SettingGroup } from './unimplemented.js';
-import { formatPath, type KeyPath, type YamlNode } from '../yaml/yaml-node.js';
+import { formatPath, type KeyPath, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 
 /** The names that are known in a block. */
 interface BlockNames {

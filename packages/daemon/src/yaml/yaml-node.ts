@@ -1,5 +1,5 @@
 /** A YAML document in which every value has its line. */
-import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { maskUrl } from '../text/mask-url.js';
 
 /** The place of a value: for a member of a mapping the line of its key. */
 interface Place {

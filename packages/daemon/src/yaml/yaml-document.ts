@@ -1,7 +1,7 @@
 /**
- * Parses a YAML file as PyYAML does, because LiteLLM uses PyYAML (YAML 1.1: `yes` and `off` are
- * booleans, `010` is 8, `<<` merges). Records the line of each value. Dates stay strings: no setting
- * is a date, and values such as `api_version: 2024-06-01` are common.
+ * Parses a YAML file as PyYAML does, because LiteLLM and OpenStack's clients use PyYAML (YAML 1.1:
+ * `yes` and `off` are booleans, `010` is 8, `<<` merges). Records the line of each value. Dates stay
+ * strings: no setting is a date, and values such as `api_version: 2024-06-01` are common.
  */
 import {
   EVENT_ID,
@@ -53,7 +53,7 @@ export function parseYaml(given: string, file: string): YamlDocument {
     if (root === undefined || (root.kind === 'scalar' && root.value === null)) return fail('the file is empty');
     if (root.kind !== 'mapping') {
       const found = root.kind === 'sequence' ? 'a list' : 'a single value';
-      return fail(`the file must be a mapping with model_list in it, not ${found}`, root.line);
+      return fail(`the file must be a mapping, not ${found}`, root.line);
     }
     return reader.faults.length > 0 ? { faults: reader.faults } : { root, faults: [] };
   } catch (error) {
