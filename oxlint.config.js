@@ -9,7 +9,13 @@ const features = readdirSync(sources).filter((folder) => existsSync(new URL(`${f
  * Listed from top to bottom; each entry is a path prefix below the package's `src/`. The longest entry counts.
  */
 const layers = {
-  daemon: [['process/'], ['network/'], ['log/'], ['files/', 'http/', 'text/', 'yaml/'], ['error-code.ts', 'version.ts']],
+  daemon: [
+    ['process/'],
+    ['network/'],
+    ['log/'],
+    ['files/', 'http/', 'text/', 'yaml/'],
+    ['error-code.ts', 'version.ts'],
+  ],
   libvirt: [
     ['index.ts'],
     ['objects/'],
@@ -77,10 +83,23 @@ const libvirtLayers = [
   ['access-hint.ts', 'connection-uri.ts', 'failure.ts'],
 ];
 
+/** Layers of the folder `drivers/nova` of bmc-daemon. */
+const novaLayers = [
+  ['nova-driver.ts'],
+  ['power-control.ts', 'server-reader.ts'],
+  ['failure.ts'],
+  ['compute/'],
+  ['http/'],
+  ['cloud/'],
+];
+
+/** The folders of bmc-daemon that have layers of their own. */
+const drivers = { libvirt: libvirtLayers, nova: novaLayers };
+
 // The lint does not check the imports of a file that has no layer.
 for (const [name, levels] of [
   ...Object.entries(layers).map(([name, levels]) => [`${name}/src`, levels]),
-  ['bmc-daemon/src/drivers/libvirt', libvirtLayers],
+  ...Object.entries(drivers).map(([name, levels]) => [`bmc-daemon/src/drivers/${name}`, levels]),
 ]) {
   const folder = new URL(`packages/${name}/`, import.meta.url);
   const present = readdirSync(folder, { withFileTypes: true })
@@ -176,15 +195,18 @@ function layerRules(name) {
       const files = filesOf(path);
       const longer = levels.flat().filter((entry) => path.endsWith('/') && entry !== path && entry.startsWith(path));
       const excludeFiles = [tests, ...longer.map(filesOf)];
-      const driver = `packages/${name}/src/drivers/libvirt/`;
+      const folderOf = (driver) => `packages/${name}/src/drivers/${driver}/`;
+      const layered = Object.keys(drivers).map((driver) => `${folderOf(driver)}**/*.ts`);
       if (name !== 'bmc-daemon') return [{ files: [files], excludeFiles, rules: rules(true) }];
       return [
-        { files: [files], excludeFiles: [...excludeFiles, `${driver}**/*.ts`], rules: rules(false, [], path) },
+        { files: [files], excludeFiles: [...excludeFiles, ...layered], rules: rules(false, [], path) },
         ...(path === 'drivers/'
-          ? innerLayers(driver, libvirtLayers, (patterns) => ({
-              excludeFiles: [tests],
-              rules: rules(true, patterns, path),
-            }))
+          ? Object.entries(drivers).flatMap(([driver, driverLevels]) =>
+              innerLayers(folderOf(driver), driverLevels, (patterns) => ({
+                excludeFiles: [tests],
+                rules: rules(driver === 'libvirt', patterns, path),
+              })),
+            )
           : []),
       ];
     });

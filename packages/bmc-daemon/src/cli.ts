@@ -59,7 +59,7 @@ function withSettings(command: Command): Command {
     .option('--ssl-certificate <file>', 'PEM certificate for HTTPS')
     .option('--ssl-key <file>', 'PEM key of the certificate')
     .option('--libvirt-uri <uri>', 'connection URI of the libvirt host')
-    .option('--os-cloud <name>', 'OpenStack cloud (not implemented)')
+    .option('--os-cloud <name>', 'OpenStack cloud whose servers are served')
     .option('--ironic-cloud <name>', 'OpenStack cloud for Ironic (not implemented)')
     .option('--fake', 'simulated machines in memory instead of libvirt')
     .option('--feature-set <name>', `resources to serve: ${featureSets.join(', ')}`)

@@ -152,14 +152,14 @@ function loadFirstTls({ settings, origins }: DaemonOptions): TlsOptions | undefi
  */
 async function openService(
   stateDir: string,
-  { settings, origins, log }: DaemonOptions,
+  { settings, origins, environment, log }: DaemonOptions,
   present: ListeningState,
   tls: TlsOptions | undefined,
 ): Promise<Service> {
   const nameServers = createNameServers();
   const at = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
-  const driver = createDriver({ settings, lookup: nameServers.lookup, log, at });
+  const driver = createDriver({ settings, environment, lookup: nameServers.lookup, log, at });
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   let features: OpenedFeatures | undefined;
   try {

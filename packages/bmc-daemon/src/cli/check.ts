@@ -15,7 +15,7 @@ export interface CheckOptions {
 
 /** Prints the result of a check. @returns the exit code: 1 for a fault. */
 export function check(loaded: LoadedSettings, { strict, quiet }: CheckOptions): number {
-  const inspection = inspectSettings(loaded);
+  const inspection = inspectSettings(loaded, process.env);
   const rejected = strict ? loaded.unknownNames : [];
   const faults = [...loaded.faults, ...rejected, ...inspection.faults];
   const warnings = [...loaded.warnings, ...inspection.warnings].filter((warning) => !rejected.includes(warning));

@@ -51,7 +51,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
 
 /** Returns the settings with their faults and warnings, and those of the files that they name. */
 function inspected(loaded: LoadedSettings): CheckedSettings {
-  const inspection = inspectSettings(loaded);
+  const inspection = inspectSettings(loaded, process.env);
   return {
     settings: loaded.settings,
     faults: [...loaded.faults, ...inspection.faults],

@@ -8,6 +8,7 @@ import { contractSettings } from './rows/contract.js';
 import { inventorySettings } from './rows/inventory.js';
 import { logSettings } from './rows/log.js';
 import { machineSettings } from './rows/machines.js';
+import { openstackSettings } from './rows/openstack.js';
 import type { SettingDefinition } from './rows/row.js';
 import { serviceSettings } from './rows/service.js';
 import { virtualMediaSettings } from './rows/virtual-media.js';
@@ -32,6 +33,11 @@ for clients.`,
   },
   { title: 'The service', rows: serviceSettings },
   { title: 'The machines', rows: machineSettings },
+  {
+    title: 'OpenStack',
+    text: 'These settings have an effect with `EMULATOR_OS_CLOUD`. [OpenStack](../guides/openstack.md) describes it.',
+    rows: openstackSettings,
+  },
   {
     title: 'Chassis and storage',
     text: `Without these settings, each machine has its own chassis, and its storage follows from its disks.

@@ -9,7 +9,10 @@ import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
 import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
+import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
+import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { storageKey } from '../resources/chassis/configured-inventory.js';
+import type { Environment } from './environment.js';
 import type { LoadedSettings } from './load.js';
 import type { BootLoaderMap } from './rows/contract.js';
 import { settingsTable, type SettingKey, type Settings } from './settings.js';
@@ -22,17 +25,26 @@ interface Inspection {
   readonly warnings: readonly string[];
 }
 
-/** Checks all files that the settings name. It changes nothing and opens no connection. */
-export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origins' | 'unknown'>): Inspection {
+/** What the check uses of the loaded settings. */
+type Inspected = Pick<LoadedSettings, 'settings' | 'origins' | 'unknown'>;
+
+const noVariables: Environment = {};
+
+/**
+ * Checks all files that the settings name. It changes nothing and opens no connection.
+ * @param environment variables that name the files of OpenStack's clients.
+ */
+export function inspectSettings(loaded: Inspected, environment = noVariables): Inspection {
   const { settings, origins, unknown } = loaded;
   const faults: string[] = [];
   const warnings: string[] = [];
   const at = (key: SettingKey, sentence: string) => `${origins[key]}: ${settingsTable[key].name} ${sentence}`;
 
-  if (settings.osCloud !== null) faults.push(at('osCloud', 'is set, and there is no OpenStack backend yet'));
+  faults.push(...cloudFaults(loaded, environment, at));
   if (settings.ironicCloud !== null) faults.push(at('ironicCloud', 'is set, and there is no Ironic backend yet'));
-  // The fake driver needs no host.
-  const uriFault = settings.fakeDriver ? undefined : connectionUriFault(settings.libvirtUri);
+  // The fake driver and a cloud need no host.
+  const needsHost = !settings.fakeDriver && settings.osCloud === null;
+  const uriFault = needsHost ? connectionUriFault(settings.libvirtUri) : undefined;
   if (uriFault !== undefined) faults.push(at('libvirtUri', `cannot be used: ${uriFault}`));
   // If a value has a fault, its default replaces it, and the check ignores that default.
   const known = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
@@ -51,6 +63,8 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
   }
   if ((settings.fakeSystems ?? []).length > 0 && !settings.fakeDriver && known('fakeDriver'))
     warnings.push(at('fakeSystems', 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
+  if (settings.osFilter !== null && settings.osCloud === null && known('osCloud'))
+    warnings.push(at('osFilter', 'has no effect without EMULATOR_OS_CLOUD or --os-cloud'));
   if (settings.allowedInstances?.length === 0) warnings.push(at('allowedInstances', 'is empty: no machine is served'));
   if (settings.vmediaAllowedHosts?.length === 0)
     warnings.push(at('vmediaAllowedHosts', 'is empty: no image can be inserted; None allows every host'));
@@ -62,13 +76,31 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
     }
   }
   // The daemon cannot see the firmware files of another host.
-  if (known('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && !settings.fakeDriver) {
+  if (known('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && needsHost) {
     for (const missing of missingBootLoaders(settings.bootLoaderMap)) warnings.push(at('bootLoaderMap', missing));
   }
   return { faults, warnings };
 }
 
 type Sentence = (key: SettingKey, sentence: string) => string;
+
+/** Checks the cloud: its files, and that no other hypervisor is selected. */
+function cloudFaults({ settings, origins }: Inspected, environment: Environment, at: Sentence): string[] {
+  const { osCloud, fakeDriver } = settings;
+  if (osCloud === null) return [];
+  const others: readonly SettingKey[] = [
+    ...(origins.libvirtUri === 'default' ? [] : (['libvirtUri'] as const)),
+    ...(fakeDriver ? (['fakeDriver'] as const) : []),
+  ];
+  const faults = others.map((key) => at(key, 'is set beside EMULATOR_OS_CLOUD: a daemon serves only one of them'));
+  try {
+    readCloud(osCloud, { environment, directory: process.cwd() });
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error;
+    faults.push(...error.faults.map((fault) => at('osCloud', `cannot be used: ${fault}`)));
+  }
+  return faults;
+}
 
 function inspectTls({ sslCert, sslKey }: Settings, at: Sentence): string[] {
   if (sslCert === null && sslKey === null) return [];

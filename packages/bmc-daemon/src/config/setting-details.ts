@@ -12,7 +12,23 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'An empty string means None. It causes a warning.',
     'SIGHUP reloads the file.',
   ],
-  osCloud: ['There is no OpenStack backend yet. Each value except None stops the start.'],
+  osCloud: [
+    'The name is that of an entry in `clouds.yaml`, or `envvars` for a cloud of `OS_*` variables.',
+    'Wrong credentials stop the start, with the file and the line.',
+    'If the cloud is down, the daemon waits for it, and clients get 503.',
+    '`EMULATOR_LIBVIRT_URI` beside it stops the start.',
+    '[OpenStack](../guides/openstack.md) has the details.',
+  ],
+  osFilter: [
+    'The keys are `tags`, `metadata`, `name` and `flavor`. A server must meet all conditions.',
+    'In `name`, `*` stands for any text.',
+    'A tag or metadata item that changes takes effect within five minutes, or when a client reads the server.',
+  ],
+  osTimeoutSeconds: [
+    'The time includes a new token and all repetitions.',
+    'Then the client gets 503 with `Retry-After`.',
+    'A listing has this time for each page of 1,000 servers.',
+  ],
   libvirtUri: [
     'Examples: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`.',
     'If libvirt is not reachable at the start, the daemon starts and waits for it.',

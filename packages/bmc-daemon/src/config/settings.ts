@@ -7,6 +7,7 @@ import { contractSettings } from './rows/contract.js';
 import { inventorySettings } from './rows/inventory.js';
 import { logSettings } from './rows/log.js';
 import { machineSettings } from './rows/machines.js';
+import { openstackSettings } from './rows/openstack.js';
 import { serviceSettings } from './rows/service.js';
 import { virtualMediaSettings } from './rows/virtual-media.js';
 
@@ -15,6 +16,7 @@ export const settingsTable = {
   ...contractSettings,
   ...serviceSettings,
   ...machineSettings,
+  ...openstackSettings,
   ...inventorySettings,
   ...virtualMediaSettings,
   ...logSettings,

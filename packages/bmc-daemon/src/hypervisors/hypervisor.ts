@@ -1,5 +1,6 @@
 /** The entries of the table of hypervisors. */
 import type { Log } from '@rackless/daemon/log/log.js';
+import type { Environment } from '../config/environment.js';
 import type { SettingKey, Settings } from '../config/settings.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ImageServerLimits } from '../media/image-server.js';
@@ -7,6 +8,8 @@ import type { ImageServerLimits } from '../media/image-server.js';
 /** Inputs for the driver of a hypervisor. */
 export interface DriverContext {
   readonly settings: Settings;
+  /** Variables of the process, which name the files of OpenStack's clients. */
+  readonly environment: Environment;
   /** Limits for downloads of images. */
   readonly images: ImageServerLimits;
   readonly log: Log;

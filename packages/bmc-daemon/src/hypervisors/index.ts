@@ -7,11 +7,12 @@ import type { ImageServerLimits } from '../media/image-server.js';
 import { fake } from './fake.js';
 import type { DriverContext, Hypervisor } from './hypervisor.js';
 import { libvirt } from './libvirt.js';
+import { nova } from './nova.js';
 
 const GIB = 2 ** 30;
 
 /** All hypervisors except libvirt, which serves if the settings select none of these. */
-const hypervisors: readonly Hypervisor[] = [fake];
+const hypervisors: readonly Hypervisor[] = [fake, nova];
 
 /**
  * Creates the driver of the selected hypervisor, for the allowed machines.

@@ -55,8 +55,8 @@ describe('the command line', () => {
     ],
     [
       'an OpenStack cloud',
-      [...FAKE, '--os-cloud', 'lab'],
-      '--os-cloud: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet',
+      ['-i', '127.0.0.1', '--os-cloud', 'envvars'],
+      "--os-cloud: EMULATOR_OS_CLOUD cannot be used: cloud 'envvars': OS_AUTH_URL is not set",
     ],
     [
       'a certificate without a key',
@@ -96,7 +96,7 @@ describe('a state folder', () => {
 describe('the configuration file', () => {
   it.each([
     ["EMULATOR_LISTEN_PORT = 'http'", "EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'http'"],
-    ["SUSHY_EMULATOR_OS_CLOUD = 'lab'", 'EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet'],
+    ["SUSHY_EMULATOR_IRONIC_CLOUD = 'lab'", 'EMULATOR_IRONIC_CLOUD is set, and there is no Ironic backend yet'],
     ["EMULATOR_SSL_KEY = 'k'", 'EMULATOR_SSL_KEY is set and EMULATOR_SSL_CERT is not: HTTPS needs both'],
     [
       "EMULATOR_AUTH_FILE = '/none'",
@@ -172,14 +172,14 @@ describe('bmc-daemon check', () => {
     ['check', ['check'], 1],
     ['the start', [], 78],
   ])('makes %s report all faults at once, and exit with its code', async (_, command, expected) => {
-    const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'lab'\nEMULATOR_FOO = 1\n");
+    const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'envvars'\nEMULATOR_FOO = 1\n");
     const { code, stdout, stderr } = await run([...command, '--config', file]);
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     expect(stderr.replaceAll(file, 'bmc.conf').split('\n')).toEqual([
       'warning: bmc.conf:3: EMULATOR_FOO is not a setting',
       'warning: no EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off',
       "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'x'",
-      'bmc.conf:2: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet',
+      "bmc.conf:2: EMULATOR_OS_CLOUD cannot be used: cloud 'envvars': OS_AUTH_URL is not set",
       '',
     ]);
   });

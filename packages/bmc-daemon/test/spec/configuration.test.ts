@@ -1,6 +1,6 @@
 /** Contract, configuration, authentication and limits: one test per row. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { settingsTable } from '../../src/config/settings.js';
+import { apiVersion, PASSWORD, sendJson, startCloudServer } from '../support/cloud-server.js';
 import { ConfigurationFolder } from './configured.js';
 
 const run = promisify(execFile);
@@ -30,6 +31,19 @@ async function get(url: string, headers: Readonly<Record<string, string>> = {}):
 
 function basic(user: string, password: string): Readonly<Record<string, string>> {
   return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+}
+
+/** Returns a clouds.yaml with the cloud `lab`. */
+function cloudsFile(url: string, password: string): string {
+  const auth = [`auth_url: ${url}`, `password: ${password}`, 'user_id: u', 'project_id: p'];
+  return ['clouds:', '  lab:', '    auth:', ...auth.map((line) => `      ${line}`), ''].join('\n');
+}
+
+/** Expects 503 with the time after which the client may ask again. */
+async function expectBusy(url: string): Promise<void> {
+  const response = await fetch(url);
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  expect(await response.text()).toContain('ServiceTemporarilyUnavailable');
 }
 
 describe('configuration', () => {
@@ -100,10 +114,55 @@ describe('configuration', () => {
     expect(url).toMatch(/^http:/);
   });
 
-  it('RF-5 EMULATOR_OS_CLOUD: accepts None. Any other value stops the start with file and line', async () => {
+  it('RF-5 EMULATOR_OS_CLOUD: the servers of an OpenStack cloud instead of the machines of libvirt', async () => {
     expect((await folder.start('EMULATOR_OS_CLOUD = None')).faults).toEqual([]);
-    const { faults } = await folder.start("EMULATOR_OS_CLOUD = 'lab'");
-    expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: EMULATOR_OS_CLOUD .*no OpenStack backend yet/)]);
+    const lines = ['EMULATOR_FAKE_DRIVER = False', "EMULATOR_OS_CLOUD = 'lab'"];
+    const { faults } = await folder.start(...lines);
+    expect(faults).toEqual([
+      expect.stringMatching(/emulator\.conf:7: EMULATOR_OS_CLOUD .*there is no clouds\.yaml in/),
+    ]);
+    const cloud = await startCloudServer();
+    try {
+      mkdirSync(join(folder.path, 'openstack'));
+      folder.write('openstack/clouds.yaml', cloudsFile(cloud.url, PASSWORD));
+      cloud.nova = (_request, response, path) => {
+        sendJson(response, 200, path === '/' ? apiVersion : { servers: [] });
+      };
+      const { url } = await folder.start(...lines);
+      expect(await get(`${url}/redfish/v1/Systems`)).toEqual([200, expect.stringContaining('"Members":[]')]);
+      cloud.nova = (_request, response) => sendJson(response, 503, {}, { 'retry-after': '3600' });
+      await expectBusy(`${url}/redfish/v1/Systems/00000000-0000-4000-8000-000000000001`);
+    } finally {
+      await cloud.close();
+    }
+  });
+
+  it('RF-5 EMULATOR_OS_CLOUD: wrong credentials or a libvirt URI beside it stop the start', async () => {
+    const cloud = await startCloudServer();
+    try {
+      mkdirSync(join(folder.path, 'openstack'));
+      folder.write('openstack/clouds.yaml', cloudsFile(cloud.url, 'wrong'));
+      const lines = ['EMULATOR_FAKE_DRIVER = False', "EMULATOR_OS_CLOUD = 'lab'"];
+      await expect(folder.start(...lines)).rejects.toThrow(
+        /emulator\.conf:7: EMULATOR_OS_CLOUD .*clouds\.yaml:5: auth\.password: Keystone rejects the credentials/,
+      );
+      const { faults } = await folder.start(...lines, "EMULATOR_LIBVIRT_URI = 'qemu:///session'");
+      expect(faults).toEqual([
+        expect.stringMatching(/emulator\.conf:8: EMULATOR_LIBVIRT_URI is set beside EMULATOR_OS_CLOUD/),
+      ]);
+    } finally {
+      await cloud.close();
+    }
+  });
+
+  it('RF-5 EMULATOR_OS_CLOUD: while the cloud is down, 503', async () => {
+    const cloud = await startCloudServer();
+    await cloud.close();
+    mkdirSync(join(folder.path, 'openstack'));
+    folder.write('openstack/clouds.yaml', cloudsFile(cloud.url, PASSWORD));
+    const { url } = await folder.start('EMULATOR_FAKE_DRIVER = False', "EMULATOR_OS_CLOUD = 'lab'");
+    expect((await get(`${url}/redfish/v1`))[0]).toBe(200);
+    await expectBusy(`${url}/redfish/v1/Systems`);
   });
 
   it('RF-6 EMULATOR_LIBVIRT_URI: the libvirt host with the machines. While it is unreachable, the collections of machines answer 503', async () => {

@@ -48,13 +48,15 @@ export class ConfigurationFolder {
         '',
       ].join('\n'),
     );
-    const loaded = loadSettings({ file, flags: {}, environment: {} });
-    const inspection = inspectSettings(loaded);
+    // Below it are the files of OpenStack's clients.
+    const environment = { XDG_CONFIG_HOME: this.path };
+    const loaded = loadSettings({ file, flags: {}, environment });
+    const inspection = inspectSettings(loaded, environment);
     const faults = [...loaded.faults, ...inspection.faults];
     const warnings = [...loaded.warnings, ...inspection.warnings];
     if (faults.length > 0) return { faults, warnings, url: '' };
     const log = createTestLog({ level: 'error', format: 'text', write: () => undefined });
-    const daemon = await startDaemon({ ...loaded, environment: {}, log });
+    const daemon = await startDaemon({ ...loaded, environment, log });
     this.#close = () => daemon.close();
     return { faults, warnings, url: daemon.addresses[0] ?? '' };
   }

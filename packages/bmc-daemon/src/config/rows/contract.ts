@@ -43,7 +43,7 @@ export const contractSettings = {
     name: 'EMULATOR_OS_CLOUD',
     default: null,
     flag: '--os-cloud',
-    doc: 'Name of an OpenStack cloud.',
+    doc: 'Name of an OpenStack cloud, whose servers are served instead of the machines of libvirt.',
   }),
   libvirtUri: requiredText({
     name: 'EMULATOR_LIBVIRT_URI',

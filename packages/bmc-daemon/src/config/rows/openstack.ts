@@ -1,0 +1,32 @@
+/** The settings of an OpenStack cloud, in addition to its name. */
+import { z } from 'zod';
+import type { ServerFilter } from '../../drivers/nova/compute/server-filter.js';
+import { number, type SettingDefinition } from './row.js';
+
+const word = z.string().min(1);
+
+/** The rows, in the order of the documentation. */
+export const openstackSettings = {
+  osFilter: {
+    name: 'EMULATOR_OS_FILTER',
+    type: z
+      .strictObject({
+        tags: z.array(word).optional(),
+        metadata: z.record(word, z.string()).optional(),
+        name: word.optional(),
+        flavor: word.optional(),
+      })
+      .nullable(),
+    expected:
+      "a mapping such as {'tags': ['redfish'], 'metadata': {'role': 'node'}, 'name': 'web-*', 'flavor': 'm1'}, or None",
+    expectedPart: 'a text that is not empty; for tags a list and for metadata a mapping of such texts',
+    default: null,
+    form: 'literal',
+    doc: 'Conditions for the servers of the cloud that are served.',
+  } satisfies SettingDefinition<ServerFilter | null>,
+  osTimeoutSeconds: number(0.1, 600, {
+    name: 'EMULATOR_OS_TIMEOUT_SECONDS',
+    default: 20,
+    doc: 'How long a request waits for the cloud.',
+  }),
+};

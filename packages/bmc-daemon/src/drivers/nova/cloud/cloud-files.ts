@@ -1,0 +1,73 @@
+/**
+ * Finds and reads the files of OpenStack's clients.
+ * @see https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
+import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
+import type { YamlMapping } from '@rackless/daemon/yaml/yaml-node.js';
+import { CloudError } from './cloud-error.js';
+
+/** What the search for the files depends on. */
+export interface CloudContext {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The working directory. */
+  readonly directory: string;
+}
+
+/** A kind of file: its name without extension, and the variable with another path. */
+const kinds = {
+  clouds: 'OS_CLIENT_CONFIG_FILE',
+  secure: 'OS_CLIENT_SECURE_FILE',
+  'clouds-public': 'OS_CLIENT_VENDOR_FILE',
+} as const;
+
+const EXTENSIONS = ['yaml', 'yml', 'json'];
+
+/** Returns the folders that are searched, in their order. */
+export function searchedFolders({ environment, directory }: CloudContext): readonly string[] {
+  const { XDG_CONFIG_HOME: config, HOME: home } = environment;
+  const user = config ?? (home === undefined ? undefined : path.join(home, '.config'));
+  return [
+    directory,
+    ...(user === undefined ? [] : [path.join(user, 'openstack')]),
+    '/etc/xdg/openstack',
+    '/etc/openstack',
+  ];
+}
+
+/**
+ * Reads the first file of a kind; undefined if there is none.
+ * @throws {CloudError} if the file cannot be read, is not YAML, or is missing although a variable names it.
+ */
+export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): YamlMapping | undefined {
+  const variable = kinds[kind];
+  const named = context.environment[variable];
+  if (named !== undefined && named !== '') {
+    return parsed(path.resolve(context.directory, expandHome(named, context)), `environment ${variable}: `);
+  }
+  const file = searchedFolders(context)
+    .flatMap((folder) => EXTENSIONS.map((extension) => path.join(folder, `${kind}.${extension}`)))
+    .find((candidate) => existsSync(candidate));
+  return file === undefined ? undefined : parsed(file, '');
+}
+
+/** @param source who names the file, before the message about a file that cannot be read. */
+function parsed(file: string, source: string): YamlMapping {
+  let text: string;
+  try {
+    text = readTextFile(file);
+  } catch (error) {
+    throw new CloudError([`${source}${file} cannot be read: ${fileReason(error)}`], { cause: error });
+  }
+  const { root, faults } = parseYaml(text, file);
+  if (root !== undefined) return root;
+  throw new CloudError(faults.map(({ line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`));
+}
+
+/** Replaces a leading `~/` by the home folder. */
+export function expandHome(file: string, { environment }: CloudContext): string {
+  const { HOME: home } = environment;
+  return home !== undefined && file.startsWith('~/') ? path.join(home, file.slice(2)) : file;
+}

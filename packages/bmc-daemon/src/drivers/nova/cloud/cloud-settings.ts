@@ -1,0 +1,120 @@
+/** The settings of a cloud, with the places of the fields that may prove wrong later. */
+import path from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
+import { cloudEntry } from './cloud-entry.js';
+import { CloudError } from './cloud-error.js';
+import { expandHome, type CloudContext } from './cloud-files.js';
+import { readCredentials, type Credentials } from './credentials.js';
+import { readEntry, type EntryReader } from './entry-reader.js';
+
+/** TLS options for all services of a cloud. */
+export interface CloudTls {
+  /** False: the certificates of the cloud are not verified. */
+  readonly verify: boolean;
+  /** Authorities as PEM, instead of Node's. */
+  readonly ca?: string;
+  /** Client certificate and key as PEM. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** A cloud that the daemon can try to reach. */
+export interface CloudSettings {
+  readonly name: string;
+  /** URL of Keystone's API version 3, without a slash at the end. */
+  readonly identityUrl: string;
+  readonly credentials: Credentials;
+  /** Undefined: the first region of the catalog. */
+  readonly region: string | undefined;
+  readonly interface: 'public' | 'internal' | 'admin';
+  readonly tls: CloudTls;
+  /** URLs that replace those of the catalog, by the type of the service. */
+  readonly endpoints: Readonly<Record<'compute', string | undefined>>;
+  /** Returns the place and the name of a field, for an error: `clouds.yaml:7: region_name`. */
+  readonly place: (field: string) => string;
+}
+
+const interfaces = {
+  public: 'public',
+  publicURL: 'public',
+  internal: 'internal',
+  internalURL: 'internal',
+  admin: 'admin',
+  adminURL: 'admin',
+} as const;
+
+/**
+ * Reads the settings of a cloud from the files of OpenStack's clients.
+ * @throws {CloudError} with all faults.
+ */
+export function readCloud(name: string, context: CloudContext): CloudSettings {
+  const entry = readEntry(cloudEntry(name, context));
+  const version = entry.text('identity_api_version');
+  if (version !== undefined && !/^v?3(\.0)?$/.test(version)) entry.fault('identity_api_version', 'must be 3');
+  const authUrl = entry.required('auth.auth_url');
+  const identityUrl = authUrl === undefined ? undefined : readUrl(entry, 'auth.auth_url');
+  const credentials = readCredentials(entry);
+  const accessed = entry.oneOf('interface', Object.keys(interfaces) as (keyof typeof interfaces)[]); // keys of a literal
+  const region = entry.text('region_name') ?? entry.names('regions')[0];
+  const tls = readTls(entry, context);
+  const compute = entry.has('compute_endpoint_override') ? readUrl(entry, 'compute_endpoint_override') : undefined;
+  if (identityUrl === undefined || credentials === undefined || entry.faults.length > 0) {
+    throw new CloudError(entry.faults);
+  }
+  return {
+    name,
+    identityUrl: `${identityUrl.replace(/\/v(2\.0|3)$/, '')}/v3`,
+    credentials,
+    region,
+    interface: accessed === undefined ? 'public' : interfaces[accessed],
+    tls,
+    endpoints: { compute },
+    place: (field) => entry.place(field),
+  };
+}
+
+/** Reads a URL without a slash at its end. A URL with a password is a fault, and is not repeated. */
+function readUrl(entry: EntryReader, field: string): string | undefined {
+  const text = entry.text(field);
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    entry.fault(field, 'must be a URL with http or https, without a user name');
+    return undefined;
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}
+
+function readTls(entry: EntryReader, context: CloudContext): CloudTls {
+  const ca = readPem(entry, 'cacert', context);
+  const cert = readPem(entry, 'cert', context);
+  const key = readPem(entry, 'key', context);
+  if (entry.has('key') && !entry.has('cert')) entry.fault('key', 'is set and cert is not');
+  if (key === undefined && cert !== undefined && !cert.includes('PRIVATE KEY-----') && !entry.has('key')) {
+    entry.fault('cert', 'is set and key is not');
+  }
+  const client = cert === undefined ? {} : { cert, key: key ?? cert };
+  try {
+    createSecureContext({ ...(ca === undefined ? {} : { ca }), ...client });
+  } catch {
+    // OpenSSL's reason names no file, and one of the three does not fit.
+    entry.fault(cert === undefined ? 'cacert' : 'cert', 'cannot be used: OpenSSL rejects it, or the key does not fit');
+  }
+  const verify = entry.boolean('verify') ?? !(entry.boolean('insecure') ?? false);
+  return { verify, ...(ca === undefined ? {} : { ca }), ...client };
+}
+
+function readPem(entry: EntryReader, field: string, context: CloudContext): string | undefined {
+  const given = entry.text(field);
+  if (given === undefined) return undefined;
+  const file = path.resolve(context.directory, expandHome(given, context));
+  try {
+    const text = readTextFile(file);
+    if (text.includes('-----BEGIN ')) return text;
+    entry.fault(field, `cannot be used: ${file}: it is not a PEM file`);
+  } catch (error) {
+    entry.fault(field, `cannot be used: ${file}: ${fileReason(error)}`);
+  }
+  return undefined;
+}

@@ -1,0 +1,93 @@
+/** Reads the fields of a cloud's entry, and collects their faults. */
+import { describeNode, type YamlMapping, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
+import { placeOf } from './cloud-entry.js';
+
+/** Fields with a secret, which messages never show. */
+const secretField = /password|secret|token|key$/;
+
+/** Reads fields by their path: `auth.password`, `region_name`. A fault makes a field undefined. */
+export interface EntryReader {
+  readonly faults: readonly string[];
+  /** Returns whether the entry has the field. An empty field is absent. */
+  has(field: string): boolean;
+  /** Returns a text; undefined if the field is absent. Numbers become texts: names may have only digits. */
+  text(field: string): string | undefined;
+  /** Returns a text. An absent field is a fault. */
+  required(field: string): string | undefined;
+  boolean(field: string): boolean | undefined;
+  oneOf<const T extends string>(field: string, values: readonly T[]): T | undefined;
+  /** Returns the names of a list, whose members are names or mappings with `name`. */
+  names(field: string): readonly string[];
+  /** Returns the place and the name of a field, or of the entry without such a field. */
+  place(field: string): string;
+  /** Records a fault of a field. */
+  fault(field: string, sentence: string): void;
+}
+
+const booleans: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  '1': true,
+  false: false,
+  no: false,
+  '0': false,
+};
+
+/** Creates the reader of an entry. */
+export function readEntry(entry: YamlMapping): EntryReader {
+  const faults: string[] = [];
+  const nodeOf = (field: string): YamlNode | undefined => {
+    let node: YamlNode | undefined = entry;
+    for (const step of field.split('.')) node = node?.kind === 'mapping' ? node.members.get(step) : undefined;
+    return node?.kind === 'scalar' && (node.value === null || node.value === '') ? undefined : node;
+  };
+  const place = (field: string): string => `${placeOf(nodeOf(field) ?? parentOf(field))}: ${field}`;
+  const parentOf = (field: string): YamlNode => (field.includes('.') ? entry.members.get('auth') : undefined) ?? entry;
+  const fault = (field: string, sentence: string): void => void faults.push(`${place(field)} ${sentence}`);
+  const expect = (field: string, expected: string, node: YamlNode): void =>
+    fault(field, `must be ${expected}, not ${describeNode(node, { secret: secretField.test(field) })}`);
+
+  const text = (field: string): string | undefined => {
+    const node = nodeOf(field);
+    if (node === undefined) return undefined;
+    if (node.kind === 'scalar' && typeof node.value !== 'boolean') return String(node.value);
+    expect(field, 'a text', node);
+    return undefined;
+  };
+  return {
+    faults,
+    place,
+    fault,
+    has: (field) => nodeOf(field) !== undefined,
+    text,
+    required: (field) => {
+      if (nodeOf(field) === undefined) fault(field, 'is missing');
+      return text(field);
+    },
+    boolean: (field) => {
+      const node = nodeOf(field);
+      if (node === undefined) return undefined;
+      const value = node.kind === 'scalar' ? booleans[String(node.value).toLowerCase()] : undefined;
+      if (value === undefined) expect(field, 'true or false', node);
+      return value;
+    },
+    oneOf: (field, values) => {
+      const value = text(field);
+      const known = values.find((candidate) => candidate === value);
+      if (value !== undefined && known === undefined) fault(field, `must be one of ${values.join(', ')}`);
+      return known;
+    },
+    names: (field) => {
+      const node = nodeOf(field);
+      if (node === undefined) return [];
+      if (node.kind !== 'sequence') {
+        expect(field, 'a list', node);
+        return [];
+      }
+      return node.items.flatMap((item) => {
+        const named = item.kind === 'mapping' ? item.members.get('name') : item;
+        return named?.kind === 'scalar' && named.value !== null ? [String(named.value)] : [];
+      });
+    },
+  };
+}

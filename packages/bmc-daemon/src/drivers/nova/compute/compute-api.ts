@@ -1,0 +1,169 @@
+/**
+ * The calls of Nova's API.
+ * @see https://docs.openstack.org/api-ref/compute/
+ */
+import { z } from 'zod';
+import { CloudError } from '../cloud/cloud-error.js';
+import { jsonOf } from '../http/answer-text.js';
+import { CloudFailure } from '../http/cloud-failure.js';
+import { successOf, type CloudSession } from '../http/session.js';
+import type { CloudAnswer } from '../http/exchange.js';
+import { parseServer, type Server, type UnknownServer } from './server.js';
+
+/** A listing of all pages. */
+interface Listing {
+  readonly servers: readonly (Server | UnknownServer)[];
+  /** Nova's time before the first page, in milliseconds; undefined if it sends none. */
+  readonly asOf: number | undefined;
+}
+
+/** A port of a server. */
+export interface Port {
+  /** In lower case. */
+  readonly mac: string;
+  readonly network: string;
+  readonly isActive: boolean;
+}
+
+/** Result of an action that Nova accepted. */
+export interface Accepted {
+  /** Identifies the action in the server's list of actions. */
+  readonly requestId: string | undefined;
+}
+
+/** Nova's rejection of an action: its status and its reason. */
+export interface Rejected {
+  readonly status: number;
+  readonly reason: string;
+}
+
+/** Nova's API. All methods throw as {@link CloudSession.request}. */
+export interface ComputeApi {
+  /** @param changesSince only servers that changed or were deleted since then, in milliseconds. */
+  listServers(changesSince?: number): Promise<Listing>;
+  /** Returns one server; undefined if there is none. */
+  getServer(id: string): Promise<Server | UnknownServer | undefined>;
+  /** Returns all ports of a server. */
+  listPorts(id: string): Promise<readonly Port[]>;
+  act(id: string, body: Readonly<Record<string, unknown>>): Promise<Accepted | Rejected>;
+  /** Returns whether Nova reports that an action failed. */
+  hasFailed(id: string, requestId: string): Promise<boolean>;
+}
+
+/** Servers of one page. Nova may return fewer. */
+const PAGE_SIZE = 1000;
+/** Maximum number of pages: a server that repeats a page would otherwise never end. */
+const MAX_PAGES = 1000;
+/** The oldest API version with the whole flavor in a server (Pike, 2017). */
+const OLDEST = 47;
+/** The newest API version that the driver was tested with (Zed). */
+const NEWEST = 93;
+
+const versionSchema = z.object({ version: z.object({ version: z.string() }) });
+const listSchema = z.object({
+  servers: z.array(z.unknown()),
+  servers_links: z.array(z.object({ rel: z.string(), href: z.string() })).default([]),
+});
+const portsSchema = z.object({
+  interfaceAttachments: z.array(z.object({ mac_addr: z.string(), net_id: z.string(), port_state: z.string() })),
+});
+const actionSchema = z.object({ instanceAction: z.object({ message: z.string().nullable() }) });
+
+/** Creates the API of a session. */
+export function createComputeApi(session: CloudSession): ComputeApi {
+  let version: Promise<string> | undefined;
+  const headersOf = async () => {
+    version ??= findVersion(session).catch((error: unknown) => {
+      version = undefined;
+      throw error;
+    });
+    return { 'openstack-api-version': `compute ${await version}` };
+  };
+  const get = async (path: string, query: URLSearchParams | Readonly<Record<string, string>> = {}) =>
+    session.request({ method: 'GET', path, query, headers: await headersOf() });
+
+  return {
+    listServers: async (changesSince) => {
+      const since = changesSince === undefined ? {} : { 'changes-since': new Date(changesSince).toISOString() };
+      let query = new URLSearchParams({ limit: String(PAGE_SIZE), ...since });
+      const servers = new Map<string, Server | UnknownServer>();
+      let asOf: number | undefined;
+      for (let page = 0; page < MAX_PAGES; page += 1) {
+        const answer = await get('/servers/detail', query);
+        if (page === 0) asOf = timeOf(answer);
+        const { servers: members, servers_links: links } = checked(listSchema, answer, session);
+        for (const server of members.map(known)) servers.set(server.id, server);
+        const next = links.find(({ rel }) => rel === 'next');
+        if (next === undefined) return { servers: [...servers.values()], asOf };
+        query = queryOf(next.href);
+      }
+      throw new CloudFailure('interrupted', `listing the servers: Nova sends more than ${MAX_PAGES} pages`);
+    },
+    getServer: async (id) => {
+      const answer = await get(`/servers/${encodeURIComponent(id)}`);
+      if (answer.status === 404) return undefined;
+      const body = successOf(answer, `reading server ${id}`, session) as { readonly server?: unknown } | null; // any JSON
+      return known(body?.server);
+    },
+    listPorts: async (id) => {
+      const answer = await get(`/servers/${encodeURIComponent(id)}/os-interface`);
+      return checked(portsSchema, answer, session).interfaceAttachments.map(
+        ({ mac_addr: mac, net_id: network, port_state }) => ({
+          mac: mac.toLowerCase(),
+          network,
+          isActive: port_state === 'ACTIVE',
+        }),
+      );
+    },
+    act: async (id, body) => {
+      const path = `/servers/${encodeURIComponent(id)}/action`;
+      const answer = await session.request({ method: 'POST', path, body, headers: await headersOf() });
+      if (answer.status < 300) return { requestId: answer.headers['x-compute-request-id'] };
+      return { status: answer.status, reason: session.reason(answer) };
+    },
+    hasFailed: async (id, requestId) => {
+      const answer = await get(
+        `/servers/${encodeURIComponent(id)}/os-instance-actions/${encodeURIComponent(requestId)}`,
+      );
+      const parsed = actionSchema.safeParse(answer.status === 200 ? jsonOf(answer) : undefined);
+      return parsed.data?.instanceAction.message === 'Error';
+    },
+  };
+}
+
+/** Selects the API version once. @throws {CloudError} if Nova is too old. */
+async function findVersion(session: CloudSession): Promise<string> {
+  const answer = await session.request({ method: 'GET', path: '/' });
+  const { version } = checked(versionSchema, answer, session).version;
+  const [major, minor = NaN] = version.split('.').map(Number);
+  if (major !== 2 || !(minor >= OLDEST)) {
+    throw new CloudError([`Nova has API version '${version.slice(0, 20)}', and the daemon needs 2.${OLDEST} or newer`]);
+  }
+  return `2.${Math.min(minor, NEWEST)}`;
+}
+
+function checked<T>(schema: z.ZodType<T>, answer: CloudAnswer, session: CloudSession): T {
+  const parsed = schema.safeParse(successOf(answer, 'asking Nova', session));
+  if (parsed.success) return parsed.data;
+  throw unexpected(parsed.error.issues[0]?.path ?? []);
+}
+
+function known(value: unknown): Server | UnknownServer {
+  const server = parseServer(value);
+  if (server === undefined) throw unexpected(['servers']);
+  return server;
+}
+
+const unexpected = (path: readonly PropertyKey[]): CloudFailure =>
+  new CloudFailure('interrupted', `asking Nova: its answer has an unexpected form at ${path.map(String).join('.')}`);
+
+/** Returns the query of a link. Its host may be one that only the cloud itself can reach. */
+function queryOf(href: string): URLSearchParams {
+  const start = href.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : href.slice(start + 1));
+}
+
+function timeOf({ headers }: CloudAnswer): number | undefined {
+  const time = Date.parse(headers['date'] ?? '');
+  return Number.isNaN(time) ? undefined : time;
+}

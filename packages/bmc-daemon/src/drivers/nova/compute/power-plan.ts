@@ -1,0 +1,97 @@
+/** Translates power actions into Nova's actions by the state of the server. */
+import { DriverError } from '../../driver-error.js';
+import type { PowerAction } from '../../power.js';
+import type { Server } from './server.js';
+import { isStarting, stateOf } from './snapshot.js';
+
+/** The power actions that Nova has. It has no power button, and a restart is always off and on. */
+export const novaActions: ReadonlySet<PowerAction> = new Set([
+  ...(['create', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi', 'cycle'] as const),
+  ...(['suspend', 'resume', 'pmSuspend'] as const),
+]);
+
+/** Returns whether a server has reached the result of an action. */
+type Goal = (server: Server) => boolean;
+
+/** What an action does. */
+export interface PowerPlan {
+  /** The body of Nova's action; undefined: the server is already on its way. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** Undefined: the driver does not wait, because the guest decides. */
+  readonly goal: Goal | undefined;
+}
+
+const isRunning: Goal = (server) => stateOf(server) === 'running';
+const isOff: Goal = (server) => stateOf(server) === 'shutoff';
+const isPaused: Goal = (server) => stateOf(server) === 'paused';
+const isSuspended: Goal = ({ vmState }) => vmState === 'suspended';
+
+const hardReboot: PowerPlan = { body: { reboot: { type: 'HARD' } }, goal: isRunning };
+
+/**
+ * Returns the plan of an action; undefined if the server is already in the requested state.
+ * @throws {DriverError} conflict, if the action needs a guest and none runs.
+ */
+export function planAction(action: PowerAction, server: Server): PowerPlan | undefined {
+  const { task, vmState } = server;
+  const state = stateOf(server);
+  switch (action) {
+    case 'create':
+      if (isStarting(server)) return { body: undefined, goal: isRunning };
+      // Nova rejects it, because another task runs. The client may try again.
+      if (task !== null && state === 'running') return { body: { 'os-start': null }, goal: isRunning };
+      return state === 'running' ? undefined : powerOn(server);
+    case 'destroy':
+      if (task === 'powering-off') return { body: undefined, goal: isOff };
+      return state === 'shutoff' && task === null ? undefined : { body: { 'os-stop': null }, goal: isOff };
+    case 'shutdown':
+      needGuest(server, 'graceful shutdown');
+      return task === 'powering-off' ? undefined : { body: { 'os-stop': null }, goal: undefined };
+    case 'reboot':
+      needGuest(server, 'graceful restart');
+      return { body: { reboot: { type: 'SOFT' } }, goal: undefined };
+    case 'reset':
+    case 'cycle':
+      return hardReboot;
+    case 'injectNmi':
+      needGuest(server, 'non-maskable interrupt');
+      return { body: { trigger_crash_dump: null }, goal: undefined };
+    case 'suspend':
+      needGuest(server, 'pause');
+      return state === 'paused' ? undefined : { body: { pause: null }, goal: isPaused };
+    case 'resume':
+      if (state === 'paused') return { body: { unpause: null }, goal: isRunning };
+      if (vmState === 'suspended') return { body: { resume: null }, goal: isRunning };
+      needGuest(server, 'resume');
+      return undefined;
+    case 'pmSuspend':
+      if (vmState === 'suspended') return undefined;
+      needGuest(server, 'suspend');
+      return { body: { suspend: null }, goal: isSuspended };
+    case 'pressButton':
+      throw new DriverError('unsupported', 'power button: Nova has none');
+  }
+}
+
+/** Nova has another action for each state without a running guest. */
+function powerOn({ vmState }: Server): PowerPlan {
+  switch (vmState) {
+    case 'paused':
+      return { body: { unpause: null }, goal: isRunning };
+    case 'suspended':
+      return { body: { resume: null }, goal: isRunning };
+    case 'shelved':
+    case 'shelved_offloaded':
+      return { body: { unshelve: null }, goal: isRunning };
+    case 'active':
+      // The guest has stopped, and Nova has not noticed it yet: it would refuse to start the server.
+      return hardReboot;
+    default:
+      return { body: { 'os-start': null }, goal: isRunning };
+  }
+}
+
+function needGuest(server: Server, what: string): void {
+  if (stateOf(server) !== 'shutoff') return;
+  throw new DriverError('conflict', `${what} of server ${server.name}: it is off (${server.vmState})`);
+}

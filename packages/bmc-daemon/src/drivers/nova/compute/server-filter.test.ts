@@ -1,0 +1,37 @@
+import { expect, it } from '@jest/globals';
+import { matches, type ServerFilter } from './server-filter.js';
+
+const server = {
+  name: 'web-10.example',
+  tags: ['redfish', 'rack-1'],
+  metadata: { role: 'node', empty: '' },
+  flavor: { name: 'm1', vcpus: 1, ramMiB: 64 },
+};
+
+it.each<[ServerFilter, boolean]>([
+  [{}, true],
+  [{ tags: ['redfish', 'rack-1'] }, true],
+  [{ tags: ['redfish', 'rack-2'] }, false],
+  [{ metadata: { role: 'node', empty: '' } }, true],
+  [{ metadata: { role: 'other' } }, false],
+  [{ metadata: { missing: '' } }, false],
+  [{ metadata: { constructor: 'x' } }, false],
+  [{ flavor: 'm1' }, true],
+  [{ flavor: 'm' }, false],
+  [{ name: 'web-10.example' }, true],
+  [{ name: 'web-10' }, false],
+  [{ name: 'web-*' }, true],
+  [{ name: '*.example' }, true],
+  [{ name: 'w*-*le' }, true],
+  [{ name: '*' }, true],
+  [{ name: 'web-10.example*example' }, false],
+  [{ name: 'web*10*10*' }, false],
+  [{ name: 'web-10xexample' }, false],
+  [{ tags: ['redfish'], name: 'db-*' }, false],
+])('the filter %j decides about a server', (filter, expected) => {
+  expect(matches(server, filter)).toBe(expected);
+});
+
+it('a pattern with many stars takes no longer than the text', () => {
+  expect(matches({ ...server, name: 'a'.repeat(255) }, { name: `${'a*'.repeat(1000)}b` })).toBe(false);
+});

@@ -1,0 +1,40 @@
+/** Selects the servers that the daemon serves: EMULATOR_OS_FILTER. */
+import type { Server } from './server.js';
+
+/** Conditions. A server must meet all of them. */
+export interface ServerFilter {
+  /** The server has all these tags. */
+  readonly tags?: readonly string[] | undefined;
+  /** The server has all these metadata items. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The name of the server. `*` stands for any text. */
+  readonly name?: string | undefined;
+  /** The name of the flavor, as it was when the server was created or resized. */
+  readonly flavor?: string | undefined;
+}
+
+/** Returns whether a server meets all conditions. */
+export function matches(server: Pick<Server, 'tags' | 'metadata' | 'name' | 'flavor'>, filter: ServerFilter): boolean {
+  const { tags = [], metadata = {}, name, flavor } = filter;
+  return (
+    tags.every((tag) => server.tags.includes(tag)) &&
+    Object.entries(metadata).every(([key, value]) => server.metadata[key] === value) &&
+    (name === undefined || matchesPattern(server.name, name)) &&
+    (flavor === undefined || server.flavor.name === flavor)
+  );
+}
+
+/** Compares without a regular expression, whose time could grow with the square of the name. */
+function matchesPattern(text: string, pattern: string): boolean {
+  const [first = '', ...parts] = pattern.split('*');
+  const last = parts.pop();
+  if (last === undefined) return text === pattern;
+  if (!text.startsWith(first)) return false;
+  let position = first.length;
+  for (const part of parts) {
+    const found = text.indexOf(part, position);
+    if (found === -1) return false;
+    position = found + part.length;
+  }
+  return text.length - last.length >= position && text.endsWith(last);
+}

@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { settingsFor, startCloudServer, type CloudServer } from '../../../../test/support/cloud-server.js';
+import { idOf, listServers, type ListedServers } from '../../../../test/support/listed-servers.js';
+import { createSession, type CloudSession } from '../http/session.js';
+import { createReader } from '../server-reader.js';
+import { createComputeApi, type ComputeApi } from './compute-api.js';
+import { ServerList } from './server-list.js';
+import type { ServerFilter } from './server-filter.js';
+
+let cloud: CloudServer;
+let session: CloudSession;
+let api: ComputeApi;
+let servers: ListedServers;
+
+const put: ListedServers['put'] = (...server) => servers.put(...server);
+
+beforeEach(async () => {
+  cloud = await startCloudServer();
+  servers = listServers(cloud);
+  session = createSession(settingsFor(cloud.url), { timeoutMs: 60_000 });
+  api = createComputeApi(session);
+});
+afterEach(async () => {
+  session.close();
+  await cloud.close();
+});
+
+const listings = () => cloud.requests.filter((line) => line.includes('/servers/detail'));
+
+/** A list with a record of its events. */
+function open(filter: ServerFilter = {}) {
+  const list = new ServerList(api, filter);
+  const events: string[] = [];
+  list.onChange(({ kind, name }) => events.push(`${kind} ${name}`));
+  return { list, events };
+}
+
+describe('the list of servers', () => {
+  it('reads 5,000 servers by pages, and follows only the query of the next link', async () => {
+    for (let index = 0; index < 5000; index += 1) put(index, {}, 0);
+    const { list, events } = open();
+    await Promise.all([list.refresh(0), list.refresh(0), list.refresh(1000)]);
+    expect(list.refs).toHaveLength(5000);
+    expect(new Set(list.refs.map(({ uuid }) => uuid)).size).toBe(5000);
+    expect(listings()).toHaveLength(5);
+    expect(listings()[1]).toBe(`GET /compute/servers/detail?limit=1000&marker=${idOf(4000)}`);
+    expect(events).toEqual([]);
+    await list.refresh(60_000);
+    expect(listings()).toHaveLength(5);
+  });
+
+  it('asks only for changes after the first listing, and reports them', async () => {
+    for (const index of [1, 2, 3]) put(index, {}, 0);
+    const { list, events } = open();
+    await list.refresh(0);
+    const before = list.refs;
+    await list.refresh(-1);
+    expect(listings()[1]).toContain('&changes-since=');
+    expect(list.refs).toBe(before);
+    put(1, { status: 'DELETED', 'OS-EXT-STS:vm_state': 'deleted' });
+    put(2, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
+    put(3, { name: 'renamed' });
+    put(4);
+    await list.refresh(-1);
+    expect([...events].sort()).toEqual([
+      'changed renamed',
+      'defined server-4',
+      'stopped server-2',
+      'undefined server-1',
+    ]);
+    expect(list.refs.map(({ name }) => name).sort()).toEqual(['renamed', 'server-2', 'server-4']);
+    expect(list.find(idOf(2))?.snapshot.state).toBe('shutoff');
+  });
+
+  it('gives the same snapshot until the server changes', async () => {
+    put(1);
+    const { list } = open();
+    await list.refresh(0);
+    const first = list.find(idOf(1))?.snapshot;
+    await list.refresh(-1);
+    expect(list.find(idOf(1))?.snapshot).toBe(first);
+    expect(first?.interfaces).toEqual([
+      { mac: 'fa:16:3e:00:00:01', type: 'network', source: null, model: null, linkUp: true },
+    ]);
+  });
+
+  it('has the servers of the filter only, also after a change', async () => {
+    put(1, { tags: ['redfish'] });
+    put(2);
+    const { list, events } = open({ tags: ['redfish'] });
+    await list.refresh(0);
+    expect(list.refs.map(({ name }) => name)).toEqual(['server-1']);
+    put(1);
+    put(2, { tags: ['redfish'] });
+    await list.refresh(-1);
+    expect(list.refs.map(({ name }) => name)).toEqual(['server-2']);
+    expect([...events].sort()).toEqual(['defined server-2', 'undefined server-1']);
+  });
+
+  it('reports a restart that ended between two listings', async () => {
+    put(1, { 'OS-EXT-STS:task_state': 'reboot_started_hard' });
+    const { list, events } = open();
+    await list.refresh(0);
+    put(1);
+    await list.refresh(-1);
+    expect(events).toEqual(['rebooted server-1']);
+  });
+
+  it('keeps the last reading of a server whose cell is down', async () => {
+    put(1);
+    const { list } = open();
+    await list.refresh(0);
+    servers.all.set(idOf(1), { body: { id: idOf(1), status: 'UNKNOWN' }, changed: Date.now() });
+    await list.refresh(-1);
+    expect(list.find(idOf(1))?.snapshot).toMatchObject({ name: 'server-1', unansweredSince: expect.any(Date) });
+    put(1);
+    await list.refresh(-1);
+    expect(list.find(idOf(1))?.snapshot.unansweredSince).toBeUndefined();
+  });
+
+  it('ignores a reading that is older than the last one', async () => {
+    put(1);
+    const { list, events } = open();
+    await list.refresh(0);
+    const old = await api.getServer(idOf(1));
+    put(1, { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 });
+    const readAt = performance.now();
+    list.record(idOf(1), await api.getServer(idOf(1)), { readAt });
+    expect(list.record(idOf(1), old, { readAt: readAt - 1 })?.state).toBe('shutoff');
+    list.record(idOf(1), undefined, { readAt: readAt + 1 });
+    expect(list.record(idOf(1), old, { readAt })).toBeUndefined();
+    expect([list.refs, events]).toEqual([[], ['stopped server-1', 'undefined server-1']]);
+  });
+
+  it('rejects an answer with another form', async () => {
+    const { list } = open();
+    put(1, { flavor: { id: '1' } });
+    await expect(list.refresh(0)).rejects.toThrow('asking Nova: its answer has an unexpected form at servers');
+  });
+});
+
+describe('the reader of servers', () => {
+  it('reads many servers of one turn with one listing, and one server alone', async () => {
+    for (let index = 0; index < 50; index += 1) put(index);
+    const { list } = open();
+    const reader = createReader({ api, list, freshMs: 1000 });
+    const snapshots = await Promise.all([...servers.all.keys()].map((id) => reader.read(id)));
+    expect(snapshots.map((snapshot) => snapshot?.name)).toEqual(
+      [...servers.all.values()].map(({ body }) => body['name']),
+    );
+    expect(cloud.requests.filter((line) => line.includes('/servers'))).toHaveLength(1);
+    cloud.requests.length = 0;
+    expect((await reader.read(idOf(7)))?.name).toBe('server-7');
+    const own = cloud.requests.map((line) => line.split('/servers')[1]).sort();
+    expect(own).toEqual([`/${idOf(7)}`, `/${idOf(7)}/os-interface`]);
+    expect(await reader.read(idOf(99))).toBeUndefined();
+  });
+
+  it('drops a server that was deleted', async () => {
+    put(1);
+    const { list, events } = open();
+    await list.refresh(0);
+    const reader = createReader({ api, list, freshMs: -1 });
+    servers.all.delete(idOf(1));
+    expect(await reader.read(idOf(1))).toBeUndefined();
+    expect([list.refs, events]).toEqual([[], ['undefined server-1']]);
+  });
+});

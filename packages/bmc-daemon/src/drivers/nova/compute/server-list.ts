@@ -1,0 +1,176 @@
+/**
+ * The servers of a project, as Nova showed them last. One listing serves all readers. After the
+ * first one, a listing has only the servers that changed.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { changeOfState, type MachineChange, type MachineChangeListener } from '../../machine-change.js';
+import type { SystemRef, SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { ComputeApi, Port } from './compute-api.js';
+import { matches, type ServerFilter } from './server-filter.js';
+import { isDeleted, isKnown, type Server, type UnknownServer } from './server.js';
+import { snapshotOf } from './snapshot.js';
+
+/** What the list knows about a server. */
+interface Entry {
+  readonly server: Server;
+  readonly snapshot: SystemSnapshot;
+  /** Undefined: not read yet. */
+  readonly ports: readonly Port[] | undefined;
+  /** Time at which the last reading began, of {@link performance.now}. */
+  readonly readAt: number;
+}
+
+/** When and how a server was read. */
+interface Reading {
+  /** Time before the request, of {@link performance.now}. */
+  readonly readAt: number;
+  /** Default: the known ones. */
+  readonly ports?: readonly Port[] | undefined;
+}
+
+/** After this time a full listing finds what `changes-since` does not report: tags and metadata. */
+const FULL_EVERY_MS = 300_000;
+/** Nova stores a change later than the time that it notes for it. */
+const OVERLAP_MS = 30_000;
+
+/** The list. */
+export class ServerList {
+  readonly #api: Pick<ComputeApi, 'listServers'>;
+  readonly #filter: ServerFilter;
+  readonly #entries = new Map<string, Entry>();
+  /** Servers that are no longer served, with the time of that reading. */
+  readonly #removed = new Map<string, number>();
+  readonly #listeners = new Set<MachineChangeListener>();
+  #refs: readonly SystemRef[] | undefined;
+  #refreshing: Promise<void> | undefined;
+  #readAt = -Infinity;
+  #fullAt = -Infinity;
+  /** Nova's time of the last listing. */
+  #asOf: number | undefined;
+
+  constructor(api: Pick<ComputeApi, 'listServers'>, filter: ServerFilter) {
+    this.#api = api;
+    this.#filter = filter;
+  }
+
+  /** Lists the servers, unless a listing is younger than `maxAgeMs`. Simultaneous callers share it. */
+  async refresh(maxAgeMs: number): Promise<void> {
+    if (performance.now() - this.#readAt <= maxAgeMs) return;
+    this.#refreshing ??= this.#list().finally(() => {
+      this.#refreshing = undefined;
+    });
+    await this.#refreshing;
+  }
+
+  /** Returns the servers. The same servers give the same list. */
+  get refs(): readonly SystemRef[] {
+    this.#refs ??= [...this.#entries.values()].map(({ server }) => ({ uuid: server.id, name: server.name }));
+    return this.#refs;
+  }
+
+  /** Returns the last reading of a server; undefined if it is not served. */
+  find(id: string): Omit<Entry, 'server'> | undefined {
+    return this.#entries.get(id);
+  }
+
+  /**
+   * Stores a reading of one server, and reports what changed. Answers may arrive in another order than their
+   * requests: an older reading changes nothing.
+   * @param server undefined: it does not exist.
+   * @returns the last reading; undefined if the server is not served.
+   */
+  record(
+    id: string,
+    server: Server | UnknownServer | undefined,
+    { readAt, ports }: Reading,
+  ): SystemSnapshot | undefined {
+    const before = this.#entries.get(id);
+    if ((before?.readAt ?? this.#removed.get(id) ?? -Infinity) > readAt) return before?.snapshot;
+    if (server !== undefined && !isKnown(server)) return this.#recordUnknown(before, readAt);
+    if (server === undefined || isDeleted(server) || !matches(server, this.#filter)) {
+      this.#remove(before, readAt);
+      return undefined;
+    }
+    const all = ports ?? before?.ports;
+    const isSame =
+      before !== undefined &&
+      before.snapshot.unansweredSince === undefined &&
+      isDeepStrictEqual(before.server, server) &&
+      isDeepStrictEqual(before.ports, all);
+    const snapshot = isSame ? before.snapshot : snapshotOf(server, all);
+    this.#entries.set(id, { server, snapshot, ports: all, readAt });
+    if (before?.server.name !== server.name) this.#refs = undefined;
+    if (!isSame) this.#report(before, { server, snapshot });
+    return snapshot;
+  }
+
+  /** Adds a listener. @returns a function that removes it. */
+  onChange(listener: MachineChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async #list(): Promise<void> {
+    const startedAt = performance.now();
+    const isFull = this.#asOf === undefined || startedAt - this.#fullAt > FULL_EVERY_MS;
+    const since = isFull || this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS;
+    const { servers, asOf } = await this.#api.listServers(since);
+    for (const server of servers) this.record(server.id, server, { readAt: startedAt });
+    if (isFull) {
+      const listed = new Set(servers.map(({ id }) => id));
+      for (const [id, entry] of this.#entries) {
+        if (!listed.has(id) && entry.readAt < startedAt) this.#remove(entry, startedAt);
+      }
+      this.#fullAt = startedAt;
+    }
+    // No later listing is older than this one.
+    for (const [id, at] of this.#removed) if (at < startedAt) this.#removed.delete(id);
+    this.#asOf = asOf;
+    // The time of the end: a cloud that needs longer than readers allow would otherwise be asked for each of them.
+    this.#readAt = performance.now();
+  }
+
+  /** Keeps the last reading of a server whose cell does not answer. */
+  #recordUnknown(before: Entry | undefined, readAt: number): SystemSnapshot | undefined {
+    if (before === undefined) return undefined;
+    const snapshot = { ...before.snapshot, unansweredSince: before.snapshot.unansweredSince ?? new Date() };
+    this.#entries.set(before.server.id, { ...before, snapshot, readAt });
+    return snapshot;
+  }
+
+  #remove(entry: Entry | undefined, readAt: number): void {
+    if (entry === undefined) return;
+    this.#removed.set(entry.server.id, readAt);
+    const { id: uuid, name } = entry.server;
+    this.#entries.delete(uuid);
+    this.#refs = undefined;
+    this.#tell({ kind: 'undefined', uuid, name });
+  }
+
+  #report(before: Entry | undefined, { server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): void {
+    const { id: uuid, name } = server;
+    // The first listing reports no server: all of them were there before the daemon.
+    if (before === undefined) {
+      if (this.#asOf !== undefined) this.#tell({ kind: 'defined', uuid, name });
+      return;
+    }
+    const kind = changeOfState(before.snapshot.state, snapshot.state);
+    if (kind !== undefined) this.#tell({ kind, uuid, name });
+    else if (isRestarted(before.server, server)) this.#tell({ kind: 'rebooted', uuid, name });
+    if (!isDeepStrictEqual(shape(before), shape({ server, snapshot }))) this.#tell({ kind: 'changed', uuid, name });
+  }
+
+  #tell(change: MachineChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** Returns what a change of the definition affects: everything except the state. */
+function shape({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): unknown {
+  return [server.name, server.description, server.flavor, snapshot.interfaces];
+}
+
+/** Returns whether a restart has ended between two readings. */
+function isRestarted(before: Server, after: Server): boolean {
+  return before.task?.startsWith('reboot') === true && after.task === null;
+}

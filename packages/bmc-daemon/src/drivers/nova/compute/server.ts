@@ -1,0 +1,79 @@
+/** Servers as Nova's API shows them. */
+import { z } from 'zod';
+
+/** The address of a port. */
+const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': z.string().optional() });
+
+const fullSchema = z.object({
+  id: z.string().toLowerCase(),
+  name: z.string(),
+  description: z.string().nullish(),
+  status: z.string(),
+  metadata: z.record(z.string(), z.string()).default({}),
+  tags: z.array(z.string()).default([]),
+  flavor: z.object({ vcpus: z.number(), ram: z.number(), original_name: z.string() }),
+  addresses: z.record(z.string(), z.array(addressSchema)).default({}),
+  'OS-EXT-STS:task_state': z.string().nullable(),
+  'OS-EXT-STS:vm_state': z.string(),
+  'OS-EXT-STS:power_state': z.number(),
+});
+
+/** The part of a server that Nova still knows while the server's cell is down. */
+const partialSchema = z.object({ id: z.string().toLowerCase(), status: z.literal('UNKNOWN') });
+
+/** One server. */
+export interface Server {
+  /** Canonical lower-case UUID. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly tags: readonly string[];
+  readonly flavor: { readonly name: string; readonly vcpus: number; readonly ramMiB: number };
+  /** MAC addresses of ports with an IP address, in lower case. */
+  readonly macs: readonly string[];
+  /** The running task, for example `powering-off`; null: none. */
+  readonly task: string | null;
+  /** `active`, `stopped`, `paused`, `suspended`, `rescued`, `error`, … */
+  readonly vmState: string;
+  /** 0 unknown, 1 running, 3 paused, 4 off, 6 crashed, 7 suspended. */
+  readonly powerState: number;
+}
+
+/** A server whose cell does not answer: Nova knows its id only. */
+export interface UnknownServer {
+  readonly id: string;
+}
+
+/** Returns whether Nova shows the whole server. */
+export function isKnown(server: Server | UnknownServer): server is Server {
+  return 'vmState' in server;
+}
+
+/** Parses one server; undefined if its form is unexpected. */
+export function parseServer(value: unknown): Server | UnknownServer | undefined {
+  const full = fullSchema.safeParse(value);
+  if (!full.success) return partialSchema.safeParse(value).data;
+  const { id, name, description, metadata, tags, flavor, addresses } = full.data;
+  const macs = Object.values(addresses).flatMap((ports) =>
+    ports.flatMap(({ 'OS-EXT-IPS-MAC:mac_addr': mac }) => (mac === undefined ? [] : [mac.toLowerCase()])),
+  );
+  return {
+    id,
+    name,
+    description: description ?? null,
+    metadata,
+    tags,
+    flavor: { name: flavor.original_name, vcpus: flavor.vcpus, ramMiB: flavor.ram },
+    // A port has an entry for each of its addresses.
+    macs: [...new Set(macs)],
+    task: full.data['OS-EXT-STS:task_state'],
+    vmState: full.data['OS-EXT-STS:vm_state'],
+    powerState: full.data['OS-EXT-STS:power_state'],
+  };
+}
+
+/** Returns whether a server is deleted. Nova lists deleted servers together with changed ones. */
+export function isDeleted({ vmState }: Pick<Server, 'vmState'>): boolean {
+  return vmState === 'deleted' || vmState === 'soft-delete' || vmState === 'soft_delete';
+}

@@ -1,0 +1,70 @@
+/** Translates servers into snapshots. */
+import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { Port } from './compute-api.js';
+import type { Server } from './server.js';
+
+/** Tasks after which a server is off. */
+const stopping: ReadonlySet<string> = new Set([
+  'powering-off',
+  'suspending',
+  'shelving',
+  'shelving_offloading',
+  'deleting',
+]);
+/** Tasks that do not change the power state. */
+const harmless: ReadonlySet<string> = new Set([
+  ...['image_snapshot', 'image_snapshot_pending', 'image_pending_upload', 'image_uploading', 'image_backup'],
+  ...['updating_password', 'pausing', 'unpausing', 'migrating', 'resize_prep', 'attaching', 'detaching'],
+]);
+/** States of a server without a guest. */
+const withoutGuest: ReadonlySet<string> = new Set([
+  ...['building', 'stopped', 'suspended', 'shelved', 'shelved_offloaded', 'deleted'],
+]);
+const NO_STATE = 0;
+const PAUSED = 3;
+const OFF = 4;
+const CRASHED = 6;
+const SUSPENDED = 7;
+
+/** Returns the state of a server without its task. Nova may learn late that a guest has stopped. */
+export function stateOf({ vmState, powerState }: Pick<Server, 'vmState' | 'powerState'>): DomainState {
+  if (withoutGuest.has(vmState)) return 'shutoff';
+  if (vmState === 'paused' || powerState === PAUSED) return 'paused';
+  if (powerState === OFF || powerState === SUSPENDED) return 'shutoff';
+  if (powerState === CRASHED) return 'crashed';
+  // A server whose build failed has never had a guest.
+  return vmState === 'error' && powerState === NO_STATE ? 'shutoff' : 'running';
+}
+
+/** Returns whether a task ends with a running server. */
+export function isStarting({ task }: Pick<Server, 'task'>): boolean {
+  return task !== null && !stopping.has(task) && !harmless.has(task);
+}
+
+/**
+ * Returns the snapshot of a server.
+ * @param ports undefined: not known. Ports without an address are then missing.
+ */
+export function snapshotOf(server: Server, ports: readonly Port[] | undefined): SystemSnapshot {
+  const { id: uuid, name, description, flavor, macs, task } = server;
+  const state = stateOf(server);
+  const interfaces = ports ?? macs.map((mac) => ({ mac, network: null, isActive: true }));
+  return {
+    uuid,
+    name,
+    description,
+    state: task !== null && stopping.has(task) ? 'shutdown' : state,
+    ...(isStarting(server) ? { starting: true as const } : {}),
+    ...(server.vmState === 'error' ? { failure: 'crashed' as const } : {}),
+    // Nova prefers sockets over cores and threads, unless the flavor or the image says otherwise.
+    processors: { count: flavor.vcpus, sockets: flavor.vcpus, coresPerSocket: 1, threadsPerCore: 1, model: null },
+    memoryKiB: flavor.ramMiB * 1024,
+    interfaces: interfaces.map(({ mac, network, isActive }) => ({
+      mac,
+      type: 'network',
+      source: network,
+      model: null,
+      linkUp: isActive,
+    })),
+  };
+}

@@ -1,0 +1,59 @@
+/** Reads answers of OpenStack's services, and of proxies before them. */
+import type { CloudAnswer } from './exchange.js';
+
+/** Longer reasons are cut. */
+const MAX_REASON = 300;
+
+/** Returns the JSON of an answer; undefined if it is none. */
+export function jsonOf({ text }: Pick<CloudAnswer, 'text'>): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Glance answers some errors with plain text, and proxies with HTML.
+    return undefined;
+  }
+}
+
+/**
+ * Returns the reason of an error in one line: the message of a JSON body, or the text of any other
+ * body. Hides the given secrets, because a proxy may repeat the request.
+ */
+export function reasonOf(answer: CloudAnswer, secrets: readonly string[]): string {
+  const body = jsonOf(answer);
+  const text = messageIn(body) ?? (body === undefined ? plainText(answer.text) : '');
+  const hidden = secrets.reduce((shown, secret) => shown.replaceAll(secret, '******'), text);
+  // A cut must not leave the beginning of a secret, so it comes last.
+  const line = hidden.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  const shown = line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
+  return shown === '' ? String(answer.status) : `${answer.status}: ${shown}`;
+}
+
+/** Finds `message` in `{conflictingRequest: {code, message}}`, `{error: {message}}` or `{message}`. */
+function messageIn(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const own = (body as { readonly message?: unknown }).message; // an unknown member of an object
+  if (typeof own === 'string') return own;
+  for (const value of Object.values(body) as unknown[]) {
+    if (typeof value !== 'object' || value === null) continue;
+    const { message } = value as { readonly message?: unknown }; // an unknown member of an object
+    if (typeof message === 'string') return message;
+  }
+  return undefined;
+}
+
+/** Removes the markup of HTML. */
+function plainText(text: string): string {
+  return text
+    .slice(0, 20_000)
+    .replace(/<(style|script|title)\b[^]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ');
+}
+
+/** Returns the delay in milliseconds that `Retry-After` asks for; undefined without one. */
+export function retryAfterMs({ headers }: Pick<CloudAnswer, 'headers'>, now: number): number | undefined {
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? undefined : Math.max(0, time - now);
+}

@@ -1,0 +1,28 @@
+/** Failures of requests to a cloud. */
+
+/** Kinds of failures. */
+type CloudFailureKind =
+  /** No connection was made, so the service has not seen the request. */
+  | 'unreachable'
+  /** The connection ended, or the answer is not usable. The service may have executed the request. */
+  | 'interrupted'
+  /** No complete answer within the deadline. */
+  | 'timeout'
+  /** The driver is closing. */
+  | 'closed';
+
+/** A request without a usable answer. The message names the service and contains no secret. */
+export class CloudFailure extends Error {
+  override readonly name = 'CloudFailure';
+  readonly kind: CloudFailureKind;
+
+  constructor(kind: CloudFailureKind, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** Keystone rejected the credentials. A repetition could lock the account. */
+export class RejectedCredentials extends Error {
+  override readonly name = 'RejectedCredentials';
+}

@@ -1,0 +1,184 @@
+/** Sends one HTTP request to a service of a cloud, with limits for time and size. */
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { errorCode } from '@rackless/daemon/error-code.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import type { CloudTls } from '../cloud/cloud-settings.js';
+import { CloudFailure } from './cloud-failure.js';
+
+/** A request. */
+export interface CloudRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, which is sent as JSON. */
+  readonly body?: unknown;
+}
+
+/** A complete answer of any status. */
+export interface CloudAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+}
+
+/** Sends requests. */
+export interface Exchange {
+  /**
+   * Sends one request, and reads the whole answer.
+   * @param deadline time of {@link performance.now} at which the answer must be complete.
+   * @throws {CloudFailure}
+   */
+  send(request: CloudRequest, deadline: number): Promise<CloudAnswer>;
+  /** Ends all requests, and closes the connections. */
+  close(): void;
+}
+
+/** Maximum size of an answer. A page of 1,000 servers has 4 MB. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Maximum number of connections to one service. */
+const MAX_CONNECTIONS = 16;
+
+/** Creates the client of one cloud. */
+export function createExchange({ verify, ...certificates }: CloudTls): Exchange {
+  const pool = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
+  const agents = {
+    'http:': new HttpAgent(pool),
+    'https:': new HttpsAgent({ ...pool, rejectUnauthorized: verify, ...certificates }),
+  };
+  const running = new Set<ClientRequest>();
+  const open = ({ method, url, headers, body }: CloudRequest): ClientRequest => {
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    const secure = url.protocol === 'https:';
+    const options = {
+      method,
+      // The peer may close an idle connection while a request is written to it. A POST must not be
+      // repeated then, so it has a connection of its own.
+      agent: method === 'POST' ? false : secure ? agents['https:'] : agents['http:'],
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'rackless-bmc-daemon',
+        ...(payload === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+        ...headers,
+      },
+    };
+    const request = secure
+      ? httpsRequest(url, { ...options, rejectUnauthorized: verify, ...certificates })
+      : httpRequest(url, options);
+    request.end(payload);
+    return request;
+  };
+  return {
+    send: (request, deadline) =>
+      new Promise((resolve, reject) => {
+        const doing = describe(request);
+        const left = deadline - performance.now();
+        if (left <= 0) {
+          reject(new CloudFailure('timeout', `${doing}: no time is left for it`));
+          return;
+        }
+        const sent = open(request);
+        running.add(sent);
+        const timer = setTimeout(() => {
+          sent.destroy(
+            new CloudFailure('timeout', `${doing}: no complete answer within ${(left / 1000).toFixed(1)} s`),
+          );
+        }, left);
+        const finish = (): void => {
+          clearTimeout(timer);
+          running.delete(sent);
+        };
+        receive(sent, doing).finally(finish).then(resolve, reject);
+      }),
+    close: () => {
+      for (const request of running) request.destroy(new CloudFailure('closed', 'the service is shutting down'));
+      agents['http:'].destroy();
+      agents['https:'].destroy();
+    },
+  };
+}
+
+/** Waits for the whole answer. */
+function receive(request: ClientRequest, doing: string): Promise<CloudAnswer> {
+  return new Promise((resolve, reject) => {
+    let connected = false;
+    const fail = (error: unknown): void => reject(translated(error, { doing, connected }));
+    request.on('socket', (socket) => {
+      if (request.reusedSocket) connected = true;
+      // With TLS, the service has seen nothing before the end of the handshake.
+      else socket.once(request.protocol === 'https:' ? 'secureConnect' : 'connect', () => void (connected = true));
+    });
+    let interimAnswers = 0;
+    request.on('information', () => {
+      interimAnswers += 1;
+      if (interimAnswers > MAX_INTERIM_ANSWERS)
+        request.destroy(new Error(`more than ${MAX_INTERIM_ANSWERS} 1xx answers`));
+    });
+    request.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      fail(new Error('it answered 101'));
+    });
+    request.on('error', fail);
+    let answered = false;
+    request.on('close', () => {
+      if (!answered) fail(new Error('the connection ended before the answer'));
+    });
+    request.on('response', (response) => {
+      answered = true;
+      readBody(response).then(
+        (text) => resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response), text }),
+        (error: unknown) => {
+          fail(error);
+          request.destroy();
+        },
+      );
+    });
+  });
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const encoding = response.headers['content-encoding'] ?? 'identity';
+  // The request did not accept it, and a small compressed body may be a large one.
+  if (encoding !== 'identity') throw new Error(`it sends its answer compressed (${encoding.slice(0, 20)})`);
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    length += piece.length;
+    if (length > MAX_BYTES) throw new Error(`its answer is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, length).toString('utf8');
+}
+
+function plainHeaders({ headers }: IncomingMessage): CloudAnswer['headers'] {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the service closed the connection',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the host name could not be resolved',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ETIMEDOUT: 'the connection timed out',
+};
+
+function translated(
+  error: unknown,
+  { doing, connected }: { readonly doing: string; readonly connected: boolean },
+): CloudFailure {
+  if (error instanceof CloudFailure) return error;
+  const code = errorCode(error);
+  const text = error instanceof Error ? error.message : String(error);
+  const reason = (code === undefined ? text : reasons[code]) ?? `${code}: ${text}`;
+  return new CloudFailure(connected ? 'interrupted' : 'unreachable', `${doing}: ${reason}`, { cause: error });
+}
+
+/** Describes a request without its query: `GET http://cloud:8774/v2.1/servers`. */
+function describe({ method, url }: CloudRequest): string {
+  return `${method} ${maskUrl(`${url.origin}${url.pathname}`)}`;
+}

@@ -1,0 +1,105 @@
+/**
+ * Gets tokens from Keystone. A token is renewed with the credentials: one that comes from another
+ * token keeps the expiry of that one.
+ */
+import { z } from 'zod';
+import { CloudError } from '../cloud/cloud-error.js';
+import type { CloudSettings } from '../cloud/cloud-settings.js';
+import { jsonOf, reasonOf } from './answer-text.js';
+import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
+import type { CloudAnswer, Exchange } from './exchange.js';
+import { sendWithRetries } from './retry.js';
+
+const catalogSchema = z.array(
+  z.object({
+    type: z.string(),
+    endpoints: z.array(
+      z.object({
+        interface: z.string(),
+        region: z.string().nullish(),
+        region_id: z.string().nullish(),
+        url: z.string(),
+      }),
+    ),
+  }),
+);
+const tokenSchema = z.object({ token: z.object({ catalog: catalogSchema.default([]) }) });
+
+/** A token with the catalog of its project. */
+export interface Token {
+  readonly id: string;
+  readonly catalog: z.infer<typeof catalogSchema>;
+}
+
+/**
+ * Requests a token.
+ * @throws {RejectedCredentials} if Keystone rejects the credentials.
+ * @throws {CloudError} if the URL is not that of Keystone's API.
+ * @throws {CloudFailure} if Keystone does not answer, or cannot answer now.
+ */
+export async function authenticate(
+  { identityUrl, credentials, place }: CloudSettings,
+  exchange: Exchange,
+  limits: { readonly deadline: number; readonly signal: AbortSignal },
+): Promise<Token> {
+  const url = new URL(`${identityUrl}/auth/tokens`);
+  const answer = await sendWithRetries(
+    exchange,
+    { method: 'POST', url, headers: {}, body: { auth: credentials.auth } },
+    limits,
+  );
+  const reason = reasonOf(answer, credentials.secrets);
+  if (answer.status === 401 || answer.status === 403) {
+    throw new RejectedCredentials(`${credentials.place}: Keystone rejects the credentials (${reason})`);
+  }
+  if (answer.status === 400) throw new CloudError([`${place('auth')}: Keystone rejects the request (${reason})`]);
+  const token = answer.status === 201 ? parseToken(answer) : undefined;
+  if (token !== undefined) return token;
+  if (answer.status >= 200 && answer.status < 500 && answer.status !== 408 && answer.status !== 429) {
+    throw new CloudError([`${place('auth.auth_url')}: there is no Keystone API version 3 (${shortReason(answer)})`]);
+  }
+  throw new CloudFailure('interrupted', `asking Keystone for a token: it answers ${reason}`);
+}
+
+/** Returns the status only: the answer of another server is of no use. */
+function shortReason({ status }: CloudAnswer): string {
+  return `it answers ${status}`;
+}
+
+function parseToken(answer: CloudAnswer): Token | undefined {
+  const parsed = tokenSchema.safeParse(jsonOf(answer));
+  const id = answer.headers['x-subject-token'];
+  if (!parsed.success || id === undefined || id === '') return undefined;
+  return { id, catalog: parsed.data.token.catalog };
+}
+
+/**
+ * Returns the URL of a service in the catalog, without a slash at the end.
+ * @throws {CloudError} if the catalog has no such endpoint.
+ */
+export function endpointOf(type: 'compute', { catalog }: Token, settings: CloudSettings): string {
+  const override = settings.endpoints[type];
+  if (override !== undefined) return override;
+  const { region, place } = settings;
+  const offered = catalog.filter((service) => service.type === type).flatMap(({ endpoints }) => endpoints);
+  if (offered.length === 0) {
+    throw new CloudError([`${place('auth')}: the catalog of the project has no service of the type ${type}`]);
+  }
+  const regionOf = (endpoint: (typeof offered)[number]) => endpoint.region_id ?? endpoint.region ?? '';
+  const nearby = region === undefined ? offered : offered.filter((endpoint) => regionOf(endpoint) === region);
+  if (nearby.length === 0) {
+    const regions = [...new Set(offered.map(regionOf))].join(', ');
+    throw new CloudError([`${place('region_name')}: the catalog has no region '${region ?? ''}'; it has ${regions}`]);
+  }
+  const found = nearby.find((endpoint) => endpoint.interface === settings.interface);
+  if (found === undefined) {
+    const offers = [...new Set(nearby.map((endpoint) => endpoint.interface))].join(', ');
+    throw new CloudError([
+      `${place('interface')}: the service ${type} has no ${settings.interface} endpoint; it has ${offers}`,
+    ]);
+  }
+  if (!URL.canParse(found.url)) {
+    throw new CloudError([`${place('region_name')}: the endpoint of the service ${type} is not a URL`]);
+  }
+  return found.url.replace(/\/+$/, '');
+}

@@ -1,0 +1,52 @@
+/** Repeats a request that a service of a cloud did not execute. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfterMs } from './answer-text.js';
+import { CloudFailure } from './cloud-failure.js';
+import type { CloudAnswer, CloudRequest, Exchange } from './exchange.js';
+
+/** Attempts for one request. */
+const MAX_ATTEMPTS = 3;
+/** Delay before the second attempt, without Retry-After. The third attempt waits twice as long. */
+const FIRST_DELAY_MS = 200;
+const overloaded: ReadonlySet<number> = new Set([429, 503]);
+/** A gateway may answer these after the service has executed a POST. */
+const gatewayFailed: ReadonlySet<number> = new Set([502, 504]);
+
+/**
+ * Sends a request, and repeats it after failures that may pass. Retry-After has precedence over the
+ * usual delay. Without time for the delay, the result is the last one.
+ * @throws {CloudFailure}
+ */
+export async function sendWithRetries(
+  exchange: Exchange,
+  request: CloudRequest,
+  { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
+): Promise<CloudAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const usual = FIRST_DELAY_MS * 2 ** (attempt - 1);
+    let wait: number | undefined;
+    let finish: () => CloudAnswer;
+    try {
+      const answer = await exchange.send(request, deadline);
+      wait = delayAfter(answer, request, usual);
+      finish = () => answer;
+    } catch (error) {
+      if (!(error instanceof CloudFailure)) throw error;
+      const unseen = error.kind === 'unreachable' || (error.kind === 'interrupted' && request.method === 'GET');
+      wait = unseen ? usual : undefined;
+      finish = () => {
+        throw error;
+      };
+    }
+    if (wait === undefined || attempt === MAX_ATTEMPTS || performance.now() + wait >= deadline) return finish();
+    await delay(wait, undefined, { signal }).catch((error: unknown) => {
+      throw new CloudFailure('closed', 'the service is shutting down', { cause: error });
+    });
+  }
+}
+
+/** Returns the delay before a repetition; undefined if the answer is final. */
+function delayAfter(answer: CloudAnswer, { method }: CloudRequest, usual: number): number | undefined {
+  const isTemporary = overloaded.has(answer.status) || (method === 'GET' && gatewayFailed.has(answer.status));
+  return isTemporary ? (retryAfterMs(answer, Date.now()) ?? usual) : undefined;
+}

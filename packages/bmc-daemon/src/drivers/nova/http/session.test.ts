@@ -1,0 +1,310 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createAuthority } from '../../../../test/support/authority.js';
+import {
+  PASSWORD,
+  sendJson,
+  settingsFor,
+  startCloudServer,
+  type CloudServer,
+} from '../../../../test/support/cloud-server.js';
+import { CloudError } from '../cloud/cloud-error.js';
+import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
+import { createSession, type CloudSession } from './session.js';
+
+let cloud: CloudServer;
+let sessions: CloudSession[];
+
+beforeEach(async () => {
+  cloud = await startCloudServer();
+  sessions = [];
+});
+afterEach(async () => {
+  for (const session of sessions) session.close();
+  await cloud.close();
+});
+
+/** Opens a session that the test's end closes. */
+function open(
+  parts: Parameters<typeof settingsFor>[1] = {},
+  { timeoutMs = 60_000, url = cloud.url } = {},
+): CloudSession {
+  const session = createSession(settingsFor(url, parts), { timeoutMs });
+  sessions.push(session);
+  return session;
+}
+
+const get = (session: CloudSession) => session.request({ method: 'GET', path: '/servers', query: { limit: '1' } });
+const act = (session: CloudSession) =>
+  session.request({ method: 'POST', path: '/servers/1/action', body: { x: null } });
+const ofNova = () => cloud.requests.filter((line) => line.includes('/compute'));
+const ofKeystone = () => cloud.requests.filter((line) => !line.includes('/compute'));
+
+/** Answers with each of these in turn, and then with the last one. */
+function answerInTurn(...answers: readonly ((response: ServerResponse) => void)[]): void {
+  let count = 0;
+  cloud.nova = (_request, response) => {
+    const answer = answers[Math.min(count, answers.length - 1)];
+    count += 1;
+    answer?.(response);
+  };
+}
+const ok = (response: ServerResponse) => sendJson(response, 200, { fine: true });
+const status =
+  (code: number, headers: object = {}) =>
+  (response: ServerResponse) =>
+    sendJson(response, code, { error: { message: 'not now' } }, headers);
+
+describe('tokens', () => {
+  it('are shared by requests, and sent to the endpoint of region and interface', async () => {
+    const tokens: unknown[] = [];
+    cloud.nova = (request, response) => {
+      tokens.push(request.headers['x-auth-token']);
+      ok(response);
+    };
+    const session = open({ interface: 'internal' });
+    await Promise.all([get(session), get(session), get(session)]);
+    expect(tokens).toEqual(['token-1', 'token-1', 'token-1']);
+    expect(cloud.requests.slice(0, 2)).toEqual(['POST /v3/auth/tokens', 'GET /compute/internal/servers?limit=1']);
+    expect(ofKeystone()).toHaveLength(1);
+  });
+
+  it('are renewed once after a 401, with the credentials', async () => {
+    const tokens: unknown[] = [];
+    cloud.nova = (request, response) => {
+      tokens.push(request.headers['x-auth-token']);
+      if (request.headers['x-auth-token'] === 'token-1') response.writeHead(401).end('Authentication required');
+      else ok(response);
+    };
+    const session = open();
+    expect((await act(session)).status).toBe(200);
+    expect((await get(session)).status).toBe(200);
+    expect(tokens).toEqual(['token-1', 'token-2', 'token-2']);
+  });
+
+  it('are not renewed again if the new one is rejected too', async () => {
+    answerInTurn((response) => response.writeHead(401).end('<h1>No</h1>'));
+    await expect(get(open())).rejects.toThrow('GET /servers: Nova answers 401: No');
+    expect([ofNova().length, ofKeystone().length]).toEqual([2, 2]);
+  });
+
+  it('are not requested again soon after rejected credentials, and the error names their place', async () => {
+    const session = open({ password: 'wrong pass' });
+    const errors = await Promise.all([1, 2].map(() => get(session).catch((error: unknown) => error)));
+    errors.push(await get(session).catch((error: unknown) => error));
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(RejectedCredentials);
+      expect(String(error)).toContain('clouds.yaml:7: auth.password: Keystone rejects the credentials (401: no access');
+      // Keystone's answer repeats the request here.
+      expect(String(error)).not.toContain('wrong pass');
+    }
+    expect(cloud.requests).toEqual(['POST /v3/auth/tokens']);
+  });
+
+  it.each<[string, Parameters<typeof settingsFor>[1], string]>([
+    ['another region', { region: 'R9' }, "clouds.yaml:3: region_name: the catalog has no region 'R9'; it has R1"],
+    [
+      'another interface',
+      { interface: 'admin' },
+      'clouds.yaml:3: interface: the service compute has no admin endpoint; it has public, internal',
+    ],
+  ])('of a catalog without %s are a fault of the settings', async (_, parts, message) => {
+    await expect(get(open(parts))).rejects.toEqual(new CloudError([message]));
+  });
+
+  it('are requested at an auth_url only if Keystone is there', async () => {
+    cloud.keystone = (_request, response) => response.writeHead(404).end('nothing here');
+    const message = 'clouds.yaml:3: auth.auth_url: there is no Keystone API version 3 (it answers 404)';
+    await expect(get(open())).rejects.toEqual(new CloudError([message]));
+  });
+
+  it('go to the overridden endpoint', async () => {
+    cloud.nova = (_request, response) => ok(response);
+    await get(open({ endpoints: { compute: `${cloud.url}/compute/other` }, region: 'R9' }));
+    expect(ofNova()).toEqual(['GET /compute/other/servers?limit=1']);
+  });
+});
+
+describe('repetitions', () => {
+  it.each([429, 502, 503, 504])('of a GET follow %d, and wait as Retry-After says', async (code) => {
+    answerInTurn(status(code, { 'retry-after': '1' }), ok);
+    const begin = performance.now();
+    expect((await get(open())).status).toBe(200);
+    expect(performance.now() - begin).toBeGreaterThanOrEqual(990);
+  });
+
+  it('of a POST follow 429 and 503 only, which mean that it was not executed', async () => {
+    const session = open();
+    answerInTurn(status(503, { 'retry-after': '0' }), status(429, { 'retry-after': '0' }), ok);
+    expect((await act(session)).status).toBe(200);
+    for (const code of [500, 502, 504]) {
+      cloud.requests.length = 0;
+      answerInTurn(status(code));
+      await expect(act(session)).rejects.toThrow(`POST /servers/1/action: Nova answers ${code}: not now`);
+      expect(ofNova()).toHaveLength(1);
+    }
+  });
+
+  it('of a POST do not follow a connection that ends before the answer', async () => {
+    answerInTurn((response) => response.destroy());
+    await expect(act(open())).rejects.toBeInstanceOf(CloudFailure);
+    expect(ofNova()).toHaveLength(1);
+  });
+
+  it('of a GET follow a half answer', async () => {
+    answerInTurn((response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('{"half":');
+      setImmediate(() => response.destroy());
+    }, ok);
+    expect((await get(open())).text).toBe('{"fine":true}');
+  });
+
+  it('end after three attempts', async () => {
+    answerInTurn(status(503, { 'retry-after': '0' }));
+    await expect(get(open())).rejects.toThrow('GET /servers: Nova answers 503: not now');
+    expect(ofNova()).toHaveLength(3);
+  });
+
+  it('end at once if Retry-After exceeds the time of the request', async () => {
+    answerInTurn(status(503, { 'retry-after': '3600' }));
+    await expect(get(open())).rejects.toThrow('503: not now');
+    const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
+    answerInTurn(status(429, { 'retry-after': tomorrow }));
+    await expect(get(open())).rejects.toThrow('429: not now');
+    expect(ofNova()).toHaveLength(2);
+  });
+
+  it('recover from a cloud that was down', async () => {
+    const { port } = new URL(cloud.url);
+    const session = open();
+    await cloud.close();
+    await expect(get(session)).rejects.toThrow('connection refused');
+    cloud = await startCloudServer({ port: Number(port) });
+    cloud.nova = (_request, response) => ok(response);
+    expect((await get(session)).status).toBe(200);
+  });
+});
+
+describe('limits', () => {
+  /** Starts a server that sends bytes without an end after a complete request. */
+  async function drip(start: string): Promise<{ url: string; close: () => void }> {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => {
+        socket.write(start);
+        const timer = setInterval(() => socket.write('x'), 20);
+        socket.once('close', () => clearInterval(timer));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo; // it listens at TCP
+    return { url: `http://127.0.0.1:${port}`, close: () => void server.close() };
+  }
+
+  it.each([
+    ['head', 'HTTP/1.1 200 OK\r\nx-slow: '],
+    ['body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'],
+  ])('of the time include a %s that drips', async (_, start) => {
+    const slow = await drip(start);
+    const session = open({ endpoints: { compute: slow.url } }, { timeoutMs: 500 });
+    await expect(get(session)).rejects.toMatchObject({ kind: 'timeout' });
+    session.close();
+    slow.close();
+  });
+
+  it('of the time include a Keystone that says nothing', async () => {
+    cloud.keystone = () => undefined;
+    const session = open({}, { timeoutMs: 300 });
+    const errors = await Promise.all([1, 2].map(() => get(session).catch((error: unknown) => error)));
+    for (const error of errors) expect(error).toMatchObject({ kind: 'timeout' });
+  });
+
+  it('of the size end an answer without an end', async () => {
+    answerInTurn((response) => {
+      const piece = Buffer.alloc(1024 * 1024, 0x20);
+      response.writeHead(200);
+      const more = (): void => {
+        if (response.destroyed) return;
+        if (response.write(piece)) setImmediate(more);
+        else response.once('drain', more);
+      };
+      more();
+    });
+    await expect(get(open())).rejects.toThrow('its answer is larger than 64 MiB');
+  });
+
+  it('exclude compressed answers and redirects', async () => {
+    const session = open();
+    answerInTurn((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'));
+    await expect(get(session)).rejects.toThrow('it sends its answer compressed (gzip)');
+    answerInTurn((response) => response.writeHead(302, { location: 'http://elsewhere' }).end());
+    await expect(get(session)).rejects.toThrow('GET /servers: Nova answers 302');
+  });
+
+  it('end requests when the session closes', async () => {
+    cloud.nova = () => session.close();
+    const session = open();
+    await expect(get(session)).rejects.toMatchObject({ kind: 'closed' });
+  });
+});
+
+describe('reasons', () => {
+  it.each([
+    ['plain text', 'text/plain', 'Authentication  required\n', '418: Authentication required'],
+    [
+      'HTML',
+      'text/html',
+      '<html><title>503</title><style>p{}</style><body><h1>Service</h1>down</body>',
+      '418: Service down',
+    ],
+    ["Nova's JSON", 'application/json', '{"conflictingRequest": {"code": 409, "message": "busy"}}', '418: busy'],
+    ['other JSON', 'application/json', '{"odd": [1]}', '418'],
+    ['a repeated request', 'text/plain', `a ${PASSWORD} b token-1 c \u0000 d`, '418: a ****** b ****** c d'],
+    ['a long text', 'text/plain', 'y'.repeat(1000), `418: ${'y'.repeat(300)}…`],
+  ])('of %s are one line without secrets', async (_, type, text, expected) => {
+    answerInTurn((response) => response.writeHead(418, { 'content-type': type }).end(text));
+    const session = open();
+    expect(session.reason(await get(session))).toBe(expected);
+  });
+});
+
+describe('TLS', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'rackless-cloud-tls-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('verifies the cloud with its authority, and presents the client certificate', async () => {
+    const authority = createAuthority(folder);
+    const server = authority.issue('127.0.0.1', { extensions: ['subjectAltName=IP:127.0.0.1'] });
+    const client = authority.issue('client');
+    const secure = await startCloudServer({
+      tls: {
+        cert: server.certificate,
+        key: server.key,
+        ca: authority.root,
+        requestCert: true,
+        rejectUnauthorized: true,
+      },
+    });
+    try {
+      secure.nova = (_request, response) => ok(response);
+      const at = { url: secure.url, timeoutMs: 60_000 };
+      const pair = { cert: client.certificate, key: client.key };
+      const tls = { verify: true, ca: authority.root, ...pair };
+      expect((await get(open({ tls }, at))).status).toBe(200);
+      expect((await act(open({ tls }, at))).status).toBe(200);
+      expect((await get(open({ tls: { verify: false, ...pair } }, at))).status).toBe(200);
+      await expect(get(open({ tls: { verify: true, ...pair } }, at))).rejects.toThrow(/self-signed/);
+      await expect(get(open({ tls: { verify: true, ca: authority.root } }, at))).rejects.toBeInstanceOf(CloudFailure);
+    } finally {
+      await secure.close();
+    }
+  });
+});

@@ -1,0 +1,139 @@
+/** The driver of OpenStack Nova: the servers of one project of a cloud. */
+import { setMaxListeners } from 'node:events';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { DriverError } from '../driver-error.js';
+import { defineDriver, type HypervisorDriver } from '../driver.js';
+import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { CloudSettings } from './cloud/cloud-settings.js';
+import { CloudError } from './cloud/cloud-error.js';
+import { createComputeApi } from './compute/compute-api.js';
+import { novaActions } from './compute/power-plan.js';
+import type { ServerFilter } from './compute/server-filter.js';
+import { ServerList } from './compute/server-list.js';
+import { asDriverError } from './failure.js';
+import { RejectedCredentials } from './http/cloud-failure.js';
+import { createSession } from './http/session.js';
+import { executeAction } from './power-control.js';
+import { createReader } from './server-reader.js';
+
+/** Options of the driver. */
+interface NovaDriverOptions {
+  readonly cloud: CloudSettings;
+  readonly filter: ServerFilter;
+  /** Maximum time of one request to the cloud, with all repetitions. */
+  readonly timeoutMs: number;
+  readonly log: Log;
+}
+
+/** A listing of this age is as good as a new one for a reader. */
+const FRESH_MS = 1000;
+/** Period of the listings that find changes for events. Nova gets six requests a minute when idle. */
+const WATCH_MS = 10_000;
+
+const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings. */
+export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOptions): HypervisorDriver {
+  const session = createSession(cloud, { timeoutMs });
+  const api = createComputeApi(session);
+  const list = new ServerList(api, filter);
+  const reader = createReader({ api, list, freshMs: FRESH_MS });
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const watch = createWatch(() => list.refresh(FRESH_MS), { name: cloud.name, log });
+
+  const listSystems = async (): Promise<readonly SystemRef[]> => {
+    await list.refresh(FRESH_MS);
+    return list.refs;
+  };
+  const uuidOf = async (id: string): Promise<string> => {
+    const lower = id.toLowerCase();
+    if (isUuid.test(lower)) return lower;
+    const named = (await listSystems()).filter(({ name }) => name === id);
+    const [found] = named;
+    if (found === undefined) throw new DriverError('notFound', `looking up server ${id}: there is none`);
+    if (named.length === 1) return found.uuid;
+    throw new DriverError(
+      'notFound',
+      `looking up server ${id}: ${named.length} servers have this name, so use the UUID`,
+    );
+  };
+  const getSystem = async (id: string): Promise<SystemSnapshot> => {
+    const snapshot = await reader.read(await uuidOf(id));
+    if (snapshot === undefined) throw new DriverError('notFound', `looking up server ${id}: there is none`);
+    return snapshot;
+  };
+  return defineDriver({
+    name: `nova ${cloud.name}`,
+    powerActions: novaActions,
+    start: async () => {
+      try {
+        await list.refresh(0);
+      } catch (error) {
+        if (error instanceof CloudError) throw error;
+        if (error instanceof RejectedCredentials) throw new CloudError([error.message], { cause: error });
+        watch.failed(error);
+      }
+      watch.start();
+    },
+    close: () => {
+      watch.stop();
+      closing.abort(new DriverError('unavailable', 'the service is shutting down'));
+      session.close();
+      return Promise.resolve();
+    },
+    ping: () => translated(list.refresh(FRESH_MS)),
+    onChange: (listener) => list.onChange(listener),
+    listSystems: () => translated(listSystems()),
+    getSystem: (id) => translated(getSystem(id)),
+    power: async (id, action, options = {}) => {
+      const execute = async () =>
+        executeAction(await uuidOf(id), action, options, { api, list, closing: closing.signal });
+      await translated(execute());
+    },
+  });
+}
+
+async function translated<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    throw asDriverError(error);
+  }
+}
+
+/** Lists the servers regularly, and logs when the cloud stops answering and when it answers again. */
+function createWatch(
+  refresh: () => Promise<void>,
+  { name, log }: { readonly name: string; readonly log: Log },
+): { start(): void; stop(): void; failed(error: unknown): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let lastFailure: string | undefined;
+  const failed = (error: unknown): void => {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!isStopped && reason !== lastFailure) log.warn(`cloud ${name} does not answer: ${reason}`);
+    lastFailure = reason;
+  };
+  const step = async (): Promise<void> => {
+    try {
+      await refresh();
+      if (lastFailure !== undefined) log.info(`cloud ${name} answers again`);
+      lastFailure = undefined;
+    } catch (error) {
+      failed(error);
+    }
+    if (!isStopped) start();
+  };
+  const start = (): void => {
+    timer = setTimeout(() => void step(), WATCH_MS).unref();
+  };
+  return {
+    start,
+    failed,
+    stop: () => {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

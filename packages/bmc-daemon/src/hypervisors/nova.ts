@@ -1,0 +1,29 @@
+/** The servers of an OpenStack cloud: EMULATOR_OS_CLOUD. */
+import type { HypervisorDriver } from '../drivers/driver.js';
+import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
+import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
+import { createNovaDriver } from '../drivers/nova/nova-driver.js';
+import type { DriverContext } from './hypervisor.js';
+
+/** Creates the driver of the cloud; undefined if the settings name none. */
+export function nova({ settings, environment, log, at }: DriverContext): HypervisorDriver | undefined {
+  const { osCloud: name } = settings;
+  if (name === null) return undefined;
+  const refused = (error: unknown): unknown =>
+    error instanceof CloudError ? at('osCloud', `EMULATOR_OS_CLOUD cannot be used: ${error.message}`, error) : error;
+  try {
+    const driver = createNovaDriver({
+      cloud: readCloud(name, { environment, directory: process.cwd() }),
+      filter: settings.osFilter ?? {},
+      timeoutMs: settings.osTimeoutSeconds * 1000,
+      log,
+    });
+    const start = (): Promise<void> =>
+      driver.start().catch((error: unknown) => {
+        throw refused(error);
+      });
+    return { ...driver, start };
+  } catch (error) {
+    throw refused(error);
+  }
+}

@@ -1,0 +1,266 @@
+/** The daemon before a real Nova: list, inventory and power, as Redfish clients see them. */
+import { writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { daemonFixture } from '../daemon/fixture.js';
+import { waitFor, type DaemonProcess } from '../daemon/process.js';
+import { describeLab, labCloud, labFile, labNeeded, openOwner, type LabOwner } from './lab.js';
+import { answerWith, startRelay, type Fault, type Relay } from './relay.js';
+
+type Body = Record<string, unknown>;
+
+/** Sends a request to a daemon, and follows a task to its end. */
+async function send(url: string, method: string, path: string, body?: object) {
+  const headers = { 'content-type': 'application/json' };
+  const first = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  let answer = first;
+  await waitFor(
+    async () => {
+      if (answer.status !== 202) return true;
+      await answer.text();
+      answer = await fetch(url + (first.headers.get('location') ?? ''));
+      return undefined;
+    },
+    () => `the task of ${method} ${path} has not ended`,
+  );
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    retryAfter: answer.headers.get('retry-after'),
+    body: JSON.parse(text || '{}') as Body,
+  }; // Redfish sends objects
+}
+
+const systems = '/redfish/v1/Systems';
+const read = async (url: string, path: string): Promise<Body> => (await send(url, 'GET', path)).body;
+const powerState = async (url: string, name: string) => (await read(url, `${systems}/${name}`))['PowerState'];
+const reset = (url: string, name: string, type: string) =>
+  send(url, 'POST', `${systems}/${name}/Actions/ComputerSystem.Reset`, { ResetType: type });
+
+/** Returns the names of the machines that the daemon serves. */
+async function namesOf(url: string): Promise<readonly unknown[]> {
+  const { Members: members } = await read(url, `${systems}?$expand=.`);
+  return (members as Body[]).map((member) => member['Name']).sort(); // the members of a collection
+}
+
+describeLab(`a daemon before a cloud (${labNeeded})`, () => {
+  const { start } = daemonFixture();
+  let owner: LabOwner;
+  beforeAll(() => {
+    owner = openOwner();
+  });
+  afterAll(() => owner.session.close());
+
+  const serve = (file: string, variables: Readonly<Record<string, string>> = {}): DaemonProcess =>
+    start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
+      env: { OS_CLIENT_CONFIG_FILE: file, EMULATOR_TASK_AFTER_SECONDS: '1', ...variables },
+    });
+
+  it('serves its servers with processors, memory and interfaces', async () => {
+    const url = await serve(labFile).address();
+    const { id } = await owner.server('lab-1');
+    expect(await namesOf(url)).toEqual(expect.arrayContaining(['lab-1', 'lab-2']));
+    expect(await read(url, `${systems}/lab-1`)).toMatchObject({
+      Id: id,
+      UUID: id,
+      Name: 'lab-1',
+      ProcessorSummary: { Count: 1 },
+      MemorySummary: { TotalSystemMemoryGiB: 0.063 },
+    });
+    const { Members: members } = await read(url, `${systems}/${id}/EthernetInterfaces`);
+    const [link] = members as Body[]; // the members of a collection
+    expect(await read(url, String(link?.['@odata.id']))).toMatchObject({
+      MACAddress: expect.stringMatching(/^fa:16:3e:/),
+      LinkStatus: expect.stringMatching(/^Link/),
+    });
+    expect(await read(url, `${systems}/lab-2/EthernetInterfaces`)).toMatchObject({ Members: [] });
+    expect((await send(url, 'GET', `${systems}/00000000-0000-4000-8000-000000000000`)).status).toBe(404);
+  });
+
+  it('executes the reset types, and answers when the server has the state', async () => {
+    await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
+    const url = await serve(labFile).address();
+    await reset(url, 'lab-1', 'On');
+    const steps: readonly (readonly [type: string, state: string, vmState: string])[] = [
+      ['ForceOff', 'Off', 'stopped'],
+      ['On', 'On', 'active'],
+      ['ForceRestart', 'On', 'active'],
+      ['Nmi', 'On', 'active'],
+      ['Pause', 'Paused', 'paused'],
+      ['Resume', 'On', 'active'],
+      ['Suspend', 'Off', 'suspended'],
+      ['On', 'On', 'active'],
+      ['PowerCycle', 'On', 'active'],
+    ];
+    for (const [type, state, vmState] of steps) {
+      expect([type, (await reset(url, 'lab-1', type)).status]).toEqual([type, 204]);
+      expect([type, await powerState(url, 'lab-1')]).toEqual([type, state]);
+      expect([type, (await owner.server('lab-1')).vmState]).toEqual([type, vmState]);
+    }
+    for (const [type, state] of [
+      ['GracefulRestart', 'On'],
+      ['GracefulShutdown', 'Off'],
+    ] as const) {
+      expect([type, (await reset(url, 'lab-1', type)).status]).toEqual([type, 204]);
+      const seen = new Set<unknown>();
+      await waitFor(
+        async () => {
+          const present = await powerState(url, 'lab-1');
+          seen.add(present);
+          return present === state && (await owner.server('lab-1')).task === null ? true : undefined;
+        },
+        () => `lab-1 is not ${state} after ${type}`,
+      );
+      for (const value of seen) expect(['On', 'Off', 'PoweringOn', 'PoweringOff']).toContain(value);
+    }
+    for (const type of ['GracefulShutdown', 'Nmi', 'Pause']) {
+      expect([type, (await reset(url, 'lab-1', type)).status]).toEqual([type, 409]);
+    }
+    expect((await reset(url, 'lab-1', 'ForceRestart')).status).toBe(204);
+    expect(await powerState(url, 'lab-1')).toBe('On');
+  });
+
+  it('shows what the owner does beside it, and rejects what the state does not allow', async () => {
+    const url = await serve(labFile).address();
+    await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);
+    await reset(url, 'lab-2', 'On');
+    await owner.act('lab-2', { pause: null }, 'paused');
+    await waitFor(
+      async () => ((await powerState(url, 'lab-2')) === 'Paused' ? true : undefined),
+      () => 'lab-2 is not shown as paused',
+    );
+    const { status, body } = await reset(url, 'lab-2', 'ForceOff');
+    expect([status, JSON.stringify(body)]).toEqual([409, expect.stringContaining('while it is in vm_state paused')]);
+    await owner.act('lab-2', { unpause: null }, 'active');
+  });
+
+  it('shows a new server of the filter and drops a deleted one', async () => {
+    const url = await serve(labFile, {
+      EMULATOR_OS_FILTER: "{'metadata': {'role': 'guest'}, 'name': 'extra-*'}",
+    }).address();
+    expect(await namesOf(url)).toEqual([]);
+    const id = await owner.create('extra-1', { metadata: { role: 'guest' } });
+    try {
+      await waitFor(
+        async () => ((await namesOf(url)).includes('extra-1') ? true : undefined),
+        () => 'extra-1 did not appear',
+      );
+      expect((await send(url, 'GET', `${systems}/lab-1`)).status).toBe(404);
+      expect((await send(url, 'GET', `${systems}/${(await owner.server('lab-1')).id}`)).status).toBe(404);
+    } finally {
+      await owner.remove(id);
+    }
+    await waitFor(
+      async () => ((await namesOf(url)).length === 0 ? true : undefined),
+      () => 'extra-1 did not disappear',
+    );
+    expect((await send(url, 'GET', `${systems}/${id}`)).status).toBe(404);
+  });
+});
+
+describeLab(`a daemon before a faulty cloud (${labNeeded})`, () => {
+  const { at, start } = daemonFixture();
+  let relay: Relay;
+  let url = '';
+  let daemon: DaemonProcess;
+
+  /** Starts relay and daemon. */
+  const serve = async (): Promise<void> => {
+    const owner = openOwner();
+    const version = await owner.session.request({ method: 'GET', path: '/' });
+    const { links } = (JSON.parse(version.text) as { readonly version: { readonly links: { href: string }[] } })
+      .version; // Nova's form
+    owner.session.close();
+    relay = await startRelay(labCloud(), (links[0]?.href ?? '').replace(/\/$/, ''));
+    writeFileSync(at('clouds.json'), relay.clouds);
+    daemon = start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
+      env: { OS_CLIENT_CONFIG_FILE: at('clouds.json'), EMULATOR_OS_TIMEOUT_SECONDS: '15' },
+    });
+    url = await daemon.address();
+  };
+  /** Reads `lab-1` by its UUID, from Nova. */
+  const readServer = async () => {
+    const { Members: members } = await read(url, systems);
+    const [link] = members as Body[]; // the members of a collection
+    return await send(url, 'GET', String(link?.['@odata.id']));
+  };
+  const isServerRead: (request: Parameters<Fault>[0]) => boolean = ({ url: path = '' }) =>
+    path.startsWith('/nova/servers');
+
+  it('renews its token, waits as long as asked, and repeats half answers', async () => {
+    await serve();
+    const faults = [
+      answerWith(401, {}, 'Authentication required'),
+      answerWith(429, { 'retry-after': '1' }),
+      (response: ServerResponse) => {
+        response.writeHead(200, { 'content-length': 5000 }).write('{"servers": [');
+        setImmediate(() => response.destroy());
+      },
+    ];
+    relay.fault = (request) => (isServerRead(request) ? faults.shift() : undefined);
+    expect((await read(url, `${systems}/lab-1`))['Id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect((await readServer()).status).toBe(200);
+    expect(faults).toHaveLength(0);
+    await relay.down();
+  });
+
+  it('answers 503 while Nova or Keystone is down or silent, and recovers without a restart', async () => {
+    await serve();
+    const expectBusy = async (): Promise<void> => {
+      const answer = await waitFor(
+        async () => {
+          const found = await send(url, 'GET', systems);
+          return found.status === 200 ? undefined : found;
+        },
+        () => 'the daemon answers without the cloud',
+      );
+      expect([answer.status, answer.retryAfter]).toEqual([503, '5']);
+      expect((await send(url, 'GET', '/redfish/v1')).status).toBe(200);
+    };
+    const expectRecovery = async (): Promise<void> => {
+      relay.fault = () => undefined;
+      await waitFor(
+        async () => ((await send(url, 'GET', systems)).status === 200 ? true : undefined),
+        () => 'the daemon did not recover',
+      );
+    };
+    const down = answerWith(503, { 'retry-after': '600' }, '<h1>down</h1>');
+    relay.fault = (request) => (isServerRead(request) ? down : undefined);
+    await expectBusy();
+    await expectRecovery();
+    const silence = (): void => undefined;
+    relay.fault = (request) => (isServerRead(request) ? silence : undefined);
+    await expectBusy();
+    await expectRecovery();
+    // The token has ended, and Keystone gives no other one.
+    relay.fault = (request) => answerWith(isServerRead(request) ? 401 : 500);
+    await expectBusy();
+    await expectRecovery();
+    await relay.down();
+    await expectBusy();
+    await relay.up();
+    await expectRecovery();
+    expect(daemon.stdout).not.toContain(String(labCloud().credentials.secrets[0]));
+    await relay.down();
+  });
+
+  it('answers 503 to an action that meets a running task, and repeats no action', async () => {
+    await serve();
+    const id = String((await read(url, `${systems}/lab-2`))['Id']);
+    const message = `Cannot 'trigger_crash_dump' instance ${id} while it is in task_state rebooting`;
+    const conflict = JSON.stringify({ conflictingRequest: { code: 409, message } });
+    const rejected = answerWith(409, { 'content-type': 'application/json' }, conflict);
+    relay.fault = ({ method }) => (method === 'POST' ? rejected : undefined);
+    const busy = await reset(url, 'lab-2', 'Nmi');
+    expect([busy.status, busy.retryAfter, JSON.stringify(busy.body)]).toEqual([
+      503,
+      '5',
+      expect.stringContaining('task_state'),
+    ]);
+    relay.seen.length = 0;
+    relay.fault = ({ method }) => (method === 'POST' ? answerWith(504) : undefined);
+    expect((await reset(url, 'lab-2', 'Nmi')).status).toBe(503);
+    expect(relay.seen.filter((line) => line.startsWith('POST'))).toHaveLength(1);
+    await relay.down();
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * The OpenStack of `scripts/openstack-lab`, for tests. RACKLESS_OPENSTACK_LAB is the path of its
+ * clouds.yaml, which `up` prints. The cloud `lab` has the servers `lab-1`, with a network interface,
+ * and `lab-2`, without.
+ */
+import { describe } from '@jest/globals';
+import { readCloud, type CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
+import { createSession, type CloudSession } from '../../src/drivers/nova/http/session.js';
+import { waitFor } from '../daemon/process.js';
+
+/** Path of the lab's clouds.yaml. */
+export const labFile = process.env['RACKLESS_OPENSTACK_LAB'] ?? '';
+
+/** A suite that needs the lab. */
+export const describeLab: (name: string, suite: () => void) => void = labFile === '' ? describe.skip : describe;
+
+/** Added to the names of suites, so that a report of skipped tests gives the reason. */
+export const labNeeded = 'needs RACKLESS_OPENSTACK_LAB, the clouds.yaml of scripts/openstack-lab';
+
+/** Returns the settings of the lab. */
+export function labCloud(): CloudSettings {
+  return readCloud('lab', { environment: { OS_CLIENT_CONFIG_FILE: labFile }, directory: '/' });
+}
+
+/** The view of a server by its owner, beside the daemon. */
+export interface LabServer {
+  readonly id: string;
+  readonly name: string;
+  readonly image: { readonly id: string };
+  readonly vmState: string;
+  readonly task: string | null;
+}
+
+/** Uses the lab as its owner does, beside the daemon. */
+export interface LabOwner {
+  readonly session: CloudSession;
+  servers(): Promise<readonly LabServer[]>;
+  server(name: string): Promise<LabServer>;
+  /** Sends an action, and waits until the server has that state and no task. */
+  act(name: string, action: object | undefined, vmState: string): Promise<void>;
+  /** Creates a server like `lab-2`, and waits until it is active. @returns its id. */
+  create(name: string, parts: object): Promise<string>;
+  remove(id: string): Promise<void>;
+}
+
+/** Opens the owner's view. The caller closes its session. */
+export function openOwner(): LabOwner {
+  const session = createSession(labCloud(), { timeoutMs: 120_000 });
+  const headers = { 'openstack-api-version': 'compute 2.93' };
+  const get = async (path: string): Promise<Record<string, unknown>> => {
+    const { text } = await session.request({ method: 'GET', path, headers });
+    return JSON.parse(text) as Record<string, unknown>; // Nova answers with objects
+  };
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const { status, text } = await session.request({ method: 'POST', path, body, headers });
+    if (status >= 300) throw new Error(`POST ${path}: ${status} ${text}`);
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  };
+  const servers = async (): Promise<readonly LabServer[]> => {
+    const { servers: all } = (await get('/servers/detail')) as { readonly servers: Record<string, unknown>[] }; // Nova's list
+    return all.map((server) => ({
+      ...(server as unknown as Pick<LabServer, 'id' | 'name' | 'image'>), // Nova's names
+      vmState: String(server['OS-EXT-STS:vm_state']),
+      task: server['OS-EXT-STS:task_state'] as string | null, // as Nova documents it
+    }));
+  };
+  const find = async (name: string): Promise<LabServer> => {
+    const found = (await servers()).find((server) => server.name === name || server.id === name);
+    if (found === undefined) throw new Error(`the lab has no server ${name}`);
+    return found;
+  };
+  const settled = async (name: string, vmState: string): Promise<void> => {
+    let last: LabServer | undefined;
+    await waitFor(
+      async () => {
+        last = await find(name);
+        return last.task === null && last.vmState === vmState ? true : undefined;
+      },
+      () => `server ${name} is not ${vmState}: ${JSON.stringify(last)}`,
+    );
+  };
+  return {
+    session,
+    servers,
+    server: find,
+    act: async (name, action, vmState) => {
+      if (action !== undefined) await post(`/servers/${(await find(name)).id}/action`, action);
+      await settled(name, vmState);
+    },
+    create: async (name, parts) => {
+      const { image } = await find('lab-2');
+      const flavors = (await get('/flavors')) as { readonly flavors: { readonly id: string }[] }; // Nova's list
+      const body = {
+        server: { name, imageRef: image.id, flavorRef: flavors.flavors[0]?.id, networks: 'none', ...parts },
+      };
+      const { server } = (await post('/servers', body)) as { readonly server: { readonly id: string } }; // Nova's answer
+      await settled(server.id, 'active');
+      return server.id;
+    },
+    remove: async (id) => {
+      await post(`/servers/${id}/action`, { forceDelete: null });
+    },
+  };
+}

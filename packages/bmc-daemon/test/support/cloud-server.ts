@@ -1,0 +1,107 @@
+/**
+ * A server with Keystone's tokens and the answers of a test instead of Nova's. Only for faults and
+ * numbers that a real cloud does not have on demand; test/nova uses a real one.
+ */
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
+
+/** Answers one request below Nova's endpoint, `/compute`. The path does not have that prefix. */
+export type NovaHandler = (request: IncomingMessage, response: ServerResponse, path: string) => void;
+
+/** A running server. */
+export interface CloudServer {
+  readonly url: string;
+  /** All requests: method and path. */
+  readonly requests: string[];
+  /** Replaces the answer to requests for a token. */
+  keystone: NovaHandler;
+  nova: NovaHandler;
+  close(): Promise<void>;
+}
+
+/** The password that the server accepts. */
+export const PASSWORD = 'correct horse';
+
+/** Sends JSON. */
+export function sendJson(response: ServerResponse, status: number, body: unknown, headers: object = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Nova's description of its API, for the start of a driver. */
+export const apiVersion = { version: { id: 'v2.1', version: '2.93' } };
+
+/** Starts a server. @param options `tls` for HTTPS; `port`: default any free port. */
+export async function startCloudServer({
+  tls,
+  port: wanted = 0,
+}: { readonly tls?: ServerOptions; readonly port?: number } = {}): Promise<CloudServer> {
+  let tokens = 0;
+  const requests: string[] = [];
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const path = request.url ?? '';
+    requests.push(`${request.method ?? ''} ${path}`);
+    if (path.startsWith('/compute')) cloud.nova(request, response, path.slice('/compute'.length));
+    else cloud.keystone(request, response, path);
+  };
+  const server: Server = tls === undefined ? createHttpServer(handle) : createHttpsServer(tls, handle);
+  await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens at TCP
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
+  const cloud: CloudServer = {
+    url,
+    requests,
+    keystone: (request, response) => {
+      let body = '';
+      request.on('data', (piece: Buffer) => (body += piece.toString()));
+      request.on('end', () => {
+        if (!body.includes(JSON.stringify(PASSWORD))) {
+          sendJson(response, 401, { error: { code: 401, message: `no access with ${body}`, title: 'Unauthorized' } });
+          return;
+        }
+        tokens += 1;
+        const endpoints = ['public', 'internal'].map((name) => ({
+          interface: name,
+          region_id: 'R1',
+          url: `${url}/compute/${name === 'public' ? '' : name}`,
+        }));
+        const token = { token: { catalog: [{ type: 'compute', endpoints }] } };
+        sendJson(response, 201, token, { 'x-subject-token': `token-${tokens}` });
+      });
+    },
+    nova: (_request, response) => sendJson(response, 200, apiVersion),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return cloud;
+}
+
+/** Returns the settings of such a cloud. */
+export function settingsFor(
+  url: string,
+  parts: Partial<CloudSettings> & { readonly password?: string } = {},
+): CloudSettings {
+  const { password = PASSWORD, ...others } = parts;
+  return {
+    name: 'test',
+    identityUrl: `${url}/v3`,
+    credentials: {
+      auth: {
+        identity: { methods: ['password'], password: { user: { id: 'u', password } } },
+        scope: { project: { id: 'p' } },
+      },
+      secrets: [password],
+      place: 'clouds.yaml:7: auth.password',
+    },
+    region: 'R1',
+    interface: 'public',
+    tls: { verify: true },
+    endpoints: { compute: undefined },
+    place: (field) => `clouds.yaml:3: ${field}`,
+    ...others,
+  };
+}
