@@ -17,6 +17,7 @@ export function renderEffectiveSettings({ settings, origins }: Pick<LoadedSettin
     `${settingsTable[key].name} = ${formatLiteral(masked(settings[key]))}`,
     origins[key],
   ]);
+  // The column of the origins. Longer assignments do not move it.
   const column = Math.max(...lines.map(([assignment]) => assignment.length).filter((length) => length <= 72));
   return lines.map(([assignment, origin]) => `${assignment.padEnd(column)}  # ${origin}\n`).join('');
 }

@@ -30,14 +30,17 @@ export function environmentVariables(environment: Environment, findings: Finding
       if (!found.has(key)) found.set(key, { name, text });
     } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognizedNames, stem)) {
       const near = suggestion(name);
-      // Without a similar name it belongs to another program.
+      // A variable without a similar known name belongs to another program, so do not warn.
       if (near !== '') findings.addUnknownName(`environment: ${name} is not a setting${near}`);
     }
   }
   return found;
 }
 
-/** Returns the path of the configuration file from the environment. */
+/**
+ * Returns the path of the configuration file from EMULATOR_CONFIG, else from SUSHY_EMULATOR_CONFIG;
+ * undefined if both are unset or empty.
+ */
 export function configFileOf(environment: Environment): string | undefined {
   const files = [environment[PREFIX + CONFIG_STEM], environment[ALIAS_PREFIX + CONFIG_STEM]];
   return files.find((file) => file !== undefined && file !== '');

@@ -37,7 +37,7 @@ export class Findings {
     this.unknownNames.push(warning);
   }
 
-  /** Returns the checked value; undefined after a fault, which is recorded. */
+  /** Returns the checked value. If the value has faults, records the first one and returns undefined. */
   check(row: SettingDefinition<unknown>, candidate: Candidate): { value: unknown } | undefined {
     if (candidate.fault !== undefined) {
       this.faults.push(`${candidate.place([])}: ${candidate.name} ${candidate.fault}`);
@@ -78,7 +78,10 @@ export class Findings {
   }
 }
 
-/** The schemas drop this key silently, because it would change the prototype of an object. */
+/**
+ * A key that is a fault in every mapping. The schemas would drop it silently, because it would change
+ * the prototype of an object.
+ */
 const UNUSABLE_KEY = '__proto__';
 
 /** Returns the path in a value to the first {@link UNUSABLE_KEY}, or undefined. */

@@ -1,6 +1,7 @@
 /**
- * Checks settings against the host: whether the files that they name exist and are valid. The
- * daemon runs it at its start, and `bmc-daemon check` runs it too.
+ * Checks settings against each other and against the host: whether the files that they name exist
+ * and are valid, and whether they have an effect. The daemon runs the check at its start, and
+ * `bmc-daemon check` runs it too.
  */
 import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -31,91 +32,97 @@ type Inspected = Pick<LoadedSettings, 'settings' | 'origins' | 'unknown'>;
 const noVariables: Environment = {};
 
 /**
- * Checks all files that the settings name. It changes nothing and opens no connection.
+ * Checks the settings and all files that they name. Changes nothing and opens no connection.
  * @param environment variables that name the files of OpenStack's clients.
  */
 export function inspectSettings(loaded: Inspected, environment = noVariables): Inspection {
   const { settings, origins, unknown } = loaded;
   const faults: string[] = [];
   const warnings: string[] = [];
-  const at = (key: SettingKey, sentence: string) => `${origins[key]}: ${settingsTable[key].name} ${sentence}`;
+  const messageFor = (key: SettingKey, sentence: string) => `${origins[key]}: ${settingsTable[key].name} ${sentence}`;
 
-  faults.push(...cloudFaults(loaded, environment, at));
-  if (settings.ironicCloud !== null) faults.push(at('ironicCloud', 'is set, and there is no Ironic backend yet'));
+  faults.push(...cloudFaults(loaded, environment, messageFor));
+  if (settings.ironicCloud !== null)
+    faults.push(messageFor('ironicCloud', 'is set, and there is no Ironic backend yet'));
   // The fake driver and a cloud need no host.
   const needsHost = !settings.fakeDriver && settings.osCloud === null;
   const uriFault = needsHost ? connectionUriFault(settings.libvirtUri) : undefined;
-  if (uriFault !== undefined) faults.push(at('libvirtUri', `cannot be used: ${uriFault}`));
+  if (uriFault !== undefined) faults.push(messageFor('libvirtUri', `cannot be used: ${uriFault}`));
   // If a value has a fault, its default replaces it, and the check ignores that default.
-  const known = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
-  if (known('sslCert', 'sslKey')) faults.push(...inspectTls(settings, at));
-  if (known('authFile', 'listenIp') || settings.authFile !== null) inspectPasswordFile(settings, at, faults, warnings);
+  const areKnown = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
+  if (areKnown('sslCert', 'sslKey')) faults.push(...inspectTls(settings, messageFor));
+  if (areKnown('authFile', 'listenIp') || settings.authFile !== null)
+    inspectPasswordFile(settings, messageFor, faults, warnings);
   for (const key of ['vmediaCaFile', 'notificationCaFile'] as const) {
     const file = settings[key];
     const reason = file === null ? undefined : authoritiesFault(file);
-    if (reason !== undefined) faults.push(at(key, `cannot be used: ${file}: ${reason}`));
+    if (reason !== undefined) faults.push(messageFor(key, `cannot be used: ${file}: ${reason}`));
   }
   const { notificationCertFile: cert, notificationKeyFile: key } = settings;
-  if ((cert === null) !== (key === null) && known('notificationCertFile', 'notificationKeyFile')) {
+  if ((cert === null) !== (key === null) && areKnown('notificationCertFile', 'notificationKeyFile')) {
     const [set, missing] = cert === null ? (['Key', 'Cert'] as const) : (['Cert', 'Key'] as const);
     const name = settingsTable[`notification${missing}File`].name;
-    faults.push(at(`notification${set}File`, `is set and ${name} is not: a client certificate needs both`));
+    faults.push(messageFor(`notification${set}File`, `is set and ${name} is not: a client certificate needs both`));
   }
-  if ((settings.fakeSystems ?? []).length > 0 && !settings.fakeDriver && known('fakeDriver'))
-    warnings.push(at('fakeSystems', 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
-  if (settings.osFilter !== null && settings.osCloud === null && known('osCloud'))
-    warnings.push(at('osFilter', 'has no effect without EMULATOR_OS_CLOUD or --os-cloud'));
-  if (settings.allowedInstances?.length === 0) warnings.push(at('allowedInstances', 'is empty: no machine is served'));
+  if ((settings.fakeSystems ?? []).length > 0 && !settings.fakeDriver && areKnown('fakeDriver'))
+    warnings.push(messageFor('fakeSystems', 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
+  if (settings.osFilter !== null && settings.osCloud === null && areKnown('osCloud'))
+    warnings.push(messageFor('osFilter', 'has no effect without EMULATOR_OS_CLOUD or --os-cloud'));
+  if (settings.allowedInstances?.length === 0)
+    warnings.push(messageFor('allowedInstances', 'is empty: no machine is served'));
   if (settings.vmediaAllowedHosts?.length === 0)
-    warnings.push(at('vmediaAllowedHosts', 'is empty: no image can be inserted; None allows every host'));
+    warnings.push(messageFor('vmediaAllowedHosts', 'is empty: no image can be inserted; None allows every host'));
   if (Object.keys(settings.vmediaDevices).length === 0)
-    warnings.push(at('vmediaDevices', 'is empty: no machine has a virtual media drive'));
-  if (known('storage')) {
+    warnings.push(messageFor('vmediaDevices', 'is empty: no machine has a virtual media drive'));
+  if (areKnown('storage')) {
     for (const key of ['drives', 'volumes'] as const) {
-      for (const orphan of withoutStorage(settings, key)) warnings.push(at(key, orphan));
+      for (const orphan of withoutStorage(settings, key)) warnings.push(messageFor(key, orphan));
     }
   }
   // The daemon cannot see the firmware files of another host.
-  if (known('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && needsHost) {
-    for (const missing of missingBootLoaders(settings.bootLoaderMap)) warnings.push(at('bootLoaderMap', missing));
+  if (areKnown('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && needsHost) {
+    for (const missing of missingBootLoaders(settings.bootLoaderMap))
+      warnings.push(messageFor('bootLoaderMap', missing));
   }
   return { faults, warnings };
 }
 
-type Sentence = (key: SettingKey, sentence: string) => string;
+type MessageFor = (key: SettingKey, sentence: string) => string;
 
 /** Checks the cloud: its files, and that no other hypervisor is selected. */
-function cloudFaults({ settings, origins }: Inspected, environment: Environment, at: Sentence): string[] {
+function cloudFaults({ settings, origins }: Inspected, environment: Environment, messageFor: MessageFor): string[] {
   const { osCloud, fakeDriver } = settings;
   if (osCloud === null) return [];
   const others: readonly SettingKey[] = [
     ...(origins.libvirtUri === 'default' ? [] : (['libvirtUri'] as const)),
     ...(fakeDriver ? (['fakeDriver'] as const) : []),
   ];
-  const faults = others.map((key) => at(key, 'is set beside EMULATOR_OS_CLOUD: a daemon serves only one of them'));
+  const faults = others.map((key) =>
+    messageFor(key, 'is set beside EMULATOR_OS_CLOUD: a daemon serves only one of them'),
+  );
   try {
     readCloud(osCloud, { environment, directory: process.cwd() });
   } catch (error) {
     if (!(error instanceof CloudError)) throw error;
-    faults.push(...error.faults.map((fault) => at('osCloud', `cannot be used: ${fault}`)));
+    faults.push(...error.faults.map((fault) => messageFor('osCloud', `cannot be used: ${fault}`)));
   }
   return faults;
 }
 
-function inspectTls({ sslCert, sslKey }: Settings, at: Sentence): string[] {
+function inspectTls({ sslCert, sslKey }: Settings, messageFor: MessageFor): string[] {
   if (sslCert === null && sslKey === null) return [];
-  if (sslKey === null) return [at('sslCert', 'is set and EMULATOR_SSL_KEY is not: HTTPS needs both')];
-  if (sslCert === null) return [at('sslKey', 'is set and EMULATOR_SSL_CERT is not: HTTPS needs both')];
+  if (sslKey === null) return [messageFor('sslCert', 'is set and EMULATOR_SSL_KEY is not: HTTPS needs both')];
+  if (sslCert === null) return [messageFor('sslKey', 'is set and EMULATOR_SSL_CERT is not: HTTPS needs both')];
   try {
     loadTls({ sslCert, sslKey });
     return [];
   } catch (error) {
     if (!(error instanceof TlsFilesError)) throw error;
-    return [at(error.message.includes('the key') ? 'sslKey' : 'sslCert', `cannot be used: ${error.message}`)];
+    return [messageFor(error.message.includes('the key') ? 'sslKey' : 'sslCert', `cannot be used: ${error.message}`)];
   }
 }
 
-function inspectPasswordFile(settings: Settings, at: Sentence, faults: string[], warnings: string[]): void {
+function inspectPasswordFile(settings: Settings, messageFor: MessageFor, faults: string[], warnings: string[]): void {
   if (settings.authFile === null) {
     if (!isLoopback(settings.listenIp))
       warnings.push(
@@ -130,7 +137,7 @@ function inspectPasswordFile(settings: Settings, at: Sentence, faults: string[],
     warnings.push(...contents.warnings);
   } catch (error) {
     if (!(error instanceof PasswordFileError)) throw error;
-    faults.push(...error.faults.map((fault) => at('authFile', `cannot be used: ${fault}`)));
+    faults.push(...error.faults.map((fault) => messageFor('authFile', `cannot be used: ${fault}`)));
   }
 }
 

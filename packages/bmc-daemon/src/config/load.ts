@@ -54,8 +54,8 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
       ? new Map<SettingKey, Candidate>()
       : readConfigFile(file, findings, { environment, workingDirectory });
   const variables = environmentVariables(environment, findings);
-  // All faults so far concern the whole file, or a line without a setting. The missing settings are
-  // unknown.
+  // All faults so far concern the whole file, or a line that could not be read. Such a line may be
+  // that of any setting which the file does not give, so these settings are unknown.
   const fileIsPartial = findings.faults.length > 0;
 
   const values: [SettingKey, unknown][] = [];

@@ -1,6 +1,6 @@
 /**
- * Reads, adds and removes addresses of the host's interfaces. It runs `ip` of iproute2, which every
- * host has and which reports why a change fails. Changes need CAP_NET_ADMIN, reads need no privilege.
+ * Reads, adds and removes addresses of the host's interfaces. It runs `ip` of iproute2, which nearly
+ * every Linux host has and which reports why a change fails. Changes need CAP_NET_ADMIN, reads need no privilege.
  * @see ip-address(8), ip-route(8), ip-neighbour(8)
  */
 import { execFile } from 'node:child_process';
@@ -46,7 +46,7 @@ export class HostAddressError extends Error {
   }
 }
 
-/** The addresses and routes of a host. Every method rejects with a {@link HostAddressError}. */
+/** The addresses and routes of a host. If `ip` fails, a method rejects with a {@link HostAddressError}. */
 export interface HostAddresses {
   /** Returns the addresses of all interfaces. */
   list(): Promise<readonly PresentAddress[]>;
@@ -56,7 +56,7 @@ export interface HostAddresses {
   add(address: DeviceAddress): Promise<void>;
   /** Removes an address. Succeeds if the interface does not have it. */
   remove(address: DeviceAddress): Promise<void>;
-  /** Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6. Takes up to 0.5 s. */
+  /** Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6. Without an answer it takes a little more than 0.5 s. */
   isAnswered(address: DeviceAddress): Promise<boolean>;
 }
 
@@ -84,9 +84,9 @@ const addressesJson = z.array(
       .optional(),
   }),
 );
-const stop = z.object({ gateway: z.string().optional(), dev: z.string().optional() });
+const nextHop = z.object({ gateway: z.string().optional(), dev: z.string().optional() });
 const routesJson = z.array(
-  stop.extend({ dst: z.string(), protocol: z.string().optional(), nexthops: z.array(stop).optional() }),
+  nextHop.extend({ dst: z.string(), protocol: z.string().optional(), nexthops: z.array(nextHop).optional() }),
 );
 const neighboursJson = z.array(z.object({ lladdr: z.string().optional(), state: z.array(z.string()).optional() }));
 
@@ -104,8 +104,10 @@ export function hostAddresses(): HostAddresses {
       );
     },
     async routes() {
-      const both = await Promise.all(['-4', '-6'].map((family) => ipJson([family, 'route', 'show'])));
-      return both.flatMap((answer, index) => routesJson.parse(answer).flatMap((route) => routesOf(route, index === 0)));
+      const answers = await Promise.all(['-4', '-6'].map((family) => ipJson([family, 'route', 'show'])));
+      return answers.flatMap((answer, index) =>
+        routesJson.parse(answer).flatMap((route) => routesOf(route, index === 0)),
+      );
     },
     async add({ address, prefix, device }) {
       const label = `${device}${managerLabel}`;
@@ -164,12 +166,13 @@ async function ipJson(args: readonly string[]): Promise<unknown> {
   return text.trim() === '' ? [] : (JSON.parse(text) as unknown);
 }
 
-/** Runs a change. @param done matches the error text of a change that is already in effect. */
-async function change(what: string, done: RegExp, args: readonly string[]): Promise<void> {
+/** Runs a change. @param alreadyDone matches the error text of a change that is already in effect. */
+async function change(what: string, alreadyDone: RegExp, args: readonly string[]): Promise<void> {
   try {
     await ip(what, args);
   } catch (error) {
-    if (!(error instanceof HostAddressError) || error.kind !== 'failed' || !done.test(error.message)) throw error;
+    if (!(error instanceof HostAddressError) || error.kind !== 'failed' || !alreadyDone.test(error.message))
+      throw error;
   }
 }
 

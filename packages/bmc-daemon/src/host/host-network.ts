@@ -64,13 +64,13 @@ interface HostNetworkOptions {
 /** Reads the network, in less than a millisecond. Omits what a sandbox hides. */
 export function readHostNetwork({ addresses, interfaces, read = readKernelFile }: HostNetworkOptions): HostNetwork {
   const listened = new Set(addresses.map(hostOf));
-  const full = hostname();
+  const fullName = hostname();
   const routes4 = defaultRoutes4(read('/proc/net/route') ?? '');
   const routes6 = defaultRoutes6(read('/proc/net/ipv6_route') ?? '');
   const found = Object.entries(listInterfaces(interfaces)).flatMap(([name, entries = []]): HostInterface[] => {
-    const known = entries.some(({ address }) => listened.has(address));
-    // The name becomes a segment of a path.
-    if (!known || name.endsWith(managerLabel) || !/^[\w.:@-]+$/.test(name)) return [];
+    const isListening = entries.some(({ address }) => listened.has(address));
+    // Omits a name that cannot be a segment of a URI.
+    if (!isListening || name.endsWith(managerLabel) || !/^[\w.:@-]+$/.test(name)) return [];
     const device = (file: string): string | null => read(`/sys/class/net/${name}/${file}`);
     const mac = entries[0]?.mac ?? '00:00:00:00:00:00';
     const vlan = /VID: (\d+)/.exec(read(`/proc/net/vlan/${name}`) ?? '')?.[1];
@@ -87,7 +87,7 @@ export function readHostNetwork({ addresses, interfaces, read = readKernelFile }
         ipv6: addressesOf('IPv6'),
         ipv4Gateway: routes4.get(name) ?? null,
         ipv6Gateway: routes6.get(name) ?? null,
-        // The loopback interface has the state `unknown`, and is up if Node lists it.
+        // Every state except `down` counts as up: the loopback interface has the state `unknown`.
         linkUp: device('operstate') !== 'down',
         speedMbps: positive(device('speed')),
         mtu: positive(device('mtu')),
@@ -98,8 +98,8 @@ export function readHostNetwork({ addresses, interfaces, read = readKernelFile }
   const external = found.filter(({ name }) => name !== 'lo');
   const nameServers = [...(read('/etc/resolv.conf') ?? '').matchAll(/^\s*nameserver\s+([\d.a-f:]+)/gim)];
   return {
-    hostName: full.split('.')[0] ?? full,
-    fqdn: full.includes('.') ? full : null,
+    hostName: fullName.split('.')[0] ?? fullName,
+    fqdn: fullName.includes('.') ? fullName : null,
     // The loopback interface is shown only if the service listens on no other interface.
     interfaces: external.length === 0 ? found : external,
     nameServers: nameServers.flatMap(([, address]) => (address === undefined ? [] : [address])),
@@ -120,7 +120,7 @@ function hostOf(url: string): string {
   return host === 'localhost' ? '127.0.0.1' : host;
 }
 
-/** Parses a number from a file of the kernel; null if it is unknown, which is `-1`. */
+/** Returns the positive integer in a file of the kernel; null for any other text: the kernel writes `-1` if it has none. */
 function positive(text: string | null): number | null {
   const value = Number(text ?? NaN);
   return Number.isInteger(value) && value > 0 ? value : null;
@@ -138,7 +138,7 @@ function defaultRoutes4(table: string): ReadonlyMap<string, string> {
     const bytes = [6, 4, 2, 0].map((at) => Number.parseInt(gateway.slice(at, at + 2), 16));
     return [[name, bytes.join('.')]];
   });
-  // The first route of an interface has the lowest metric.
+  // The first route of an interface has the lowest metric. Reversed, so that it replaces the others.
   return new Map(routes.toReversed());
 }
 

@@ -8,7 +8,7 @@ export interface IpNetwork {
   readonly prefix: number;
 }
 
-/** Returns the canonical spelling of an address (RFC 5952); undefined for another text, or with a zone (`%eth0`). */
+/** Returns the canonical spelling of an address (RFC 5952); undefined for text that is not an address, or an address with a zone (`%eth0`). */
 export function canonicalIp(text: string): string | undefined {
   const family = isIP(text);
   if (family === 0 || text.includes('%')) return undefined;
@@ -35,22 +35,21 @@ function ipv6Groups(address: string): readonly string[] {
 /** An IPv6 network whose addresses contain IPv4 addresses. */
 interface Embedding {
   readonly network: IpNetwork;
-  /** First bits of the IPv4 addresses. */
-  readonly at: readonly number[];
+  /** The bit, counted from the left, at which each IPv4 address starts. */
+  readonly firstBits: readonly number[];
 }
 
-/** After a short prefix, bits 64 to 71 separate the two parts of an IPv4 address (RFC 6052 §2.2). */
 const embeddings: readonly Embedding[] = [
   // IPv4-mapped and IPv4-compatible (RFC 4291 §2.5.5), IPv4-translated (SIIT, RFC 2765 §2.1).
-  { network: { address: '::ffff:0:0', prefix: 96 }, at: [96] },
-  { network: { address: '::', prefix: 96 }, at: [96] },
-  { network: { address: '::ffff:0:0:0', prefix: 96 }, at: [96] },
+  { network: { address: '::ffff:0:0', prefix: 96 }, firstBits: [96] },
+  { network: { address: '::', prefix: 96 }, firstBits: [96] },
+  { network: { address: '::ffff:0:0:0', prefix: 96 }, firstBits: [96] },
   // NAT64: the well-known prefix (RFC 6052), and the local one (RFC 8215), which a site may divide.
-  { network: { address: '64:ff9b::', prefix: 96 }, at: [96] },
-  { network: { address: '64:ff9b:1::', prefix: 48 }, at: [48, 56, 64, 96] },
+  { network: { address: '64:ff9b::', prefix: 96 }, firstBits: [96] },
+  { network: { address: '64:ff9b:1::', prefix: 48 }, firstBits: [48, 56, 64, 96] },
   // 6to4 (RFC 3056). Teredo (RFC 4380): the address of the server. That of the client is inverted, see below.
-  { network: { address: '2002::', prefix: 16 }, at: [16] },
-  { network: { address: '2001::', prefix: 32 }, at: [32] },
+  { network: { address: '2002::', prefix: 16 }, firstBits: [16] },
+  { network: { address: '2001::', prefix: 32 }, firstBits: [32] },
 ];
 const teredo: IpNetwork = { address: '2001::', prefix: 32 };
 
@@ -66,7 +65,7 @@ export function embeddedIpv4(address: string): readonly string[] {
   const isIn = (network: IpNetwork): boolean => overlap({ address: plain, prefix: 128 }, network);
   const found = embeddings
     .filter(({ network }) => isIn(network))
-    .flatMap(({ at }) => at.map((bit) => ipv4At(value, bit)));
+    .flatMap(({ firstBits }) => firstBits.map((bit) => ipv4At(value, bit)));
   if (isIn(teredo)) found.push(ipv4Of((value & IPV4_MASK) ^ IPV4_MASK));
   // ISATAP (RFC 5214 §6.1): the interface identifier is ::0:5efe:192.0.2.1 or ::200:5efe:192.0.2.1, after any prefix.
   if (((value >> 32n) & 0xfdff_ffffn) === 0x5efen) found.push(ipv4At(value, 96));
@@ -75,7 +74,10 @@ export function embeddedIpv4(address: string): readonly string[] {
 
 const IPV4_MASK = 0xffff_ffffn;
 
-/** Returns the IPv4 address at a bit. If it spans the octet at bit 64, it omits this octet. */
+/**
+ * Returns the IPv4 address that starts at a bit. Bits 64 to 71 are never part of it: after a prefix
+ * shorter than 64 bits, they separate its two parts (RFC 6052 §2.2).
+ */
 function ipv4At(value: bigint, bit: number): string {
   if (bit <= 32 || bit === 96) return ipv4Of(value >> BigInt(96 - bit));
   const withoutOctet = ((value >> 64n) << 56n) | (value & 0xff_ffff_ffff_ffffn);
@@ -124,7 +126,7 @@ function numberOf(address: string): bigint {
   return ipv6Groups(canonicalIp(address) ?? '::').reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
 }
 
-/** Returns the network that counts as one client: an IPv6 host owns its /64. */
+/** Returns the network that counts as one client: an IPv4 address, or the /64 that an IPv6 host owns. */
 export function clientNetwork(address: string): string {
   const plain = unmappedIp(address).replace(/%.*$/, '');
   return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(':')}::/64` : plain;

@@ -25,6 +25,7 @@ export interface NameServers {
 
 /** The time limit for one answer of one server. */
 const TIMEOUT_MS = 2_000;
+/** Attempts for each server. */
 const TRIES = 2;
 
 /** Creates a resolver that uses the host's resolver until {@link NameServers.use} sets servers. */
@@ -76,24 +77,24 @@ function askServers(
   if (isLocalhost(name)) {
     callback(
       null,
-      families.map((one) => ({ address: one === 4 ? '127.0.0.1' : '::1', family: one })),
+      families.map((family) => ({ address: family === 4 ? '127.0.0.1' : '::1', family })),
     );
     return;
   }
   const found: LookupAddress[] = [];
-  let waiting = families.length;
+  let pendingQueries = families.length;
   let failure: NodeJS.ErrnoException | undefined;
-  for (const one of families) {
+  for (const family of families) {
     const done = (error: NodeJS.ErrnoException | null, addresses: readonly string[]): void => {
-      // A name may lack addresses of one family.
-      if (error === null) found.push(...addresses.map((address) => ({ address, family: one })));
+      // A failure counts only if no family has an address: a name may lack addresses of one family.
+      if (error === null) found.push(...addresses.map((address) => ({ address, family })));
       else if (failure === undefined || isAbsence(failure)) failure = error;
-      waiting -= 1;
-      if (waiting > 0) return;
+      pendingQueries -= 1;
+      if (pendingQueries > 0) return;
       if (found.length > 0) callback(null, found.sort(byFamily));
       else callback(unresolved(name, failure), []);
     };
-    if (one === 4) resolver.resolve4(name, done);
+    if (family === 4) resolver.resolve4(name, done);
     else resolver.resolve6(name, done);
   }
 }
@@ -107,6 +108,7 @@ function byFamily(a: LookupAddress, b: LookupAddress): number {
   return a.family - b.family;
 }
 
+/** Returns whether a server answered that the name, or its addresses of this family, do not exist. */
 function isAbsence({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ENODATA' || code === 'ENOTFOUND';
 }

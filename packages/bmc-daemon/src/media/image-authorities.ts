@@ -6,11 +6,11 @@ import type { ImageRequest } from './image.js';
 import { ImageError } from './image-error.js';
 
 /**
- * Returns the trusted authorities as PEM.
+ * Returns the trusted authorities as PEM: those of Node.js and the additional ones, because the
+ * option `ca` replaces the list of Node.js.
  * @param caFile additional authorities for every image. It is read each time, so that a renewed
  *   file takes effect.
- * @returns undefined: the authorities of Node.js. The option `ca` would replace that list, so the
- *   result contains it.
+ * @returns undefined if there are no additional authorities; Node.js then uses its own list.
  * @throws {ImageError} mediaTls, if the file of the configuration cannot be read.
  */
 export async function authoritiesOf(

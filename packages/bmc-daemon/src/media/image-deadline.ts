@@ -10,8 +10,8 @@ export interface Deadline {
 
 /**
  * Runs the work with a signal that aborts at the deadline.
- * @param signal of the caller. The work's signal also aborts with it, even after this function has
- *   returned.
+ * @param signal the caller's signal. If it aborts, the work's signal aborts too, even after this
+ *   function has returned.
  * @throws {ImageError} mediaUnreachable, if the work ends with the signal's reason; else what the
  *   work throws.
  */

@@ -55,11 +55,12 @@ export function exchange(
     });
     request.once('close', () => {
       stopConnecting();
-      // Ignored after a response or an error.
+      // Without effect after a response or an error.
       fail(undefined);
     });
     request.once('response', (response) => {
-      // From here the reader of the body watches for silence: a full disk is not the server's fault.
+      // From here `countedBody` watches for silence. It ignores the time that a slow disk needs, which
+      // this timeout would count as silence of the server.
       request.setTimeout(0);
       // A destroyed response emits an error, which is expected.
       response.on('error', () => undefined);
@@ -97,7 +98,7 @@ function createRequest(
 
 /**
  * Ends the request if the server takes too long to accept the connection, or is silent after that.
- * @returns a function that ends the wait for the connection.
+ * @returns a function that cancels the time limit for the connection.
  */
 function limitSilence(
   request: ClientRequest,

@@ -39,7 +39,7 @@ export interface ImageHosts {
 /**
  * Addresses that serve no images but may serve secrets: link-local addresses, where clouds serve
  * the credentials of their machines, the addresses of that service in other clouds, and multicast.
- * All notations of {@link embeddedIpv4} are rejected too. Loopback and private addresses are
+ * An IPv6 address that contains a forbidden IPv4 address ({@link embeddedIpv4}) is rejected too. Loopback and private addresses are
  * allowed, because labs have their images there.
  */
 const forbidden = [
@@ -68,7 +68,7 @@ export const anyHost: HostRules = { allowed: null, ipFamily: null };
 export function isHostRule(rule: string): boolean {
   if (readNetwork(rule) !== null) return true;
   if (!/^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(rule)) return false;
-  // In a URL `010.0.0.1` and `0x7f.1` are addresses. As names they would never match.
+  // Rejects `010.0.0.1` and `0x7f.1`: in a URL they are addresses, so as names they would never match.
   const url = `http://${rule.replace(/^\*\./, '')}`;
   return URL.canParse(url) && isIP(new URL(url).hostname) === 0;
 }

@@ -44,8 +44,8 @@ export function partVolumeName(volumeName: string): string {
 }
 
 /**
- * Returns whether the daemon has created a volume: an image, a partial one, or a probe. Volumes of
- * the user are never deleted.
+ * Returns whether a name is one that the daemon gives to its own volumes: an image or a partial
+ * download. The daemon never deletes volumes with other names, because they belong to the user.
  */
 export function isImageVolume(name: string): boolean {
   return /^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso(\.part)?$/.test(name);

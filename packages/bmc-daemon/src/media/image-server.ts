@@ -78,8 +78,8 @@ export async function openImage(
 }
 
 /**
- * Reads the validator of an image without its body; null if the server does not answer HEAD. A
- * pre-signed URL is for GET only, and some servers do not support HEAD.
+ * Reads the validator of an image without its body. Returns null if the HEAD request fails, whatever
+ * the reason: a pre-signed URL is for GET only, and some servers do not support HEAD.
  * @throws {ImageError} `aborted` if the signal aborts.
  */
 export async function inspectImage(
@@ -133,7 +133,7 @@ async function follow(
   return (await followTo(method, request, limits, signal)).response;
 }
 
-/** The response to the last request, and the address of its server. */
+/** The response after all redirects, and the URL that sent it. */
 interface Followed {
   readonly response: IncomingMessage;
   readonly url: URL;
@@ -173,12 +173,13 @@ async function followWithin(
     const status = response.statusCode ?? 0;
     if (!REDIRECTS.has(status) || response.headers.location === undefined) {
       const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-      const isRight = status === 200 || (status === 206 && 'range' in headers);
-      if (isRight && encoding === 'identity') return { response, url };
+      const isExpectedStatus = status === 200 || (status === 206 && 'range' in headers);
+      if (isExpectedStatus && encoding === 'identity') return { response, url };
       response.destroy();
-      // A guest cannot boot from compressed data. The request did not accept it, and its unpacked
-      // size is unknown.
-      if (isRight) throw new ImageError('mediaUnreachable', `${reading(request.url)}: the server sends it compressed`);
+      // A guest cannot boot from compressed data, and its unpacked size is unknown. The request
+      // accepts `identity` only, but a server may ignore that.
+      if (isExpectedStatus)
+        throw new ImageError('mediaUnreachable', `${reading(request.url)}: the server sends it compressed`);
       throw refusal(request.url, status);
     }
     response.destroy();

@@ -85,16 +85,16 @@ function table(machines: readonly MachineRow[]): Html {
 function row({ uuid, name, system }: MachineRow): Html {
   const links = html`<a href="/redfish/v1/Systems/${uuid}" aria-label="System of ${name}">System</a>
     <a href="/redfish/v1/Managers/${uuid}" aria-label="Manager of ${name}">Manager</a>`;
-  const first = html`<th scope="row">${name}<small>${uuid}</small></th>`;
+  const nameCell = html`<th scope="row">${name}<small>${uuid}</small></th>`;
   if (system === null) {
     return html`<tr>
-      ${first}
+      ${nameCell}
       <td colspan="5" class="quiet">does not answer</td>
       <td class="links">${links}</td>
     </tr>`;
   }
   return html`<tr>
-    ${first}
+    ${nameCell}
     <td>${power(system)}</td>
     <td class="number">${system.memoryKiB === undefined ? '' : memory(system.memoryKiB)}</td>
     <td class="number">${system.processors?.count ?? ''}</td>
@@ -110,7 +110,7 @@ function power({ state }: SystemSnapshot): Html {
   return html`<span class="power other">${state}</span>`;
 }
 
-/** Formats a size: exact for round values, otherwise with one digit. */
+/** Formats a size in MiB or GiB, with at most one decimal. */
 function memory(memoryKiB: number): string {
   const mib = memoryKiB / 1024;
   return mib >= 1024 ? `${Number((mib / 1024).toFixed(1))} GiB` : `${Number(mib.toFixed(1))} MiB`;
@@ -130,8 +130,8 @@ const targets: Readonly<Record<BootSnapshot['target'], string>> = {
 
 function boot({ enabled, target, firmware }: BootSnapshot): Html {
   const times = { once: ', once', continuous: '', disabled: '' }[enabled];
-  const first = enabled === 'disabled' ? 'own order' : `${targets[target]}${times}`;
-  return html`${first} <small>${firmware === 'efi' ? 'UEFI' : 'BIOS'}</small>`;
+  const order = enabled === 'disabled' ? 'own order' : `${targets[target]}${times}`;
+  return html`${order} <small>${firmware === 'efi' ? 'UEFI' : 'BIOS'}</small>`;
 }
 
 function media(system: SystemSnapshot): Html {

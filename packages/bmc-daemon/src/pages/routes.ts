@@ -46,7 +46,10 @@ const allow = 'GET, HEAD';
 /** How many machines are read in parallel, so that a page leaves room for Redfish clients. */
 const readsAtOnce = 8;
 
-/** Like the Redfish pipeline: answers one request, resolves when the answer has gone out, never rejects. */
+/**
+ * Creates the handler of these routes. Like the Redfish pipeline, it answers one request, resolves
+ * when the connection has the answer or is closed, and never rejects.
+ */
 export function createPages(
   options: PagesOptions,
 ): (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome> {
@@ -99,7 +102,8 @@ export function createPages(
       response.setHeader('X-Request-Id', requestId);
       response.once('close', () => resolve({ ...notes, status: response.statusCode }));
       const reply = Object.assign(response, { locals: notes });
-      // `*`, or an invalid URL. Express would use the old URL parser, which prints a warning.
+      // A URL without a slash at its start is `*` or invalid. Express does not get it, because its old
+      // URL parser would print a warning.
       if (request.url?.startsWith('/') === true) app(request, reply);
       else fail(redfishError('ResourceMissingAtURI', maskUrl(request.url ?? '')), reply);
     });
@@ -144,21 +148,21 @@ async function machinesPage(driver: PagesDriver, version: string, response: Repl
 }
 
 /**
- * Reads all machines, by name. A machine that cannot be read is listed without its state; a failed
+ * Reads all machines, sorted by name. A machine that cannot be read is listed without its state; a failed
  * list is an error. If all machines of a parallel batch time out, the others are not read, because
  * each would cost another timeout.
- * @throws {DriverError} unavailable if the first batch times out.
+ * @throws {DriverError} unavailable if a whole batch times out before any machine could be read.
  */
 async function readMachines(driver: PagesDriver): Promise<readonly MachineRow[]> {
   const refs = [...(await driver.listSystems())].sort((a, b) => a.name.localeCompare(b.name));
   const rows: MachineRow[] = [];
   for (let start = 0; start < refs.length; start += readsAtOnce) {
     const end = start + readsAtOnce;
-    const together = await Promise.all(refs.slice(start, end).map((ref) => readMachine(driver, ref)));
-    const silent = together.flatMap(({ failure }) => (failure?.kind === 'unavailable' ? [failure] : []));
-    rows.push(...together.map(({ row }) => row));
-    if (silent[0] === undefined || silent.length < together.length) continue;
-    if (rows.every(({ system }) => system === null)) throw silent[0];
+    const batch = await Promise.all(refs.slice(start, end).map((ref) => readMachine(driver, ref)));
+    const timedOut = batch.flatMap(({ failure }) => (failure?.kind === 'unavailable' ? [failure] : []));
+    rows.push(...batch.map(({ row }) => row));
+    if (timedOut[0] === undefined || timedOut.length < batch.length) continue;
+    if (rows.every(({ system }) => system === null)) throw timedOut[0];
     return [...rows, ...refs.slice(end).map((ref) => ({ ...ref, system: null }))];
   }
   return rows;
@@ -177,8 +181,8 @@ async function readMachine(
 }
 
 /**
- * Returns the handler of `/healthz`. Probes are frequent, so it logs each reason once until the
- * host answers again.
+ * Returns the handler of `/healthz`. Probes are frequent, so it logs a reason only if the previous
+ * probe did not fail for the same reason.
  */
 function createHealth(driver: PagesDriver): (response: Reply) => Promise<void> {
   let logged: string | null = null;

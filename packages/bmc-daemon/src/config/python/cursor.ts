@@ -34,18 +34,20 @@ export class Cursor {
   protected index = 0;
   private readonly tokens: readonly Token[];
   /** Open brackets, for the message about an unclosed one. */
-  protected readonly open: Token[] = [];
+  protected readonly openBrackets: Token[] = [];
 
   constructor(text: string) {
     this.tokens = tokenize(text);
   }
 
+  /** Returns the current token, or a later or earlier one. At the limits, the last or first token. */
   protected peek(offset = 0): Token {
     const token = this.tokens[Math.max(0, Math.min(this.index + offset, this.tokens.length - 1))];
     if (token === undefined) throw new Error('bug: the token list is empty');
     return token;
   }
 
+  /** Returns the current token and moves past it. @throws {LiteralFault} for a `fault` token. */
   protected next(): Token {
     const token = this.peek();
     this.index += 1;
@@ -53,6 +55,7 @@ export class Cursor {
     return token;
   }
 
+  /** Moves past the current token if it is this operator. @returns whether it is. */
   protected take(text: string): boolean {
     if (!isOperator(this.peek(), text)) return false;
     this.index += 1;
@@ -64,15 +67,16 @@ export class Cursor {
     return token.kind === 'name' && token.column === 0 && isOperator(this.peek(1), '=');
   }
 
+  /** Returns the error for a token that cannot be here: a {@link CodeFault} if it continues an expression. */
   protected unexpected(token: Token): LiteralFault {
     if (token.kind === 'fault') return faultOf(token);
-    const before = this.peek(-1);
+    const previous = this.peek(-1);
     if (
       token.kind === 'operator' &&
-      before.kind === 'name' &&
+      previous.kind === 'name' &&
       (token.text === '(' || token.text === '.' || token.text === '[')
     )
-      return new CodeFault(token.line, `'${before.text}${token.text}…' is Python code, ${NOT_RUN}`);
+      return new CodeFault(token.line, `'${previous.text}${token.text}…' is Python code, ${NOT_RUN}`);
     if (token.kind === 'operator' && !'()[]{}:,;='.includes(token.text))
       return new CodeFault(token.line, `${describe(token)} would have to be calculated; ${ONLY_LITERALS}`);
     if (token.kind === 'name' && KEYWORDS.has(token.text))

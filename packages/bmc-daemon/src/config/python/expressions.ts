@@ -15,7 +15,7 @@ import {
 } from './paths.js';
 import type { Token } from './tokens.js';
 import type { DictEntry, PythonValue } from './values.js';
-import { KEYWORDS, MEANT, NOT_RUN, ONLY_LITERALS } from './words.js';
+import { KEYWORDS, PYTHON_SPELLINGS, NOT_RUN, ONLY_LITERALS } from './words.js';
 
 /** Names and folders that a file may refer to. */
 export interface SourceContext extends PathContext {
@@ -34,7 +34,7 @@ interface Reference {
   readonly qualified: string;
 }
 
-const nothing: SourceContext = { environment: {}, workingDirectory: '/', isSetting: () => true };
+const emptyContext: SourceContext = { environment: {}, workingDirectory: '/', isSetting: () => true };
 
 /** Reads values. */
 export class ExpressionReader extends Cursor {
@@ -46,7 +46,7 @@ export class ExpressionReader extends Cursor {
 
   constructor(
     text: string,
-    protected readonly context: SourceContext = nothing,
+    protected readonly context: SourceContext = emptyContext,
   ) {
     super(text);
   }
@@ -88,7 +88,7 @@ export class ExpressionReader extends Cursor {
   }
 
   private operand(depth: number): PythonValue {
-    const bracket = this.open.at(-1);
+    const bracket = this.openBrackets.at(-1);
     if (bracket !== undefined && (this.peek().kind === 'end' || this.startsAssignment()))
       throw new LiteralFault(bracket.line, `the '${bracket.text}' that is opened here is never closed`);
     const token = this.next();
@@ -118,6 +118,7 @@ export class ExpressionReader extends Cursor {
     return value;
   }
 
+  /** Reads a value that begins with a name: a constant, a variable, or a call. */
   private named(token: Token, depth: number): PythonValue {
     const { text, line } = token;
     if (text === 'None') return { kind: 'none', line };
@@ -153,7 +154,7 @@ export class ExpressionReader extends Cursor {
     }
     const after = this.peek();
     if (after.kind === 'operator' && ['(', '.', '['].includes(after.text)) throw this.unexpected(after);
-    const meant = MEANT.get(text);
+    const meant = PYTHON_SPELLINGS.get(text);
     if (meant !== undefined) throw new LiteralFault(line, `'${text}' is a name: write ${meant}`);
     throw new LiteralFault(line, `'${text}' is a name: put text in quotes; ${ONLY_LITERALS}`);
   }
@@ -177,7 +178,8 @@ export class ExpressionReader extends Cursor {
 
   private call({ qualified }: Reference, opening: Token, depth: number): PythonValue {
     const keyword = this.peek(1);
-    // No supported function has keyword arguments, as in `namedtuple(field=…)`.
+    // No supported function has keyword arguments (`namedtuple(field=…)`), so do not read them: the
+    // fault below reports the whole call.
     const values = isOperator(keyword, '=') ? [] : this.items(opening, ')', depth).items;
     const shown = `'${qualified}(…)'`;
     const value = this.running(opening, shown, () => callFunction(qualified, values, opening.line, this.context));
@@ -205,6 +207,7 @@ export class ExpressionReader extends Cursor {
     }
   }
 
+  /** Reads a value that begins with a sign or a bracket. */
   private compound(token: Token, depth: number): PythonValue {
     switch (token.text) {
       case '-':
@@ -230,16 +233,17 @@ export class ExpressionReader extends Cursor {
     }
   }
 
+  /** Reads values up to the closing bracket, with the number of commas. */
   private items(opening: Token, closing: string, depth: number): { items: PythonValue[]; commas: number } {
     const items: PythonValue[] = [];
     let commas = 0;
-    this.open.push(opening);
+    this.openBrackets.push(opening);
     while (!this.take(closing)) {
       items.push(this.value(depth + 1));
       if (this.take(',')) commas += 1;
       else this.expectClosing(opening, closing);
     }
-    this.open.pop();
+    this.openBrackets.pop();
     return { items, commas };
   }
 
@@ -256,7 +260,7 @@ export class ExpressionReader extends Cursor {
   private braces(opening: Token, depth: number): PythonValue {
     const entries: DictEntry[] = [];
     const items: PythonValue[] = [];
-    this.open.push(opening);
+    this.openBrackets.push(opening);
     while (!this.take('}')) {
       const key = this.value(depth + 1);
       if (items.length === 0 && this.take(':')) {
@@ -270,7 +274,7 @@ export class ExpressionReader extends Cursor {
       }
       if (!this.take(',')) this.expectClosing(opening, '}');
     }
-    this.open.pop();
+    this.openBrackets.pop();
     if (items.length > 0) return { kind: 'set', line: opening.line, items };
     return { kind: 'dict', line: opening.line, entries };
   }

@@ -65,7 +65,7 @@ class FileReader extends ExpressionReader {
 
   /** Continues at the next line, or at an assignment even inside an open bracket. */
   private recover(): void {
-    this.open.length = 0;
+    this.openBrackets.length = 0;
     for (;;) {
       const token = this.peek();
       if (token.kind === 'end' || token.kind === 'newline') return;
@@ -84,7 +84,7 @@ class FileReader extends ExpressionReader {
     const startsLine = this.index === 0 || previous.kind === 'newline';
     if (startsLine && first.column > 0)
       throw new LiteralFault(first.line, 'the line is indented; an assignment begins at its first column');
-    // A string on its own is a long comment in Python files.
+    // Ignores a string that is not assigned: in Python files it serves as a long comment.
     if (first.kind === 'string') {
       this.value(0);
       this.endStatement();
@@ -113,7 +113,7 @@ class FileReader extends ExpressionReader {
       return this.assignment(target);
     } catch (error) {
       if (!(error instanceof CodeFault)) throw error;
-      // Its value matters only if a setting uses the name.
+      // The value of a name that is not a setting matters only if a setting uses the name.
       this.variables.set(target.text, error);
       this.recover();
       return undefined;

@@ -8,8 +8,8 @@ export const ONLY_LITERALS =
 /** End of the message about a call or a name that would need code. */
 export const NOT_RUN = 'which is not run';
 
-/** Words in the spelling of other languages, a common mistake with its own message. */
-export const MEANT: ReadonlyMap<string, string> = new Map(
+/** Python's constants by their spelling in other languages, which is a common mistake. */
+export const PYTHON_SPELLINGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     true: 'True',
     TRUE: 'True',
