@@ -35,7 +35,7 @@ export async function readSystem<Name extends keyof SystemDetails>(
   return system;
 }
 
-/** Returns whether a machine has virtual media drives. */
+/** Returns whether a machine has virtual media drives and the driver supports virtual media. */
 export function showsMedia({ media }: Pick<SystemSnapshot, 'media'>, { driver }: Pick<Services, 'driver'>): boolean {
   return media !== undefined && driver.media !== undefined;
 }

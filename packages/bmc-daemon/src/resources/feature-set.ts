@@ -91,6 +91,7 @@ function pruneValue(value: Json | undefined, isServed: (path: string) => boolean
   return items.length === 0 && value.length > 0 ? undefined : items;
 }
 
+/** Returns whether the value is only a link, and no resource of the feature set answers it. */
 function isDead(value: Json | undefined, isServed: (path: string) => boolean): boolean {
   if (!isObject(value)) return false;
   const { '@odata.id': path, ...rest } = value;

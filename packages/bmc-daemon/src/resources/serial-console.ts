@@ -21,7 +21,10 @@ export function renderManagerConsole(
   };
 }
 
-/** Renders the system's SerialConsole with the data for `ssh -p PORT ACCOUNT@host COMMAND`; empty as above. */
+/**
+ * Renders the system's SerialConsole with the data for `ssh -p PORT ACCOUNT@host COMMAND`; empty if
+ * the machine has no serial port or SSH is off.
+ */
 export function renderSystemConsole({ hasConsole, name }: SystemSnapshot, ssh: ConsoleSsh | null): JsonObject {
   if (hasConsole !== true || ssh === null) return {};
   return {

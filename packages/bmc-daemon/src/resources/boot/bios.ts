@@ -87,7 +87,8 @@ const biosSettings = defineResource({
           .strictObject({ '@odata.type': z.string().optional(), ApplyTime: z.enum(applyTimes) })
           .optional(),
       }),
-    // The names of the attributes are not in the @Redfish.WriteableProperties annotation.
+    // One shape for all machines: their schemas differ inside `Attributes` only, and the
+    // @Redfish.WriteableProperties annotation does not list the attributes.
     shape: () => 'all',
     properties: attributeProperties,
     apply: async (system, { Attributes: attributes = {} }, { services }) => {

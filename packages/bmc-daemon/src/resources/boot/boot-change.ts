@@ -24,7 +24,7 @@ interface WantedBoot {
 
 /**
  * Returns the change for a body. The image of an HTTP boot is inserted into the machine's CD drive and
- * ejected when the URI is removed.
+ * ejected when the URI is removed. With EMULATOR_IGNORE_BOOT_DEVICE, only the boot mode changes.
  */
 export function wantedBoot(system: SystemWith<'boot'>, body: BootBody, { settings, log }: Services): WantedBoot {
   const ignored = settings.ignoreBootDevice ? ignoredProperties(body) : [];
@@ -86,6 +86,10 @@ export async function applyChange(
   );
 }
 
+/**
+ * Returns the change of the CD drive: inserts the image of the HTTP boot, or ejects the image of the
+ * previous HTTP boot. Returns undefined if the drive keeps its image.
+ */
 function wantedImage(
   system: SystemWith<'boot'>,
   body: BootBody,

@@ -32,7 +32,7 @@ export function firmwareName({ firmware }: Pick<BootSnapshot, 'firmware'>): stri
   return firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware';
 }
 
-/** Returns the device of a boot option. Ignores the case of its name. */
+/** Returns the device of a boot option; undefined for an unknown name. Ignores the case of the name. */
 export function optionOf(options: ReadonlyMap<string, DeviceKey>, name: string): DeviceKey | undefined {
   const wanted = name.toLowerCase();
   return options.get(name) ?? [...options].find(([known]) => known.toLowerCase() === wanted)?.[1];

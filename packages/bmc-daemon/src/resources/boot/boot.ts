@@ -77,15 +77,15 @@ const bootShape = ({ boot, architecture }: Bootable) =>
     BootSourceOverrideMode: z.enum(allowableModes(architecture)).optional(),
     UefiTargetBootSourceOverride: z
       .string()
-      .transform((path, context) => named(pathOptions(boot), path, context))
+      .transform((path, context) => deviceNamed(pathOptions(boot), path, context))
       .optional(),
     BootNext: z
       .string()
-      .transform((name, context) => named(namedOptions(boot), name, context))
+      .transform((name, context) => deviceNamed(namedOptions(boot), name, context))
       .nullish(),
     HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(MAX_URL_LENGTH)]).nullish(),
     BootOrder: z
-      .array(z.string().transform((name, context) => named(namedOptions(boot), name, context)))
+      .array(z.string().transform((name, context) => deviceNamed(namedOptions(boot), name, context)))
       .min(1)
       .refine((keys) => new Set(keys).size === keys.length, { error: 'a boot option is named twice' })
       .optional(),
@@ -224,7 +224,7 @@ function namedOptions({ options }: BootSnapshot): Options {
 }
 
 /** Returns the device of a name. If the machine lacks it, reports an error with the valid names. */
-function named(options: Options, name: string, context: z.RefinementCtx): DeviceKey {
+function deviceNamed(options: Options, name: string, context: z.RefinementCtx): DeviceKey {
   const key = optionOf(options, name);
   if (key !== undefined) return key;
   context.addIssue({ code: 'invalid_value', values: [...options.keys()], input: name });

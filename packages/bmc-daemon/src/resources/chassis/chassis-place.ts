@@ -16,9 +16,9 @@ export interface ChassisEntity {
   /** Canonical UUID, which is the id. */
   readonly uuid: string;
   readonly name: string;
-  /** The machine of the chassis; null for a shared chassis. */
+  /** The machine whose own chassis this is; null for a configured chassis. */
   readonly system: SystemSnapshot | null;
-  /** By UUID, ascending. */
+  /** Sorted by UUID, ascending. */
   readonly machines: readonly SystemRef[];
   readonly indicator: IndicatorState;
 }
@@ -28,14 +28,17 @@ export function chassisReference(uuid: string, { chassis }: Pick<ResourceSetting
   return reference(`/redfish/v1/Chassis/${chassis[0]?.UUID ?? uuid}`);
 }
 
-/** Lists all chassis. Returns the same object until a chassis is added or removed. */
+/**
+ * Lists all chassis. Without EMULATOR_CHASSIS, returns the same array until a machine is added or
+ * removed.
+ */
 export async function listChassis({ driver, settings }: Services): Promise<readonly Pick<SystemRef, 'uuid'>[]> {
   if (settings.chassis.length > 0) return settings.chassis.map(({ UUID }) => ({ uuid: UUID }));
   return inOrder(await driver.listSystems(), 'ascending');
 }
 
 /** Caches the chassis of each snapshot: an unchanged machine gives the same object. */
-const ofSystem = new WeakMap<SystemSnapshot, ChassisEntity>();
+const chassisBySnapshot = new WeakMap<SystemSnapshot, ChassisEntity>();
 
 /**
  * Loads a chassis by its UUID or, as in sushy-tools, by its id or name.
@@ -45,12 +48,12 @@ export async function loadChassis(id: string, services: Services): Promise<Chass
   const { chassis } = services.settings;
   if (chassis.length > 0) return await loadShared(id, services);
   const system = await services.driver.getSystem(id);
-  const known = ofSystem.get(system);
-  if (known !== undefined) return known;
+  const cached = chassisBySnapshot.get(system);
+  if (cached !== undefined) return cached;
   const { uuid, name } = system;
   const indicator = indicatorOf(system, services.settings);
   const entity = { uuid, name: `${name} Chassis`, system, machines: [{ uuid, name }], indicator };
-  ofSystem.set(system, entity);
+  chassisBySnapshot.set(system, entity);
   return entity;
 }
 

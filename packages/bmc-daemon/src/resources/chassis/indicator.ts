@@ -22,7 +22,7 @@ export function indicatorOf(
   return indicator ?? configuredIndicator(uuid, settings) ?? 'lit';
 }
 
-/** Returns the indicator from EMULATOR_INDICATOR_LEDS. */
+/** Returns the indicator from EMULATOR_INDICATOR_LEDS; undefined if the setting does not name the UUID. */
 export function configuredIndicator(
   uuid: string,
   { indicatorLeds }: Pick<InventorySettings, 'indicatorLeds'>,

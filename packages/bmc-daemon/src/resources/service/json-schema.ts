@@ -14,7 +14,8 @@ interface Schema {
 }
 
 /**
- * Returns the schema collection with a member for each resource type, including its own types.
+ * Returns the schema collection with a member for each resource type, and for the types of the
+ * collection and its members.
  * @see DSP2046, JsonSchemaFile
  */
 export function jsonSchemaResources(

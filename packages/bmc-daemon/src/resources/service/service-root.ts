@@ -4,7 +4,8 @@ import { product, redfishVersion, vendor } from '../../version.js';
 import { reference } from '../reference.js';
 import { defineResource } from '../services.js';
 
-const nothing = {};
+/** The service root has no data that change. */
+const emptyEntity = {};
 
 const sessions = '/redfish/v1/SessionService/Sessions';
 
@@ -30,7 +31,7 @@ export const serviceRoot = defineResource({
   odataType: '#ServiceRoot.v1_20_0.ServiceRoot',
   uri: '/redfish/v1',
   open: true,
-  load: () => nothing,
+  load: () => emptyEntity,
   render: (_entity, { services, isServed }) => ({
     Id: 'RootService',
     Name: 'Root Service',
@@ -42,7 +43,7 @@ export const serviceRoot = defineResource({
     ...Object.fromEntries(
       Object.entries(links).flatMap(([name, uri]) => (isServed(uri) ? [[name, reference(uri)] as const] : [])),
     ),
-    // The schema requires Sessions. They are missing only without the feature accounts.
+    // The schema requires Sessions. A service without the feature `accounts` has no sessions.
     Links: isServed(sessions) ? { Sessions: reference(sessions) } : {},
   }),
 });

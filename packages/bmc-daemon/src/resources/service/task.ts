@@ -108,8 +108,8 @@ async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): 
     setTimeout(stopWithinMs, undefined, { signal: waited.signal }).catch(() => undefined),
   ]);
   waited.abort();
-  const left = tasks.get(id);
-  return left !== undefined && isRunning(left)
+  const current = tasks.get(id);
+  return current !== undefined && isRunning(current)
     ? { task: { monitor: taskMonitorUri(id), task: taskUri(id) } }
     : undefined;
 }
@@ -156,7 +156,7 @@ const taskMonitor = defineResource({
   },
   // A monitor has no schema. Its body is the task with the URI of the task.
   render: (record) => ({ '@odata.id': taskUri(record.id), ...renderTask(record) }),
-  // Does not remove the task: it shows the result until newer tasks replace it.
+  // Does not remove the task: the task shows the result until it expires or newer tasks replace it.
   delete: (record, { services, requester }) => stop(record, services.operations.tasks, requester),
 });
 

@@ -120,7 +120,7 @@ const chassisDrive = defineResource({
 
 /** Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile. */
 async function drivesIn(
-  { system: own, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
+  { system: onlySystem, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
   services: Services,
 ): Promise<readonly ChassisDrive[]> {
   const read = async (uuid: string) => {
@@ -131,7 +131,8 @@ async function drivesIn(
       throw error;
     }
   };
-  const systems = own === null ? (await Promise.all(machines.map(({ uuid }) => read(uuid)))).flat() : [own];
+  const systems =
+    onlySystem === null ? (await Promise.all(machines.map(({ uuid }) => read(uuid)))).flat() : [onlySystem];
   return systems.flatMap((system) =>
     storageUnits(system, services).flatMap((storage) =>
       storage.drives.map((drive) => {

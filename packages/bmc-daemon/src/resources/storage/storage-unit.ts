@@ -38,8 +38,9 @@ export interface VolumeUnit {
   readonly id: string;
   readonly name: string;
   readonly capacityBytes: number | null;
+  /** The disk of the machine; null for a configured volume. */
   readonly disk: DiskSnapshot | null;
-  /** Null for a disk of the machine. */
+  /** The configured volume; null for a disk of the machine. */
   readonly configured: ConfiguredVolume | null;
   /** Ids of the drives that contain the volume. */
   readonly driveIds: readonly string[];
@@ -102,8 +103,8 @@ function configuredUnit(
 ): StorageUnit {
   const key = storageKey(uuid, storage.Id);
   // Disks that a client created as volumes of this storage.
-  const made = disks.filter((disk) => disk.storage === storage.Id);
-  const shown = (drives[key] ?? []).filter(({ Id }) => storage.Drives?.includes(Id) ?? true);
+  const createdDisks = disks.filter((disk) => disk.storage === storage.Id);
+  const shownDrives = (drives[key] ?? []).filter(({ Id }) => storage.Drives?.includes(Id) ?? true);
   const configuredVolumes = volumes[key] ?? [];
   return {
     id: storage.Id,
@@ -113,17 +114,17 @@ function configuredUnit(
       id: MemberId,
       name: Name ?? `Controller ${MemberId}`,
       speedGbps: SpeedGbps ?? null,
-      protocols: [...new Set(shown.map(({ Protocol }) => Protocol ?? 'OEM'))],
+      protocols: [...new Set(shownDrives.map(({ Protocol }) => Protocol ?? 'OEM'))],
     })),
     drives: [
-      ...shown.map(({ Id, Name, CapacityBytes, Protocol }) => ({
+      ...shownDrives.map(({ Id, Name, CapacityBytes, Protocol }) => ({
         id: Id,
         name: Name ?? `Drive ${Id}`,
         capacityBytes: CapacityBytes ?? null,
         protocol: Protocol ?? 'OEM',
         disk: null,
       })),
-      ...made.map((disk) => driveOf(disk)),
+      ...createdDisks.map((disk) => driveOf(disk)),
     ],
     volumes: [
       ...configuredVolumes.map((volume) => ({
@@ -134,7 +135,7 @@ function configuredUnit(
         configured: volume,
         driveIds: [],
       })),
-      ...made.map((disk) => volumeOf(disk)),
+      ...createdDisks.map((disk) => volumeOf(disk)),
     ],
     configured: storage,
   };

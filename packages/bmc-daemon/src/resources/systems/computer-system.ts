@@ -115,9 +115,9 @@ async function applySystem(
     ...(indicator === undefined ? {} : { indicator }),
     ...(policy === undefined ? {} : { autostart: policy === 'AlwaysOn' }),
   };
-  const uri = boot.change.cd?.image?.url;
+  const imageUrl = boot.change.cd?.image?.url;
   const context = {
-    body: uri === undefined ? {} : { Boot: { HttpBootUri: storedUrl(uri) } },
+    body: imageUrl === undefined ? {} : { Boot: { HttpBootUri: storedUrl(imageUrl) } },
     properties: bootProperties,
     path: `/redfish/v1/Systems/${system.uuid}`,
   };
@@ -125,7 +125,8 @@ async function applySystem(
   return boot.messages.length === 0 ? done : { messages: boot.messages };
 }
 
-interface SystemPlace {
+/** The URI, the services and the metric links that a rendering needs. */
+interface RenderOptions {
   readonly self: string;
   readonly services: Pick<Services, 'driver' | 'settings' | 'consoleSsh'>;
   readonly metrics: { readonly processors: JsonObject; readonly memory: JsonObject };
@@ -139,7 +140,7 @@ function summaryMetrics(self: string, isServed: (path: string) => boolean) {
   };
 }
 
-function renderSystem(system: SystemSnapshot, { self, services, metrics }: SystemPlace): JsonObject {
+function renderSystem(system: SystemSnapshot, { self, services, metrics }: RenderOptions): JsonObject {
   const { driver, settings, consoleSsh } = services;
   const { uuid, sysinfo, description, machineType, autostart } = system;
   return {
@@ -179,13 +180,14 @@ function renderSystem(system: SystemSnapshot, { self, services, metrics }: Syste
   };
 }
 
-function renderSummaries({ processors, memoryKiB }: SystemSnapshot, metrics: SystemPlace['metrics']): JsonObject {
+function renderSummaries({ processors, memoryKiB }: SystemSnapshot, metrics: RenderOptions['metrics']): JsonObject {
   return {
     ...(processors === undefined
       ? {}
       : {
           ProcessorSummary: {
-            // The contract counts CPUs of the guest. DMTF counts packages, as the members of Processors do.
+            // Count follows the contract, which counts CPUs of the guest. DMTF counts packages, as the
+            // members of Processors do.
             Count: processors.count,
             LogicalProcessorCount: processors.count,
             Model: processors.model,

@@ -57,7 +57,7 @@ const updateService = defineResource({
         if (Targets.length === 0 && machines.length !== 1)
           throw redfishError('ActionParameterMissing', action, 'Targets');
         const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
-        const systems = await Promise.all(ids.map((id, index) => target(id, Targets[index] ?? id, services)));
+        const systems = await Promise.all(ids.map((id, index) => loadTarget(id, Targets[index] ?? id, services)));
         const { user, address } = requester;
         return update(new Set(systems), image, { user, address }, services);
       },
@@ -91,7 +91,7 @@ function machineOf(uri: string): string {
 }
 
 /** Loads the machine of a target. @throws {RedfishError} 400 for an unknown machine. @throws {DriverError} */
-async function target(id: string, uri: string, { driver }: Services): Promise<SystemSnapshot> {
+async function loadTarget(id: string, uri: string, { driver }: Services): Promise<SystemSnapshot> {
   try {
     return await driver.getSystem(id);
   } catch (error) {

@@ -17,7 +17,8 @@ interface Origin {
 }
 
 /**
- * Replaces the image in a drive. A PATCH of Image does not need an eject first, unlike InsertMedia.
+ * Replaces the image in a drive, for a PATCH of Image. Ejects another image first, which InsertMedia
+ * leaves to the client.
  * @throws {RedfishError} as {@link insertImage}.
  * @throws {DriverError}
  */
@@ -28,8 +29,8 @@ export async function replaceImage(
   origin: Origin,
 ): Promise<WriteResult | undefined> {
   const { system, drive } = entity;
-  const protection = drive.device === 'cdrom' || drive.writeProtected === (body.WriteProtected ?? true);
-  const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image)) && protection;
+  const hasSameProtection = drive.device === 'cdrom' || drive.writeProtected === (body.WriteProtected ?? true);
+  const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image)) && hasSameProtection;
   return await insertImage(entity, body, services, origin, async () => {
     if (drive.inserted && !isSame) await mediaOf(services).eject(system.uuid, drive.device);
   });
@@ -61,12 +62,12 @@ export function insertImage(
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
         await mediaOf(services).insert(system.uuid, drive.device, image, { onProgress, signal });
-        const { WriteProtected: asked } = body;
-        if (asked === undefined) return undefined;
+        const { WriteProtected: requested } = body;
+        if (requested === undefined) return undefined;
         // A CD is always write-protected. If that differs from the request, a 200 with a message tells the client.
         const { media = [] } = await driver.getSystem(system.uuid);
         const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
-        if (protectedNow === undefined || asked === protectedNow) return undefined;
+        if (protectedNow === undefined || requested === protectedNow) return undefined;
         return [
           withPointers(message('PropertyValueModified', 'WriteProtected', String(protectedNow)), '#/WriteProtected'),
         ];

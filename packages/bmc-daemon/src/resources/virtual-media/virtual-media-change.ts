@@ -31,6 +31,10 @@ export const driveBody = (shown: Readonly<Record<string, unknown>>) =>
 /** A body that {@link driveBody} validated. */
 type DriveBody = z.infer<ReturnType<typeof driveBody>>;
 
+/**
+ * Returns the contradictions within a body and, without an Image, the image properties whose values
+ * differ from the present values.
+ */
 function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): readonly Message[] {
   const { Image: image, Inserted: inserted, TransferProtocolType: claimed } = body;
   if (typeof image === 'string' && image !== '') {
@@ -43,10 +47,10 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
     return fault === undefined ? found : [...found, fault];
   }
   const missing = inserted === true && (image !== undefined || shown['Inserted'] !== true);
-  const ofImage = ['WriteProtected', 'TransferMethod', 'TransferProtocolType', 'UserName', 'Password'] as const;
+  const imageProperties = ['WriteProtected', 'TransferMethod', 'TransferProtocolType', 'UserName', 'Password'] as const;
   return [
     ...(missing ? [withPointers(message('PropertyMissing', 'Image'), '#/Inserted')] : []),
-    ...ofImage
+    ...imageProperties
       .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== shown[name])
       .map((name) =>
         withPointers(withDetail(faults.conflict(name, ''), 'It can be set only together with Image.'), `#/${name}`),
@@ -57,7 +61,7 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
 /** The effect of a PATCH on the image in a drive; null for none. */
 type DriveChange = { readonly kind: 'insert'; readonly body: ImageBody } | { readonly kind: 'eject' } | null;
 
-/** Returns the image change of a PATCH. It also ejects an empty drive, because an insert can be running. */
+/** Returns the image change of a PATCH: an eject also for an empty drive, because an insert can be running. */
 export function driveChange(body: DriveBody): DriveChange {
   const { Image: image, Inserted: inserted, ...options } = body;
   if (image === null || image === '' || inserted === false) return { kind: 'eject' };
