@@ -1,7 +1,7 @@
 /**
  * Reads and writes `access.json` of EMULATOR_STATE_DIR: roles, locks and account settings, which a
- * password file cannot contain. A damaged file stops the start: without it, every user of the
- * password file would be an administrator.
+ * password file cannot contain. A damaged `access.json` stops the start: without the stored roles,
+ * every user of the password file would be an administrator.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -23,11 +23,11 @@ const account = z.object({
 const settings = z.object({
   /** Wrong passwords that lock an account; 0: accounts are never locked. */
   lockoutThreshold: z.int().min(0),
-  /** How long a lock lasts; 0: accounts are never locked. */
+  /** How long a lock lasts; 0: accounts are locked only if `lockoutResets` is false. */
   lockoutSeconds: z.int().min(0),
   /** The count of wrong passwords starts again after this time without one. */
   lockoutResetSeconds: z.int().min(0),
-  /** False: locks never end by themselves, and only a right password resets the count. */
+  /** False: new locks never end by themselves, and only a right password or an unlock resets the count. */
   lockoutResets: z.boolean(),
   minPasswordLength: z.int().min(1),
   httpBasicAuth: z.enum(['Enabled', 'Unadvertised', 'Disabled']),

@@ -54,7 +54,8 @@ const steadyClock = (): number => performance.timeOrigin + performance.now();
 const FILE_CHECK_MS = 1000;
 
 /**
- * Opens the access control of the settings. Needs no close.
+ * Opens the access control. Without a password file, every client has all privileges. Needs no
+ * close.
  * @throws {PasswordFileError} if the password file is unreadable or has a faulty line.
  */
 export function openAccess(options: AccessOptions): Access {
@@ -70,13 +71,13 @@ export function openAccess(options: AccessOptions): Access {
     sessions: Sessions,
     { user, type = 'Redfish' }: Pick<SessionRequest, 'user' | 'type'>,
     address: string,
-    change: boolean,
+    passwordChangeRequired: boolean,
   ): NewSession | Refusal => {
     const begun = sessions.create({ user, address, type });
     if (begun === undefined)
       return { refused: 'the account was closed just now', ...(user === null ? {} : { attemptedUser: user }) };
     log.info('session created', { session: begun.session.id, type, account: user, address });
-    return { ...begun, passwordChangeRequired: change };
+    return { ...begun, passwordChangeRequired };
   };
   const idleMs = () => state.state.settings.sessionTimeoutSeconds * 1000;
 

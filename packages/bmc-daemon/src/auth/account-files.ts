@@ -5,7 +5,7 @@ import type { PasswordFile } from '../password-file/password-file.js';
 import type { StateFile } from '../state-file.js';
 import { defaultState, type AccessState, type AccountState } from './access-state.js';
 
-/** A change of both files. */
+/** A change of one account in one file or in both. */
 interface AccountWrite {
   /** The new state of an account. */
   readonly stored?: AccountState;
@@ -37,8 +37,10 @@ export class AccountFiles {
   }
 
   /**
-   * Changes both files, or none if a write fails. Writes the state before the password, because a
-   * user without stored state is an administrator: a crash in between must not leave one. Prepares the password file first, so that a full disk fails before any change.
+   * Changes the files in this order: `stored`, `edit`, `removeState`. A user without stored state is
+   * an administrator, so the state of a new user must be on disk before the password.
+   * Prepares the password file first, so that a full disk fails before any change. If the write of
+   * the password file fails, restores the old state. If `removeState` fails, only logs the error.
    * @throws {PasswordFileWriteError}, StateFileError.
    */
   write({ stored, removeState, edit }: AccountWrite): void {

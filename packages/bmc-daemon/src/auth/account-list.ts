@@ -41,9 +41,9 @@ interface AccountListOptions {
 }
 
 const selfOnly: ReadonlySet<Privilege> = new Set(['ConfigureSelf']);
-const none: ReadonlySet<Privilege> = new Set();
+const noPrivileges: ReadonlySet<Privilege> = new Set();
 
-/** Lists the accounts, and caches the list until a file changes or a temporary lock ends. */
+/** The list of accounts, cached until a file changes or a temporary lock ends. */
 export class AccountList {
   readonly #options: AccountListOptions;
   #listing: Listing | undefined;
@@ -64,9 +64,9 @@ export class AccountList {
   #current(): Listing {
     const { passwordFile, state, clock } = this.#options;
     const entries = passwordFile.entries();
-    const known = this.#listing;
-    if (known?.entries === entries && known.state === state.state) {
-      if (known.validUntil === Infinity || clock() < known.validUntil) return known;
+    const cached = this.#listing;
+    if (cached?.entries === entries && cached.state === state.state) {
+      if (cached.validUntil === Infinity || clock() < cached.validUntil) return cached;
     }
     return (this.#listing = makeListing(entries, state.state, clock()));
   }
@@ -92,7 +92,7 @@ function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessS
     const locked = lockedUntil === null || (lockedUntil !== undefined && time < lockedUntil);
     if (locked && lockedUntil !== null) validUntil = Math.min(validUntil, lockedUntil);
     // A role that does not exist grants nothing.
-    const mayDo = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? none);
+    const mayDo = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? noPrivileges);
     const identity = { user, roleId, privileges: mayDo, session: null, passwordChangeRequired };
     return { user, hash, roleId, enabled, locked, passwordChangeRequired, identity };
   });

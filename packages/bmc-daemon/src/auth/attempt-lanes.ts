@@ -13,7 +13,7 @@ import type { Pace } from './attempt-pace.js';
 export interface Attempt {
   /** The client: an IP address, or the result of `clientNetwork`. */
   readonly address: string;
-  /** Key of the user name and the address. */
+  /** Key of the pair: the user name together with the address. */
   readonly pair: string;
   /** The account's name; null if no account exists that could log in. */
   readonly account: string | null;
@@ -36,9 +36,11 @@ export interface Party {
   waitingCount: number;
   /** Place in the round: the number of its last turn, or of its arrival if it had no turn yet. */
   place: number;
+  /** Number of its first arrival; greater for a newer party. */
   readonly firstSeen: number;
   /** Verifications in the account lane without success. */
   accountLaneTries: number;
+  /** When its latest attempt arrived, on the clock of the queue. */
   usedAt: number;
 }
 
@@ -48,8 +50,9 @@ export interface QueuedAttempt {
   readonly address: Party;
   readonly pair: Party;
   readonly account: Party | null;
+  /** Deadline on the clock of the queue. */
   readonly until: number;
-  /** Whether the account lane has verified it or is verifying it. */
+  /** Whether the account lane has verified this attempt or is verifying it. */
   triedInAccountLane: boolean;
   readonly settle: (verdict: Verdict | Promise<never>) => void;
 }

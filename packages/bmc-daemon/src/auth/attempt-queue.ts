@@ -1,6 +1,6 @@
 /**
- * The queue of logins that wait for verification. Each lane verifies one password at a time, in a
- * thread of its own.
+ * The queue of logins that wait for verification. Its two lanes (attempt-lanes.ts) work in parallel;
+ * each lane verifies one password at a time, in a thread of its own.
  */
 import {
   accountLane,
@@ -28,9 +28,9 @@ export interface AttemptLimits {
   readonly maxWaiting: number;
   /** Maximum number of waiting attempts from one address. */
   readonly maxWaitingOfAddress: number;
-  /** Maximum number of addresses; also of pairs and of accounts. */
+  /** Maximum number of addresses in memory; the same maximum for pairs and for accounts. */
   readonly keys: number;
-  /** The queue forgets the counts of a key without attempts for this time, in milliseconds. */
+  /** Counts of an address, pair or account without attempts for this time are reset; milliseconds. */
   readonly forgetAfterMs: number;
 }
 
@@ -76,6 +76,7 @@ export class AttemptQueue {
   /** In the order of arrival, which is also the order of deadlines. */
   readonly #queue = new Set<QueuedAttempt>();
   readonly #isBusy = { common: false, account: false };
+  /** Number of the latest arrival or turn; defines the places of parties. */
   #order = 0;
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
 
@@ -146,7 +147,10 @@ export class AttemptQueue {
     if (newest !== undefined) this.#endWithoutResult(newest);
   }
 
-  /** Starts all attempts that can start now, and sets the alarm for the others. */
+  /**
+   * Ends attempts that have waited too long, starts all attempts that can start now, and sets the
+   * alarm for the others.
+   */
   #next(): void {
     const now = this.#clock.now();
     for (const queued of this.#queue) {

@@ -26,8 +26,8 @@ const MAX_VERIFIED_HEADERS = 1024;
 /** Returns the `authenticate` function of a service with a password file. */
 export function createAuthentication({ accounts, sessions, login, settings }: AuthenticationOptions): Authenticate {
   /**
-   * Verified headers by digest, with the user and the hash that verified them. A digest is much
-   * cheaper than parsing.
+   * Verified headers by digest, with the user and the hash that verified them. To compute a digest is
+   * much cheaper than to parse the header.
    */
   const verifiedHeaders = new Map<string, { readonly user: string; readonly hash: string }>();
   const headerKey = randomBytes(32).toString('base64');
@@ -41,8 +41,8 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     const account = user === null ? undefined : accounts.find(user);
     // The reason names neither the token nor its user, so that guessing tokens reveals nothing.
     if (session === undefined || account === undefined) return { refused: 'no such session' };
-    const known = sessionIdentities.get(session);
-    if (known?.account === account) return known.identity;
+    const cached = sessionIdentities.get(session);
+    if (cached?.account === account) return cached.identity;
     const identity = { ...account.identity, session: session.id };
     sessionIdentities.set(session, { account, identity });
     return identity;
@@ -59,12 +59,12 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     if (credentials === undefined) return { refused: 'malformed credentials' };
     const { socket } = request;
     const answer = login(credentials, { address: socket.remoteAddress ?? '', gone: () => socket.destroyed });
-    if (answer instanceof Promise) return answer.then(whoOf);
+    if (answer instanceof Promise) return answer.then(identityOf);
     if (!('refused' in answer)) {
       if (verifiedHeaders.size >= MAX_VERIFIED_HEADERS) verifiedHeaders.clear();
       verifiedHeaders.set(header, { user: answer.user, hash: answer.hash });
     }
-    return whoOf(answer);
+    return identityOf(answer);
   };
 
   const ask: Authenticate = (request) => {
@@ -94,7 +94,7 @@ export function createOpenDoor(sessions: Pick<Sessions, 'use'>): Authenticate {
   };
 }
 
-function whoOf(answer: Account | Refusal): Authenticated | Refusal {
+function identityOf(answer: Account | Refusal): Authenticated | Refusal {
   return 'refused' in answer ? answer : answer.identity;
 }
 

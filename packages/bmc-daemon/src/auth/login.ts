@@ -1,8 +1,8 @@
 /**
  * Verifies user names and passwords, for HTTP Basic, sessions and SSH. A right password is cached
  * under a keyed digest, so the usual request costs microseconds and never waits behind guessers. All
- * other attempts wait in the {@link AttemptQueue}. It has two lanes, one for addresses and one for
- * accounts, and an attempt may wait in both.
+ * other attempts wait in the {@link AttemptQueue}. The queue has a common lane for every attempt and
+ * an account lane for existing accounts, and an attempt may wait in both.
  */
 import type { Asker, RefusedAttempt } from '../offers/logins.js';
 import { clientNetwork } from '../host/ip-network.js';
@@ -30,7 +30,7 @@ export interface LoginOptions {
   readonly verify?: (password: Buffer, hash: string) => Promise<boolean>;
   /**
    * Called for an unknown user, a wrong password, and a disabled or locked account. Attempts with the
-   * same user, password and network at the same time cause one call. It must not throw.
+   * same user, password and network at the same time cause one call. The callback must not throw.
    */
   readonly onRefused?: (attempt: RefusedAttempt) => void;
 }
@@ -43,8 +43,8 @@ export interface LoginOptions {
 export type Login = (credentials: BasicCredentials, asker: Asker) => Account | Refusal | Promise<Account | Refusal>;
 
 /**
- * Longer names and passwords are rejected, so that waiting attempts do not hold large request
- * bodies.
+ * Characters of a user name, or bytes of a password. Longer ones are rejected, so that waiting
+ * attempts do not hold large request bodies.
  */
 const MAX_CREDENTIAL_LENGTH = 1024;
 const RETRY_MS = 1000;
@@ -111,6 +111,11 @@ class CredentialVerifier {
     return answer;
   }
 
+  /**
+   * Waits in the queue and returns the result for all askers.
+   * @param askers more may join during the wait.
+   * @param first the asker whose address counts.
+   */
   async #answer(credentials: Credentials, askers: ReadonlySet<Asker>, first: Asker): Promise<Account | Refusal> {
     const { user, account, digest } = credentials;
     const address = clientNetwork(first.address);
@@ -118,8 +123,8 @@ class CredentialVerifier {
     const attempt: Attempt = {
       address,
       pair: this.#memory.keyOf(user, address),
-      // Null: the attempt waits only in the lane of its address. A disabled or locked account has no
-      // lane of its own, so the wait does not reveal whether the password is right.
+      // Null: the attempt waits only in the common lane. A disabled or locked account does not use the
+      // account lane, so the wait does not reveal whether its password is right.
       account: account === undefined || closedReason(account) !== undefined ? null : user,
       verify: async () => {
         const fault = await this.#faultOf(credentials);
@@ -161,6 +166,7 @@ class CredentialVerifier {
     return undefined;
   }
 
+  /** Whether the cache contains this password as right, and the account may log in. */
   #isKnown(account: Account, digest: Buffer): boolean {
     return this.#memory.isRight(account, digest) && closedReason(account) === undefined;
   }

@@ -13,7 +13,10 @@ const MAX_KNOWN_WRONG = 10_000;
  */
 export class PasswordMemory {
   readonly #key = randomBytes(32);
-  /** Digests by user. Not removed with the account, whose hash is part of the digest. */
+  /**
+   * Digests by user. A digest stays when its account is removed or changed: the hash of the account is
+   * part of the digest, so the digest matches no later password.
+   */
   readonly #right = new Map<string, Buffer>();
   /** Reasons by digest and address. */
   readonly #wrong = new RecentMap<string, string>(MAX_KNOWN_WRONG);

@@ -12,7 +12,7 @@ export interface Roles {
   list(): readonly Role[];
   /**
    * Creates a role.
-   * @throws {AccountError} if the name exists; StateFileError.
+   * @throws {AccountError} if a role has the same name, in any case of letters; StateFileError.
    */
   create(id: string, privileges: readonly Privilege[]): void;
   /**

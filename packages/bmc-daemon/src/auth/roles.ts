@@ -30,6 +30,6 @@ export const predefinedRoles: readonly Role[] = [
 
 /**
  * A role's name is a URI segment without percent-encoding. The daemon also checks stored roles with
- * it, so it must never become stricter.
+ * this pattern, so the pattern must never become stricter.
  */
 export const ROLE_ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

@@ -12,12 +12,15 @@ import { chainFault, pairFault } from './server-chain.js';
 import { createSigningRequest, generateKey, type SigningRequest } from './signing-request.js';
 import { writeTlsFiles } from './tls-file-writer.js';
 
-/** A rejected certificate; the old one stays. The message gives the reason and quotes no key. */
+/**
+ * The error for a rejected certificate or signing request; the current certificate stays in use. The
+ * message gives the reason and quotes no key.
+ */
 export class ServerCertificateError extends Error {
   override readonly name = 'ServerCertificateError';
   /**
-   * `format`: it cannot be parsed; `value`: it is not usable; `busy`: too many requests; retry
-   * later.
+   * `format`: the certificate cannot be parsed; `value`: it is not usable; `busy`: too many signing
+   * requests wait for a key, and the client can retry later.
    */
   readonly kind: 'format' | 'value' | 'busy';
 
@@ -74,16 +77,16 @@ export interface ServerCertificate {
 interface ServerCertificateOptions {
   /** The certificate and key in use. */
   readonly tls: TlsOptions;
-  /** The files that they were read from. */
+  /** Returns the files of the certificate and the key. */
   readonly files: () => TlsFiles;
-  /** Sets them at the listener. */
+  /** Gives a new certificate and key to the listener. */
   readonly setTls: (tls: TlsOptions) => void;
   readonly state: StateFile<RequestedKeys>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly now: () => Date;
 }
 
-/** Creates the owner of the certificate. Reads and writes no file by itself. */
+/** Creates the owner of the certificate. Does not read or write a file before a method is called. */
 export function openServerCertificate(options: ServerCertificateOptions): ServerCertificate {
   const { files, setTls, state, log, now } = options;
   let tls = options.tls;
@@ -187,7 +190,7 @@ function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readon
     if (leaf.checkPrivateKey(key)) return key;
     throw new ServerCertificateError('value', 'its private key does not belong to the first certificate');
   }
-  const found = known.map((one) => createPrivateKey(one)).find((one) => leaf.checkPrivateKey(one));
+  const found = known.map((pem) => createPrivateKey(pem)).find((candidate) => leaf.checkPrivateKey(candidate));
   if (found !== undefined) return found;
   throw new ServerCertificateError(
     'value',

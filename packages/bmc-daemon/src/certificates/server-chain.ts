@@ -100,8 +100,8 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
 }
 
 /**
- * Longer than any handshake in memory. Without it, a client side that ends silently would block the
- * request forever.
+ * Timeout, longer than any handshake in memory. Without a timeout, a client side that ends silently
+ * would block the request forever.
  */
 const HANDSHAKE_MS = 10_000;
 

@@ -108,7 +108,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
     ...(request.challengePassword === '' ? [] : [attribute(CHALLENGE_PASSWORD, text(request.challengePassword))]),
     ...(request.unstructuredName === '' ? [] : [attribute(UNSTRUCTURED_NAME, text(request.unstructuredName))]),
     ...(extensions.length === 0 ? [] : [attribute(EXTENSION_REQUEST, new x509.Extensions(extensions))]),
-  ].map((one) => ({ one, der: Buffer.from(AsnConvert.serialize(one)) }));
+  ].map((value) => ({ value, der: Buffer.from(AsnConvert.serialize(value)) }));
   // DER orders a set by the bytes of its members (X.690 §11.6).
   attributes.sort((a, b) => Buffer.compare(a.der, b.der));
 
@@ -120,7 +120,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
     ];
   });
   function valueOf(part: string, value: string) {
-    // These two have string types of their own (RFC 5280 appendix A).
+    // Country and email have string types of their own (RFC 5280 appendix A).
     if (part === 'country') return new x509.AttributeValue({ printableString: value });
     if (part === 'email') return new x509.AttributeValue({ ia5String: value });
     return new x509.AttributeValue({ utf8String: value });
@@ -131,7 +131,7 @@ export async function createSigningRequest(request: SigningRequest, key: KeyObje
       createPublicKey(key).export({ type: 'spki', format: 'der' }),
       x509.SubjectPublicKeyInfo,
     ),
-    attributes: new csr.Attributes(attributes.map(({ one }) => one)),
+    attributes: new csr.Attributes(attributes.map(({ value }) => value)),
   });
   const { digest, ...algorithm } = signatureOf(request.key);
   const signature = sign(digest, Buffer.from(AsnConvert.serialize(info)), key);

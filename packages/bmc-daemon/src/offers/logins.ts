@@ -40,13 +40,13 @@ export interface Asker {
   gone(): boolean;
 }
 
-/** A rejected attempt. Of the client's input, it contains only the name of an existing account. */
+/** A rejected attempt. It contains no input of the client except the name of an existing account. */
 export interface RefusedAttempt {
   /** Null if no such account exists: the name may be a password in the wrong field. */
   readonly account: string | null;
   /** The client's IP address. */
   readonly address: string;
-  /** `wrong password`. */
+  /** For example `wrong password`. */
   readonly reason: string;
 }
 

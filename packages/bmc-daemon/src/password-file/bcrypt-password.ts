@@ -1,6 +1,6 @@
 /**
  * Compares passwords with bcrypt hashes. One comparison occupies one of libuv's four threads for 50
- * to 250 ms; {@link AttemptQueue} limits them.
+ * to 250 ms; {@link AttemptQueue} runs at most two comparisons at a time.
  */
 import { compare } from 'bcrypt';
 

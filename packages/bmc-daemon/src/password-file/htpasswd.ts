@@ -49,7 +49,7 @@ function describeHash(hash: string): string {
   return 'the password is plain text or hashed with crypt (htpasswd -p, -d)';
 }
 
-/** Parses a password file. Never throws: a file with faults only has no entries. */
+/** Parses a password file. Never throws: a file that has only faulty lines has no entries. */
 export function parseHtpasswd(text: string): Htpasswd {
   const entries = new Map<string, HtpasswdEntry>();
   const faults: HtpasswdFault[] = [];

@@ -24,15 +24,16 @@ export class PasswordFileWriteError extends StorageError {
 }
 
 /**
- * bcrypt's cost, about a quarter of a second; spent once per user after each start of the daemon.
+ * bcrypt's cost: a hash takes about a quarter of a second. After each start, the daemon spends this
+ * time on the first login of a user; then it caches the password.
  */
 const COST = 12;
-/** How often an edit is retried if another process changes the file meanwhile. */
+/** Maximum number of tries to write an edit while other processes change the file. */
 const ATTEMPTS = 5;
 
 /**
  * Checks a user name.
- * @throws {CredentialsError} for a name that the file format cannot contain.
+ * @throws {CredentialsError} for a name that the file or the URI of an account cannot contain.
  */
 export function checkUser(user: string): void {
   if (user === '') throw new CredentialsError('user', 'a user needs a name');

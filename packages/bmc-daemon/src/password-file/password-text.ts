@@ -1,7 +1,7 @@
 /** Reads the password file, and avoids a half-written file. */
 import { readTextFile } from '@rackless/daemon/files/text-file.js';
 
-/** How often, and after how many milliseconds, an apparently incomplete file is read again. */
+/** Maximum number of reads of a file that seems incomplete, and the pause between two reads. */
 const MAX_READS = 3;
 const PAUSE_MS = 20;
 

@@ -46,7 +46,7 @@ interface SentCertificate {
 /**
  * Replaces the certificate of HTTPS.
  * @param action name for error messages, `CertificateService.ReplaceCertificate`; absent for a POST.
- * @throws {RedfishError} 400 for an invalid certificate, 503 while another change runs.
+ * @throws {RedfishError} 400 for an invalid certificate.
  */
 export async function replaceHttpsCertificate(
   certificate: ServerCertificate,
@@ -69,13 +69,13 @@ export function translateCertificateError(error: unknown, action?: string): unkn
     const later = withDetail(message('ServiceTemporarilyUnavailable', RETRY_AFTER_S), detail);
     return new RedfishError(503, [later], { 'Retry-After': RETRY_AFTER_S }, error);
   }
-  const ofFormat =
+  const formatMessage =
     action === undefined
       ? message('PropertyValueFormatError', '******', name)
       : message('ActionParameterValueFormatError', '******', name, action);
-  const ofValue =
+  const valueMessage =
     action === undefined ? message('PropertyValueError', name) : message('ActionParameterValueError', name, action);
-  const fault = error.kind === 'format' ? ofFormat : ofValue;
+  const fault = error.kind === 'format' ? formatMessage : valueMessage;
   return new RedfishError(400, [withPointers(withDetail(fault, detail), `#/${name}`)]);
 }
 

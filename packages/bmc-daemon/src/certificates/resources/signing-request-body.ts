@@ -80,7 +80,7 @@ export const signingRequestAnnotations = {
 export function signingRequestOf(body: Body): SigningRequest {
   const key = keyKindOf(body);
   // Clients check alternative names only, so the common name becomes one of them (RFC 9525 §4.1).
-  const own = isIP(body.CommonName) !== 0 || HOST_NAME.test(body.CommonName) ? [body.CommonName] : [];
+  const fromCommonName = isIP(body.CommonName) !== 0 || HOST_NAME.test(body.CommonName) ? [body.CommonName] : [];
   return {
     subject: withoutUndefined({
       commonName: body.CommonName,
@@ -95,7 +95,7 @@ export function signingRequestOf(body: Body): SigningRequest {
       surname: body.Surname,
       initials: body.Initials,
     }),
-    alternativeNames: [...new Set([...own, ...(body.AlternativeNames ?? [])])],
+    alternativeNames: [...new Set([...fromCommonName, ...(body.AlternativeNames ?? [])])],
     key,
     usages: body.KeyUsage ?? usualUsages(key),
     challengePassword: body.ChallengePassword ?? '',
