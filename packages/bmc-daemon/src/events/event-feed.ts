@@ -29,18 +29,19 @@ export interface EventFeed {
    */
   add(subscriber: Subscriber): () => void;
   /**
-   * Returns all events after the event with this id; for an unknown id, or one of an earlier
-   * process, all stored events.
+   * Returns all events after the event with this id; all stored events for an unknown id, or for an
+   * id of an earlier process.
    */
   since(id: string): Replay;
   /**
-   * Returns an event that reports lost events. It is for one subscriber and has no sequence number.
-   * @param next the event that follows it, if any.
+   * Returns an event that reports lost events to one subscriber. It has the sequence number of the
+   * last lost event.
+   * @param next the event that follows the report, if any.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;
   /**
    * Returns a unique id for a message that is not an event, such as a metric report. A client that
-   * reconnects with it continues after the last event.
+   * reconnects with this id continues after the last event.
    */
   extraId(): string;
   close(): void;
@@ -50,7 +51,7 @@ interface EventFeedOptions {
   readonly bus: EventBus;
   /** Returns the type of the resource at a URI, `ComputerSystem`; empty if there is none. */
   readonly typeOf: (uri: string) => string;
-  /** Maximum number of events that it stores for replay. */
+  /** Maximum number of events that the feed stores for replay. */
   readonly capacity: number;
 }
 

@@ -29,7 +29,10 @@ export interface EventLogs {
   ofSystem(uuid: string): EventLog;
   /** The log of the service: sessions, accounts, subscriptions, settings. */
   readonly ofService: EventLog;
-  /** Removes the logs of machines that were removed while the service did not run. */
+  /**
+   * Removes the logs of machines that were removed while the service did not run.
+   * @param uuids the machines that exist.
+   */
   retain(uuids: ReadonlySet<string>): Promise<void>;
   /** Maximum number of records in a log. */
   readonly limit: number;
@@ -46,7 +49,7 @@ interface EventLogsOptions {
 }
 
 const SERVICE = 'service';
-/** The number of logs with entries in memory: the most recently used ones. */
+/** Maximum number of logs whose entries are in memory: the most recently used ones. */
 const IN_MEMORY = 16;
 /** Maximum length of the text of an entry, in characters. */
 const MAX_TEXT_LENGTH = 1_000;
@@ -109,10 +112,10 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
     ofService: logOf(SERVICE),
     async retain(uuids) {
       const names = await readdir(folder).catch(() => []);
-      const left = names
+      const obsolete = names
         .flatMap((name) => /^(.+)\.jsonl$/.exec(name)?.[1] ?? [])
         .filter((name) => name !== SERVICE && !uuids.has(name));
-      await Promise.all(left.map(remove));
+      await Promise.all(obsolete.map(remove));
     },
     limit,
     async close() {

@@ -8,7 +8,10 @@ import type { ServiceEvent } from './event-bus.js';
 
 /** An event with its sequence number. */
 export interface FeedEvent {
-  /** From 1, without gaps, since the start of the service. */
+  /**
+   * From 1, without gaps, since the start of the service. A report of lost events repeats the number
+   * of the last lost event.
+   */
   readonly sequence: number;
   /** Also unique across restarts: `EventId`, and the `id` of a stream. */
   readonly id: string;

@@ -1,7 +1,7 @@
 /**
- * One log file with the latest records. Entries are appended. The file is rewritten when it has
- * twice the limit, and when it is cleared. So its size is bounded, and an entry costs one write of
- * one line.
+ * One log file with the latest records. Records are appended. The file is rewritten when it has more
+ * than twice the maximum number of records, and when it is cleared. So its size is bounded, and a
+ * record usually costs one write of one line.
  */
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -40,7 +40,8 @@ interface LogFileOptions {
 }
 
 /** The state of the file. `records` are read on demand and can be dropped. */
-interface Known {
+interface FileState {
+  /** The id of the next record. */
   next: number;
   /** The number of records in the file. */
   lines: number;
@@ -52,6 +53,7 @@ interface Known {
 /** The content of the file. */
 interface Contents {
   readonly records: readonly LogRecord[];
+  /** The next id according to the first line; 1 if there is none. */
   readonly head: number;
   readonly lines: number;
   readonly torn: boolean;
@@ -60,7 +62,7 @@ interface Contents {
 /** One log file. */
 export class LogFile {
   readonly #options: LogFileOptions;
-  #known: Known | undefined;
+  #state: FileState | undefined;
   #pending: Omit<LogRecord, 'id'>[] = [];
   /** The file cannot be written: all records are only in memory. */
   #broken = false;
@@ -97,8 +99,8 @@ export class LogFile {
   clear(): Promise<void> {
     return this.#enqueue(async () => {
       await this.#flush();
-      const known = await this.#load();
-      await this.#rewrite(known, []);
+      const state = await this.#load();
+      await this.#rewrite(state, []);
     });
   }
 
@@ -111,7 +113,7 @@ export class LogFile {
 
   /** Frees the records that can be read again. */
   forget(): void {
-    if (!this.#broken && this.#known !== undefined) this.#known.records = undefined;
+    if (!this.#broken && this.#state !== undefined) this.#state.records = undefined;
   }
 
   /** Resolves when all entries are on the disk. */
@@ -128,47 +130,47 @@ export class LogFile {
   async #flush(): Promise<void> {
     this.#flushing = false;
     if (this.#pending.length === 0 || this.#removed) return;
-    const known = await this.#load();
-    const added = this.#pending.map((record, index) => ({ id: known.next + index, ...record }));
+    const state = await this.#load();
+    const added = this.#pending.map((record, index) => ({ id: state.next + index, ...record }));
     this.#pending = [];
-    known.next += added.length;
-    if (known.records !== undefined) known.records = this.#latest([...known.records, ...added]);
-    known.lines += added.length;
+    state.next += added.length;
+    if (state.records !== undefined) state.records = this.#latest([...state.records, ...added]);
+    state.lines += added.length;
     const { limit, path } = this.#options;
-    if (known.lines > 2 * limit) {
-      const records = known.records ?? this.#latest([...(await this.#parsed()).records, ...added]);
-      await this.#rewrite(known, records);
+    if (state.lines > 2 * limit) {
+      const records = state.records ?? this.#latest([...(await this.#parsed()).records, ...added]);
+      await this.#rewrite(state, records);
       return;
     }
-    await this.#writing(known, added, async () => {
+    await this.#tryToWrite(state, added, async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const start = known.torn ? '\n' : '';
+      const start = state.torn ? '\n' : '';
       await appendFile(path, start + added.map((record) => `${JSON.stringify(record)}\n`).join(''), { mode: 0o600 });
-      known.torn = false;
+      state.torn = false;
     });
   }
 
-  async #rewrite(known: Known, records: readonly LogRecord[]): Promise<void> {
+  async #rewrite(state: FileState, records: readonly LogRecord[]): Promise<void> {
     const { path } = this.#options;
-    known.lines = records.length;
-    known.records = records;
-    const lines = [{ next: known.next }, ...records].map((line) => `${JSON.stringify(line)}\n`);
-    await this.#writing(known, records, async () => {
+    state.lines = records.length;
+    state.records = records;
+    const lines = [{ next: state.next }, ...records].map((line) => `${JSON.stringify(line)}\n`);
+    await this.#tryToWrite(state, records, async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       // If the daemon is killed meanwhile, the old file or the new file remains.
       await writeFile(`${path}.new`, lines.join(''), { mode: 0o600 });
       await rename(`${path}.new`, path);
-      known.torn = false;
+      state.torn = false;
     });
   }
 
   /** Writes. If this fails, logs it once and continues in memory. */
-  async #writing(known: Known, added: readonly LogRecord[], write: () => Promise<void>): Promise<void> {
+  async #tryToWrite(state: FileState, added: readonly LogRecord[], write: () => Promise<void>): Promise<void> {
     if (this.#broken) return;
     try {
       await write();
     } catch (error) {
-      known.records ??= await this.#parsed().then(
+      state.records ??= await this.#parsed().then(
         ({ records }) => this.#latest([...records, ...added]),
         () => added,
       );
@@ -180,16 +182,16 @@ export class LogFile {
   }
 
   async #records(): Promise<readonly LogRecord[]> {
-    const known = await this.#load();
-    known.records ??= (await this.#parsed()).records;
-    return known.records;
+    const state = await this.#load();
+    state.records ??= (await this.#parsed()).records;
+    return state.records;
   }
 
-  async #load(): Promise<Known> {
-    if (this.#known !== undefined) return this.#known;
+  async #load(): Promise<FileState> {
+    if (this.#state !== undefined) return this.#state;
     const { records, head, lines, torn } = await this.#parsed();
-    this.#known = { next: Math.max(head, (records.at(-1)?.id ?? 0) + 1), lines, records, torn };
-    return this.#known;
+    this.#state = { next: Math.max(head, (records.at(-1)?.id ?? 0) + 1), lines, records, torn };
+    return this.#state;
   }
 
   async #parsed(): Promise<Contents> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { checkAddress } from './address-check.js';
 
 const surroundings = {
-  present: [
+  hostAddresses: [
     { device: 'eth0', address: '192.0.2.1', prefix: 24 },
     { device: 'eth1', address: '10.0.0.1', prefix: 16 },
     { device: 'eth0', address: '2001:db8::1', prefix: 64 },

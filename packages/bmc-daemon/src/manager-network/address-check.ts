@@ -1,7 +1,8 @@
 /**
- * Checks whether a manager can have an address, and how to set it. This never changes the network
- * of the host. Within a network of the host, the address gets no route. Elsewhere, the address
- * brings its network, unless the host already has a route to that network.
+ * Checks whether a manager can have an address, and how to set it. The address of a manager must not
+ * change the existing routes of the host. Within a network of the host, the address gets no route.
+ * Outside these networks, the address adds a route to its own network, and is rejected if another
+ * route of the host overlaps that network.
  */
 import { isIPv4 } from 'node:net';
 import type { DeviceAddress, HostRoute } from '../host/host-addresses.js';
@@ -15,8 +16,8 @@ interface AddressFault {
 
 /** The host's addresses and routes, to which a new address must fit. */
 export interface Surroundings {
-  /** All addresses of the host, also of managers. */
-  readonly present: readonly DeviceAddress[];
+  /** Addresses of the host on all interfaces, without those of managers. */
+  readonly hostAddresses: readonly DeviceAddress[];
   /** Addresses of the host on the device. */
   readonly networks: readonly IpNetwork[];
   /** Routes of the host. */
@@ -24,7 +25,7 @@ export interface Surroundings {
 }
 
 /** Addresses that no host can have on a network, or that have another meaning on each host. */
-const never = [
+const forbiddenNetworks = [
   ['0.0.0.0/8', 'no host has such an address'],
   ['127.0.0.0/8', 'it is a loopback address'],
   ['169.254.0.0/16', 'it is a link-local address'],
@@ -39,25 +40,25 @@ const MIN_PREFIX = 8;
 /** Checks an address. @returns its prefix length on the device, or the fault. */
 export function checkAddress(
   { address, prefix, device }: DeviceAddress,
-  { present, networks, routes }: Surroundings,
+  { hostAddresses, networks, routes }: Surroundings,
 ): number | AddressFault {
   const bits = addressBits(address);
-  const alone = { address, prefix: bits };
-  const kind = device === 'lo' ? loopbackFault(address) : ordinaryFault(address);
-  if (kind !== undefined) return { part: 'address', why: kind };
+  const single = { address, prefix: bits };
+  const unusable = device === 'lo' ? loopbackFault(address) : ordinaryFault(address);
+  if (unusable !== undefined) return { part: 'address', why: unusable };
   if (prefix < MIN_PREFIX || prefix > bits)
     return { part: 'prefix', why: `a prefix length of ${prefix} is not allowed` };
   if (!isHostAddress({ address, prefix })) {
     return { part: 'address', why: `it is the address of its network, or the network's broadcast address` };
   }
-  const holder = present.find((other) => other.address === address);
+  const holder = hostAddresses.find((other) => other.address === address);
   if (holder !== undefined) return { part: 'address', why: `the host has it already, on ${holder.device}` };
   // The gateway may be silent now, and the duplicate check would not find it. The host would then
   // be its own gateway.
   if (routes.some(({ gateway }) => gateway === address)) {
     return { part: 'address', why: `it is the address of a router of the host` };
   }
-  const enclosing = networks.find((network) => overlap(network, alone));
+  const enclosing = networks.find((network) => overlap(network, single));
   if (enclosing !== undefined) {
     if (enclosing.prefix === prefix) return bits;
     return { part: 'prefix', why: `the network of ${device} there has ${enclosing.prefix} bits` };
@@ -84,9 +85,10 @@ function loopbackFault(address: string): string | undefined {
   return fits ? undefined : 'the loopback interface accepts only addresses of 127.0.0.0/8';
 }
 
+/** Returns the fault of an address that an interface other than `lo` cannot have; undefined: none. */
 function ordinaryFault(address: string): string | undefined {
   const bits = addressBits(address);
-  return never.find(([network]) => {
+  return forbiddenNetworks.find(([network]) => {
     const [base = '', length] = network.split('/');
     return overlap({ address: base, prefix: Number(length) }, { address, prefix: bits });
   })?.[1];

@@ -20,7 +20,7 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
       return listening.addAddress(address);
     });
     const unsubscribe = driver.onChange(({ kind, uuid }) => {
-      if (kind === 'undefined') void network.forget((known) => known === uuid);
+      if (kind === 'undefined') void network.forget((stored) => stored === uuid);
     });
     return {
       services: { managerNetwork: network },
@@ -39,7 +39,10 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
   },
 };
 
-/** For requests at a machine's own address: the reply may use an address that the change removes. */
+/**
+ * Delays removals, for requests at a machine's own address: the reply may use an address that the
+ * change removes.
+ */
 function withLateRemoval(network: ManagerNetwork): NetworkOfManagers {
   return {
     of: (uuid) => network.of(uuid),
@@ -80,8 +83,8 @@ async function forgetMissing(
   driver: { listSystems(): Promise<readonly { readonly uuid: string }[]> },
 ): Promise<void> {
   try {
-    const present = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
-    await network.forget((uuid) => !present.has(uuid));
+    const uuids = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
+    await network.forget((uuid) => !uuids.has(uuid));
   } catch {
     // The host does not answer. The next start tries again.
   }

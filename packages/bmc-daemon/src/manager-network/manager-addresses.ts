@@ -25,7 +25,7 @@ interface ManagerAddressesOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
-/** Another host on the same link has the address. */
+/** The error if another host on the same link has the address. */
 export class DuplicateAddressError extends Error {
   override readonly name = 'DuplicateAddressError';
 }
@@ -38,20 +38,20 @@ interface SetAddress {
   stopListening: (() => void) | undefined;
 }
 
-/** Time of the kernel's duplicate address detection (IPv6). */
+/** Maximum wait for the kernel's duplicate address detection (IPv6), and the time between checks. */
 const TENTATIVE_MS = 3_000;
 const TENTATIVE_STEP_MS = 100;
 
 /**
- * The addresses of managers. It removes only addresses that it has set. Its methods must not run
- * concurrently.
+ * The addresses of managers. This class removes only addresses that it has set. Its methods must not
+ * run concurrently.
  */
 export class ManagerAddresses {
   readonly #host: HostAddresses;
   readonly #listenAt: ManagerAddressesOptions['listenAt'];
   readonly #log: ManagerAddressesOptions['log'];
   readonly #held = new Map<string, SetAddress>();
-  /** The last error by address, so that the log has it once. */
+  /** The last logged error by address; '' for the list of addresses. The same error is logged once. */
   readonly #failed = new Map<string, string>();
 
   constructor({ host, listenAt, log }: ManagerAddressesOptions) {
@@ -114,7 +114,7 @@ export class ManagerAddresses {
     for (const own of wanted) await this.#restoreOne(own, present);
   }
 
-  /** Removes all addresses from the host. The configuration keeps them. */
+  /** Removes all addresses from the host. The stored settings do not change. */
   async close(): Promise<void> {
     for (const address of [...this.#held.keys()]) await this.remove(address);
   }
@@ -126,7 +126,7 @@ export class ManagerAddresses {
     try {
       await this.#host.remove(held.set);
     } catch (error) {
-      // The failure to set it is already reported.
+      // Without a listener, `add` has failed, and its error is already reported.
       if (held.stopListening !== undefined)
         this.#log.warn(`removing ${address} from ${held.set.device} failed`, { error });
     }
@@ -143,7 +143,7 @@ export class ManagerAddresses {
     if (conflicting === undefined && found.length > 0 && this.#held.get(address)?.stopListening !== undefined) return;
     try {
       if (conflicting !== undefined) {
-        // The address now belongs to the host, so it is not removed.
+        // The host itself has set the address. Removes only the address that this service has set.
         await this.#release(address);
         throw new Error(`the host has it now, on ${conflicting.device}`);
       }
@@ -156,13 +156,14 @@ export class ManagerAddresses {
     }
   }
 
-  #warnOnce(address: string, what: string, error: unknown): void {
+  #warnOnce(address: string, text: string, error: unknown): void {
     const reason = String(error);
     if (this.#failed.get(address) === reason) return;
     this.#failed.set(address, reason);
-    this.#log.warn(what, { error });
+    this.#log.warn(text, { error });
   }
 
+  /** Waits until the kernel has found no duplicate of an IPv6 address. */
   async #untilUsable({ address }: DeviceAddress): Promise<void> {
     if (isIPv4(address)) return;
     for (let waited = 0; waited < TENTATIVE_MS; waited += TENTATIVE_STEP_MS) {
@@ -172,6 +173,6 @@ export class ManagerAddresses {
       if (found.state === 'usable') return;
       await delay(TENTATIVE_STEP_MS);
     }
-    // Without a carrier, the detection ends later, and listening is possible only then.
+    // Without a carrier, the detection ends later. Listening fails until then.
   }
 }

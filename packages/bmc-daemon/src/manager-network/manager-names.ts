@@ -22,7 +22,7 @@ export function shownNames(own: Names, host: HostNames): HostNames {
   return { hostName, fqdn: own.fqdn ?? (domain === '' ? null : `${hostName}${domain}`) };
 }
 
-/** Returns the names of this machine only, in lower case; none without its own names. */
+/** Returns the names of this machine's manager, in lower case; empty if the manager has no own names. */
 export function answeredNames(own: Names, host: HostNames): readonly string[] {
   if (own.hostName === null && own.fqdn === null) return [];
   const { hostName, fqdn } = shownNames(own, host);

@@ -1,7 +1,7 @@
 /**
  * The network of managers. By default, all managers have the names and addresses of the host. A
- * client may give each its own names and addresses. Requests by these see only that machine. A
- * client may also set the name servers of the service.
+ * client may give a manager its own names and addresses. Requests to these names and addresses see
+ * only the machine of that manager. A client may also set the name servers of the service.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
@@ -76,9 +76,9 @@ interface ManagerNetworkOptions {
 }
 
 const QUEUE = 'network';
-/** Delay for a reply over an address that is removed. */
+/** Delay of a removal, because the reply to the request may use the removed address. */
 const LATE_MS = 1_000;
-/** Interval of the check for removed addresses. A restarted DHCP client may remove them. */
+/** Interval of the check for addresses that another program, such as a DHCP client, has removed. */
 const WATCH_MS = 10_000;
 
 /**
@@ -99,7 +99,7 @@ class StoredManagerNetwork implements ManagerNetwork {
   #isClosed = false;
 
   readonly scopeOf: MachineAddresses['scopeOf'] = ({ headers, socket }) => {
-    // Without addresses there is nothing to compare.
+    // Without addresses of managers, no local address belongs to a machine.
     if (this.#addresses.size > 0 && socket.localAddress !== undefined) {
       const machine = this.machineAt(socket.localAddress);
       if (machine !== null) return machine;
@@ -186,7 +186,7 @@ class StoredManagerNetwork implements ManagerNetwork {
       throw error;
     }
     this.#watchAddresses();
-    // In the same queue, so that the next request for such an address waits until it is free.
+    // In the same queue, so that the next change waits until the removed addresses are free.
     if (gone.length > 0) void this.#enqueue(() => this.#removeAddresses(gone, lateRemoval));
   }
 
@@ -206,7 +206,7 @@ class StoredManagerNetwork implements ManagerNetwork {
     return { ...named.planned, addresses: [...addressed.planned] };
   }
 
-  /** Returns the addresses and routes of the host. The state has the addresses of managers. */
+  /** Returns the addresses and routes of the host, without the addresses of managers. */
   async #surroundings(change: AddressChange): Promise<Surroundings> {
     const { host, hostNetwork } = this.#options;
     const managers = new Set(managerAddresses(this.#state).map(({ address }) => address));
@@ -214,7 +214,7 @@ class StoredManagerNetwork implements ManagerNetwork {
     try {
       const [present, routes] = await Promise.all([host.list(), host.routes()]);
       return {
-        present: present.filter(({ address }) => !managers.has(address)),
+        hostAddresses: present.filter(({ address }) => !managers.has(address)),
         networks: [...(port?.ipv4 ?? []), ...(port?.ipv6 ?? [])],
         routes,
       };
@@ -242,8 +242,8 @@ class StoredManagerNetwork implements ManagerNetwork {
     if (late && !this.#isClosed) await new Promise((resolve) => setTimeout(resolve, LATE_MS));
     const wanted = new Set(managerAddresses(this.#state).map(({ address }) => address));
     for (const { address } of gone) if (!wanted.has(address)) await this.#addresses.remove(address);
-    // The kernel also removes secondary addresses of the network, unless promote_secondaries is
-    // set.
+    // With the first address of a network, the kernel also removes the other ones, unless
+    // promote_secondaries is set. So restore them.
     await this.#restore();
   }
 

@@ -62,8 +62,8 @@ export function managerView(
 }
 
 /**
- * Returns the network of the host without addresses of managers, and without interfaces that have
- * no others (Linux lists a label as an interface).
+ * Returns the network of the host without addresses of managers. Also omits an interface that has
+ * only such addresses (Linux lists a label as an interface).
  */
 export function hostAlone(network: HostNetwork, state: ManagerNetworkState): HostNetwork {
   const managers = new Set(managerAddresses(state).map(({ address }) => address));

@@ -11,16 +11,16 @@ import {
   type ConfiguredAddress,
 } from './network-state.js';
 
-/** All addresses of a manager on one interface, by family. An absent family stays. */
+/** All addresses of a manager on one interface, by family. An absent family does not change. */
 export interface AddressChange {
   readonly device: string;
   readonly ipv4?: readonly IpNetwork[];
   readonly ipv6?: readonly IpNetwork[];
 }
 
-/** A change of a manager's network. Absent members stay. */
+/** A change of a manager's network. Absent members do not change. */
 export interface NetworkChange {
-  /** Null or the name of the host removes its own name. */
+  /** Null or the name of the host removes the manager's own name; the same for `fqdn`. */
   readonly hostName?: string | null;
   readonly fqdn?: string | null;
   readonly addresses?: AddressChange;
@@ -34,15 +34,18 @@ export interface NetworkFault {
   /** For an address: its index in the requested list. */
   readonly index?: number;
   readonly part?: 'address' | 'prefix';
-  /** `taken`: another manager has it; `unable`: the host rejects it. */
+  /**
+   * `invalid`: no manager can have the value, or it is already in use; `taken`: another manager has the value;
+   * `unable`: the host rejects the value.
+   */
   readonly kind: 'invalid' | 'taken' | 'unable';
   /** A sentence for clients, without its period. */
   readonly why: string;
-  /** UUID of the machine whose manager has it. */
+  /** For `taken`: UUID of the machine whose manager has the value. */
   readonly holder?: string;
 }
 
-/** A change was rejected, and nothing has changed. */
+/** The error for a rejected change; nothing has changed. */
 export class NetworkChangeError extends Error {
   override readonly name = 'NetworkChangeError';
   readonly faults: readonly NetworkFault[];
@@ -53,7 +56,7 @@ export class NetworkChangeError extends Error {
   }
 }
 
-/** The result of a part of a change. Do not apply it if it has faults. */
+/** The planned names or addresses. The caller must not apply them if there are faults. */
 interface Planned<Part> {
   readonly planned: Part;
   readonly faults: readonly NetworkFault[];
@@ -87,8 +90,8 @@ export function planNames(
   const taken = indexNames(withoutMachine(state, uuid), host);
   const clash = answeredNames(planned, host).find((name) => taken.has(name));
   if (clash === undefined) return { planned, faults: [] };
-  // The fault is for the name that the client has set, also if the host completes it with its
-  // domain.
+  // The fault is for the name that the client has set, even if the clash is the FQDN that the
+  // domain of the host completes.
   const given = (['hostName', 'fqdn'] as const).filter((of) => typeof change[of] === 'string');
   const of = given.find((one) => change[one]?.toLowerCase() === clash) ?? given[0] ?? 'hostName';
   const holder = taken.get(clash);
@@ -111,7 +114,7 @@ export async function planAddresses(
   const families = (['ipv4', 'ipv6'] as const).filter((family) => change[family] !== undefined);
   const planned = before.filter((one) => one.device !== device || !families.includes(familyOf(one)));
   const faults: NetworkFault[] = [];
-  let known: Surroundings | undefined;
+  let host: Surroundings | undefined;
   for (const of of families) {
     for (const [index, { address, prefix }] of (change[of] ?? []).entries()) {
       const same = before.find((one) => one.device === device && one.address === address && one.prefix === prefix);
@@ -120,7 +123,7 @@ export async function planAddresses(
       if (fault !== undefined) faults.push({ of, index, ...fault });
       else if (same !== undefined) planned.push(same);
       else {
-        const verdict = checkAddress(wanted, (known ??= await surroundings()));
+        const verdict = checkAddress(wanted, (host ??= await surroundings()));
         if (typeof verdict === 'number') planned.push({ ...wanted, bits: verdict });
         else faults.push({ of, index, kind: 'invalid', ...verdict });
       }
@@ -129,7 +132,7 @@ export async function planAddresses(
   return { planned, faults };
 }
 
-/** Returns the place of an address in the request. */
+/** Returns the family of an address and its index in the request; -1 if the request omits it. */
 export function placeOf(change: AddressChange, { address }: IpNetwork): Pick<NetworkFault, 'of' | 'index'> {
   const of = familyOf({ address });
   return { of, index: (change[of] ?? []).findIndex((one) => one.address === address) };

@@ -8,7 +8,8 @@ const configuredAddress = z.object({
   /** Prefix length from the client. */
   prefix: z.number().int(),
   /**
-   * Prefix length on the device: an address within a network of the host does not define a network.
+   * Prefix length on the device. Within a network of the host it is that of a single address (32 or
+   * 128), so that the kernel adds no route.
    */
   bits: z.number().int(),
 });
@@ -40,7 +41,7 @@ export const emptyNetworkState: ManagerNetworkState = { machines: {}, nameServer
 
 const plain: MachineNetwork = { hostName: null, fqdn: null, addresses: [] };
 
-/** Returns the settings of a machine. */
+/** Returns the settings of a machine; without settings, no names and no addresses. */
 export function networkOf({ machines }: ManagerNetworkState, uuid: string): MachineNetwork {
   return machines[uuid] ?? plain;
 }

@@ -125,7 +125,8 @@ class SsdpDiscovery implements Discovery {
   async #change(change: Partial<DiscoverySettings>): Promise<void> {
     const before = this.#wanted;
     const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
-    // Compares with both: if the port was not available, a client may now disable discovery.
+    // Compares with the active and the requested settings: if the port was not available, a client may
+    // now disable discovery.
     if (sameSettings(next, this.#active) && sameSettings(next, before)) return;
     this.#store(next);
     this.#wanted = next;

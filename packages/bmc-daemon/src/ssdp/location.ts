@@ -37,7 +37,7 @@ export function localAddressFor(address: string, port: number): Promise<string |
       resolve(found);
     };
     probe.once('error', () => done(undefined));
-    // Not as connect's callback, which also gets errors.
+    // Listens for the event, because Node also calls a callback of `connect` for errors.
     probe.once('connect', () => done(probe.address().address));
     probe.connect(port, address);
   });
@@ -59,6 +59,7 @@ export function locationOf(address: string, { addresses, everywhere }: ServiceAd
 /**
  * Returns the URL for a client. For a client on this host, any address works.
  * @param from the address of this host in packets to the client.
+ * @param asker the address of the client.
  * @param own the IPv4 addresses of this host.
  */
 export function locationFor(

@@ -5,7 +5,7 @@
 
 /** The multicast group for searches and notifications. */
 export const SSDP_GROUP = '239.255.255.250';
-/** The UDP port for both. */
+/** The UDP port for searches and notifications. */
 export const SSDP_PORT = 1900;
 
 /**
@@ -16,9 +16,9 @@ const REDFISH = 'urn:dmtf-org:service:redfish-rest:1';
 const EVERYTHING = 'ssdp:all';
 const ROOT_DEVICE = 'upnp:rootdevice';
 
-/** Longer packets are not searches. */
+/** Maximum length of a search; longer packets are ignored. */
 const MAX_PACKET_BYTES = 2_048;
-/** UPnP §1.3.2: more than five seconds count as five. */
+/** Maximum of MX, the wait of a search: more than five seconds count as five (UPnP §1.3.2). */
 const MAX_WAIT_S = 5;
 
 /** The service's data in SSDP messages. */
@@ -51,15 +51,18 @@ export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>):
     }),
   );
   if (headers.get('man') !== '"ssdp:discover"') return undefined;
-  // UPnP §1.3.2: ignore a search without it.
+  // UPnP §1.3.2: ignore a search without MX, the maximum wait in seconds.
   const wait = Number(headers.get('mx') ?? NaN);
   if (!Number.isInteger(wait) || wait < 1) return undefined;
-  const target = foundBy(headers.get('st') ?? '', minor);
+  const target = answeredTarget(headers.get('st') ?? '', minor);
   return target === undefined ? undefined : { target, withinMs: Math.min(wait, MAX_WAIT_S) * 1_000 };
 }
 
-/** Returns the target of the single answer, because there is one service; undefined: no match. */
-function foundBy(target: string, minor: number): string | undefined {
+/**
+ * Returns the target of the answer; undefined if the search is for something else. There is one
+ * service, so a search has one answer.
+ */
+function answeredTarget(target: string, minor: number): string | undefined {
   if (target === REDFISH || target === EVERYTHING) return REDFISH;
   if (target === ROOT_DEVICE) return target;
   return minor > 0 && target === `${REDFISH}:${minor}` ? target : undefined;

@@ -36,7 +36,7 @@ export interface Responder {
   close(): Promise<void>;
 }
 
-/** The minimum of DSP0266. */
+/** Minimum validity of answers and notifications (CACHE-CONTROL, max-age; DSP0266). */
 const MIN_MAX_AGE_S = 1_800;
 /** Maximum number of waiting answers. Further searches get no answer, and clients repeat them. */
 const MAX_WAITING = 64;
@@ -49,7 +49,7 @@ const MAX_ANSWERS_PER_SECOND = 20;
 const REJOIN_MS = 30_000;
 
 /**
- * Opens the socket and announces the service.
+ * Opens the socket. Announces the service if the interval of notifications is not 0.
  * @throws the errors of node:dgram if the port is not available.
  */
 export async function openResponder(options: ResponderOptions): Promise<Responder> {
@@ -110,7 +110,7 @@ class SocketResponder implements Responder {
     return ipv4OfInterfaces(this.#options.interfaces ?? networkInterfaces);
   }
 
-  /** Joins the group on all interfaces. The kernel rejects those that are members already. */
+  /** Joins the group on all interfaces. The kernel rejects an interface that is a member already. */
   #join(): void {
     const addresses = this.#ownAddresses().flat();
     // If the interfaces are unavailable, joins on the interface of the default route.
@@ -118,7 +118,7 @@ class SocketResponder implements Responder {
       try {
         this.#socket.addMembership(this.#options.group, address);
       } catch {
-        // It is already a member by this or another address, or the interface disappeared.
+        // The interface is already a member by this or another address, or the interface disappeared.
       }
     }
   }
@@ -197,7 +197,10 @@ function send(socket: Socket, text: string, port: number, address: string): Prom
   });
 }
 
-/** Limits a rate: this many per second, with the same burst. */
+/**
+ * Creates a limiter of a rate: this many calls per second, with the same burst.
+ * @returns a function that counts a call, and returns false if the call exceeds the limit.
+ */
 function createAllowance(perSecond: number): () => boolean {
   let left = perSecond;
   let at = performance.now();

@@ -2,8 +2,8 @@
 import type { Telemetry } from './telemetry.js';
 
 /**
- * Restricts `storedReport` to the machine. It returns reports of any machine while the driver does
- * not answer. Everything else uses the driver, which is restricted already.
+ * Restricts `storedReport` to the machine, because this method finds reports without the driver.
+ * Callers of the other methods find their machines with the driver, which is restricted already.
  */
 export function telemetryOf(all: Telemetry, uuid: string): Telemetry {
   return {

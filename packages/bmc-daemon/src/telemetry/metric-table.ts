@@ -6,7 +6,7 @@ interface View {
   readonly now: MachineStatistics;
   /** An earlier measurement of the same run; undefined if there is none. */
   readonly before: MachineStatistics | undefined;
-  /** The time between both. */
+  /** The time between both measurements; 0 without an earlier one. */
   readonly seconds: number;
 }
 
@@ -24,7 +24,7 @@ interface Metric {
   /** DMTF's metric type: a counter starts at 0 with each start of the machine. */
   readonly type: 'Counter' | 'Gauge';
   readonly dataType: 'Integer' | 'Decimal';
-  /** UCUM, case sensitive. */
+  /** Units in the notation of UCUM, case sensitive. */
   readonly units: '%' | 'By' | 'By/s' | 'ns' | '{request}' | '{packet}';
   readonly min?: number;
   readonly max?: number;
@@ -34,7 +34,7 @@ interface Metric {
   readonly read: (view: View) => Reading | undefined;
 }
 
-const known = (value: number | undefined): Reading | undefined => (value === undefined ? undefined : { value });
+const readingOf = (value: number | undefined): Reading | undefined => (value === undefined ? undefined : { value });
 
 const cpu: readonly Metric[] = [
   {
@@ -65,7 +65,7 @@ const cpu: readonly Metric[] = [
     units: 'ns',
     min: 0,
     summable: true,
-    read: ({ now }) => known(now.processors.timeNs),
+    read: ({ now }) => readingOf(now.processors.timeNs),
   },
 ];
 
@@ -79,7 +79,7 @@ const memory: readonly Metric[] = [
     units: 'By',
     min: 0,
     summable: true,
-    read: ({ now }) => known(bytes(now.memory.currentKiB)),
+    read: ({ now }) => readingOf(bytes(now.memory.currentKiB)),
   },
   {
     id: 'MemoryResident',
@@ -90,7 +90,7 @@ const memory: readonly Metric[] = [
     units: 'By',
     min: 0,
     summable: true,
-    read: ({ now }) => known(bytes(now.memory.residentKiB)),
+    read: ({ now }) => readingOf(bytes(now.memory.residentKiB)),
   },
   {
     id: 'MemoryUtilization',
@@ -127,10 +127,10 @@ const total = (
   units,
   min: 0,
   summable: true,
-  read: ({ now }) => known(sum(read(now))),
+  read: ({ now }) => readingOf(sum(read(now))),
 });
 
-/** Returns a metric for the rate of such a total. */
+/** Returns a metric for the rate of all disks or interfaces: the growth of their total per second. */
 const rate = (id: string, name: string, what: string, read: (machine: MachineStatistics) => Devices): Metric => ({
   id,
   name,

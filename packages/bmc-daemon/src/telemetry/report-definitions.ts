@@ -61,15 +61,15 @@ export interface ReportDefinitions {
 
 /** Opens the stored definitions. */
 export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDefinitions {
-  const known = new Map<string, ReportDefinition>();
+  const cache = new Map<string, ReportDefinition>();
   return {
     get enabled() {
       return file.state.enabled;
     },
     setEnabled: (enabled) => file.update((state) => (state.enabled === enabled ? state : { ...state, enabled })),
     of(uuid) {
-      const found = known.get(uuid);
-      if (found !== undefined) return found;
+      const cached = cache.get(uuid);
+      if (cached !== undefined) return cached;
       const stored = Object.hasOwn(file.state.definitions, uuid) ? file.state.definitions[uuid] : undefined;
       if (stored === undefined) return defaultDefinition;
       const { enabled, type, intervalSeconds } = stored;
@@ -78,7 +78,7 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDe
         type: type ?? defaultDefinition.type,
         intervalSeconds: intervalSeconds ?? defaultDefinition.intervalSeconds,
       };
-      known.set(uuid, definition);
+      cache.set(uuid, definition);
       return definition;
     },
     change(uuid, wanted) {
@@ -86,10 +86,10 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDe
         ...state,
         definitions: { ...state.definitions, [uuid]: { ...state.definitions[uuid], ...wanted } },
       }));
-      known.delete(uuid);
+      cache.delete(uuid);
     },
     retain(uuids) {
-      for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
+      for (const uuid of cache.keys()) if (!uuids.has(uuid)) cache.delete(uuid);
       file.update((state) => {
         const left = Object.entries(state.definitions).filter(([uuid]) => uuids.has(uuid));
         if (left.length === Object.keys(state.definitions).length) return state;

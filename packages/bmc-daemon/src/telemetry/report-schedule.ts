@@ -1,7 +1,7 @@
 /**
  * Makes the reports of machines. Periodic reports are made at their intervals, while a client
- * subscribes to them or has read them recently; all others when a client reads them. A reader never
- * receives a periodic report older than its interval. Without readers, the host is not queried.
+ * subscribes to them or has read them recently; all others when a client reads them. While the host
+ * answers, a reader never receives a periodic report older than its interval. Without readers, the host is not queried.
  */
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
@@ -16,7 +16,7 @@ interface ReportScheduleOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
   readonly definitions: ReportDefinitions;
   readonly sampler: Sampler;
-  /** The sampler's clock. */
+  /** The steady clock: that of the sampler, monotonic, in milliseconds. */
   readonly clock: () => number;
   /** How long a reader waits for a slow host before it receives the stored report. */
   readonly waitMs: number;
@@ -28,24 +28,25 @@ interface ReportScheduleOptions {
 interface LatestReport {
   readonly report: Report;
   readonly measurement: Measurement;
-  /** By the steady clock. The measurement may be older. */
+  /** Time by the steady clock. The measurement may be older. */
   readonly madeAt: number;
   /**
-   * Whether it is the first measurement of this run. Rates need two, so the next report then follows
-   * soon.
+   * Whether `measurement` is the first one since the machine's start. Rates need two measurements, so
+   * the next report then follows soon.
    */
   readonly isFirst: boolean;
 }
 
-/** A read keeps a periodic report active for this time, and for this number of intervals. */
+/** A read keeps a periodic report active for this time or this number of intervals; the longer one. */
 const WATCHED_MS = 300_000;
 const WATCHED_INTERVALS = 3;
-/** Maximum time that a rate may cover, unless two intervals are longer. */
+/** Maximum time that a rate may cover; two intervals of the report if they are longer. */
 const MAX_WINDOW_MS = 600_000;
 const MIN_INTERVAL_MS = MIN_INTERVAL_SECONDS * 1000;
 /**
- * The minimum time between the first two reports, in durations of a sample. With less time, a report
- * has no rates (metric-values.ts).
+ * The minimum time between the first two reports, as a multiple of the duration of the first sample.
+ * With less time, the second report may have no rates, because the times of samples are uncertain
+ * (metric-values.ts).
  */
 const SAMPLE_TIMES = 6;
 /** The pause before another attempt if the host does not answer. */
@@ -57,7 +58,7 @@ const MAX_SLEEP_MS = 60_000;
 export class ReportSchedule implements ReportSource {
   readonly #options: ReportScheduleOptions;
   readonly #latest = new Map<string, LatestReport>();
-  /** By UUID: until when the latest read keeps reports active. */
+  /** By UUID: until when the schedule makes reports because of the latest read. */
   readonly #watched = new Map<string, number>();
   /** By UUID: when a machine was added or started, if it was not measured since. */
   readonly #begun = new Map<string, number>();
@@ -90,7 +91,7 @@ export class ReportSchedule implements ReportSource {
     try {
       return latest !== undefined && clock() < this.#dueAt(uuid) ? latest.report : await this.#makeNow(machine);
     } catch (error) {
-      // The Timestamp shows its age.
+      // The client sees the age of the stored report in its Timestamp.
       if (latest !== undefined) return latest.report;
       throw error;
     } finally {
@@ -172,13 +173,13 @@ export class ReportSchedule implements ReportSource {
   #dueAt(uuid: string): number {
     const latest = this.#latest.get(uuid);
     const begun = this.#begun.get(uuid);
-    // Needs a sample from after the start, although samples are shared for a while.
+    // The sampler reuses a sample for a while. Later than that, the sample is from after the start.
     const newAt = begun === undefined ? undefined : begun + MIN_INTERVAL_MS;
     if (latest === undefined) return newAt ?? -Infinity;
     return Math.min(this.#nextAt(uuid, latest), newAt ?? Infinity);
   }
 
-  /** Returns when the next report is due. */
+  /** Returns when the report after `latest` is due, if the machine was not started meanwhile. */
   #nextAt(uuid: string, { madeAt, measurement, isFirst }: LatestReport): number {
     const { type, intervalSeconds } = this.#options.definitions.of(uuid);
     if (type === 'onRequest') return measurement.clockMs + MIN_INTERVAL_MS;
@@ -186,8 +187,8 @@ export class ReportSchedule implements ReportSource {
       return measurement.clockMs + Math.max(MIN_INTERVAL_MS, SAMPLE_TIMES * measurement.tookMs);
     }
     const intervalMs = intervalSeconds * 1000;
-    // Uses multiples of the interval, so that machines share samples independent of their first
-    // readers.
+    // Reports are due at multiples of the interval on the clock. So machines with the same interval
+    // share samples, whenever a client first read them.
     const next = (Math.floor(madeAt / intervalMs) + 1) * intervalMs;
     return next - madeAt < MIN_INTERVAL_MS / 2 ? next + intervalMs : next;
   }
@@ -198,12 +199,12 @@ export class ReportSchedule implements ReportSource {
     const { type, intervalSeconds } = definitions.of(machine.uuid);
     const { sample } = sampler.last;
     // Each sample contains all machines, so a sample for another machine may be recent enough.
-    const serves =
+    const isRecent =
       type === 'periodic' && !this.#latest.has(machine.uuid) && sample !== undefined
         ? clock() - sample.clockMs < intervalSeconds * 1000 &&
           sample.clockMs >= (this.#begun.get(machine.uuid) ?? -Infinity)
         : false;
-    if (serves && sample !== undefined) return this.#make(machine, sample);
+    if (isRecent && sample !== undefined) return this.#make(machine, sample);
     return this.#make(machine, await withDeadline(sampler.sample(), waitMs));
   }
 

@@ -2,7 +2,7 @@
 import { DriverError } from '../drivers/driver-error.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 
-/** A machine's counters at one moment; null if it did not run. */
+/** A machine's counters at one moment; `statistics` is null if the machine did not run. */
 export interface Measurement {
   /** Wall-clock time, for people. */
   readonly at: Date;
@@ -24,7 +24,7 @@ interface SamplerOptions {
   readonly now: () => Date;
   /** A monotonic clock in milliseconds. */
   readonly clock: () => number;
-  /** A younger sample is used again. */
+  /** `sample` returns the latest sample again while it is younger than this. */
   readonly minAgeMs: number;
 }
 
@@ -44,7 +44,7 @@ export class Sampler {
     return { sample: this.#latest, before: this.#previous };
   }
 
-  /** Returns a fresh sample. Concurrent callers share one query. */
+  /** Returns the latest sample if it is younger than `minAgeMs`, else a new one. Concurrent callers share one query. */
   sample(): Promise<Sample> {
     const { clock, minAgeMs } = this.#options;
     if (this.#latest !== undefined && clock() - this.#latest.clockMs < minAgeMs) return Promise.resolve(this.#latest);
@@ -52,7 +52,7 @@ export class Sampler {
     return this.#running;
   }
 
-  /** Drops samples that were not used for a long time. */
+  /** Drops both samples. The schedule calls this when it has no readers. */
   forget(): void {
     this.#latest = undefined;
     this.#previous = undefined;

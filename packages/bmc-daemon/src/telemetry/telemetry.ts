@@ -23,14 +23,14 @@ export interface Telemetry extends ReportSource {
   readonly enabled: boolean;
   /** @throws {StateFileError} */
   setEnabled(enabled: boolean): void;
-  /** The same object until it is changed. */
+  /** Returns the definition of a machine's report; the same object until it is changed. */
   definition(uuid: string): ReportDefinition;
   /** @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): void;
   /**
    * Returns the report of a machine, no older than its definition says, or the latest one if the
    * host does not answer.
-   * @throws {DriverError} if there is no report either.
+   * @throws {DriverError} if the host does not answer and there is no earlier report.
    */
   report(machine: SystemRef): Promise<Report>;
   /** Returns the latest report of a machine by its UUID, for a machine that cannot be looked up. */
@@ -96,8 +96,8 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
     if (kind === 'undefined') void tidy(uuid);
   });
   /**
-   * Removes the data of a removed machine. libvirt undefines and defines a machine to rename it;
-   * its definition then stays.
+   * Removes the data of a removed machine. To rename a machine, libvirt undefines and defines it
+   * again; the report definition then stays.
    */
   const tidy = async (uuid: string): Promise<void> => {
     try {

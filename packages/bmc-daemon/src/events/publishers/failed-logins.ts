@@ -26,11 +26,12 @@ export interface FailedLogins {
   close(): void;
 }
 
-/** The number of individual events, and the time until another one is allowed. */
+/** Maximum number of individual events, and the time after which one more event is allowed. */
 const AT_ONCE = 10;
 const EVERY_MS = 600_000;
 /**
- * Maximum number of accounts and addresses that are counted; above it, the text says "more than".
+ * Maximum number of accounts and of addresses that are counted. At this number, the text says "more
+ * than 999".
  */
 const MAX_COUNTED = 1_000;
 
@@ -47,13 +48,13 @@ export function publishFailedLogins({
   after = timer,
 }: FailedLoginsOptions): FailedLogins {
   let left = AT_ONCE;
-  let countedAt = now();
+  let refilledAt = now();
   let pending: PendingSummary | undefined;
   let cancel: () => void = () => undefined;
 
   const refill = (): void => {
-    const earned = Math.floor((now() - countedAt) / EVERY_MS);
-    countedAt += earned * EVERY_MS;
+    const earned = Math.floor((now() - refilledAt) / EVERY_MS);
+    refilledAt += earned * EVERY_MS;
     left = Math.min(AT_ONCE, left + earned);
   };
   const publish = (actor: Actor | null, detail: string): void => {
@@ -92,7 +93,7 @@ export function publishFailedLogins({
       }
       if (pending === undefined) {
         pending = { count: 0, accounts: new Set(), addresses: new Set() };
-        cancel = after(countedAt + EVERY_MS - now(), publishSummary);
+        cancel = after(refilledAt + EVERY_MS - now(), publishSummary);
       }
       pending.count += 1;
       if (account !== null && pending.accounts.size < MAX_COUNTED) pending.accounts.add(account);

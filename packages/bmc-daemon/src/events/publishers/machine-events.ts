@@ -4,34 +4,39 @@ import type { Severity } from '../../redfish/messages/base-registry.js';
 import { resourceEventRegistry, type resourceEventTable } from '../../redfish/messages/resource-event-registry.js';
 import type { EventBus, ServiceEvent } from '../event-bus.js';
 
-type Key = keyof typeof resourceEventTable;
+type MessageKey = keyof typeof resourceEventTable;
 
-interface Meaning {
-  readonly key: Key;
+/** The message of a machine change. */
+interface ChangeMessage {
+  readonly messageKey: MessageKey;
   /** Returns the arguments, from the machine's name. */
   readonly args: (name: string) => readonly string[];
   readonly severity?: Severity;
   readonly detail?: string;
 }
 
-const itself = (name: string): readonly string[] => [name];
-const none = (): readonly string[] => [];
+const nameOnly = (name: string): readonly string[] => [name];
+const noArguments = (): readonly string[] => [];
 
-const meanings: Readonly<Record<Exclude<MachineChangeKind, 'changed' | 'media'>, Meaning>> = {
-  defined: { key: 'ResourceCreated', args: none },
-  undefined: { key: 'ResourceRemoved', args: none },
-  started: { key: 'ResourcePoweredOn', args: itself },
-  stopped: { key: 'ResourcePoweredOff', args: itself },
-  shuttingDown: { key: 'ResourcePoweringOff', args: itself },
-  paused: { key: 'ResourcePaused', args: itself },
-  resumed: { key: 'ResourceStateChanged', args: (name) => [name, 'Enabled'], detail: 'The machine resumed.' },
+const changeMessages: Readonly<Record<Exclude<MachineChangeKind, 'changed' | 'media'>, ChangeMessage>> = {
+  defined: { messageKey: 'ResourceCreated', args: noArguments },
+  undefined: { messageKey: 'ResourceRemoved', args: noArguments },
+  started: { messageKey: 'ResourcePoweredOn', args: nameOnly },
+  stopped: { messageKey: 'ResourcePoweredOff', args: nameOnly },
+  shuttingDown: { messageKey: 'ResourcePoweringOff', args: nameOnly },
+  paused: { messageKey: 'ResourcePaused', args: nameOnly },
+  resumed: { messageKey: 'ResourceStateChanged', args: (name) => [name, 'Enabled'], detail: 'The machine resumed.' },
   suspended: {
-    key: 'ResourceStateChanged',
+    messageKey: 'ResourceStateChanged',
     args: (name) => [name, 'StandbyOffline'],
     detail: 'The guest is suspended.',
   },
-  crashed: { key: 'ResourceStatusChangedCritical', args: (name) => [name, 'Critical'], severity: 'Critical' },
-  rebooted: { key: 'ResourceStateChanged', args: (name) => [name, 'Starting'], detail: 'The machine was reset.' },
+  crashed: { messageKey: 'ResourceStatusChangedCritical', args: (name) => [name, 'Critical'], severity: 'Critical' },
+  rebooted: {
+    messageKey: 'ResourceStateChanged',
+    args: (name) => [name, 'Starting'],
+    detail: 'The machine was reset.',
+  },
 };
 
 interface MachineEventsOptions {
@@ -49,14 +54,15 @@ export interface MachineEvents {
 }
 
 /**
- * Creates the listener. libvirt reports every change of a definition. Most changes are requests of
- * clients, whose own event has more data. So `changed` and `media` wait for `settleMs`. The listener
+ * Creates the listener. libvirt reports every change of a definition. Requests of clients cause
+ * most changes, and the event of the request has more data. So `changed` and `media` wait for `settleMs`. The listener
  * drops them if a client's event of the same resource was published shortly before or meanwhile. It
- * publishes repeated changes within this time once.
+ * publishes several changes within this time once.
  */
 export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
+  /** Timers of waiting changes by key: the UUID for `changed`, `UUID media` for `media`. */
   const waiting = new Map<string, NodeJS.Timeout>();
-  /** When the last event with a client was published, by key. */
+  /** When the last event of a client's request was published, by the same keys. */
   const requested = new Map<string, number>();
 
   const forget = (key: string): void => {
@@ -102,12 +108,12 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
       }
       // An event of a removed machine would create its log again.
       if (kind === 'undefined') for (const key of [uuid, `${uuid} media`]) forget(key);
-      const { key, args, severity = 'OK', detail } = meanings[kind];
+      const { messageKey, args, severity = 'OK', detail } = changeMessages[kind];
       const sentences = [detail, reason === undefined ? undefined : `${capitalized(reason)}.`];
       const text = sentences.filter((sentence) => sentence !== undefined).join(' ');
       events.publish({
         ...base,
-        messageId: `${resourceEventRegistry}.${key}`,
+        messageId: `${resourceEventRegistry}.${messageKey}`,
         messageArgs: args(name),
         severity,
         origin,

@@ -14,9 +14,8 @@ const keys = {
 type SessionUser = (id: string) => string | null | undefined;
 
 /**
- * Creates the pipeline's listener.
- * @param sessionUser returns a session's user, because a login request itself has no user yet.
- * @returns the pipeline's listener.
+ * Creates the listener that the request pipeline calls after each write.
+ * @param sessionUser returns the user of a new session, because a login request has no user itself.
  */
 export function publishWrites(
   events: Pick<EventBus, 'publish'>,

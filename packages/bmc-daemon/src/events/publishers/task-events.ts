@@ -14,7 +14,7 @@ const STEP_PERCENT = 10;
 /** Starts publishing the changes of the store's tasks. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
   const listener: TaskListener = ({ before, after }) => {
-    // A task above the limit has already reported its end, and the pipeline reports a client's DELETE.
+    // The task was removed. Its end is already published, and the pipeline publishes a client's DELETE.
     if (after === null) return;
     const key = keyOf(before, after);
     if (key === undefined) return;
@@ -26,7 +26,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
       messageArgs: key === 'TaskProgressChanged' ? [id, String(percent)] : [id],
       severity: taskEventTable[key].severity,
       origin: taskUri(id),
-      // So that the machine's log contains its tasks.
+      // A task of one machine belongs to the log of that machine.
       system: others.length === 0 ? system : null,
       actor: actorOf(key, { owner, cancelledBy }),
       time: new Date(),

@@ -32,9 +32,9 @@ const subscriptions = defineResource({
     // Does not contact the destination: a listener can start after its subscription.
     run: async (_list, body, { services, requester }) => {
       const format = formatOf(body, services);
-      const named = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);
-      const reportDefinitions = await canonicalDefinitions(services, named);
-      const asked = {
+      const definitionUris = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);
+      const reportDefinitions = await canonicalDefinitions(services, definitionUris);
+      const requested = {
         context: body.Context ?? null,
         destination: body.Destination,
         httpHeaders: body.HttpHeaders ?? {},
@@ -56,7 +56,7 @@ const subscriptions = defineResource({
         },
       } as const;
       const hasConfigureManager = requester.privileges.has('ConfigureManager');
-      const { record } = services.subscriptions.create(asked, { hasConfigureManager });
+      const { record } = services.subscriptions.create(requested, { hasConfigureManager });
       return { created: { location: subscriptionUri(record.id) } };
     },
   },

@@ -93,8 +93,8 @@ const eventService = defineResource({
       summary: () => null,
       run: (_entity, body, { services, requester: { user, address } }) => {
         const origin = body.OriginOfCondition ?? '/redfish/v1/EventService';
-        const isOurs = eventRegistryPrefixes.includes(prefixOf(body.MessageId));
-        const text = body.Message ?? (isOurs ? undefined : 'A client requested this test event.');
+        const isServiceMessage = eventRegistryPrefixes.includes(prefixOf(body.MessageId));
+        const text = body.Message ?? (isServiceMessage ? undefined : 'A client requested this test event.');
         services.events.publish({
           messageId: body.MessageId,
           messageArgs: body.MessageArgs ?? [],
@@ -113,7 +113,7 @@ const eventService = defineResource({
   },
 });
 
-/** Replaces machine names in a filter by UUIDs. Leaves unknown names unchanged. */
+/** Replaces machine names in the URIs of report definitions by UUIDs. Leaves unknown names unchanged. */
 async function withUuids(text: string | null, services: Services): Promise<string | null> {
   if (text?.includes('/MetricReportDefinitions/') !== true) return text;
   const machines = await services.driver.listSystems();
@@ -143,8 +143,8 @@ export const eventStream = streamDefiner<Services>()({
   query: ['$filter'],
   open: async ({ services, requester, peer, headers, query }) => {
     const accounts = services.access?.accounts ?? null;
-    const accountNow = () => (requester.user === null ? undefined : accounts?.find(requester.user));
-    const passwordAtOpening = accountNow()?.hash;
+    const currentAccount = () => (requester.user === null ? undefined : accounts?.find(requester.user));
+    const passwordAtOpening = currentAccount()?.hash;
     const wants = filterOf(await withUuids(query.get('$filter'), services));
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
@@ -154,11 +154,11 @@ export const eventStream = streamDefiner<Services>()({
       hasConfigureManager: requester.privileges.has('ConfigureManager'),
       peer,
       // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when
-      // the account can no longer open it with the same password. Otherwise a client with an old
-      // password could read events indefinitely.
+      // the account can no longer open it with the same password. Without this check, a client with an
+      // old password could read events indefinitely.
       isAuthorized: () => {
         if (accounts === null || requester.user === null) return true;
-        const account = accountNow();
+        const account = currentAccount();
         return (
           account?.enabled === true && account.hash === passwordAtOpening && account.identity.privileges.has('Login')
         );

@@ -42,7 +42,7 @@ const logDefinitions: readonly LogDefinition[] = [
 
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
-/** The collection of a manager's logs. That of a system may have logs of other features, too. */
+/** The collection of a manager's logs. Another file defines that of a system, which may have a console log. */
 const managerLogServices = defineResource({
   entity: 'LogServiceCollection',
   odataType: '#LogServiceCollection.LogServiceCollection',

@@ -127,7 +127,7 @@ const eventFilters = [
   'Severities',
 ] as const;
 
-/** Returns the format of a new subscription. @throws {RedfishError} 400 if its filters contradict it. */
+/** Returns the format of a new subscription. @throws {RedfishError} 400 if a filter contradicts the format. */
 export function formatOf(body: NewSubscriptionBody, { telemetry }: { readonly telemetry: object | null }): EventFormat {
   const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
   const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');

@@ -25,8 +25,8 @@ const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 65_536;
 
 /**
- * Addresses that are forbidden for images are also forbidden for listeners: they offer the secrets
- * of machines.
+ * Addresses that are forbidden for images are also forbidden for listeners: services at these
+ * addresses offer the secrets of machines.
  */
 const hosts = imageHosts(anyHost);
 
@@ -46,7 +46,7 @@ export function isForbidden(url: URL): boolean {
  * @param lookup resolves host names. Default: the host's resolver.
  */
 export function createEventPost(lookup?: NameLookup): { readonly post: EventPost; close(): void } {
-  const named = lookup === undefined ? hosts : imageHosts({ ...anyHost, lookup });
+  const hostsWithLookup = lookup === undefined ? hosts : imageHosts({ ...anyHost, lookup });
   const options = { keepAlive: true, maxFreeSockets: 64, timeout: TIMEOUT_MS };
   const http = new HttpAgent(options);
   const https = { true: new HttpsAgent(options), false: new HttpsAgent({ ...options, rejectUnauthorized: false }) };
@@ -67,7 +67,7 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
       }
       const outgoing = open(listener, {
         method: 'POST',
-        lookup: named.lookupFor(listener.url),
+        lookup: hostsWithLookup.lookupFor(listener.url),
         headers: {
           'User-Agent': 'Rackless',
           ...listener.headers,

@@ -15,7 +15,7 @@ import type { PlaceRequest } from './subscription-shares.js';
 export interface EventStreamRequest {
   /** Null: every event. */
   readonly wants: StreamWants | null;
-  /** UUID of the only machine whose events it receives. Default: all machines. */
+  /** UUID of the only machine whose events the stream receives. Default: all machines. */
   readonly machine?: string;
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;
@@ -92,11 +92,11 @@ export class OpenStreams {
     if (this.#closed) throw redfishError('ServiceShuttingDown');
     const { user: owner, address } = actor;
     this.#options.checkRoom({ kind: 'stream', owner, address, hasConfigureManager });
-    const asked = request.wants ?? everyEvent;
+    const requested = request.wants ?? everyEvent;
     const wants = {
-      ...asked,
-      events: eventsOf(machine, asked.events),
-      reports: asked.reports === null ? null : reportsOf(machine, asked.reports),
+      ...requested,
+      events: eventsOf(machine, requested.events),
+      reports: requested.reports === null ? null : reportsOf(machine, requested.reports),
     };
     const subscription: StreamSubscription = {
       kind: 'stream',
@@ -141,9 +141,10 @@ export class OpenStreams {
       wants.reports === null ? undefined : reports?.subscribe({ wants: wants.reports, deliver });
     this.#streams.set(id, { subscription, close: () => stream.close() });
     onChange();
-    // This is also the first event of the stream, which shows the client that the stream is open.
+    // The stream also gets this event, unless its filter excludes it. So the client sees at once that
+    // the stream is open.
     publish('ResourceCreated', id, actor);
-    // The client may have disconnected before the listeners existed.
+    // The client may have disconnected before the stream listened to `output`.
     if (output.destroyed) stream.close();
   }
 }

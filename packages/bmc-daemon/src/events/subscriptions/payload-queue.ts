@@ -1,4 +1,4 @@
-/** Queues for one listener: many events per payload, one metric report per payload. */
+/** Queues for one subscriber: many events per payload, one metric report per payload. */
 import { stringify } from '../../redfish/answer.js';
 import type { JsonObject } from '../../redfish/json.js';
 import type { ReportMessage } from '../../offers/report-source.js';
@@ -53,8 +53,8 @@ export class EventQueue implements PayloadQueue {
 }
 
 /**
- * Waiting metric reports. A newer report replaces a waiting one of the same definition: a listener
- * that was away needs the current values, and counters cover the time between.
+ * Waiting metric reports. A newer report replaces a waiting one of the same definition. A subscriber
+ * that was away needs the current values, and the counters in them cover the time that it missed.
  */
 export class ReportQueue implements PayloadQueue {
   readonly #waiting = new Map<string, ReportMessage>();

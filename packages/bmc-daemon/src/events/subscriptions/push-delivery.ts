@@ -30,7 +30,7 @@ interface PushDeliveryOptions {
   /** Called when the listener starts or stops accepting payloads; null: it accepts them. */
   readonly onHealth: (failure: Error | null) => void;
   /** Called when the policy stops the delivery: permanently, or until a client resumes it. */
-  readonly onStopped: (end: 'terminate' | 'suspend') => void;
+  readonly onStopped: (outcome: 'terminate' | 'suspend') => void;
 }
 
 /** Maximum pause of RetryForeverWithBackoff. */
@@ -51,12 +51,12 @@ export class PushDelivery {
     this.#options = options;
   }
 
-  /** Sends the queue's content when its turn comes. */
+  /** Tells the delivery that the queue has new payloads. They are sent after earlier ones. */
   notify(): void {
     this.#pump();
   }
 
-  /** Stops sending. The queue still stores new payloads, up to its limit. */
+  /** Stops sending after the current payload. The queue continues to store new payloads, up to its limit. */
   suspend(): void {
     this.#suspended = true;
     this.#stopWaiting();
@@ -125,17 +125,17 @@ export class PushDelivery {
     this.#failed += 1;
     const { attempts, intervalMs } = retries();
     const isOver = this.#failed > attempts;
-    const present = policy();
-    if (isOver && present === 'TerminateAfterRetries') {
+    const currentPolicy = policy();
+    if (isOver && currentPolicy === 'TerminateAfterRetries') {
       onStopped('terminate');
       return;
     }
-    if (isOver && present === 'SuspendRetries') {
+    if (isOver && currentPolicy === 'SuspendRetries') {
       this.suspend();
       onStopped('suspend');
       return;
     }
-    const doublings = present === 'RetryForeverWithBackoff' ? Math.min(30, this.#failed - 1) : 0;
+    const doublings = currentPolicy === 'RetryForeverWithBackoff' ? Math.min(30, this.#failed - 1) : 0;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;

@@ -39,6 +39,7 @@ interface PushListenersOptions {
   readonly publish: (change: ListenerChange, id: string) => void;
 }
 
+/** A listener with its running delivery. */
 interface Push {
   subscription: PushSubscription;
   readonly delivery: PushDelivery;
@@ -150,28 +151,28 @@ export class PushListeners {
         if (failure === null) log.info(`events are delivered again to ${shown}`, { subscription: id });
         else log.warn(`events cannot be delivered to ${shown}`, { subscription: id, error: failure });
       },
-      onStopped: (end) => {
-        log.warn(`events are no longer delivered to ${shown}: ${end}`, { subscription: id });
-        this.#stopDelivery(id, end);
+      onStopped: (outcome) => {
+        log.warn(`events are no longer delivered to ${shown}: ${outcome}`, { subscription: id });
+        this.#stopDelivery(id, outcome);
       },
     });
   }
 
-  #stopDelivery(id: string, end: 'terminate' | 'suspend'): void {
+  #stopDelivery(id: string, outcome: 'terminate' | 'suspend'): void {
     const { log, publish } = this.#options;
     const push = this.#pushes.get(id);
     if (push === undefined) return;
     const { subscription } = push;
     try {
-      if (end === 'terminate') this.remove(id);
+      if (outcome === 'terminate') this.remove(id);
       else this.#update(push, { suspended: true });
     } catch (error) {
-      // The delivery has ended anyway. After a restart the listener is there again.
+      // The delivery ends although the file does not say so. After a restart, it starts again.
       log.warn('storing the subscriptions failed', { error });
-      if (end === 'terminate') this.#stop(push);
+      if (outcome === 'terminate') this.#stop(push);
       else this.#set(push, { ...subscription, record: { ...subscription.record, suspended: true } });
     }
-    publish(end === 'terminate' ? 'ResourceRemoved' : 'ResourceChanged', id);
+    publish(outcome === 'terminate' ? 'ResourceRemoved' : 'ResourceChanged', id);
   }
 
   /**
@@ -179,8 +180,8 @@ export class PushListeners {
    * @param without a subscription that is about to end.
    */
   #store(without?: string): void {
-    this.#options.state.update((present) => ({
-      ...present,
+    this.#options.state.update((stored) => ({
+      ...stored,
       subscriptions: this.list()
         .map(({ record }) => record)
         .filter(({ id }) => id !== without),

@@ -23,7 +23,7 @@ const pushRecord = z.object({
   format: z.enum(eventFormats).default('Event'),
   /** Canonical URIs; empty: reports of all definitions. */
   reportDefinitions: strings.default([]),
-  /** UUID of the only machine whose events it receives; null: all. Old files lack it. */
+  /** UUID of the only machine whose events the listener receives; null: all. Old files lack this property. */
   machine: z.string().nullable().default(null),
   wanted: z.object({
     registryPrefixes: strings,
@@ -87,8 +87,9 @@ export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine'> &
 export const subscriptionUri = (id: string): string => `/redfish/v1/EventService/Subscriptions/${id}`;
 
 /**
- * Maximum length of the JSON of a subscription. A change of one subscription writes all of them
- * before the answer. 200 of this size take some milliseconds; with 1 MiB each they took seconds.
+ * Maximum length of the JSON of a subscription, in characters. A change of one subscription writes all of them
+ * before the answer. 200 subscriptions of this size take some milliseconds; 200 subscriptions of
+ * 1 MiB took seconds.
  */
 const MAX_RECORD_LENGTH = 16 * 1024;
 

@@ -159,11 +159,11 @@ function translateFault(fault: NetworkFault, change: NetworkChange, positions: R
     return detail(refused(kind, property, change[of] ?? '', holder), property);
   }
   const [list, indexes] = positions[of] ?? [of === 'ipv4' ? 'IPv4StaticAddresses' : 'IPv6StaticAddresses', []];
-  const asked = change.addresses?.[of]?.[index];
-  if (asked === undefined) return detail(refused(kind, list, '', holder), list);
+  const requested = change.addresses?.[of]?.[index];
+  if (requested === undefined) return detail(refused(kind, list, '', holder), list);
   const prefixName = of === 'ipv4' ? 'SubnetMask' : 'PrefixLength';
-  const prefixValue = of === 'ipv4' ? subnetMask(asked.prefix) : String(asked.prefix);
-  const [name, value] = part === 'prefix' ? [prefixName, prefixValue] : ['Address', asked.address];
+  const prefixValue = of === 'ipv4' ? subnetMask(requested.prefix) : String(requested.prefix);
+  const [name, value] = part === 'prefix' ? [prefixName, prefixValue] : ['Address', requested.address];
   const pointer = `${list}/${indexes[index] ?? index}`;
   return detail(refused(kind, name, value, holder), `${pointer}/${name}`);
 }
@@ -279,7 +279,7 @@ function sameNetworks(a: readonly RequestedAddress[], b: readonly RequestedAddre
   );
 }
 
-/** Returns the manager's own name servers. A list equal to that of the host means no own servers. */
+/** Returns the manager's own name servers: [] to use those of the host; undefined if the body has none. */
 function requestedServers(
   { NameServers, StaticNameServers }: NetworkBody,
   { nameServers, ownNameServers }: ManagerView,
