@@ -30,7 +30,7 @@ import { createUpgrade } from './upgrade.js';
 /** Options of {@link createApp}. */
 export interface AppOptions {
   readonly settings: ProxySettings;
-  /** The caller reloads and closes it. */
+  /** The caller reloads and closes the upstream. */
   readonly upstream: Upstream;
   readonly log: Log;
   /** Version of the proxy: `0.1.0`. */
@@ -83,7 +83,7 @@ export function createApp(options: AppOptions): App {
   const trace = options.detailedDebug ? createTrace(log) : null;
   const limits = createLimits();
   let draining = false;
-  const serve = (settings: ProxySettings): SharedState => ({
+  const sharedStateOf = (settings: ProxySettings): SharedState => ({
     settings,
     router: createRouter(settings, Math.random, limits),
     limits,
@@ -94,11 +94,11 @@ export function createApp(options: AppOptions): App {
     version,
     isDraining: () => draining,
   });
-  let serving = serve(options.settings);
+  let serving = sharedStateOf(options.settings);
   const pages = pagesOnDemand(metrics);
 
-  const answer = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
-    const exchange = begin(request, response, expectsContinue);
+  const answer = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean): void => {
+    const exchange = begin(request, response, holdsBodyBack);
     try {
       const url = request.url ?? '/';
       const rejection = headFault(request) ?? exchange.serving.gate?.(request, plainPath(url));
@@ -119,8 +119,8 @@ export function createApp(options: AppOptions): App {
     metrics.requestStarted();
     response.on('close', () => recordRequest(exchange, metrics, log));
     // Without a listener, an error of the response would end the process. The event `close` follows
-    // it.
-    response.on('error', destroyed);
+    // the error, so the request is still recorded.
+    response.on('error', destroyResponse);
     return exchange;
   };
 
@@ -142,7 +142,7 @@ export function createApp(options: AppOptions): App {
       await Promise.all([pages.load(), metrics.loadModules(), passThrough?.loadModules()]);
     },
     replaceSettings: (settings) => {
-      serving = serve(settings);
+      serving = sharedStateOf(settings);
     },
     drain: () => {
       draining = true;
@@ -152,7 +152,7 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Loads the pages with Express once, after the start. */
+/** Makes the loader of the pages with Express. Only its first call loads them. */
 function pagesOnDemand(metrics: Metrics) {
   let pages: Promise<Pages> | undefined;
   return {
@@ -160,7 +160,7 @@ function pagesOnDemand(metrics: Metrics) {
   };
 }
 
-/** Answers a request that Node's parser rejects. Only its failure is known, for the log. */
+/** Answers and logs a request that Node's parser rejects. The log knows only the error and the status. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, log: Log): void {
   const status = answerClientError(error, socket);
   if (status === undefined) return;
@@ -168,6 +168,6 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, log: Log
   log.request({ id: '-', user: null, method: '-', path: '-', status, ms: 0, refused });
 }
 
-function destroyed(this: ServerResponse): void {
+function destroyResponse(this: ServerResponse): void {
   this.destroy();
 }

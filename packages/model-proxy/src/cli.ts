@@ -31,7 +31,7 @@ function createProgram(): Command {
 }
 
 /**
- * Runs one command line until it ends. A running proxy ends with a signal.
+ * Runs one command line. Without `--validate_config`, this runs the proxy until a signal ends it.
  * @param argv as `process.argv`.
  * @returns the exit code.
  */

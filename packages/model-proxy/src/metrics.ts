@@ -196,9 +196,9 @@ async function createExposition(): Promise<Exposition> {
       for (const [status, count] of one.requests) requests.inc({ ...labels, status_code: String(status) }, count);
       for (const [key, count] of one.failures) {
         const [status = '', kind = ''] = key.split(' ');
-        const named = { ...labels, exception_status: status, exception_class: kind };
-        failed.inc(named, count);
-        if (upstreamKinds.has(kind)) deploymentFailures.inc(named, count);
+        const failureLabels = { ...labels, exception_status: status, exception_class: kind };
+        failed.inc(failureLabels, count);
+        if (upstreamKinds.has(kind)) deploymentFailures.inc(failureLabels, count);
       }
       if (one.droppedHeaders > 0) droppedHeaders.inc(labels, one.droppedHeaders);
       if (one.totalTokens > 0) for (const name of tokenNames) tokens[name].inc(labels, one[name]);

@@ -14,9 +14,9 @@ const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key'];
  * @param keys at least one; no key is empty.
  */
 export function requireKeys(keys: ReadonlySet<string>): Authenticate {
-  // timingSafeEqual needs equal lengths. Digests have them, and the time of a comparison reveals
-  // nothing about the key.
-  const known = [...keys].map(digestOf);
+  // timingSafeEqual needs equal lengths, and all digests have the same length. The time of a
+  // comparison reveals nothing about the key.
+  const keyDigests = [...keys].map(digestOf);
   // Keys that were accepted before. A Set lookup takes the same time for every wrong key: V8 compares
   // strings only if their hashes are equal, and clients cannot choose these hashes because V8 seeds
   // them.
@@ -27,7 +27,7 @@ export function requireKeys(keys: ReadonlySet<string>): Authenticate {
     if (accepted.has(key)) return keyHolder;
     const presented = digestOf(key);
     let found = false;
-    for (const digest of known) found = timingSafeEqual(digest, presented) || found;
+    for (const digest of keyDigests) found = timingSafeEqual(digest, presented) || found;
     if (!found) return wrongKeyPassed();
     accepted.add(key);
     return keyHolder;
@@ -45,8 +45,8 @@ function digestOf(key: string): Buffer {
  * for another service.
  */
 function presentedKey(headers: IncomingHttpHeaders): string | undefined {
-  const own = headers['x-litellm-api-key'];
-  if (typeof own === 'string' && own !== '') return withoutScheme(own);
+  const litellmKey = headers['x-litellm-api-key'];
+  if (typeof litellmKey === 'string' && litellmKey !== '') return withoutScheme(litellmKey);
   if (headers.authorization !== undefined && headers.authorization !== '') return withoutScheme(headers.authorization);
   for (const name of keyHeaders) {
     const value = headers[name];

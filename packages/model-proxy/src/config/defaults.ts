@@ -17,7 +17,7 @@ export const defaults = {
   requestTimeoutSeconds: 6000,
   /**
    * Between two chunks. LiteLLM's default of 600 s interrupts models that think longer (BerriAI/litellm
-   * #30836). TCP keepalive detects a lost connection before.
+   * #30836). TCP keepalive detects a lost connection earlier.
    */
   idleTimeoutSeconds: 1800,
   maxRequestSizeMb: 100,

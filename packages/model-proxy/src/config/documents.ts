@@ -57,13 +57,13 @@ export function readDocuments(file: string, directory: string, findings: Finding
 }
 
 function hasMoreLines(text: string, limit: number): boolean {
-  let ends = 0;
-  for (let at = 0; at < text.length && ends <= limit; at += 1) {
-    const code = text.charCodeAt(at);
+  let lineEnds = 0;
+  for (let index = 0; index < text.length && lineEnds <= limit; index += 1) {
+    const code = text.charCodeAt(index);
     // A CR before an LF belongs to the same line end.
-    if (code === LF || (code === CR && text.charCodeAt(at + 1) !== LF)) ends += 1;
+    if (code === LF || (code === CR && text.charCodeAt(index + 1) !== LF)) lineEnds += 1;
   }
-  return ends > limit;
+  return lineEnds > limit;
 }
 
 function includesOf(root: YamlMapping, findings: Findings) {

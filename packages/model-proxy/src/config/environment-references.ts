@@ -57,10 +57,10 @@ export function withVariables(
   findings: Findings,
 ): Environment {
   if (block === undefined) return environment;
-  const own: Record<string, string> = {};
+  const blockVariables: Record<string, string> = {};
   for (const [name, member] of resolveReferences(block, environment, findings, path).members) {
     if (member.kind !== 'scalar') findings.fault(member, [...path, name], 'must be a string, a number or a boolean');
-    else if (member.value !== null) own[name] = String(member.value);
+    else if (member.value !== null) blockVariables[name] = String(member.value);
   }
-  return { ...environment, ...own };
+  return { ...environment, ...blockVariables };
 }

@@ -41,14 +41,14 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
-  const known = () => [...watched.values()].join('\n');
-  const look = async (): Promise<void> => {
+  const knownState = () => [...watched.values()].join('\n');
+  const poll = async (): Promise<void> => {
     const seen = watched;
     const fingerprints = await Promise.all([...seen.keys()].map(fingerprintOf));
     // mark, replace or close was called in the meantime.
     if (closed || watched !== seen) return;
     const state = fingerprints.join('\n');
-    if (state === known()) {
+    if (state === knownState()) {
       pending = undefined;
     } else if (state === pending) {
       pending = undefined;
@@ -60,7 +60,7 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   };
   const schedule = () => {
     if (closed) return;
-    timer = setTimeout(() => void look().finally(schedule), intervalMs);
+    timer = setTimeout(() => void poll().finally(schedule), intervalMs);
     timer.unref();
   };
   const mark = (paths: Iterable<string>) => {

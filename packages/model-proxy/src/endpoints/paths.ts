@@ -31,7 +31,7 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
   const rerank = table.get('/rerank');
   if (rerank !== undefined) table.set(COHERE_RERANK, rerank);
 
-  const inPath = (path: string): Target | undefined => {
+  const targetWithModel = (path: string): Target | undefined => {
     const prefix = modelPrefixes.find((candidate) => path.startsWith(candidate));
     if (prefix === undefined) return undefined;
     const rest = path.slice(prefix.length);
@@ -44,7 +44,7 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
     const model = decode(rest.slice(0, -endpoint.path.length - 1));
     return model === undefined || model === '' ? undefined : { endpoint, model };
   };
-  return { exact: (url) => table.get(url), match: (path) => table.get(path) ?? inPath(path) };
+  return { exact: (url) => table.get(url), match: (path) => table.get(path) ?? targetWithModel(path) };
 }
 
 /** Cohere's clients use v2 with the same requests. */
@@ -68,8 +68,8 @@ export function endpointPaths(endpoints: readonly Endpoint[]): readonly string[]
  */
 export function plainPath(url: string): string {
   const origin = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
-  const end = origin.search(/[?#]/);
-  const path = (end === -1 ? origin : origin.slice(0, end)).replace(/\/{2,}/g, '/');
+  const pathEnd = origin.search(/[?#]/);
+  const path = (pathEnd === -1 ? origin : origin.slice(0, pathEnd)).replace(/\/{2,}/g, '/');
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path === '' ? '/' : path;
 }
 
@@ -79,8 +79,8 @@ export function plainPath(url: string): string {
  * @param forwarded results of `parseForwardedPath`.
  */
 export function forwardedTarget(path: string, forwarded: ReadonlySet<string>): Target | undefined {
-  const below = path.replace(/^\/(?:v1\/)?/, '');
-  return forwarded.has(below) ? { endpoint: forwardedEndpoint(below), model: null } : undefined;
+  const relativePath = path.replace(/^\/(?:v1\/)?/, '');
+  return forwarded.has(relativePath) ? { endpoint: forwardedEndpoint(relativePath), model: null } : undefined;
 }
 
 /** Decodes percent escapes. @returns undefined: an escape is invalid. */

@@ -70,7 +70,8 @@ export function unclearDeployment(path: string, remedy: string): ProxyError {
 }
 
 /**
- * The form names its deployment too late: most of the form has already been sent to another one.
+ * The form names its deployment too late: most of the form has already been sent to another
+ * deployment.
  */
 export function lateChoice(name: string): ProxyError {
   return requestFault(

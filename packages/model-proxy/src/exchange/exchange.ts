@@ -43,6 +43,7 @@ const MAX_ID_LENGTH = 128;
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The shared state at the start of the request. */
   readonly serving: SharedState;
   /**
    * Id for the log and for the upstream (`x-request-id`): the client's id if it is safe in a header

@@ -91,7 +91,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   });
 }
 
-/** Returns whether the answer is complete, so that the proxy discards the rest of the body. */
+/** Returns whether the answer is complete or has failed. The proxy then discards the rest of the body. */
 function isOver(exchange: Exchange): boolean {
   return exchange.error !== null || exchange.answeredAt !== 0;
 }
@@ -153,7 +153,7 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
   const rename = renaming(settings.modelNameInResponse, deployment.provider.name, requested);
   const context = { exchange, endpoint, rename, translated };
-  const handler = new UpstreamAnswer(context, trace === null ? null : trace.sending(id, shown(outgoing)), body);
+  const handler = new UpstreamAnswer(context, trace === null ? null : trace.sending(id, tracedRequest(outgoing)), body);
   exchange.sentAt = performance.now();
   const call = upstream.send(outgoing, handler);
   handler.call = call;
@@ -161,7 +161,7 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
 }
 
 /** Returns the request for the trace. For a streaming body: the part received so far. */
-function shown(outgoing: UpstreamRequest): TracedRequest {
+function tracedRequest(outgoing: UpstreamRequest): TracedRequest {
   return { ...outgoing, body: outgoing.body instanceof BodyStream ? outgoing.body.shown : outgoing.body };
 }
 

@@ -41,14 +41,14 @@ export function dropLongHeaders(headers: string[], from: number): number {
     dropped.add(index);
     excess -= bytes;
   }
-  let end = from;
+  let keptEnd = from;
   for (let index = from; index + 1 < headers.length; index += 2) {
     if (dropped.has(index)) continue;
-    headers[end] = headers[index] ?? '';
-    headers[end + 1] = headers[index + 1] ?? '';
-    end += 2;
+    headers[keptEnd] = headers[index] ?? '';
+    headers[keptEnd + 1] = headers[index + 1] ?? '';
+    keptEnd += 2;
   }
-  headers.length = end;
+  headers.length = keptEnd;
   return dropped.size;
 }
 

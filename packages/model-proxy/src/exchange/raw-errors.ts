@@ -39,7 +39,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
     return undefined;
   }
   const { status, reason, message } = faults[error.code ?? ''] ?? badRequest;
-  socket.end(rawAnswer(status, reason, JSON.stringify(unreadableRequest(status, message).body)));
+  socket.end(renderAnswer(status, reason, JSON.stringify(unreadableRequest(status, message).body)));
   return response === undefined ? status : undefined;
 }
 
@@ -47,7 +47,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
  * Makes a complete JSON answer for a socket that has no `ServerResponse`. The answer announces that
  * the connection closes.
  */
-function rawAnswer(status: number, reason: string, body: string): string {
+function renderAnswer(status: number, reason: string, body: string): string {
   const lines = [
     `HTTP/1.1 ${status} ${reason}`,
     'connection: close',

@@ -1,5 +1,6 @@
 /**
- * Searches for the end of a plain run in words of four bytes, with integer arithmetic. It runs
+ * Searches for the end of a plain run ({@link PlainRuns.endFrom} defines it) in words of four
+ * bytes, with integer arithmetic. It runs
  * everywhere, and the tests compare the vector search with it.
  *
  * It reads 16 bytes at a time: 0.18 ns per byte on Node 20, where a loop over single bytes takes
@@ -15,8 +16,8 @@ export interface PlainRuns {
   /** Set when the search passes a backslash. The caller resets it. */
   escaped: boolean;
   /**
-   * Skips plain characters and complete escapes. Python clients send all text that is not ASCII as
-   * `\u0416\u0438`.
+   * Skips a plain run: plain characters and complete escapes in a string. Python clients send all
+   * text that is not ASCII as `\u0416\u0438`.
    * @param from a position inside a string and outside of escapes; from 0 to the chunk's length.
    * @returns index of the first quote, control character (below U+0020), or backslash that starts
    * an invalid escape or an escape that the chunk cuts. The chunk's length if there is none of

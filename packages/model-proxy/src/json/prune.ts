@@ -51,7 +51,7 @@ function visit<Context>(pruning: Visit<Context>, at: number, context: Context): 
   let index = 0;
   /** Where the last remaining member or element ends; -1 if none remains so far. */
   let lastEnd = -1;
-  /** The run of removed members or elements after it; -1 if there is none. */
+  /** The run of removed members or elements after `lastEnd`; -1 if there is none. */
   let runStart = -1;
   let runEnd = -1;
   let i = skipSpace(bytes, at + 1, end);

@@ -74,7 +74,9 @@ function modelEdits(bytes: Buffer, { model, modelPaths }: AnswerRewrite): JsonEd
 }
 
 /**
+ * Makes the edit that renames the model.
  * @param spelled the value's bytes.
+ * @param start offset of the value in the answer.
  * @returns undefined if the value is not a string or stays as it is.
  */
 function nameEdit(spelled: Buffer, start: number, model: (reported: string) => string): JsonEdit | undefined {
@@ -127,14 +129,15 @@ function findInLongText(
 function occursAfter(chunks: readonly Buffer[], from: number, name: string): boolean {
   const overlap = name.length + 1;
   let start = 0;
-  let end: Buffer = Buffer.alloc(0);
+  /** The last bytes of the previous chunk, where a match may begin. */
+  let previousEnd: Buffer = Buffer.alloc(0);
   for (const chunk of chunks) {
     const first = Math.max(0, from - start);
     start += chunk.length;
     if (first >= chunk.length) continue;
-    const seam = Buffer.concat([end, chunk.subarray(first, first + overlap)]);
+    const seam = Buffer.concat([previousEnd, chunk.subarray(first, first + overlap)]);
     if (nextKey(seam, 0, seam.length, name) !== -1 || nextKey(chunk, first, chunk.length, name) !== -1) return true;
-    end = chunk.length - first < overlap ? seam.subarray(-overlap) : chunk.subarray(-overlap);
+    previousEnd = chunk.length - first < overlap ? seam.subarray(-overlap) : chunk.subarray(-overlap);
   }
   return false;
 }

@@ -82,9 +82,11 @@ async function sendCheck(serving: SharedState, deployment: Deployment): Promise<
   const checkBody = checkBodies[mode];
   const endpoint = endpoints.find((candidate) => candidate.mode === mode && candidate.requestBody === 'json');
   if (checkBody === undefined || endpoint === undefined) return `models of mode ${mode} cannot be checked`;
-  const named = modelInfo['health_check_model'];
+  const configuredModel = modelInfo['health_check_model'];
   const upstreamModel =
-    typeof named === 'string' ? named.replace(`${deployment.provider.name}/`, '') : deployment.upstreamModel;
+    typeof configuredModel === 'string'
+      ? configuredModel.replace(`${deployment.provider.name}/`, '')
+      : deployment.upstreamModel;
   if (upstreamModel.includes('*')) return 'a wildcard needs model_info.health_check_model to name a model';
 
   const body = createJsonBody();
@@ -97,7 +99,7 @@ async function sendCheck(serving: SharedState, deployment: Deployment): Promise<
   const id = randomUUID();
   const streams = false;
   const translated = translationOf(deployment.provider, endpoint.path, upstreamModel, streams);
-  const asked = upstreamRequest({
+  const configuredRequest = upstreamRequest({
     serving,
     selection,
     endpoint,
@@ -108,15 +110,15 @@ async function sendCheck(serving: SharedState, deployment: Deployment): Promise<
     streams,
     translated,
   });
-  const request = { ...asked, timeouts };
+  const request = { ...configuredRequest, timeouts };
   return new Promise((resolve) => {
     let status = 0;
     let head: readonly string[] = [];
     const received = new ChunkList();
     let length = 0;
     const call = serving.upstream.send(request, {
-      onHead: (answered, headers) => {
-        status = answered;
+      onHead: (answerStatus, headers) => {
+        status = answerStatus;
         head = headers;
       },
       onData: (chunk) => {

@@ -23,7 +23,8 @@ const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
  * Selects the deployment for `/openai/…` and `/vllm/…`. These prefixes reach all paths of a server,
  * its administration included. So only deployments with `use_in_pass_through` are eligible, as in
  * LiteLLM. A `model` that is a public name of that provider selects its deployment. All other
- * requests go to the first eligible deployment.
+ * requests go to the first eligible deployment of the provider. If there is none, requests for OpenAI
+ * go to `environmentDeployment`.
  * @param path for errors.
  * @returns `upstreamModel` replaces the model in the request.
  * @throws {ProxyError} 400: no deployment of that provider is eligible.
@@ -55,7 +56,9 @@ export interface FilesChoice {
 }
 
 /**
- * Selects the deployment for files and batches: by public name, by provider, or the only account.
+ * Selects the deployment for files and batches by public name or by provider. Without both, selects
+ * the first deployment with `use_in_pass_through`, then the only account, then the only account at
+ * OpenAI. Deployments with the same address, key and headers share an account.
  * @throws {ProxyError} 400: the name is unknown, or several accounts are possible.
  */
 export function chooseFiles(
@@ -68,7 +71,7 @@ export function chooseFiles(
   if (model !== undefined) {
     const selections = models.map((name) => selectNamed(name, path, selectionContext));
     const [first] = selections;
-    if (first === undefined || distinct(selections.map((selection) => selection.deployment)).length > 1)
+    if (first === undefined || onePerAccount(selections.map((selection) => selection.deployment)).length > 1)
       throw unclearDeployment(path, "the request's models are at different upstreams; a file is at one upstream only");
     return first;
   }
@@ -88,8 +91,8 @@ export function chooseFiles(
   if (eligible !== undefined) return selectionOf(eligible);
   // LiteLLM's default is OpenAI.
   const isOpenai = (deployment: Deployment) => families.openai.includes(deployment.provider.name);
-  for (const some of [settings.deployments, settings.deployments.filter(isOpenai)]) {
-    const [only, second] = distinct(some);
+  for (const group of [settings.deployments, settings.deployments.filter(isOpenai)]) {
+    const [only, second] = onePerAccount(group);
     if (only !== undefined && second === undefined) return selectionOf(only);
   }
   if (selectionContext.environmentDeployment !== null && !settings.deployments.some(isOpenai))
@@ -104,8 +107,9 @@ export function chooseFiles(
 /** Returns whether all deployments have the same account, so that the selection does not matter. */
 export function hasOneAccount({ settings, environmentDeployment }: SelectionContext): boolean {
   return (
-    distinct(environmentDeployment === null ? settings.deployments : [...settings.deployments, environmentDeployment])
-      .length <= 1
+    onePerAccount(
+      environmentDeployment === null ? settings.deployments : [...settings.deployments, environmentDeployment],
+    ).length <= 1
   );
 }
 
@@ -124,12 +128,12 @@ function selectNamed(model: string, path: string, { settings, router }: Selectio
 
 /** Returns the first deployment with `use_in_pass_through`, or else the first; null: none. */
 function firstOf(deployments: readonly Deployment[], providers: readonly string[]): Deployment | null {
-  const some = deployments.filter(({ provider }) => providers.includes(provider.name));
-  return some.find(({ useInPassThrough }) => useInPassThrough) ?? some[0] ?? null;
+  const matching = deployments.filter(({ provider }) => providers.includes(provider.name));
+  return matching.find(({ useInPassThrough }) => useInPassThrough) ?? matching[0] ?? null;
 }
 
 /** Returns the first deployment of each account: the same address, key and headers. */
-function distinct(deployments: readonly Deployment[]): readonly Deployment[] {
+function onePerAccount(deployments: readonly Deployment[]): readonly Deployment[] {
   const accounts = new Map<string, Deployment>();
   for (const deployment of deployments) {
     const account = JSON.stringify([deployment.apiBase, deployment.apiKey, deployment.extraHeaders]);

@@ -8,7 +8,7 @@ import type { Selection } from '../routing/router.js';
 import { hasBody, readFormHead, readWhole } from './body-reader.js';
 import { chooseFiles, chooseProvider, hasOneAccount, type SelectionContext, type FilesChoice } from './choose.js';
 import { FormHeadReader } from './form-head.js';
-import { jsonChoice, listed } from './json-choice.js';
+import { jsonChoice, splitList } from './json-choice.js';
 import { inspectForm } from './late-fields.js';
 import type { RawTarget } from './paths.js';
 import { valueIn, withValue, type QueryPair } from './query.js';
@@ -74,7 +74,7 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
   if (form !== undefined) {
     readFormHead(exchange, form, ({ fields, rest, removed }) => {
       const selection = selectForFiles(task, {
-        models: [...listed(fields.get('model') ?? ''), ...listed(fields.get('target_model_names') ?? '')],
+        models: [...splitList(fields.get('model') ?? ''), ...splitList(fields.get('target_model_names') ?? '')],
         provider: fields.get('custom_llm_provider') ?? null,
       });
       const isNamed = fields.size > 0 || namesInHead(task) !== undefined;
@@ -106,7 +106,7 @@ function namesInHead({ exchange, target, query }: RawTask): FilesChoice | undefi
   const inHeader = headers['custom-llm-provider'];
   const inPath = target.kind === 'files' ? target.provider : null;
   const inQuery = valueIn(query, 'custom_llm_provider', 'provider');
-  const models = listed(valueIn(query, 'model', 'target_model_names') ?? '');
+  const models = splitList(valueIn(query, 'model', 'target_model_names') ?? '');
   const named = typeof inHeader === 'string' && inHeader !== '' ? inHeader : undefined;
   const provider = inPath ?? named ?? inQuery ?? null;
   return models.length > 0 || provider !== null ? { models, provider } : undefined;

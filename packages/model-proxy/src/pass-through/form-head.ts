@@ -38,7 +38,7 @@ export class FormHeadReader {
    * Start of the current part's delimiter. A form with a preamble, which no client sends, is
    * forwarded unchanged.
    */
-  #at = 0;
+  #partStart = 0;
   /** The current part, if its headers are complete. */
   #part: { readonly name: string | null; readonly valueStart: number } | undefined;
   /** The end of the headers or of the value does not start before this offset. */
@@ -87,10 +87,10 @@ export class FormHeadReader {
     const bytes = this.#memory.subarray(0, this.#length);
     for (;;) {
       if (this.#part === undefined) {
-        const lineEnd = this.#at + this.#delimiter.length;
+        const lineEnd = this.#partStart + this.#delimiter.length;
         if (bytes.length < lineEnd + 2) return false;
         // Any other line ends the fields: the closing delimiter, or a body that is not a form.
-        if (bytes.compare(this.#delimiter, 0, undefined, this.#at, lineEnd) !== 0) return true;
+        if (bytes.compare(this.#delimiter, 0, undefined, this.#partStart, lineEnd) !== 0) return true;
         if (bytes[lineEnd] !== 0x0d || bytes[lineEnd + 1] !== 0x0a) return true;
         const headEnd = this.#find(bytes, HEADER_END, lineEnd);
         if (headEnd === -1) return false;
@@ -101,25 +101,25 @@ export class FormHeadReader {
       const { name, valueStart } = this.#part;
       const valueEnd = this.#find(bytes, this.#valueEnd, valueStart);
       if (valueEnd === -1) return false;
-      const next = valueEnd + 2;
+      const nextPart = valueEnd + 2;
       if (name !== null && this.#wanted.has(name)) {
         if (!this.#fields.has(name)) this.#fields.set(name, bytes.toString('utf8', valueStart, valueEnd).trim());
-        this.#rest.push(bytes.subarray(this.#restFrom, this.#at));
-        this.#restFrom = next;
+        this.#rest.push(bytes.subarray(this.#restFrom, this.#partStart));
+        this.#restFrom = nextPart;
       }
-      this.#at = next;
+      this.#partStart = nextPart;
       this.#part = undefined;
     }
   }
 
   /**
-   * Searches `end`.
+   * Searches a marker.
    * @param from the first possible offset.
-   * @returns its offset; -1: more bytes are needed. The next search then skips these bytes.
+   * @returns the marker's offset; -1: more bytes are needed. The next search then skips these bytes.
    */
-  #find(bytes: Buffer, end: Buffer, from: number): number {
-    const found = bytes.indexOf(end, Math.max(from, this.#searchFrom));
-    this.#searchFrom = found === -1 ? Math.max(from, bytes.length - end.length + 1) : 0;
+  #find(bytes: Buffer, marker: Buffer, from: number): number {
+    const found = bytes.indexOf(marker, Math.max(from, this.#searchFrom));
+    this.#searchFrom = found === -1 ? Math.max(from, bytes.length - marker.length + 1) : 0;
     return found;
   }
 }

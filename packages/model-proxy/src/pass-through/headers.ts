@@ -39,10 +39,10 @@ interface RawRequestHeadersOptions {
  */
 export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHttpHeaders {
   const { head, deployment, version, id, host } = options;
-  const named = connectionOptions(head.connection);
+  const connectionHeaders = connectionOptions(head.connection);
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(head)) {
-    if (value === undefined || hopByHop.test(name) || named.has(name)) continue;
+    if (value === undefined || hopByHop.test(name) || connectionHeaders.has(name)) continue;
     if (forProxyOnly.test(name) || (secretHeader.test(name) && !harmless.has(name))) continue;
     headers[name] = value;
   }
@@ -80,12 +80,12 @@ export function rawAnswerHeaders(
   ours: ReadonlySet<string>,
   mask: (value: string) => string,
 ): string[] {
-  const named = connectionOptions(valuesOf(rawHeaders, 'connection').join(','));
+  const connectionHeaders = connectionOptions(valuesOf(rawHeaders, 'connection').join(','));
   const headers: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     const value = rawHeaders[index + 1] ?? '';
-    if (upstreamsOwn.test(name) || named.has(name) || !isHeaderText(value)) continue;
+    if (upstreamsOwn.test(name) || connectionHeaders.has(name) || !isHeaderText(value)) continue;
     headers.push(ours.has(name) || name.startsWith('x-litellm-') ? `llm_provider-${name}` : name, mask(value));
   }
   return headers;

@@ -13,7 +13,7 @@ import { loadProxyMiddleware } from './proxy-middleware.js';
 
 /** Options of {@link createPassThrough}. */
 interface PassThroughOptions {
-  /** The caller reloads and closes it. */
+  /** The caller reloads and closes the upstream. */
   readonly upstream: Pick<PooledUpstream, 'connectorFor'>;
 }
 

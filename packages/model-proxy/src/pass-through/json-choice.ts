@@ -53,7 +53,7 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
     },
     texts: (name) => {
       const found = value(name);
-      if (typeof found === 'string') return listed(found);
+      if (typeof found === 'string') return splitList(found);
       const items: readonly unknown[] = Array.isArray(found) ? found : [];
       return items.filter((item) => typeof item === 'string').filter((item) => item !== '');
     },
@@ -67,7 +67,7 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
 }
 
 /** Splits a text at commas, and removes white space and empty items. */
-export function listed(text: string): readonly string[] {
+export function splitList(text: string): readonly string[] {
   return text
     .split(',')
     .map((item) => item.trim())

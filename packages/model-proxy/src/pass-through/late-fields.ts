@@ -1,6 +1,6 @@
 /**
  * Rejects fields that name a deployment but arrive too late: a part of the form has gone to another
- * deployment. Otherwise a file could silently go to a wrong account.
+ * deployment. Without this check, a file could silently go to a wrong account.
  */
 import { boundaryOf, MultipartError, MultipartScanner } from '../exchange/request/multipart.js';
 import { lateChoice } from '../errors/path.js';

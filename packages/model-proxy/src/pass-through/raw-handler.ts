@@ -114,7 +114,7 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
   admit(exchange.serving, selection);
   exchange.receivedAt = performance.now();
   sendContinue(exchange);
-  // The upstream client sets it.
+  // The upstream client sets this header.
   delete headers.host;
   const request = {
     deployment: selection.deployment,

@@ -1,6 +1,6 @@
 /**
- * Makes the handshakes for http-proxy-middleware. It gets them instead of the client's request, so
- * that it cannot forward a header of the client that the proxy removed.
+ * Makes the handshakes for http-proxy-middleware. The library gets a handshake and not the client's
+ * request. So the library cannot forward a header of the client that the proxy removed.
  */
 import type { Agent, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
@@ -68,7 +68,7 @@ function requestTarget({ connector, url }: UpgradePlan): string {
 /**
  * Converts faults of Node's parser to those of the proxy's parser. Returns other errors unchanged.
  */
-export function asKnown(error: Error): Error {
+export function asAnswerFault(error: Error): Error {
   const code = codeOf(error);
   if (!code.startsWith('HPE_')) return error;
   return new AnswerFault(code === 'HPE_HEADER_OVERFLOW' ? 'head' : 'http', error.message, error);

@@ -18,7 +18,7 @@ import { ConnectTimeoutError } from './agents.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
 import { SocketPair } from './socket-pair.js';
-import { asKnown, proxyOptions, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
+import { asAnswerFault, proxyOptions, UpgradeRequest, type UpgradePlan } from './upgrade-request.js';
 
 /** Options of {@link WebSocketCall}. */
 interface WebSocketOptions {
@@ -61,7 +61,7 @@ export class WebSocketCall implements UpstreamCall {
     if (head.length > 0) socket.unshift(head);
 
     // http-proxy reads the `upgrade` header of the client's request.
-    const raw = new UpgradeRequest(plan);
+    const upgradeRequest = new UpgradeRequest(plan);
     const proxy = createProxy({
       ...proxyOptions(plan, agent),
       plugins: [
@@ -71,10 +71,10 @@ export class WebSocketCall implements UpstreamCall {
         },
       ],
     });
-    proxy.upgrade(raw.asMessage, socket, Buffer.alloc(0));
+    proxy.upgrade(upgradeRequest.asMessage, socket, Buffer.alloc(0));
   }
 
-  /** The client closed the connection before the answer. */
+  /** Ends the handshake after the client closed its connection. */
   abort(): void {
     if (this.#over) return;
     this.#leave();
@@ -229,7 +229,7 @@ export class WebSocketCall implements UpstreamCall {
       return;
     }
     const progress = { answerBegun: exchange.firstByteAt !== 0, reused: false };
-    this.#fail(connectionFault(asKnown(error), progress, plan.connector.peer));
+    this.#fail(connectionFault(asAnswerFault(error), progress, plan.connector.peer));
   }
 
   #timeOut(name: TimeoutName, limitMs: number): void {

@@ -97,8 +97,8 @@ interface SignedRequest {
 /** An API that is not OpenAI's. */
 export interface Dialect {
   /**
-   * Endpoints by OpenAI's path. `unchanged`: the upstream serves OpenAI's form of this endpoint,
-   * too. The proxy rejects other endpoints with 400.
+   * Endpoints by OpenAI's path. `unchanged`: the upstream also serves OpenAI's form of this
+   * endpoint. The proxy rejects other endpoints with 400.
    */
   readonly endpoints: ReadonlyMap<string, DialectEndpoint | 'unchanged'>;
   /**

@@ -35,7 +35,7 @@ export function isKnownProvider(name: string): boolean {
 }
 
 /**
- * Returns the provider of a prefix. An unknown provider has OpenAI's dialect, but no address and no
+ * Returns the provider of a prefix. An unknown provider has OpenAI's API, but no address and no
  * key from the environment: the configuration must set both.
  */
 export function findProvider(name: string): Provider {

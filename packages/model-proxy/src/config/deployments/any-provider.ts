@@ -11,8 +11,9 @@ import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-
  * Returns the target of each provider for an entry with `model: "*"`. All targets use the entry's
  * `api_base` if it has one, otherwise the provider's address. Because clients choose the provider,
  * the proxy sends a key from an environment variable only to the provider of that variable.
- * @returns provider → target. A target is null if the provider's API is not implemented, and for
- *   {@link OTHER_NAMES}. undefined: the entry names one provider for all models.
+ * @returns provider → target; undefined: the entry names one provider for all models. Without an
+ *   `api_base`, the target is null if the provider's API is not implemented, and for
+ *   {@link OTHER_NAMES}.
  */
 export function targetsByProvider(
   block: Block<typeof paramsTable>,
@@ -24,24 +25,24 @@ export function targetsByProvider(
   const targets = new Map<string, UpstreamTarget | null>();
   // With an api_base, the names belong to that server, so none is excluded.
   if (values.apiBase === undefined) for (const name of [...foreignProviders, OTHER_NAMES]) targets.set(name, null);
-  const given = places.get('apiKey');
-  const variable = given?.node.kind === 'scalar' ? given.node.variable : undefined;
+  const keyPlace = places.get('apiKey');
+  const variable = keyPlace?.node.kind === 'scalar' ? keyPlace.node.variable : undefined;
   const hasAddress = values.apiBase !== undefined;
   const isForAll = hasAddress || typeof values.apiKey !== 'string';
   const isKeyOf = (name: string) => variable !== undefined && findProvider(name).apiKeyEnvironment.includes(variable);
-  if (!isForAll && given !== undefined && !knownProviders.some(isKeyOf))
+  if (!isForAll && keyPlace !== undefined && !knownProviders.some(isKeyOf))
     findings.fault(
-      given.node,
-      given.path,
+      keyPlace.node,
+      keyPlace.path,
       'the provider of this key is unknown, because the entry is for any model: set custom_llm_provider or api_base, or remove api_key, so that each provider gets the key of its own variable',
     );
   for (const name of knownProviders) {
     // With an api_base, the client's choice of a name must not select a key from the environment.
-    const own = hasAddress ? (values.apiKey ?? null) : values.apiKey;
-    const apiKey = isForAll || isKeyOf(name) ? own : undefined;
-    const asked = { ...block, values: { ...values, apiKey, model: `${name}/*` } };
+    const entryKey = hasAddress ? (values.apiKey ?? null) : values.apiKey;
+    const apiKey = isForAll || isKeyOf(name) ? entryKey : undefined;
+    const providerBlock = { ...block, values: { ...values, apiKey, model: `${name}/*` } };
     // A provider without a key or an address is not a fault, because the entry does not name it.
-    const target = readTarget(asked, params, { environment, findings: new Findings() });
+    const target = readTarget(providerBlock, params, { environment, findings: new Findings() });
     if (typeof target === 'object') targets.set(name, target);
   }
   return targets;

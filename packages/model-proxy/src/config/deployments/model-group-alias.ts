@@ -22,21 +22,21 @@ export function readAliases(
   const hidden = new Set<string>();
   const place = places.get('modelGroupAlias');
   if (place?.node.kind !== 'mapping' || values.modelGroupAlias === undefined) return { groups, hidden };
-  const known = new Set(deployments.map(({ modelName }) => modelName));
-  const wildcards = [...known].filter((name) => name.includes('*')).map(wildcardPattern);
+  const groupNames = new Set(deployments.map(({ modelName }) => modelName));
+  const wildcards = [...groupNames].filter((name) => name.includes('*')).map(wildcardPattern);
   for (const [alias, node] of place.node.members) {
-    const at = [...place.path, alias];
+    const aliasPath = [...place.path, alias];
     const model = node.kind === 'mapping' ? node.members.get('model') : node;
     if (model?.kind !== 'scalar' || typeof model.value !== 'string' || model.value === '') {
-      findings.fault(node, at, 'must be the name of a model group, or a mapping with model and hidden');
+      findings.fault(node, aliasPath, 'must be the name of a model group, or a mapping with model and hidden');
       continue;
     }
     const isHidden = node.kind === 'mapping' ? node.members.get('hidden') : undefined;
     if (isHidden?.kind === 'scalar' && isHidden.value === true) hidden.add(alias);
     const group = model.value;
     groups.set(alias, group);
-    if (!known.has(group) && !wildcards.some((pattern) => pattern.test(group)))
-      findings.warn(node, at, `there is no ${JSON.stringify(group)} in model_list`);
+    if (!groupNames.has(group) && !wildcards.some((pattern) => pattern.test(group)))
+      findings.warn(node, aliasPath, `there is no ${JSON.stringify(group)} in model_list`);
   }
   return { groups, hidden };
 }

@@ -28,7 +28,10 @@ export interface Entry {
 
 const PARAMS = 'litellm_params';
 
-/** Reads the entries and adds faults and warnings. A faulty entry gives no deployment. */
+/**
+ * Reads the entries and adds faults and warnings. An entry without a name or with a faulty target
+ * gives no deployment.
+ */
 export function readModelList(entries: readonly Entry[], inherited: ListInherited): ModelList {
   const deployments: Deployment[] = [];
   const unserved = new Map<string, string>();

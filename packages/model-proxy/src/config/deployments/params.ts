@@ -38,7 +38,11 @@ interface ParamsInput {
   readonly inherited: Inherited;
 }
 
-/** Reads the block to the end and adds faults. @returns undefined if there are faults. */
+/**
+ * Reads the whole block and adds its faults to the findings.
+ * @returns undefined if the target has a fault. With other faults the result is a deployment, but the
+ *   findings stop the start.
+ */
 export function readParams({
   modelName,
   modelInfo,
@@ -55,8 +59,8 @@ export function readParams({
   const target = readTarget(block, params, inherited);
   if (target === undefined) return undefined;
   if (typeof target === 'string') {
-    const at = block.places.get('model') ?? params;
-    findings.warn(at.node, at.path, `${target}: ${modelName} is not served by this entry`);
+    const modelPlace = block.places.get('model') ?? params;
+    findings.warn(modelPlace.node, modelPlace.path, `${target}: ${modelName} is not served by this entry`);
     return { modelName, reason: target };
   }
   const { id } = modelInfo;
@@ -84,8 +88,8 @@ export function readParams({
   };
   const targets = targetsByProvider(block, params, inherited);
   if (targets === undefined) return deployment;
-  const deploymentAt = ([name, its]: readonly [string, UpstreamTarget | null]) =>
-    [name, its === null ? null : { ...deployment, ...its }] as const;
+  const deploymentAt = ([name, providerTarget]: readonly [string, UpstreamTarget | null]) =>
+    [name, providerTarget === null ? null : { ...deployment, ...providerTarget }] as const;
   // A name without a prefix belongs to OpenAI, or to the server at the entry's api_base.
   const { apiKey } = targets.get('openai') ?? target;
   return { ...deployment, apiKey, byProvider: new Map([...targets].map(deploymentAt)) };

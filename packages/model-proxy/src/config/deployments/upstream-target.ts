@@ -51,8 +51,8 @@ export function readTarget(
   const baseIsFaulty = values.apiBase === undefined && places.has('apiBase');
   const named = nameProvider(values.model, values.customLlmProvider, values.apiBase);
   if (named === undefined) {
-    const at = places.get('model') ?? params;
-    if (!baseIsFaulty) findings.fault(at.node, at.path, unknownProvider(values.model));
+    const modelPlace = places.get('model') ?? params;
+    if (!baseIsFaulty) findings.fault(modelPlace.node, modelPlace.path, unknownProvider(values.model));
     return undefined;
   }
   const { name, model } = named;
@@ -60,10 +60,10 @@ export function readTarget(
   if (!isKnownProvider(name)) {
     if (values.apiBase === undefined && !baseIsFaulty)
       return `${name} is not a known provider, and there is no api_base`;
-    const at = places.get('model') ?? params;
+    const modelPlace = places.get('model') ?? params;
     findings.warn(
-      at.node,
-      at.path,
+      modelPlace.node,
+      modelPlace.path,
       `${name} is not a known provider: the proxy uses OpenAI's API with the model ${model}`,
     );
   }
@@ -89,7 +89,10 @@ export function readTarget(
 
 const unset = (names: readonly string[]) => (names.length === 0 ? '' : `, and ${names.join(' or ')} is not set`);
 
-/** Returns the address from the provider's environment variable. */
+/**
+ * Returns the address from the provider's environment variable; undefined: no variable is set. Adds a
+ * fault if the address is not a URL.
+ */
 function environmentBase(provider: Provider, { environment, findings }: TargetOptions): string | undefined {
   const name = provider.apiBaseEnvironment.find((candidate) => fromEnvironment(environment, candidate) !== undefined);
   const given = name === undefined ? undefined : fromEnvironment(environment, name);
@@ -194,7 +197,7 @@ function noteUnsentKey(
   );
 }
 
-/** Removes a route from the end of an address, as LiteLLM accepts such addresses. */
+/** Removes an endpoint's path from the end of an address. LiteLLM also accepts such an address. */
 function withoutRoute(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
   const base = apiBase.replace(/\/+$/, '');
   const stripped = base.replace(/\/(chat\/completions|completions|embeddings|responses)$/, '');

@@ -45,8 +45,8 @@ const fixedBySelection = new WeakMap<Selection, readonly string[]>();
 
 function fixedHeaders(selection: Selection | null, version: string): readonly string[] {
   if (selection === null) return ['x-litellm-version', version];
-  const known = fixedBySelection.get(selection);
-  if (known !== undefined) return known;
+  const cached = fixedBySelection.get(selection);
+  if (cached !== undefined) return cached;
   const { deployment, modelGroup } = selection;
   const fixed = ['x-litellm-version', version, 'x-litellm-model-id', deployment.id];
   fixed.push('x-litellm-model-api-base', shownApiBase(deployment));
@@ -125,8 +125,8 @@ const shownApiBases = new WeakMap<Deployment, string>();
 
 /** Returns the `api_base` of a deployment with the secrets in the URL masked. */
 export function shownApiBase(deployment: Deployment): string {
-  const known = shownApiBases.get(deployment);
-  if (known !== undefined) return known;
+  const cached = shownApiBases.get(deployment);
+  if (cached !== undefined) return cached;
   const shown = maskUrl(deployment.apiBase);
   shownApiBases.set(deployment, shown);
   return shown;
@@ -149,8 +149,8 @@ const cachedNames = new Map<string, string | null>();
 const MAX_CACHED_NAMES = 1000;
 
 function shownName(name: string): string | null {
-  const known = cachedNames.get(name);
-  if (known !== undefined) return known;
+  const cached = cachedNames.get(name);
+  if (cached !== undefined) return cached;
   const shown = upstreamsOwn.test(name) || aboutBody.test(name) ? null : `llm_provider-${name}`;
   if (cachedNames.size < MAX_CACHED_NAMES) cachedNames.set(name, shown);
   return shown;

@@ -11,7 +11,9 @@ import type { Exchange } from '../exchange.js';
 
 /** The upstream's answer to one request, which the proxy sends to the client. */
 export interface Answer {
+  /** Handles the next bytes of the answer. */
   data(chunk: Buffer): void;
+  /** Completes the answer to the client, or reports that the upstream's answer is incomplete. */
   end(): void;
   /**
    * The upstream's answer broke off. The client gets the error, or a broken connection if its

@@ -56,7 +56,7 @@ export class EventAnswer implements Answer {
     this.#send(this.#rewriter.finish());
     const { exchange } = this.#context;
     if (exchange.error !== null) return;
-    // An empty stream is a fault, too: every request asks for an answer.
+    // A stream without a byte is also a fault: every request asks for an answer.
     const interruption = exchange.firstByteAt === 0 ? 'answer' : this.#rewriter.interruption;
     if (interruption !== null && exchange.selection !== null) {
       this.fail(interruptionFault(interruption, exchange.selection));

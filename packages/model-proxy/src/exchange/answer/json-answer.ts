@@ -108,7 +108,8 @@ export class JsonAnswer implements Answer {
 
   /**
    * Returns whether the answer is incomplete JSON that ended with the connection (RFC 9112 §6.3,
-   * HTTP/1.0). A crashed upstream ends the connection, too.
+   * HTTP/1.0). The end of the connection does not prove that the answer is complete, because a
+   * crashed upstream also causes it.
    */
   #isCutOff(): boolean {
     const { headers } = this.#context;
@@ -124,9 +125,10 @@ export class JsonAnswer implements Answer {
    */
   #isJson(): boolean {
     if (this.#length > PARSED_BYTES) {
-      const begins = /^\s*(.)/.exec(this.#edge(0))?.[1] ?? '';
-      const ends = /(.)\s*$/.exec(this.#edge(this.#length - EDGE_BYTES))?.[1] ?? '';
-      if (begins === '{' || begins === '[') return ends === (begins === '{' ? '}' : ']');
+      const firstCharacter = /^\s*(.)/.exec(this.#edge(0))?.[1] ?? '';
+      const lastCharacter = /(.)\s*$/.exec(this.#edge(this.#length - EDGE_BYTES))?.[1] ?? '';
+      if (firstCharacter === '{' || firstCharacter === '[')
+        return lastCharacter === (firstCharacter === '{' ? '}' : ']');
       if (this.#length > MAX_SCALAR_BYTES) return false;
     }
     return isJson(bytesBetween(this.#received.chunks, this.#length, 0, this.#length).toString());

@@ -39,7 +39,7 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
   const body = Buffer.from(JSON.stringify(error.body));
   const headers = answerHeaders(exchange, upstream);
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
-  // The upstream's headers may contain some of them.
+  // The upstream's headers may already contain some of these names.
   for (const [name, value] of Object.entries(error.headers)) if (!headers.includes(name)) headers.push(name, value);
   if (exchange.holdsBodyBack) headers.push('connection', 'close');
   if (exchange.holdsBodyBack || isNearlyRead(request)) {
@@ -101,20 +101,21 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
  */
 function linger({ request, response }: Exchange): void {
   const close = () => {
-    // Bytes are left: the client does not read. Otherwise sends the last chunk, which completes an
-    // answer in chunks.
+    // If bytes are left, the client does not read. If none are left, `end` sends the last chunk, which
+    // completes an answer in chunks.
     if (response.writableLength > 0) request.destroy();
     else response.end(() => request.destroy());
-    whole.refresh();
+    // If the client does not read that last chunk, this function runs again.
+    totalTimer.refresh();
   };
-  const whole = setTimeout(close, LINGER_MS);
-  const idle = setTimeout(close, LINGER_IDLE_MS);
-  request.removeAllListeners('data').on('data', () => idle.refresh());
+  const totalTimer = setTimeout(close, LINGER_MS);
+  const idleTimer = setTimeout(close, LINGER_IDLE_MS);
+  request.removeAllListeners('data').on('data', () => idleTimer.refresh());
   limitChunks(request);
   request.on('end', () => response.end());
   response.on('close', () => {
-    clearTimeout(whole);
-    clearTimeout(idle);
+    clearTimeout(totalTimer);
+    clearTimeout(idleTimer);
   });
   request.resume();
 }

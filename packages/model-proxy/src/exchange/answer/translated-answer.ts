@@ -129,7 +129,7 @@ class TranslatedEvents implements Answer {
 
 function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamError): ProxyError {
   const { selection } = exchange;
-  // The caller has checked it.
+  // The callers have checked that there is a selection.
   if (selection === null) throw new Error('no selection');
   return errorOfUpstream(error.status ?? (status >= 400 ? status : 500), headers, error, selection);
 }
@@ -137,8 +137,8 @@ function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamEr
 /** Removes the headers that describe the upstream's form of the body. */
 function withoutBodyHeaders(context: AnswerContext): AnswerContext {
   const headers: string[] = [];
-  for (let at = 0; at + 1 < context.headers.length; at += 2) {
-    const [name = '', value = ''] = [context.headers[at], context.headers[at + 1]];
+  for (let index = 0; index + 1 < context.headers.length; index += 2) {
+    const [name = '', value = ''] = [context.headers[index], context.headers[index + 1]];
     if (name !== 'content-type' && name !== 'content-length') headers.push(name, value);
   }
   return { ...context, headers };

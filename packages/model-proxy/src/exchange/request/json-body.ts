@@ -18,7 +18,7 @@ export function createJsonBody(): RequestBody {
   return new JsonBody();
 }
 
-const nothing: JsonObject = {
+const emptyObject: JsonObject = {
   chunks: [],
   length: 0,
   start: 0,
@@ -33,7 +33,7 @@ class JsonBody implements RequestBody {
   readonly canBeSent = false;
   readonly #scanner = new JsonObjectScanner();
   #blocks: BodyBlocks | null = null;
-  #object: JsonObject = nothing;
+  #object: JsonObject = emptyObject;
 
   push(chunk: Buffer): void {
     try {
@@ -93,7 +93,7 @@ class JsonBody implements RequestBody {
   }
 
   release(): void {
-    this.#object = nothing;
+    this.#object = emptyObject;
     this.#blocks?.release();
   }
 }

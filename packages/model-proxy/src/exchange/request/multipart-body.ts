@@ -56,18 +56,19 @@ class MultipartBody implements RequestBody {
 
   push(chunk: Buffer): void {
     this.#length += chunk.length;
-    const before = this.#scanner.fields.length;
-    asFault(() => this.#scanner.push(chunk));
+    const earlierFields = this.#scanner.fields.length;
+    withFaults(() => this.#scanner.push(chunk));
     if (this.#stream === null) this.#received.push(chunk);
     else {
-      if (this.#scanner.fields.length > before) this.model();
-      if (this.#isAll()) this.#last = chunk;
+      // A second `model` field is a fault: the upstream could use it.
+      if (this.#scanner.fields.length > earlierFields) this.model();
+      if (this.#hasAllBytes()) this.#last = chunk;
       else if (!this.#stream.add(chunk)) this.#sender.pause();
     }
   }
 
   finish(): void {
-    this.#start = asFault(() => this.#scanner.finish()).start;
+    this.#start = withFaults(() => this.#scanner.finish()).start;
     if (this.#last !== null) this.#stream?.add(this.#last);
     this.#last = null;
     this.#stream?.finish();
@@ -75,26 +76,26 @@ class MultipartBody implements RequestBody {
 
   /** False for a complete form, because a single write is faster. */
   get canBeSent(): boolean {
-    return !this.#isAll() && this.#named('model').length > 0;
+    return !this.#hasAllBytes() && this.#fieldsNamed('model').length > 0;
   }
 
   model(): string | undefined {
-    const [field, second] = this.#named('model');
+    const [field, second] = this.#fieldsNamed('model');
     if (second !== undefined) throw repeatedField('model');
     if (field?.isFile === true) throw modelIsFile();
     return field?.value ?? undefined;
   }
 
   get streams(): boolean {
-    return this.#named('stream').some(({ value }) => value === 'true');
+    return this.#fieldsNamed('stream').some(({ value }) => value === 'true');
   }
 
   has(parameter: string): boolean {
-    return this.#named(parameter).length > 0;
+    return this.#fieldsNamed(parameter).length > 0;
   }
 
   forUpstream({ upstreamModel }: Selection): readonly Buffer[] | BodyStream {
-    const [field] = this.#named('model');
+    const [field] = this.#fieldsNamed('model');
     const start = this.#start ?? 0;
     const edit =
       field === undefined
@@ -113,7 +114,7 @@ class MultipartBody implements RequestBody {
     return this.#stream;
   }
 
-  #isAll(): boolean {
+  #hasAllBytes(): boolean {
     return this.#length === this.#sender.announcedBytes;
   }
 
@@ -122,12 +123,13 @@ class MultipartBody implements RequestBody {
     return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n`);
   }
 
-  #named(name: string): FormField[] {
+  #fieldsNamed(name: string): FormField[] {
     return this.#scanner.fields.filter((field) => field.name === name);
   }
 }
 
-function asFault<T>(action: () => T): T {
+/** Runs an action. Converts a {@link MultipartError} to an error for the client. */
+function withFaults<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {

@@ -49,9 +49,9 @@ export function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHtt
 }
 
 /**
- * Returns whether a content type is accepted for JSON. Plain text is, because scripts and older
- * clients send JSON as text, and LiteLLM accepts it. A form is not: `curl -d` sends that type by
- * default.
+ * Returns whether a content type is accepted for JSON. Plain text is accepted, because scripts and
+ * older clients send JSON as text, and LiteLLM accepts it. A form is rejected, although `curl -d`
+ * sends that type by default.
  */
 function isJson(contentType: string): boolean {
   const type = mediaType(contentType);
@@ -60,6 +60,6 @@ function isJson(contentType: string): boolean {
 
 /** Returns the media type without parameters: `text/plain` for `Text/Plain; charset=utf-8`. */
 export function mediaType(contentType: string): string {
-  const end = contentType.indexOf(';');
-  return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+  const typeEnd = contentType.indexOf(';');
+  return (typeEnd === -1 ? contentType : contentType.slice(0, typeEnd)).trim().toLowerCase();
 }

@@ -22,7 +22,7 @@ interface UpstreamHeadersOptions {
   readonly version: string;
   /** Sent as `x-request-id`, to find the request in the upstream's log. */
   readonly id: string;
-  /** For forms: the client's content type, which has the boundary. Otherwise JSON. */
+  /** For forms: the client's content type, which has the boundary. For other bodies: JSON. */
   readonly contentType: string;
   /** The client's headers with `forward_client_headers_to_llm_api`; otherwise null. */
   readonly clientHeaders: IncomingHttpHeaders | null;
@@ -62,9 +62,9 @@ function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: stri
 const notForwarded = /^x-(?:litellm-|stainless-|request-id$)/;
 
 function addClientHeaders(headers: string[], clientHeaders: IncomingHttpHeaders): void {
-  const taken = names(headers);
+  const presentNames = names(headers);
   for (const [name, value] of Object.entries(clientHeaders)) {
-    if (typeof value !== 'string' || taken.has(name) || secretHeader.test(name)) continue;
+    if (typeof value !== 'string' || presentNames.has(name) || secretHeader.test(name)) continue;
     if (name === 'anthropic-beta' || (name.startsWith('x-') && !notForwarded.test(name))) headers.push(name, value);
   }
 }

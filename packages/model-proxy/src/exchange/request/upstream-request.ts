@@ -15,7 +15,7 @@ interface UpstreamRequestOptions {
   readonly serving: Pick<SharedState, 'settings' | 'version'>;
   readonly selection: Selection;
   readonly endpoint: Endpoint;
-  /** Complete, or with `canBeSent`. */
+  /** A complete body, or an incomplete body with `canBeSent`. */
   readonly body: RequestBody;
   /** Id of the client's request. */
   readonly id: string;

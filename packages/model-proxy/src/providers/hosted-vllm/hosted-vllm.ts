@@ -1,5 +1,5 @@
 /**
- * vLLM's server: OpenAI's dialect with additional parameters, and without some of OpenAI's
+ * vLLM's server: OpenAI's API with additional parameters, and without some of OpenAI's
  * features. The rewriting follows LiteLLM (llms/hosted_vllm/chat/transformation.py).
  */
 import { findValue } from '../../json/navigate.js';
@@ -10,8 +10,8 @@ import type { Provider, Translation } from '../provider.js';
 import type { RequestMembers } from '../request-members.js';
 
 /**
- * Search texts of up to six bytes, which begin with a rare byte. Node finds these fast
- * (json/search.ts).
+ * Makes the texts of a search. Each has at most six bytes and begins with a rare byte, because Node
+ * finds such texts fast (json/search.ts).
  */
 const words = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
 const toolWords = words('strict', 'additi', 'custom');
