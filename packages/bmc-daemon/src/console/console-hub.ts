@@ -1,7 +1,7 @@
 /**
  * Shares each machine's console among all clients. libvirt allows one connection to a serial port,
- * so all readers and writers (SSH clients, the console log) share one stream. The first client
- * opens it, each start of the machine opens it again, and the last client closes it.
+ * so all readers and writers (SSH clients, the console log) share one stream. The first of them
+ * opens the stream, each start of the machine opens it again, and the last one closes it.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ConsoleControl } from '../drivers/console-control.js';
@@ -12,14 +12,14 @@ import { ConsoleLine, type ConsoleListener } from './console-line.js';
 export interface ConsoleAttachment {
   /**
    * Writes input. Input is dropped while the console is not open.
-   * @param taken called when the guest's end accepts more input.
+   * @param onAccepted called when the guest's end accepts more input.
    */
-  write(bytes: Buffer, taken?: () => void): void;
+  write(bytes: Buffer, onAccepted?: () => void): void;
   /** Removes the listener. Idempotent. */
   detach(): void;
 }
 
-/** Shares the one console of a machine between several listeners. */
+/** Shares the console of each machine between several listeners. */
 export interface ConsoleHub {
   /**
    * Attaches a listener. Never throws: a missing machine is reported to the listener.
@@ -47,7 +47,7 @@ interface ConsoleHubOptions {
 /** Creates the hub, which listens to the driver. */
 export function createConsoleHub({ driver, log, retryMs = 1_000 }: ConsoleHubOptions): ConsoleHub {
   const lines = new Map<string, ConsoleLine>();
-  const leave = driver.onChange(({ uuid, kind }) => lines.get(uuid)?.follow(kind));
+  const unsubscribe = driver.onChange(({ uuid, kind }) => lines.get(uuid)?.onMachineChange(kind));
 
   return {
     attach(uuid, listener) {
@@ -63,7 +63,7 @@ export function createConsoleHub({ driver, log, retryMs = 1_000 }: ConsoleHubOpt
       const joined = line;
       joined.join(listener);
       return {
-        write: (bytes, taken) => joined.write(bytes, taken),
+        write: (bytes, onAccepted) => joined.write(bytes, onAccepted),
         detach() {
           if (!joined.leave(listener) || lines.get(uuid) !== joined) return;
           lines.delete(uuid);
@@ -73,7 +73,7 @@ export function createConsoleHub({ driver, log, retryMs = 1_000 }: ConsoleHubOpt
     },
     sendBreak: (uuid) => driver.console.sendBreak(uuid),
     close() {
-      leave();
+      unsubscribe();
       for (const line of lines.values()) line.close();
       lines.clear();
     },

@@ -4,8 +4,8 @@ import { DriverError } from '../drivers/driver-error.js';
 import type { MachineChangeKind } from '../drivers/machine-change.js';
 
 /**
- * `closed`: the machine is off, or its host does not answer; the hub reopens it. `taken`: another
- * program uses it. `absent`: no machine, or no serial port.
+ * `closed`: the machine is off, or its host does not answer; the console opens again later. `taken`:
+ * another program uses the console, and the attempts continue. `absent`: no machine, or no serial port.
  */
 export type ConsoleState = 'open' | 'closed' | 'taken' | 'absent';
 
@@ -15,7 +15,7 @@ export interface ConsoleListener {
   data(bytes: Buffer): void;
   /**
    * Called first, and after each change; `open` comes each time the console opens, before its first
-   * byte. After `closed` and `taken` the hub retries.
+   * byte.
    * @param why for people: `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;
@@ -38,10 +38,11 @@ interface Condition {
 }
 
 /**
- * The pause before a retry after the console closed. By then libvirt knows whether the machine
- * stopped.
+ * The pause between the end of a stream and the next attempt. After this time, libvirt knows whether
+ * the machine stopped.
  */
 const REST_MS = 100;
+/** Maximum factor of the pause between attempts. */
 const MAX_RETRIES = 5;
 
 /** One machine's connection and its listeners. The constructor makes the first attempt. */
@@ -55,7 +56,7 @@ export class ConsoleLine {
   #timer: NodeJS.Timeout | undefined;
   #retries = 0;
   /** Writers that wait for the guest. A stream that ends does not call their callbacks. */
-  readonly #waiting = new Set<{ readonly taken: () => void }>();
+  readonly #waiting = new Set<{ readonly onAccepted: () => void }>();
   /** The machine started while a stream or an attempt still existed. */
   #startedMeanwhile = false;
   #warned = false;
@@ -88,26 +89,26 @@ export class ConsoleLine {
 
   /**
    * Writes input; drops it while the console is closed.
-   * @param taken called when the guest accepts more input, or the console closes.
+   * @param onAccepted called when the guest accepts more input, or the console closes.
    */
-  write(bytes: Buffer, taken?: () => void): void {
+  write(bytes: Buffer, onAccepted?: () => void): void {
     if (this.#stream === undefined) {
-      taken?.();
+      onAccepted?.();
       return;
     }
-    if (taken === undefined) {
+    if (onAccepted === undefined) {
       this.#stream.write(bytes);
       return;
     }
-    const waiting = { taken };
+    const waiting = { onAccepted };
     this.#waiting.add(waiting);
     this.#stream.write(bytes, () => {
-      if (this.#waiting.delete(waiting)) taken();
+      if (this.#waiting.delete(waiting)) onAccepted();
     });
   }
 
   /** Reacts to a change of the machine. */
-  follow(kind: MachineChangeKind): void {
+  onMachineChange(kind: MachineChangeKind): void {
     switch (kind) {
       case 'started':
         this.#retries = 0;
@@ -150,8 +151,8 @@ export class ConsoleLine {
       this.#warned = false;
     } catch (error) {
       [condition, retry] = conditionOf(error);
-      // A machine that stops loses its port before libvirt reports it as off. The next attempt
-      // knows.
+      // A machine that stops loses its port before libvirt reports it as off. The first failure
+      // changes nothing, because the next attempt gets the true reason.
       if (condition === failed && this.#retries === 0 && this.#condition !== undefined) condition = this.#condition;
       else if (condition === failed) this.#warn(error);
     }
@@ -168,7 +169,7 @@ export class ConsoleLine {
     }
     this.#tell(condition);
     if (stream !== undefined) {
-      this.#follow(stream);
+      this.#readFrom(stream);
       return;
     }
     if (this.#startedMeanwhile) {
@@ -186,7 +187,7 @@ export class ConsoleLine {
     this.#timer = setTimeout(() => void this.#attempt(), milliseconds).unref();
   }
 
-  #follow(stream: Duplex): void {
+  #readFrom(stream: Duplex): void {
     this.#stream = stream;
     stream.on('data', (bytes: Buffer) => {
       for (const listener of this.#listeners) listener.data(bytes);
@@ -198,7 +199,7 @@ export class ConsoleLine {
       this.#stream = undefined;
       const waiting = [...this.#waiting];
       this.#waiting.clear();
-      for (const { taken } of waiting) taken();
+      for (const { onAccepted } of waiting) onAccepted();
       if (this.#closed) return;
       if (this.#startedMeanwhile) {
         this.#startedMeanwhile = false;

@@ -3,16 +3,18 @@ import type { BootFacts } from './console-log-files.js';
 import { note, type PendingText, type Piece } from './console-log-pending.js';
 
 /** A boot that is being recorded. */
-export interface Running {
+export interface RunningBoot {
+  /** Milliseconds since 1970. */
   began: number;
+  /** Id of the machine's run, which several boots can share; null if unknown. */
   instance: string | null;
-  /** Its number in the folder; undefined until something is written. */
+  /** Number of the boot in the folder; undefined until something is written. */
   number: number | undefined;
 }
 
 /** Buffered text of one boot. `boot` is null until libvirt has reported which boot it is. */
 export interface Batch {
-  boot: Running | null;
+  boot: RunningBoot | null;
   readonly text: PendingText;
   /** A note to write before the text. */
   opening: string | undefined;
@@ -28,7 +30,7 @@ export interface Connection {
   readonly closedAt: number | undefined;
 }
 
-/** Puts a note before a text. */
+/** Puts a note before a text, if there is one. */
 export function withOpening(opening: string | undefined, { bytes, marks }: Piece): Piece {
   if (opening === undefined) return { bytes, marks };
   const start = note(opening);
@@ -39,7 +41,7 @@ export function withOpening(opening: string | undefined, { bytes, marks }: Piece
 }
 
 /** Returns what the folder stores of a boot. */
-export function factsOf({ began, instance }: Pick<Running, 'began' | 'instance'>): BootFacts {
+export function factsOf({ began, instance }: Pick<RunningBoot, 'began' | 'instance'>): BootFacts {
   return { began: iso(began), instance };
 }
 

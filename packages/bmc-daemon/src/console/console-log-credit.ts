@@ -8,7 +8,10 @@ interface WriteRate {
   readonly burstBytes: number;
 }
 
-/** The bytes that may be written now. An urgent write may exceed them; later writes then wait longer. */
+/**
+ * Number of bytes that may be written now. An urgent write may exceed this number; later writes then
+ * wait longer.
+ */
 export class WriteCredit {
   readonly #rate: WriteRate;
   #bytes: number;
@@ -19,7 +22,7 @@ export class WriteCredit {
     this.#bytes = rate.burstBytes;
   }
 
-  /** Returns whether so many bytes may be written now. */
+  /** Returns whether this number of bytes may be written now. */
   allows(bytes: number): boolean {
     const time = performance.now();
     const earned = ((time - this.#countedAt) / 1000) * this.#rate.bytesPerSecond;

@@ -1,9 +1,9 @@
 /**
  * Stores the console log of one machine: a folder for each boot with `boot.json` and the text in
- * files of limited size. A file is named by its position in the boot (`65536.log`). Beside it,
- * `65536.times` has a line with position and milliseconds since 1970 for each mark. A boot that
- * grows too long loses files in its middle. The methods are not reentrant: the caller waits for one
- * before it calls the next.
+ * files of limited size. A file is named by its position in the boot (`65536.log`). Next to it,
+ * `65536.times` has a line for each mark: a position in the boot, and when its text came, in
+ * milliseconds since 1970. A boot that grows too long loses files in its middle. The methods are not
+ * reentrant: the caller waits for one before it calls the next.
  */
 import { appendFile, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -19,7 +19,7 @@ export interface ConsoleLogLimits {
   readonly segmentBytes: number;
   /** Number of files to keep from the beginning of a boot. */
   readonly firstSegments: number;
-  /** Number of files to keep from its end. */
+  /** Number of files to keep from the end of a boot. */
   readonly lastSegments: number;
   /** Number of boots. */
   readonly boots: number;
@@ -39,21 +39,24 @@ interface Segment {
   size: number;
 }
 
-interface KnownBoot extends BootFacts {
+interface StoredBoot extends BootFacts {
   readonly number: number;
   readonly segments: Segment[];
   /** Number of marks that this process has written to the last file. */
   marks: number;
 }
 
-/** Limit for one file. It bounds the marks of a machine that prints a few bytes a second. */
+/**
+ * Maximum number of marks of one text file. A machine that prints a few bytes a second would
+ * otherwise have more marks than text.
+ */
 const MAX_MARKS = 4_096;
 
 /** The folder of one machine. */
 export class ConsoleLogFolder {
   readonly #path: string;
   readonly #limits: ConsoleLogLimits;
-  #boots: KnownBoot[] | undefined;
+  #boots: StoredBoot[] | undefined;
 
   constructor(folder: string, limits: ConsoleLogLimits) {
     this.#path = folder;
@@ -62,8 +65,8 @@ export class ConsoleLogFolder {
 
   /** Returns the boots with text, oldest first. */
   async boots(): Promise<readonly Boot[]> {
-    const known = await this.#load();
-    return known
+    const stored = await this.#load();
+    return stored
       .filter(({ segments }) => segments.length > 0)
       .map(({ number, began, instance, segments }) => ({ number, began, instance, size: sizeOf(segments) }));
   }
@@ -84,8 +87,8 @@ export class ConsoleLogFolder {
    * @throws {StorageError}
    */
   async begin(boot: BootFacts): Promise<number> {
-    const known = await this.#load();
-    const number = (known.at(-1)?.number ?? 0) + 1;
+    const stored = await this.#load();
+    const number = (stored.at(-1)?.number ?? 0) + 1;
     const folder = this.#folderOf(number);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -93,8 +96,8 @@ export class ConsoleLogFolder {
     } catch (error) {
       throw new StorageError(`writing ${path.join(folder, 'boot.json')}: ${fileReason(error)}`, { cause: error });
     }
-    known.push({ ...boot, number, segments: [], marks: 0 });
-    while (known.length > this.#limits.boots) await this.removeOldest();
+    stored.push({ ...boot, number, segments: [], marks: 0 });
+    while (stored.length > this.#limits.boots) await this.removeOldest();
     return number;
   }
 
@@ -103,26 +106,27 @@ export class ConsoleLogFolder {
    * @throws what node:fs throws; then call {@link recount}.
    */
   async append(number: number, { bytes, marks }: Piece, time: number): Promise<void> {
-    const boot = (await this.#load()).find((known) => known.number === number);
+    const boot = (await this.#load()).find((stored) => stored.number === number);
     if (boot === undefined) return;
     for (let from = 0; from < bytes.length;) {
       const segment = await this.#segment(boot);
       const to = Math.min(bytes.length, from + this.#limits.segmentBytes - segment.size);
       const place = segment.at + segment.size;
-      const own = marks
+      const segmentMarks = marks
         .filter(({ at }) => at >= from && at < to)
         .map((mark) => ({ ...mark, at: place + mark.at - from }));
       // A file that begins inside a line needs the time of that line.
       const before = marks.findLast(({ at }) => at < from)?.time ?? time;
-      const begun = segment.size === 0 && own[0]?.at !== place ? [{ at: place, time: before }, ...own] : own;
-      await this.#write(boot, segment, bytes.subarray(from, to), begun);
+      const isTimeMissing = segment.size === 0 && segmentMarks[0]?.at !== place;
+      const written = isTimeMissing ? [{ at: place, time: before }, ...segmentMarks] : segmentMarks;
+      await this.#write(boot, segment, bytes.subarray(from, to), written);
       from = to;
     }
   }
 
   /** Returns the stored text of a boot. Each gap starts a new stretch. */
   async stretches(number: number): Promise<readonly Stretch[]> {
-    const boot = (await this.#load()).find((known) => known.number === number);
+    const boot = (await this.#load()).find((stored) => stored.number === number);
     if (boot === undefined) return [];
     const folder = this.#folderOf(number);
     const parts: { start: number; bytes: Buffer[]; end: number; marks: Mark[] }[] = [];
@@ -155,7 +159,7 @@ export class ConsoleLogFolder {
    * @returns undefined if the boot has no text.
    */
   async lastHeard(number: number): Promise<number | undefined> {
-    const boot = (await this.#load()).find((known) => known.number === number);
+    const boot = (await this.#load()).find((stored) => stored.number === number);
     const segment = boot?.segments.at(-1);
     if (segment === undefined) return undefined;
     const file = path.join(this.#folderOf(number), `${segment.at}.log`);
@@ -165,12 +169,12 @@ export class ConsoleLogFolder {
     );
   }
 
-  /** Removes the oldest boot with text, except the last boot. */
+  /** Removes the oldest boots, up to and with the first one that has text. Never removes the last boot. */
   async removeOldest(): Promise<void> {
-    const known = await this.#load();
+    const stored = await this.#load();
     let isFreed = false;
-    while (!isFreed && known.length > 1) {
-      for (const { number, segments } of known.splice(0, 1)) {
+    while (!isFreed && stored.length > 1) {
+      for (const { number, segments } of stored.splice(0, 1)) {
         await rm(this.#folderOf(number), { recursive: true, force: true });
         isFreed = segments.length > 0;
       }
@@ -182,12 +186,12 @@ export class ConsoleLogFolder {
    * @returns the number of the new boot.
    */
   async clear(next: BootFacts): Promise<number> {
-    const known = await this.#load();
+    const stored = await this.#load();
     const number = await this.begin(next);
-    for (const { number: old } of known.filter((boot) => boot.number !== number)) {
+    for (const { number: old } of stored.filter((boot) => boot.number !== number)) {
       await rm(this.#folderOf(old), { recursive: true, force: true });
     }
-    this.#boots = known.filter((boot) => boot.number === number);
+    this.#boots = stored.filter((boot) => boot.number === number);
     return number;
   }
 
@@ -197,13 +201,13 @@ export class ConsoleLogFolder {
     await rm(this.#path, { recursive: true, force: true });
   }
 
-  /** Reads the folder again, after a failed write. */
+  /** Forgets the sizes of all files, after a failed write. The next call reads the folder again. */
   recount(): void {
     this.#boots = undefined;
   }
 
-  /** Returns the file to append to. A new file may push out another one. */
-  async #segment(boot: KnownBoot): Promise<Segment> {
+  /** Returns the file to append to. A new file above the limits replaces one in the middle of the boot. */
+  async #segment(boot: StoredBoot): Promise<Segment> {
     const { segmentBytes, firstSegments, lastSegments } = this.#limits;
     const last = boot.segments.at(-1);
     if (last !== undefined && last.size < segmentBytes && boot.marks < MAX_MARKS) return last;
@@ -219,9 +223,9 @@ export class ConsoleLogFolder {
     return segment;
   }
 
-  async #write(boot: KnownBoot, segment: Segment, bytes: Buffer, marks: readonly Mark[]): Promise<void> {
+  async #write(boot: StoredBoot, segment: Segment, bytes: Buffer, marks: readonly Mark[]): Promise<void> {
     const file = path.join(this.#folderOf(boot.number), String(segment.at));
-    // Marks first: a time without text is harmless.
+    // Writes the marks first: after a crash in between, a mark without text is harmless.
     if (marks.length > 0) {
       const lines = marks.map(({ at, time }) => `${at} ${time}\n`).join('');
       await appendFile(`${file}.times`, lines, { mode: 0o600 });
@@ -231,9 +235,9 @@ export class ConsoleLogFolder {
     segment.size += bytes.length;
   }
 
-  async #load(): Promise<KnownBoot[]> {
+  async #load(): Promise<StoredBoot[]> {
     if (this.#boots !== undefined) return this.#boots;
-    const boots: KnownBoot[] = [];
+    const boots: StoredBoot[] = [];
     for (const number of numbersIn(await names(this.#path), /^(\d+)$/)) {
       const folder = this.#folderOf(number);
       const segments: Segment[] = [];

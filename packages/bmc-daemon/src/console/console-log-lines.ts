@@ -11,7 +11,7 @@ export interface Stretch {
 }
 
 /** A printed line. */
-export interface ConsoleLine {
+export interface PrintedLine {
   /** Position of the first byte in the boot; identifies the line. */
   readonly at: number;
   /** Milliseconds since 1970. */
@@ -40,11 +40,11 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * Returns the last lines of a stretch, oldest first.
- * @param most maximum number of lines.
+ * @param max maximum number of lines.
  * @param began the time of text before the first mark, in milliseconds since 1970.
  */
-export function lastLines({ start, bytes, marks }: Stretch, max: number, began: number): readonly ConsoleLine[] {
-  const lines: ConsoleLine[] = [];
+export function lastLines({ start, bytes, marks }: Stretch, max: number, began: number): readonly PrintedLine[] {
+  const lines: PrintedLine[] = [];
   let end = bytes.length;
   let mark = marks.length - 1;
   // Starts at the end, to read no more than necessary.
@@ -88,7 +88,7 @@ function charStart(bytes: Buffer, at: number): number {
   return at;
 }
 
-/** Returns what a terminal would show of it. */
+/** Returns the text that a terminal would show of a line, without invisible characters. */
 function shown(raw: string): string {
   const plain = raw.replace(ESCAPES, '').replaceAll('\t', '    ');
   // Text overwrites the text before it after a carriage return: progress in percent, a prompt.

@@ -15,7 +15,7 @@ export interface Mark {
 /** A piece of a boot's text. */
 export interface Piece {
   readonly bytes: Buffer;
-  /** Ascending. Empty if the last mark of the previous piece still holds. */
+  /** Ascending. Empty if the last mark of the previous piece also applies to this piece. */
   readonly marks: readonly Mark[];
 }
 
@@ -59,7 +59,7 @@ export class PendingText {
     if (over > 0) this.#drop(Math.min(this.#size, Math.max(over, this.#limit >> 1)));
     this.#lost += bytes.length - added.length;
     this.#grow(this.#size + added.length);
-    // The clock may go back; the next mark must not wait until it catches up.
+    // If the clock goes back, the next mark must not wait until the clock passes the last mark again.
     if (Math.abs(time - this.#lastMark) >= MARK_EVERY_MS && this.#marks.length < MAX_MARKS) {
       this.#marks.push({ at: this.#size, time });
       this.#lastMark = time;

@@ -4,7 +4,7 @@
  * full, or the guest floods its port, the log has a gap and a note.
  */
 import type { MachineChangeKind } from '../drivers/machine-change.js';
-import { factsOf, iso, withOpening, type Batch, type Connection, type Running } from './console-log-batch.js';
+import { factsOf, iso, withOpening, type Batch, type Connection, type RunningBoot } from './console-log-batch.js';
 import { WriteCredit } from './console-log-credit.js';
 import type { ConsoleLogFolder } from './console-log-folder.js';
 import { PendingText } from './console-log-pending.js';
@@ -49,12 +49,12 @@ export class ConsoleRecording {
   readonly #options: RecordingOptions;
   #batches: Batch[] = [];
   /** The last identified boot. */
-  #boot: Running | undefined;
-  /** Boots that began since the last connection, while its own boot is not identified yet. */
-  #laterBoots: Running[] | undefined;
+  #boot: RunningBoot | undefined;
+  /** Boots that began since the last connection, until the first boot of that connection is identified. */
+  #laterBoots: RunningBoot[] | undefined;
   /** When the machine was started, until its port is connected. */
   #startedAt: number | undefined;
-  /** When it was reset while its port was not connected. */
+  /** When the machine was reset while its port was not connected. */
   #resetAt: number | undefined;
   #isOpen = false;
   /** When the port was disconnected. */
@@ -83,7 +83,7 @@ export class ConsoleRecording {
   /** Starts a connection to the port. */
   opened(): void {
     const time = this.#options.now();
-    // Asks now: before the queue gets to it, the machine may restart.
+    // Requests the id now, because the machine may restart before the queue runs `decide`.
     const instance = this.#options.instance();
     const connection = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt: this.#closedAt };
     this.#startedAt = undefined;
@@ -91,7 +91,7 @@ export class ConsoleRecording {
     this.#closedAt = undefined;
     this.#isOpen = true;
     const batch = this.#begin(null);
-    const later: Running[] = [];
+    const later: RunningBoot[] = [];
     this.#laterBoots = later;
     const decide = async (): Promise<void> => {
       const { boot, opening } = await this.#identify(connection);
@@ -143,7 +143,7 @@ export class ConsoleRecording {
     }
   }
 
-  /** Runs `look` after everything printed so far has been written. */
+  /** Runs `look` when everything printed so far is on the disk, or could not be written. */
   async read<Value>(look: (folder: ConsoleLogFolder) => Promise<Value>): Promise<Value> {
     return await this.#enqueue(async () => {
       await this.#write({ urgent: true });
@@ -184,8 +184,11 @@ export class ConsoleRecording {
     this.#begin(boot);
   }
 
-  /** Finds the boot that a new connection reads from, and the note for it. */
-  async #identify(connection: Connection): Promise<Pick<Batch, 'opening'> & { boot: Running }> {
+  /**
+   * Finds the boot that a new connection reads from, and the note before its text. It is the last
+   * recorded boot if the run of the machine is the same and the machine was not reset.
+   */
+  async #identify(connection: Connection): Promise<Pick<Batch, 'opening'> & { boot: RunningBoot }> {
     const { time, startedAt, resetAt, closedAt } = connection;
     const { folder } = this.#options;
     const instance = await connection.instance;
@@ -206,7 +209,7 @@ export class ConsoleRecording {
   }
 
   /** Returns the last boot that an earlier daemon recorded. */
-  async #lastRecorded(folder: ConsoleLogFolder): Promise<Running | undefined> {
+  async #lastRecorded(folder: ConsoleLogFolder): Promise<RunningBoot | undefined> {
     try {
       const last = await folder.last();
       return last === undefined
@@ -219,7 +222,7 @@ export class ConsoleRecording {
     }
   }
 
-  #begin(boot: Running | null): Batch {
+  #begin(boot: RunningBoot | null): Batch {
     const batch: Batch = { boot, text: new PendingText(this.#options.pace.maxPending), opening: undefined };
     this.#batches = [...this.#batches.filter(({ text }) => text.size > 0), batch].slice(-MAX_BATCHES);
     return batch;
@@ -248,23 +251,23 @@ export class ConsoleRecording {
     }
   }
 
-  /** @param how `urgent` ignores the pace. */
+  /** Writes the batches in order. `urgent` ignores the pace, and the pause after a failed write. */
   async #write({ urgent }: { readonly urgent: boolean }): Promise<void> {
     if (!urgent && performance.now() < this.#retryAt) return;
     for (const batch of this.#batches) {
       const { boot, text } = batch;
       if (boot === null || (!urgent && !this.#credit.allows(text.size))) return;
       if (text.size > 0 && !(await this.#store(batch, boot))) return;
-      // Later batches belong to another boot.
+      // Removes an empty batch, unless it is the last one: later output belongs to the last batch.
       if (text.size === 0) this.#batches = this.#batches.filter((other, at) => other !== batch || at === this.#batches.length - 1); // prettier-ignore
     }
   }
 
   /**
-   * Writes a batch. A failed batch is lost, and counted as lost.
-   * @returns whether it is on the disk.
+   * Writes a batch. If that fails, the text is lost; the next text begins with a note about it.
+   * @returns whether the text is on the disk.
    */
-  async #store(batch: Batch, boot: Running): Promise<boolean> {
+  async #store(batch: Batch, boot: RunningBoot): Promise<boolean> {
     const { text, opening } = batch;
     const { folder, now, onWritten, onFailed, pace } = this.#options;
     const { bytes, marks, printed } = text.take();

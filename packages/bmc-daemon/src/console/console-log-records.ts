@@ -1,14 +1,14 @@
 /** The stored boots of a machine and their lines, as records. */
 import type { ConsoleLogFolder, Boot } from './console-log-folder.js';
-import { lastLines, type ConsoleLine } from './console-log-lines.js';
+import { lastLines, type PrintedLine } from './console-log-lines.js';
 import type { ConsoleRecording } from './console-log-recording.js';
 
 /** A boot, or a line of one. */
 export type ConsoleLogRecord =
   | { readonly kind: 'boot'; readonly boot: Boot }
-  | { readonly kind: 'line'; readonly boot: number; readonly line: ConsoleLine };
+  | { readonly kind: 'line'; readonly boot: number; readonly line: PrintedLine };
 
-/** Number of machines whose records are cached. */
+/** Maximum number of machines whose records are cached. */
 const CACHED_MACHINES = 8;
 
 /** Reads the records of machines, and caches those of the machines that were read last. */
@@ -23,8 +23,8 @@ export class ConsoleLogRecords {
   }
 
   /**
-   * Returns all stored boots, each followed by its lines among the last records. Returns the same
-   * array until something changes.
+   * Returns the stored boots, oldest first. After each boot come its lines, of which only the newest
+   * fit into the maximum number of records. Returns the same array until something changes.
    */
   async read(uuid: string, recording: ConsoleRecording): Promise<readonly ConsoleLogRecord[]> {
     return await recording.read(async (folder) => {
@@ -66,8 +66,8 @@ async function recordsIn(folder: ConsoleLogFolder, max: number): Promise<readonl
   return newestFirst.reverse().flat();
 }
 
-async function linesOf(folder: ConsoleLogFolder, boot: Boot, max: number): Promise<readonly ConsoleLine[]> {
-  let lines: readonly ConsoleLine[] = [];
+async function linesOf(folder: ConsoleLogFolder, boot: Boot, max: number): Promise<readonly PrintedLine[]> {
+  let lines: readonly PrintedLine[] = [];
   for (const stretch of (await folder.stretches(boot.number)).toReversed()) {
     if (lines.length < max) lines = [...lastLines(stretch, max - lines.length, Date.parse(boot.began)), ...lines];
   }

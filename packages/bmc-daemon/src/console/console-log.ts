@@ -17,8 +17,8 @@ export type { ConsoleLogRecord } from './console-log-records.js';
 /** The log of one machine. */
 export interface ConsoleLog {
   /**
-   * Returns all stored boots, each followed by its lines among the last `limit` records. Returns
-   * the same array until something changes.
+   * Returns the stored boots, oldest first. After each boot come its lines, of which only the newest
+   * fit into {@link ConsoleLogs.limit}. Returns the same array until something changes.
    */
   read(): Promise<readonly ConsoleLogRecord[]>;
   /** Returns the stored text of a boot, as it was printed; undefined if there is no such boot. */
@@ -50,7 +50,7 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   readonly totalBytes: number;
   /** The minimum time between two warnings about failed writes. */
   readonly warnEveryMs: number;
-  /** The pause until the next request for the list of machines. */
+  /** The pause before the next request for the list of machines, if the host does not answer. */
   readonly lookEveryMs: number;
 }
 
@@ -94,7 +94,10 @@ interface Recorded {
   readonly detach: () => void;
 }
 
-/** Registers with the driver; connects to no console until `start`. */
+/**
+ * Opens the logs. A machine's console is connected in `start`, when the machine is defined or
+ * started, or when its log is read or cleared.
+ */
 export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
   return new RecordedConsoleLogs(options);
 }
@@ -106,8 +109,8 @@ class RecordedConsoleLogs implements ConsoleLogs {
   /** By UUID: removals of logs that have not ended. */
   readonly #removals = new Map<string, Promise<void>>();
   readonly #records: ConsoleLogRecords;
-  readonly #leave: () => void;
-  /** Whether the last logged event is a failure. */
+  readonly #unsubscribe: () => void;
+  /** Whether the log says that writing fails, so that it must also say when writing works again. */
   #isFailing = false;
   #warnedAt = -Infinity;
   #makingRoom = false;
@@ -118,7 +121,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     this.#options = options;
     this.#bounds = options.bounds ?? consoleLogBounds;
     this.#records = new ConsoleLogRecords(this.#bounds.records);
-    this.#leave = options.driver.onChange(({ kind, uuid }) => {
+    this.#unsubscribe = options.driver.onChange(({ kind, uuid }) => {
       if (kind === 'undefined') {
         void this.#forget(uuid);
         return;
@@ -151,7 +154,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#leave();
+    this.#unsubscribe();
     for (const { detach } of this.#machines.values()) detach();
     await Promise.allSettled([...this.#machines.values()].map(({ recording }) => recording.flushed()));
   }
@@ -180,7 +183,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     });
     const recorded = { recording, folder, detach: () => attachment.detach() };
     this.#machines.set(uuid, recorded);
-    // Counts what the disk already has.
+    // Reads the folder, so that its files count for `totalBytes`.
     recording.read((own) => own.boots()).catch(onFailed);
     return recorded;
   }
@@ -193,7 +196,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     try {
       return (await this.#options.driver.console?.instance(uuid)) ?? null;
     } catch {
-      // The machine stopped, or the host does not answer: the next text starts a new boot.
+      // The machine stopped, or the host does not answer. The connection then starts a new boot.
       return null;
     }
   }
@@ -253,7 +256,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     return [...this.#machines.values()].reduce((sum, { folder }) => sum + folder.size, 0);
   }
 
-  /** Removes the oldest boots of all machines, until the rest fits. */
+  /** Removes the oldest boots of all machines, until the rest fits or each machine has one boot. */
   async #makeRoom(): Promise<void> {
     if (this.#makingRoom) return;
     this.#makingRoom = true;

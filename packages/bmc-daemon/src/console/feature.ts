@@ -26,11 +26,11 @@ export const consoles: Feature<ConsoleServices> = {
     return {
       services: { consoleSsh: ssh, consoleLogs: recorder.logs },
       addAddress: async (address) => {
-        const end = await ssh?.addAddress(address).catch((error: unknown) => {
+        const stopListening = await ssh?.addAddress(address).catch((error: unknown) => {
           // Redfish still uses the address.
           log.warn(`no consoles over SSH at ${address}`, { error });
         });
-        return end ?? (() => undefined);
+        return stopListening ?? (() => undefined);
       },
       start: () => recorder.start(),
       stop: () => ssh?.close(),

@@ -19,7 +19,7 @@ interface ConsoleSshOptions {
   /** Null without the feature accounts: SSH cannot check logins then. */
   readonly access: Logins | null;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
-  /** Returns the UUID of the machine with this address; null for an address of the host. */
+  /** Returns the UUID of the machine whose manager has this address; null for an address of the host. */
   readonly machineAt: (address: string) => string | null;
   readonly stateDir: string;
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
@@ -37,7 +37,7 @@ const DEFAULT_PORT = 2222;
 export async function openConsoleSsh(options: ConsoleSshOptions): Promise<SshServer | null> {
   const { settings, hub, access, log, stateDir } = options;
   const { authFile, consoleSshPort: wanted, listenIp: ip } = settings;
-  // Without accounts, everyone could use the consoles, so the settings must ask for a port.
+  // Without accounts, every client could use the consoles. So `auto` disables SSH then.
   const port = wanted === 'auto' ? (authFile === null ? null : DEFAULT_PORT) : wanted;
   if (hub === null || access === null || port === null) return null;
   try {

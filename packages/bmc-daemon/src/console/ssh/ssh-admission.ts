@@ -1,4 +1,4 @@
-/** Decides which connections the SSH server accepts, before and until their login. */
+/** Limits the connections of the SSH server, above all those without a login. */
 import type { Socket } from 'node:net';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { clientNetwork } from '../../host/ip-network.js';
@@ -43,10 +43,10 @@ export class SshAdmission {
       socket.destroy();
       return false;
     }
-    const name = endOf(address, remotePort);
-    // One client port can connect to two of our addresses. The library could not tell them apart,
-    // but the local address decides which machines the client sees.
-    if (this.#sockets.has(name)) {
+    const peer = peerKey(address, remotePort);
+    // One client port can connect to two addresses of this service. The library could not tell these
+    // connections apart, but the service's address decides which machines the client sees.
+    if (this.#sockets.has(peer)) {
       this.#log.debug('an SSH connection was refused: its other end has one already', { address });
       socket.destroy();
       return false;
@@ -57,11 +57,11 @@ export class SshAdmission {
       this.authenticated(victim);
       victim.destroy();
     }
-    this.#add(name, socket);
+    this.#add(peer, socket);
     return true;
   }
 
-  /** Ends the time limit of a connection's login. */
+  /** Counts a connection as logged in: ends the time limit of its login. */
   authenticated(socket: Socket): void {
     clearTimeout(this.#unauthenticated.get(socket));
     this.#unauthenticated.delete(socket);
@@ -69,7 +69,7 @@ export class SshAdmission {
 
   /** Returns the socket of a client, as the library identifies it. */
   find(address: string | undefined, port: number | undefined): Socket | undefined {
-    return this.#sockets.get(endOf(address, port));
+    return this.#sockets.get(peerKey(address, port));
   }
 
   /** Destroys the sockets without a login. */
@@ -82,14 +82,14 @@ export class SshAdmission {
     for (const socket of this.#sockets.values()) socket.destroy();
   }
 
-  #add(name: string, socket: Socket): void {
-    this.#sockets.set(name, socket);
+  #add(peer: string, socket: Socket): void {
+    this.#sockets.set(peer, socket);
     this.#unauthenticated.set(
       socket,
       setTimeout(() => socket.destroy(), this.#limits.loginMs),
     );
     socket.once('close', () => {
-      this.#sockets.delete(name);
+      this.#sockets.delete(peer);
       this.authenticated(socket);
     });
   }
@@ -97,11 +97,11 @@ export class SshAdmission {
 
 /**
  * Chooses the connection to close for a new one: the oldest of the network with the most
- * unauthenticated connections. Otherwise a few networks that connect and never log in would lock
- * out all others.
+ * unauthenticated connections. Without this choice, a few networks that connect and never log in
+ * would lock out all others.
  * @param unauthenticated the oldest first.
  * @param sameNetwork number of connections in the network of the new connection.
- * @returns undefined if no network has more.
+ * @returns undefined if no network has more connections than the network of the new connection.
  */
 function chooseVictim(unauthenticated: readonly Socket[], sameNetwork: number): Socket | undefined {
   const networks = new Map<string, Socket[]>();
@@ -113,6 +113,7 @@ function chooseVictim(unauthenticated: readonly Socket[], sameNetwork: number): 
   return crowd.length > sameNetwork ? crowd[0] : undefined;
 }
 
-function endOf(address: string | undefined, port: number | undefined): string {
+/** Returns the key of a client's address and port. */
+function peerKey(address: string | undefined, port: number | undefined): string {
   return `${address ?? ''} ${port ?? 0}`;
 }

@@ -18,8 +18,8 @@ export interface SshConnectionOptions {
   readonly hub: ConsoleHub;
   /** Returns the machines that the client may open. Falls back to the last known list. */
   readonly machines: () => Promise<readonly SystemRef[]>;
-  /** UUID of the machine whose own address the client connected to; null if it may choose. */
-  readonly only: string | null;
+  /** UUID of the machine whose own address the client connected to; null if the client may choose. */
+  readonly fixedMachine: string | null;
   /**
    * Reserves a place among the consoles; undefined if none is free. The returned function releases
    * it.
@@ -40,22 +40,22 @@ const GOODBYE_MS = 300;
 const MAX_CHANNELS = 16;
 /**
  * Minimum packet size of a client; OpenSSH has 32 KiB. The library splits all output into packets of
- * the client's size: with 0 its loop never ends, and with a few bytes each costs a whole packet.
+ * the client's size: with size 0 its loop never ends, and with a small size a few bytes cost a packet.
  */
 const MIN_PACKET_BYTES = 1024;
 /** The library's record of a channel's other end, which its types do not declare. */
 const otherEnd = z.object({ packetSize: z.number().min(MIN_PACKET_BYTES) });
 /**
- * Maximum number of unsent bytes of a connection. Consoles stop below it, so a client that exceeds it
- * sends requests and never reads the replies.
+ * Maximum number of unsent bytes of a connection. The output of consoles stops below this
+ * number, so a client that exceeds it sends requests and never reads the replies.
  */
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 /** Maximum number of machines in the list for a client that names none. */
 const MAX_NAMED = 50;
 
-const REFUSED = 1;
+const REFUSED_EXIT_STATUS = 1;
 
-/** One connection. It cleans up after itself when its socket closes. */
+/** One connection. When its socket closes, it ends its consoles and its session. */
 export class SshConnection {
   readonly #options: SshConnectionOptions;
   readonly #consoles = new Set<SshConsole>();
@@ -106,7 +106,7 @@ export class SshConnection {
     this.#checkTimer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
-  /** Ends its consoles with a reason for the client, then the connection. */
+  /** Ends the session and all consoles, with a reason for the client. Then ends the connection. */
   close(why: string): void {
     this.#endSession();
     for (const console of [...this.#consoles]) console.end(why);
@@ -165,8 +165,7 @@ export class SshConnection {
     channel.once('close', () => (channelState.isClosed = true)).on('error', () => undefined);
     const refuse = (...lines: readonly string[]): void => refuseChannel(channel, lines, terminal);
     const machines = await this.#options.machines();
-    // The client may have left meanwhile, or lost its session. A reserved place would never be
-    // released.
+    // If the client left meanwhile, a place that is reserved now would never be released.
     if (channelState.isClosed) return;
     if (this.#user !== user) {
       refuse('the session was ended');
@@ -188,10 +187,10 @@ export class SshConnection {
     else this.#connect(channel, machine, user, terminal);
   }
 
-  /** Chooses the machine itself at a machine's own address. */
+  /** Selects the machine whose own address the client connected to, if the client names no machine. */
   #withDefault(request: ConsoleRequest): ConsoleRequest {
-    const { only } = this.#options;
-    return request.kind === 'which' && only !== null ? { kind: 'console', machine: only } : request;
+    const { fixedMachine } = this.#options;
+    return request.kind === 'which' && fixedMachine !== null ? { kind: 'console', machine: fixedMachine } : request;
   }
 
   #connect(channel: ServerChannel, machine: SystemRef, user: SshUser, terminal: boolean): void {
@@ -229,7 +228,7 @@ export class SshConnection {
     this.#consoles.add(console);
   }
 
-  /** Closes the connection if its session has ended, its role changed, or the client never reads. */
+  /** Closes the connection if its session ended, its role may not use consoles, or the client never reads. */
   #check(): void {
     const { access, socket, log } = this.#options;
     if (socket.writableLength > MAX_UNSENT_BYTES) {
@@ -253,6 +252,7 @@ export class SshConnection {
     clearInterval(this.#checkTimer);
     clearTimeout(this.#idle);
     for (const console of [...this.#consoles]) console.gone();
+    // The end of the last console has started the timer again.
     clearTimeout(this.#idle);
     this.#endSession();
   }
@@ -295,6 +295,6 @@ function refuseChannel(channel: ServerChannel, lines: readonly string[], termina
   channel.resume();
   const text = lines.map((line) => `${line}${terminal ? '\r\n' : '\n'}`).join('');
   channel.stderr.write(text);
-  channel.exit(REFUSED);
+  channel.exit(REFUSED_EXIT_STATUS);
   channel.end();
 }

@@ -24,25 +24,26 @@ interface SshConsoleOptions {
 }
 
 /**
- * The maximum backlog of a slow client. An OpenSSH client accepts up to 2 MiB before this counts.
+ * The maximum backlog of a slow client. An OpenSSH client accepts up to 2 MiB before its backlog
+ * begins.
  */
 const MAX_BEHIND_BYTES = 1024 * 1024;
 /**
- * A client below this backlog has caught up. It is more than a socket takes at once, so that
- * `drain` comes below it.
+ * A client with a smaller backlog has caught up. The value is more than a socket takes at once, so
+ * that the backlog is smaller when `drain` comes.
  */
 const CAUGHT_UP_BYTES = 64 * 1024;
 /** Maximum number of typed bytes that the guest has not read. */
 const MAX_TYPED_BYTES = 64 * 1024;
 /**
- * A client that sent input and closed its end waits for the answer. The answer ends with such a
- * silence.
+ * A client that sent input and closed its end waits for the answer of the guest. The answer is over
+ * when the guest prints nothing for this time.
  */
 const SILENCE_MS = 2_000;
 /** Time for the last message to arrive. */
 const GOODBYE_MS = 5_000;
 
-/** Exit statuses of a console. */
+/** Exit statuses of a console: the client left, or the console or the input failed. */
 const LEFT = 0;
 const FAILED = 1;
 
@@ -96,7 +97,7 @@ export class SshConsole {
     const isNew = why !== this.#why;
     [this.#state, this.#why] = [state, why];
     if (before === undefined) {
-      // Reads no input before: piped input arrives before the console opens.
+      // Reads input only from now on. Piped input arrives before the first state, and would be lost.
       const { channel } = this.#options;
       channel.on('data', (bytes: Buffer) => this.#type(bytes));
       channel.on('end', () => this.#endOfInput());
@@ -214,7 +215,7 @@ export class SshConsole {
   #notice(...lines: readonly string[]): void {
     const { channel, terminal } = this.#options;
     if (this.#ended || !channel.writable || !channel.stderr.writable) return;
-    // A client that asks for help and never reads it must not fill the memory.
+    // A client that asks for help and never reads the answer must not fill the memory.
     if (this.#behindBytes() > MAX_BEHIND_BYTES) return;
     if (terminal) channel.write(`\r\n[${lines.join('\r\n ')}]\r\n`);
     // Standard output carries only the output of the guest.

@@ -24,8 +24,8 @@ const actions: ReadonlyMap<number, EscapeAction> = new Map([
 
 /**
  * The rest of a cursor report (ECMA-48 CPR: ESC [ row ; column R). A terminal sends it by itself
- * when a shell asks for the cursor position; busybox does so at each prompt. The line stays at its
- * start.
+ * when a shell asks for the cursor position; busybox does so at each prompt. So a key after such a
+ * report still counts as the first one of the line.
  */
 const CURSOR_REPORT = /^(?:\[[\d;]{0,9}R?)?$/;
 

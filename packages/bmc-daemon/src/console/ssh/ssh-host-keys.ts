@@ -26,23 +26,23 @@ const kinds = [
 /**
  * Reads the keys and creates missing ones, readable for their owner only.
  * @param folder EMULATOR_STATE_DIR.
- * @throws {StateFileError} if a key cannot be read or stored, or is damaged. It is not replaced,
- *   because clients would report an attack.
+ * @throws {StateFileError} if a key cannot be read or stored, or is damaged. A damaged key is
+ *   not replaced, because clients would report an attack.
  */
 export function openHostKeys(folder: string): readonly HostKey[] {
   return kinds.map(({ file, make }) => {
     const name = path.join(folder, file);
     removeLeftovers(name);
     const isThere = statSync(name, { throwIfNoEntry: false }) !== undefined;
-    return readKey(name, isThere ? keptKey(name) : newKey(name, make));
+    return readKey(name, isThere ? storedKey(name) : newKey(name, make));
   });
 }
 
-function keptKey(name: string): string {
+function storedKey(name: string): string {
   try {
-    // A reader of the key can impersonate this service.
+    // Only the owner may read the key, because a reader of the key can impersonate this service.
     chmodSync(name, 0o600);
-    // Invalid UTF-8 is an invalid key, which is reported below.
+    // Invalid UTF-8 is an invalid key, which `readKey` reports.
     return readFileSync(name, 'utf8');
   } catch (error) {
     throw new StateFileError(`reading ${name}: ${fileReason(error)}`, { cause: error });
@@ -51,7 +51,7 @@ function keptKey(name: string): string {
 
 function newKey(name: string, make: () => { readonly private: string }): string {
   let { private: privateKey } = make();
-  // One ed25519 key in 300 (ssh2 1.17.0, six of 2,000) is unreadable, also for ssh2.
+  // One ed25519 key in 300 (ssh2 1.17.0, six of 2,000) is unreadable, even for ssh2.
   while (ssh2.utils.parseKey(privateKey) instanceof Error) ({ private: privateKey } = make());
   try {
     mkdirSync(path.dirname(name), { recursive: true, mode: 0o700 });
@@ -64,7 +64,7 @@ function newKey(name: string, make: () => { readonly private: string }): string 
 
 function readKey(name: string, privateKey: string): HostKey {
   const key = ssh2.utils.parseKey(privateKey);
-  // The text is secret even if it is damaged.
+  // The error does not quote the text, which is secret even if it is damaged.
   if (key instanceof Error || !key.isPrivateKey())
     throw new StateFileError(`${name} is damaged: correct it, or move it away to have a new key made`);
   const digest = createHash('sha256').update(key.getPublicSSH()).digest('base64').replace(/=+$/, '');

@@ -10,7 +10,7 @@ import { readUserName, type Target } from './ssh-target.js';
 export interface SshUser {
   /** Null if the service has no accounts. */
   readonly account: string | null;
-  /** Id of its session, which ends with the connection. */
+  /** Id of the client's session, which ends with the connection. */
   readonly session: string;
   readonly target: Target;
 }
@@ -28,14 +28,14 @@ interface SshLoginOptions {
   readonly onTooMany: () => void;
 }
 
-/** As sshd's MaxAuthTries. */
+/** Maximum number of refused logins of a connection, as sshd's MaxAuthTries. */
 const MAX_ATTEMPTS = 6;
-/** Limit for unsupported methods, such as each of a client's keys. */
+/** Maximum number of attempts with unsupported methods. Each key of a client is an attempt. */
 const MAX_OTHER_ATTEMPTS = 20;
 
 /**
- * Attempts per password while the password check is busy. Together they are shorter than the login
- * time.
+ * Maximum number of attempts for one password while the password check is busy. All of them together
+ * take less time than a login may take.
  */
 const MAX_TRIES = 3;
 
@@ -61,7 +61,7 @@ export class SshLogin {
     this.#options = options;
   }
 
-  /** Answers one attempt. Never rejects. */
+  /** Answers one attempt. The promise never rejects. */
   async answer(context: AuthContext): Promise<void> {
     try {
       await this.#answer(context);
@@ -74,8 +74,8 @@ export class SshLogin {
   async #answer(context: AuthContext): Promise<void> {
     const { access, isMachine, onTooMany } = this.#options;
     const isOpen = access.accounts === null;
-    // Clients send `none` to ask for the list, and keys are not supported. Neither needs the host's
-    // machine list.
+    // Clients send `none` to ask for the list of methods, and keys are not supported. Neither needs
+    // the list of machines, which comes from the host.
     if (!isOpen && context.method !== 'password' && context.method !== 'keyboard-interactive') {
       this.#otherAttempts += 1;
       if (this.#otherAttempts > MAX_OTHER_ATTEMPTS) onTooMany();
@@ -101,7 +101,7 @@ export class SshLogin {
       return;
     }
     const { session, passwordChangeRequired } = opened;
-    const leave = (why: string): void => {
+    const endAndRefuse = (why: string): void => {
       access.sessions.end(session.id);
       this.#refuse(context, credentials, why);
     };
@@ -111,11 +111,11 @@ export class SshLogin {
     }
     if (passwordChangeRequired) {
       await tell(context, 'The password of this account has to be changed first, over Redfish (AccountService).');
-      leave('the password has to be changed first');
+      endAndRefuse('the password has to be changed first');
       return;
     }
     if (privilegesOf(access, session.user)?.has('Login') === false) {
-      leave('the role has no privilege to log in');
+      endAndRefuse('the role has no privilege to log in');
       return;
     }
     onUser({ account: session.user, session: session.id, target });

@@ -22,7 +22,7 @@ export interface SshServerOptions {
   readonly access: Pick<Logins, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
-  /** Returns the UUID of the machine with this address; null for an address of the host. */
+  /** Returns the UUID of the machine whose manager has this address; null for an address of the host. */
   readonly machineAt: (address: string) => string | null;
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
   /** Default: {@link sshLimits}. */
@@ -166,10 +166,11 @@ class ConsoleServer implements SshServer {
   }
 
   /** Returns the machines that a client sees at an address of this service. */
-  #machinesAt(address: string): Pick<SshConnectionOptions, 'only' | 'machines'> {
-    const only = this.#options.machineAt(address);
-    const onlyMachine = async () => (await this.#listMachines()).filter(({ uuid }) => uuid === only);
-    return { only, machines: only === null ? () => this.#listMachines() : onlyMachine };
+  #machinesAt(address: string): Pick<SshConnectionOptions, 'fixedMachine' | 'machines'> {
+    const fixedMachine = this.#options.machineAt(address);
+    const machines = async () =>
+      (await this.#listMachines()).filter(({ uuid }) => fixedMachine === null || uuid === fixedMachine);
+    return { fixedMachine, machines };
   }
 
   async #listMachines(): Promise<readonly SystemRef[]> {

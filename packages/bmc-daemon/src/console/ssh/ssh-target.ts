@@ -9,9 +9,9 @@ export interface Target {
 }
 
 /**
- * Parses `ACCOUNT/MACHINE`, or one of the two; `isMachine` decides about a name without a slash.
- * The last slash counts, because libvirt allows no slash in a machine's name, but an account may
- * have one.
+ * Parses `ACCOUNT/MACHINE`, `ACCOUNT` or `MACHINE`. `isMachine` decides which one a name without a
+ * slash is. The last slash separates the two, because libvirt allows no slash in a machine's name,
+ * but an account may have one.
  */
 export function readUserName(name: string, isMachine: (name: string) => boolean): Target {
   const slash = name.lastIndexOf('/');
@@ -22,9 +22,9 @@ export function readUserName(name: string, isMachine: (name: string) => boolean)
 /** The request of a client after its login. */
 export type ConsoleRequest =
   | { readonly kind: 'console'; readonly machine: string }
-  /** It names no machine. */
+  /** The client names no machine. */
   | { readonly kind: 'which' }
-  /** It wants something else; `why` is a sentence for the client. */
+  /** The client requests no console; `why` is a sentence for the client. */
   | { readonly kind: 'refused'; readonly why: string };
 
 /** The commands of file transfers. */
