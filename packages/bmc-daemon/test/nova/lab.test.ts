@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { daemonFixture } from '../daemon/fixture.js';
 import { waitFor, type DaemonProcess } from '../daemon/process.js';
-import { describeLab, labCloud, labFile, labNeeded, openOwner, type LabOwner } from './lab.js';
+import { describeLab, labCloud, labFile, openOwner, withLab, type LabOwner } from './lab.js';
 import { answerWith, startRelay, type Fault, type Relay } from './relay.js';
 
 type Body = Record<string, unknown>;
@@ -43,7 +43,9 @@ async function namesOf(url: string): Promise<readonly unknown[]> {
   return (members as Body[]).map((member) => member['Name']).sort(); // the members of a collection
 }
 
-describeLab(`a daemon before a cloud (${labNeeded})`, () => {
+withLab();
+
+describeLab('a daemon before a cloud', () => {
   const { start } = daemonFixture();
   let owner: LabOwner;
   beforeAll(() => {
@@ -57,7 +59,7 @@ describeLab(`a daemon before a cloud (${labNeeded})`, () => {
     });
 
   it('serves its servers with processors, memory and interfaces', async () => {
-    const url = await serve(labFile).address();
+    const url = await serve(labFile()).address();
     const { id } = await owner.server('lab-1');
     expect(await namesOf(url)).toEqual(expect.arrayContaining(['lab-1', 'lab-2']));
     expect(await read(url, `${systems}/lab-1`)).toMatchObject({
@@ -79,7 +81,7 @@ describeLab(`a daemon before a cloud (${labNeeded})`, () => {
 
   it('executes the reset types, and answers when the server has the state', async () => {
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
-    const url = await serve(labFile).address();
+    const url = await serve(labFile()).address();
     await reset(url, 'lab-1', 'On');
     const steps: readonly (readonly [type: string, state: string, vmState: string])[] = [
       ['ForceOff', 'Off', 'stopped'],
@@ -121,7 +123,7 @@ describeLab(`a daemon before a cloud (${labNeeded})`, () => {
   });
 
   it('shows what the owner does beside it, and rejects what the state does not allow', async () => {
-    const url = await serve(labFile).address();
+    const url = await serve(labFile()).address();
     await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);
     await reset(url, 'lab-2', 'On');
     await owner.act('lab-2', { pause: null }, 'paused');
@@ -135,7 +137,7 @@ describeLab(`a daemon before a cloud (${labNeeded})`, () => {
   });
 
   it('shows a new server of the filter and drops a deleted one', async () => {
-    const url = await serve(labFile, {
+    const url = await serve(labFile(), {
       EMULATOR_OS_FILTER: "{'metadata': {'role': 'guest'}, 'name': 'extra-*'}",
     }).address();
     expect(await namesOf(url)).toEqual([]);
@@ -158,7 +160,7 @@ describeLab(`a daemon before a cloud (${labNeeded})`, () => {
   });
 });
 
-describeLab(`a daemon before a faulty cloud (${labNeeded})`, () => {
+describeLab('a daemon before a faulty cloud', () => {
   const { at, start } = daemonFixture();
   let relay: Relay;
   let url = '';

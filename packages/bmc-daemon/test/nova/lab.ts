@@ -1,25 +1,70 @@
 /**
- * The OpenStack of `scripts/openstack-lab`, for tests. RACKLESS_OPENSTACK_LAB is the path of its
- * clouds.yaml, which `up` prints. The cloud `lab` has the servers `lab-1`, with a network interface,
- * and `lab-2`, without.
+ * The OpenStack of `scripts/openstack-lab`, for tests. Its cloud `lab` has the servers `lab-1`, with a
+ * network interface, and `lab-2`, without. RACKLESS_OPENSTACK_LAB is the clouds.yaml of a running lab,
+ * which `up` prints. Without it the tests start a lab, with guests of a private libvirtd.
  */
-import { describe } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
 import { readCloud, type CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
 import { createSession, type CloudSession } from '../../src/drivers/nova/http/session.js';
 import { waitFor } from '../daemon/process.js';
 
-/** Path of the lab's clouds.yaml. */
-export const labFile = process.env['RACKLESS_OPENSTACK_LAB'] ?? '';
+let file = process.env['RACKLESS_OPENSTACK_LAB'] ?? '';
 
-/** A suite that needs the lab. */
-export const describeLab: (name: string, suite: () => void) => void = labFile === '' ? describe.skip : describe;
+/** Returns the path of the lab's clouds.yaml. */
+export const labFile = (): string => file;
 
-/** Added to the names of suites, so that a report of skipped tests gives the reason. */
-export const labNeeded = 'needs RACKLESS_OPENSTACK_LAB, the clouds.yaml of scripts/openstack-lab';
+/** Returns why this host cannot run the lab; undefined if it can. */
+function hindrance(): string | undefined {
+  if (file !== '' || process.env['RACKLESS_REQUIRE_ALL'] === '1') return undefined;
+  if (process.getuid?.() !== 0) return 'only root can start scripts/openstack-lab';
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  return release.includes('VERSION_CODENAME=bookworm') ? undefined : 'scripts/openstack-lab needs Debian 12';
+}
+
+const reason = hindrance();
+
+/** Declares a suite that needs the lab. It is skipped, with the reason in its title, where no lab can run. */
+export function describeLab(title: string, suite: () => void): void {
+  if (reason === undefined) describe(title, suite);
+  else describe.skip(`${title} (${reason})`, suite);
+}
+
+/** Starts a lab before the tests of a file, and stops it afterwards. */
+export function withLab(): void {
+  if (reason !== undefined || file !== '') return;
+  let libvirtd: PrivateLibvirtd | undefined;
+  let options: readonly string[] = [];
+  let folder = '';
+  const lab = async (command: 'up' | 'down'): Promise<string> => {
+    const script = join(import.meta.dirname, '../../../../scripts/openstack-lab');
+    return (await promisify(execFile)(script, [command, ...options])).stdout.trim();
+  };
+  beforeAll(async () => {
+    libvirtd = await startLibvirtd({ driver: 'qemu' });
+    folder = mkdtempSync(join(tmpdir(), 'rackless-lab-'));
+    // Below the ports of outgoing connections. Other tests may run a lab at the same time.
+    const port = 20_000 + 10 * Math.floor(1000 * Math.random());
+    options = ['--dir', folder, '--port', String(port), '--libvirt-uri', libvirtd.uri, '--shutdown-seconds', '2'];
+    file = await lab('up');
+  });
+  afterAll(async () => {
+    if (folder !== '') {
+      await lab('down');
+      rmSync(folder, { recursive: true, force: true });
+    }
+    await libvirtd?.stop();
+  });
+}
 
 /** Returns the settings of the lab. */
 export function labCloud(): CloudSettings {
-  return readCloud('lab', { environment: { OS_CLIENT_CONFIG_FILE: labFile }, directory: '/' });
+  return readCloud('lab', { environment: { OS_CLIENT_CONFIG_FILE: file }, directory: '/' });
 }
 
 /** The view of a server by its owner, beside the daemon. */
