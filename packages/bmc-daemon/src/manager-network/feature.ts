@@ -45,7 +45,7 @@ export const managerNetwork: Feature<ManagerNetworkServices> = {
  */
 function withLateRemoval(network: ManagerNetwork): NetworkOfManagers {
   return {
-    of: (uuid) => network.of(uuid),
+    viewOf: (uuid) => network.viewOf(uuid),
     change: (uuid, change) => network.change(uuid, change, { lateRemoval: true }),
     scopeOf: network.scopeOf,
     machineAt: (address) => network.machineAt(address),

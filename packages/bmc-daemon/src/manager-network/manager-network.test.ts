@@ -75,7 +75,7 @@ describe('the network of managers', () => {
   afterEach(() => network.close());
 
   it('is that of the host without settings', () => {
-    expect(network.of(a)).toEqual({
+    expect(network.viewOf(a)).toEqual({
       hostName: 'kvm1',
       fqdn: 'kvm1.example.org',
       nameServers: ['192.0.2.53'],
@@ -92,18 +92,18 @@ describe('the network of managers', () => {
 
   it('answers by its shown names, which no other manager can have', async () => {
     await network.change(a, { hostName: 'web' });
-    expect(network.of(a)).toMatchObject({ hostName: 'web', fqdn: 'web.example.org' });
+    expect(network.viewOf(a)).toMatchObject({ hostName: 'web', fqdn: 'web.example.org' });
     expect(['web', 'WEB.example.org:8000', 'kvm1', 'other'].map((name) => scope(name))).toEqual([a, a, null, null]);
     const taken = { kind: 'taken', holder: a };
     await expect(faults(network.change(b, { hostName: 'WEB' }))).resolves.toEqual([
-      { ...taken, of: 'hostName', why: 'the manager of another machine is called web' },
+      { ...taken, field: 'hostName', why: 'the manager of another machine is called web' },
     ]);
     await expect(faults(network.change(b, { hostName: 'x', fqdn: 'web.example.org' }))).resolves.toEqual([
-      { ...taken, of: 'fqdn', why: 'the manager of another machine is called web.example.org' },
+      { ...taken, field: 'fqdn', why: 'the manager of another machine is called web.example.org' },
     ]);
     // The name of the host is not its own name.
     await network.change(a, { hostName: 'KVM1' });
-    expect([network.of(a).hostName, scope('web'), state.state]).toEqual(['kvm1', null, emptyNetworkState]);
+    expect([network.viewOf(a).hostName, scope('web'), state.state]).toEqual(['kvm1', null, emptyNetworkState]);
   });
 
   it('has its own addresses instead of those of the host', async () => {
@@ -111,13 +111,13 @@ describe('the network of managers', () => {
     // An address within the network of the host has no network of its own.
     expect([...host.set]).toEqual(['192.0.2.9/32 eth0', '203.0.113.9/24 eth0']);
     expect([...listening]).toEqual(['192.0.2.9', '203.0.113.9']);
-    const [eth0, eth1] = network.of(a).interfaces;
+    const [eth0, eth1] = network.viewOf(a).interfaces;
     expect(eth0?.ipv4).toEqual([
       { address: '192.0.2.9', prefix: 24, isOwn: true },
       { address: '203.0.113.9', prefix: 24, isOwn: true },
     ]);
     expect(eth1?.ipv4).toEqual([{ address: '198.51.100.1', prefix: 24, isOwn: false }]);
-    expect(network.of(b).interfaces[0]?.ipv4).toEqual([{ address: '192.0.2.1', prefix: 24, isOwn: false }]);
+    expect(network.viewOf(b).interfaces[0]?.ipv4).toEqual([{ address: '192.0.2.1', prefix: 24, isOwn: false }]);
     expect([scope('kvm1', '192.0.2.9'), scope('kvm1', '::ffff:192.0.2.9'), network.machineAt('192.0.2.9')]).toEqual([
       a,
       a,
@@ -137,7 +137,7 @@ describe('the network of managers', () => {
   it('reports all faults of a change, and makes none of it', async () => {
     await network.change(a, { hostName: 'web', ...on('eth0', '192.0.2.9') });
     const before = state.state;
-    const at = (index: number) => ({ of: 'ipv4', index, part: 'address' });
+    const at = (index: number) => ({ field: 'ipv4', index, part: 'address' });
     await expect(
       faults(
         network.change(b, {
@@ -146,7 +146,7 @@ describe('the network of managers', () => {
         }),
       ),
     ).resolves.toEqual([
-      { of: 'hostName', kind: 'taken', why: 'the manager of another machine is called web', holder: a },
+      { field: 'hostName', kind: 'taken', why: 'the manager of another machine is called web', holder: a },
       { ...at(0), kind: 'taken', why: 'the manager of another machine has it', holder: a },
       { ...at(2), kind: 'invalid', why: 'this manager already has it' },
       { ...at(4), kind: 'invalid', why: 'the host has it already, on eth0' },
@@ -176,12 +176,16 @@ describe('the network of managers', () => {
 
   it('uses the name servers of a client for all machines', async () => {
     await network.change(a, { nameServers: ['192.0.2.54'] });
-    expect([asked.at(-1), network.of(b).nameServers]).toEqual([['192.0.2.54'], ['192.0.2.54']]);
+    expect([asked.at(-1), network.viewOf(b).nameServers]).toEqual([['192.0.2.54'], ['192.0.2.54']]);
     await network.close();
     network = open();
     expect(asked.at(-1)).toEqual(['192.0.2.54']);
     await network.change(b, { nameServers: [] });
-    expect([asked.at(-1), network.of(a).nameServers, network.of(a).ownNameServers]).toEqual([[], ['192.0.2.53'], []]);
+    expect([asked.at(-1), network.viewOf(a).nameServers, network.viewOf(a).ownNameServers]).toEqual([
+      [],
+      ['192.0.2.53'],
+      [],
+    ]);
   });
 
   it('is restored at the next start, and removed with the machine', async () => {
@@ -209,7 +213,7 @@ describe('the network of managers', () => {
       await jest.advanceTimersByTimeAsync(35_000);
       expect(warned).toEqual(['restoring the manager address 192.0.2.9 on eth0 failed']);
       // Not active: the manager uses the addresses of the host.
-      expect(network.of(a).interfaces[0]).toMatchObject({
+      expect(network.viewOf(a).interfaces[0]).toMatchObject({
         ipv4: [{ address: '192.0.2.1', isOwn: false }],
         ownIpv4: [{ address: '192.0.2.9', prefix: 24 }],
       });

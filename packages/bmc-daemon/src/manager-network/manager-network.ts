@@ -40,12 +40,12 @@ interface ChangeOptions {
 }
 
 /** The part of the manager network that resources use. */
-export type NetworkOfManagers = MachineAddresses & Pick<ManagerNetwork, 'of' | 'change'>;
+export type NetworkOfManagers = MachineAddresses & Pick<ManagerNetwork, 'viewOf' | 'change'>;
 
 /** The addresses and names of all managers. */
 export interface ManagerNetwork extends MachineAddresses {
   /** Returns the network that the manager of a machine shows. */
-  of(uuid: string): ManagerView;
+  viewOf(uuid: string): ManagerView;
   /**
    * Applies all of a change, also on the host, or none of it. Changes run one after the other.
    * @throws {NetworkChangeError}
@@ -116,7 +116,7 @@ class StoredManagerNetwork implements ManagerNetwork {
     options.useNameServers(this.#state.nameServers);
   }
 
-  of(uuid: string): ManagerView {
+  viewOf(uuid: string): ManagerView {
     const isActive = (address: string): boolean => this.#addresses.machineAt(address) === uuid;
     return managerView(uuid, this.#state, this.#options.hostNetwork(), isActive);
   }
@@ -220,8 +220,8 @@ class StoredManagerNetwork implements ManagerNetwork {
       };
     } catch (error) {
       if (!(error instanceof HostAddressError)) throw error;
-      const of = change.ipv4 === undefined ? 'ipv6' : 'ipv4';
-      throw new NetworkChangeError([{ of, kind: 'unable', why: error.message }], error);
+      const field = change.ipv4 === undefined ? 'ipv6' : 'ipv4';
+      throw new NetworkChangeError([{ field, kind: 'unable', why: error.message }], error);
     }
   }
 

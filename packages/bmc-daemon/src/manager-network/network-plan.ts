@@ -28,9 +28,9 @@ export interface NetworkChange {
   readonly nameServers?: readonly string[];
 }
 
-/** One fault of a change. */
+/** One fault of a change: the field, and for an address its place in the request. */
 export interface NetworkFault {
-  readonly of: 'hostName' | 'fqdn' | 'ipv4' | 'ipv6';
+  readonly field: 'hostName' | 'fqdn' | 'ipv4' | 'ipv6';
   /** For an address: its index in the requested list. */
   readonly index?: number;
   readonly part?: 'address' | 'prefix';
@@ -92,11 +92,11 @@ export function planNames(
   if (clash === undefined) return { planned, faults: [] };
   // The fault is for the name that the client has set, even if the clash is the FQDN that the
   // domain of the host completes.
-  const given = (['hostName', 'fqdn'] as const).filter((of) => typeof change[of] === 'string');
-  const of = given.find((one) => change[one]?.toLowerCase() === clash) ?? given[0] ?? 'hostName';
+  const given = (['hostName', 'fqdn'] as const).filter((field) => typeof change[field] === 'string');
+  const field = given.find((one) => change[one]?.toLowerCase() === clash) ?? given[0] ?? 'hostName';
   const holder = taken.get(clash);
   const why = `the manager of another machine is called ${clash}`;
-  return { planned, faults: [{ of, kind: 'taken', why, ...(holder === undefined ? {} : { holder }) }] };
+  return { planned, faults: [{ field, kind: 'taken', why, ...(holder === undefined ? {} : { holder }) }] };
 }
 
 /**
@@ -115,17 +115,17 @@ export async function planAddresses(
   const planned = before.filter((one) => one.device !== device || !families.includes(familyOf(one)));
   const faults: NetworkFault[] = [];
   let host: Surroundings | undefined;
-  for (const of of families) {
-    for (const [index, { address, prefix }] of (change[of] ?? []).entries()) {
+  for (const field of families) {
+    for (const [index, { address, prefix }] of (change[field] ?? []).entries()) {
       const same = before.find((one) => one.device === device && one.address === address && one.prefix === prefix);
       const wanted = { address, prefix, device };
       const fault = faultOf(uuid, wanted, planned, state);
-      if (fault !== undefined) faults.push({ of, index, ...fault });
+      if (fault !== undefined) faults.push({ field, index, ...fault });
       else if (same !== undefined) planned.push(same);
       else {
         const verdict = checkAddress(wanted, (host ??= await surroundings()));
         if (typeof verdict === 'number') planned.push({ ...wanted, bits: verdict });
-        else faults.push({ of, index, kind: 'invalid', ...verdict });
+        else faults.push({ field, index, kind: 'invalid', ...verdict });
       }
     }
   }
@@ -133,9 +133,9 @@ export async function planAddresses(
 }
 
 /** Returns the family of an address and its index in the request; -1 if the request omits it. */
-export function placeOf(change: AddressChange, { address }: IpNetwork): Pick<NetworkFault, 'of' | 'index'> {
-  const of = familyOf({ address });
-  return { of, index: (change[of] ?? []).findIndex((one) => one.address === address) };
+export function placeOf(change: AddressChange, { address }: IpNetwork): Pick<NetworkFault, 'field' | 'index'> {
+  const field = familyOf({ address });
+  return { field, index: (change[field] ?? []).findIndex((one) => one.address === address) };
 }
 
 function faultOf(

@@ -49,7 +49,7 @@ export interface ReportDefinitions {
   /** @throws {StateFileError} */
   setEnabled(enabled: boolean): void;
   /** Returns a definition; the same object until it changes. */
-  of(uuid: string): ReportDefinition;
+  get(uuid: string): ReportDefinition;
   /** @throws {StateFileError} */
   change(uuid: string, change: DefinitionChange): void;
   /**
@@ -67,7 +67,7 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDe
       return file.state.enabled;
     },
     setEnabled: (enabled) => file.update((state) => (state.enabled === enabled ? state : { ...state, enabled })),
-    of(uuid) {
+    get(uuid) {
       const cached = cache.get(uuid);
       if (cached !== undefined) return cached;
       const stored = Object.hasOwn(file.state.definitions, uuid) ? file.state.definitions[uuid] : undefined;

@@ -83,7 +83,7 @@ export class ReportSchedule implements ReportSource {
     const { clock, definitions } = this.#options;
     const latest = this.#named(machine);
     if (!this.#isOn(uuid)) return latest?.report ?? { machine, measurement: null, values: [] };
-    const { type, intervalSeconds } = definitions.of(uuid);
+    const { type, intervalSeconds } = definitions.get(uuid);
     const isNew = type === 'periodic' && !this.#isObserved(uuid);
     if (type === 'periodic') {
       this.#watched.set(uuid, clock() + Math.max(WATCHED_MS, WATCHED_INTERVALS * intervalSeconds * 1000));
@@ -156,11 +156,11 @@ export class ReportSchedule implements ReportSource {
 
   #isOn(uuid: string): boolean {
     const { definitions } = this.#options;
-    return definitions.enabled && definitions.of(uuid).enabled;
+    return definitions.enabled && definitions.get(uuid).enabled;
   }
 
   #isPeriodic(uuid: string): boolean {
-    return this.#isOn(uuid) && this.#options.definitions.of(uuid).type === 'periodic';
+    return this.#isOn(uuid) && this.#options.definitions.get(uuid).type === 'periodic';
   }
 
   /** Whether a client would receive a report now. */
@@ -181,7 +181,7 @@ export class ReportSchedule implements ReportSource {
 
   /** Returns when the report after `latest` is due, if the machine was not started meanwhile. */
   #nextAt(uuid: string, { madeAt, measurement, isFirst }: LatestReport): number {
-    const { type, intervalSeconds } = this.#options.definitions.of(uuid);
+    const { type, intervalSeconds } = this.#options.definitions.get(uuid);
     if (type === 'onRequest') return measurement.clockMs + MIN_INTERVAL_MS;
     if (isFirst && measurement.statistics !== null) {
       return measurement.clockMs + Math.max(MIN_INTERVAL_MS, SAMPLE_TIMES * measurement.tookMs);
@@ -196,7 +196,7 @@ export class ReportSchedule implements ReportSource {
   /** Makes a report for a reader, who waits at most `waitMs`. */
   async #makeNow(machine: SystemRef): Promise<Report> {
     const { sampler, definitions, clock, waitMs } = this.#options;
-    const { type, intervalSeconds } = definitions.of(machine.uuid);
+    const { type, intervalSeconds } = definitions.get(machine.uuid);
     const { sample } = sampler.last;
     // Each sample contains all machines, so a sample for another machine may be recent enough.
     const isRecent =
@@ -211,14 +211,14 @@ export class ReportSchedule implements ReportSource {
   #make(machine: SystemRef, sample: Sample): Report {
     const { definitions, clock, sampler } = this.#options;
     const { uuid } = machine;
-    const measurement = sample.of(uuid);
+    const measurement = sample.measurementOf(uuid);
     const last = this.#latest.get(uuid);
     if (last?.measurement.clockMs === measurement.clockMs) {
       this.#latest.set(uuid, { ...last, madeAt: clock() });
       return last.report;
     }
-    const maxMs = Math.max(MAX_WINDOW_MS, 2 * definitions.of(uuid).intervalSeconds * 1000);
-    const before = [last?.measurement, sampler.last.before?.of(uuid)].find(
+    const maxMs = Math.max(MAX_WINDOW_MS, 2 * definitions.get(uuid).intervalSeconds * 1000);
+    const before = [last?.measurement, sampler.last.before?.measurementOf(uuid)].find(
       (earlier) => earlier !== undefined && isWithin(measurement.clockMs - earlier.clockMs, maxMs),
     );
     const report = { machine, measurement, values: metricValues(measurement, before) };

@@ -16,7 +16,7 @@ export interface Measurement {
 /** The counters of all machines at one moment. */
 export interface Sample {
   readonly clockMs: number;
-  of(uuid: string): Measurement;
+  measurementOf(uuid: string): Measurement;
 }
 
 interface SamplerOptions {
@@ -68,7 +68,7 @@ export class Sampler {
     const byUuid = new Map(all.map((machine) => [machine.uuid, machine]));
     const sample: Sample = {
       clockMs,
-      of: (uuid) => ({ at, clockMs, tookMs, statistics: byUuid.get(uuid) ?? null }),
+      measurementOf: (uuid) => ({ at, clockMs, tookMs, statistics: byUuid.get(uuid) ?? null }),
     };
     this.#previous = this.#latest;
     this.#latest = sample;

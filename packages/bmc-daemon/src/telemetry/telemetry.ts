@@ -119,7 +119,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
       definitions.setEnabled(enabled);
       schedule.changed();
     },
-    definition: (uuid) => definitions.of(uuid),
+    definition: (uuid) => definitions.get(uuid),
     change(uuid, change) {
       definitions.change(uuid, change);
       schedule.changed();

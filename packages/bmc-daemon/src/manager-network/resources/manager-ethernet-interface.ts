@@ -18,7 +18,7 @@ const managerInterfaceCollection = defineResource({
   uri: '/redfish/v1/Managers/{managerId}/EthernetInterfaces',
   load: async ({ params, services }) => {
     const { uuid } = await services.driver.getSystem(params.managerId);
-    return { uuid, names: services.managerNetwork.of(uuid).interfaces.map(({ name }) => name) };
+    return { uuid, names: services.managerNetwork.viewOf(uuid).interfaces.map(({ name }) => name) };
   },
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
   render: ({ names }, { self }) =>
@@ -40,7 +40,7 @@ const managerInterface = defineResource({
   uri: '/redfish/v1/Managers/{managerId}/EthernetInterfaces/{interfaceId}',
   load: async ({ params, services }): Promise<PortEntity> => {
     const { uuid } = await services.driver.getSystem(params.managerId);
-    const network = services.managerNetwork.of(uuid);
+    const network = services.managerNetwork.viewOf(uuid);
     const port = network.interfaces.find(({ name }) => name === params.interfaceId);
     if (port === undefined) throw redfishError('ResourceNotFound', 'EthernetInterface', params.interfaceId);
     return { uuid, network, port };

@@ -151,18 +151,18 @@ export function translateNetworkError(
 }
 
 function translateFault(fault: NetworkFault, change: NetworkChange, positions: RequestedNetwork['positions']): Message {
-  const { of, kind, why, holder = '', index = -1, part } = fault;
+  const { field, kind, why, holder = '', index = -1, part } = fault;
   const detail = (subject: Message, pointer: string): Message =>
     withPointers(withDetail(subject, sentence(why)), `#/${pointer}`);
-  if (of === 'hostName' || of === 'fqdn') {
-    const property = of === 'hostName' ? 'HostName' : 'FQDN';
-    return detail(refused(kind, property, change[of] ?? '', holder), property);
+  if (field === 'hostName' || field === 'fqdn') {
+    const property = field === 'hostName' ? 'HostName' : 'FQDN';
+    return detail(refused(kind, property, change[field] ?? '', holder), property);
   }
-  const [list, indexes] = positions[of] ?? [of === 'ipv4' ? 'IPv4StaticAddresses' : 'IPv6StaticAddresses', []];
-  const requested = change.addresses?.[of]?.[index];
+  const [list, indexes] = positions[field] ?? [field === 'ipv4' ? 'IPv4StaticAddresses' : 'IPv6StaticAddresses', []];
+  const requested = change.addresses?.[field]?.[index];
   if (requested === undefined) return detail(refused(kind, list, '', holder), list);
-  const prefixName = of === 'ipv4' ? 'SubnetMask' : 'PrefixLength';
-  const prefixValue = of === 'ipv4' ? subnetMask(requested.prefix) : String(requested.prefix);
+  const prefixName = field === 'ipv4' ? 'SubnetMask' : 'PrefixLength';
+  const prefixValue = field === 'ipv4' ? subnetMask(requested.prefix) : String(requested.prefix);
   const [name, value] = part === 'prefix' ? [prefixName, prefixValue] : ['Address', requested.address];
   const pointer = `${list}/${indexes[index] ?? index}`;
   return detail(refused(kind, name, value, holder), `${pointer}/${name}`);

@@ -34,7 +34,7 @@ export const networkProtocol = defineResource({
   load: async ({ params, services }): Promise<ProtocolEntity> => {
     const { uuid } = await services.driver.getSystem(params.managerId);
     const { addresses } = services.controller;
-    const { hostName, fqdn } = services.managerNetwork.of(uuid);
+    const { hostName, fqdn } = services.managerNetwork.viewOf(uuid);
     const { discovery } = services;
     const { protocol, port } = new URL(addresses[0] ?? 'http://localhost');
     // A URL omits the default port of its protocol.
