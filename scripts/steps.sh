@@ -53,6 +53,18 @@ run_step() {
   printf '%s\t%s\t%s\n' "$((EPOCHSECONDS - began))" "$status" "${step_titles[$1]}" >>"$step_folder/times"
 }
 
+# Runs a function in a process group of its own, so that stop_lanes reaches all its processes.
+# Arguments: the function and its arguments
+start_group() {
+  set -m
+  (
+    set +m
+    "$@"
+  ) </dev/null &
+  set +m
+  lanes+=("$!")
+}
+
 # Starts a lane in the background. Its output goes to files. Arguments: the functions of its steps
 start_lane() {
   local step
@@ -60,22 +72,29 @@ start_lane() {
     say "${step_titles[$step]}"
     lane_steps+=("$step")
   done
-  # Gives the lane a process group of its own, so that stop_lanes reaches all its processes.
-  set -m
-  (
-    set +m
-    for step in "$@"; do run_step "$step" >"$step_folder/$step" 2>&1; done
-  ) </dev/null &
-  set +m
-  lanes+=("$!")
+  start_group run_lane "$@"
+}
+run_lane() {
+  local step
+  for step in "$@"; do run_step "$step" >"$step_folder/$step" 2>&1; done
+}
+
+# Runs a step and shows its output at once, while the lanes run. $1: its function
+run_step_live() {
+  start_group run_step "$1"
+  wait "${lanes[-1]}" || true
 }
 
 # Waits for all lanes, and prints the output of each step in one block.
 finish_lanes() {
-  local lane step
+  local lane
   for lane in "${lanes[@]}"; do
     wait "$lane" || printf '0\t1\tA lane that ended early\n' >>"$step_folder/times"
   done
+  print_lanes
+}
+print_lanes() {
+  local step
   for step in "${lane_steps[@]}"; do
     if [ -s "$step_folder/$step" ]; then
       say "---- ${step_titles[$step]}"

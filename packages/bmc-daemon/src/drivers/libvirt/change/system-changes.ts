@@ -3,7 +3,7 @@
  * needs, then reads, edits and writes the definition once.
  *
  * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the
- * definition. The definition names a change of these first (see `xml/intent-record.ts`), so that
+ * definition. The definition names a change of these first (see `xml/metadata/intent-record.ts`), so that
  * the next daemon can finish it after a crash.
  */
 import { DriverError } from '../../driver-error.js';
