@@ -17,8 +17,8 @@ import { polledPage } from './pages/polled.js';
 import { rawMethods } from './pass-through/paths.js';
 
 /**
- * Raw pass-through: forwards requests without reading the model. The app asks it before it answers
- * 404.
+ * Raw pass-through: forwards requests without reading the model. The app asks the
+ * pass-through before it answers 404.
  */
 export interface PassThrough {
   /**
@@ -28,11 +28,11 @@ export interface PassThrough {
   accepts(path: string): boolean;
   /** Forwards a request of an authenticated client. Reports errors with {@link refuse}. */
   handle(exchange: Exchange): void;
-  /** Loads the modules for this, as {@link App.loadModules}. */
+  /** Loads the modules for raw requests, as {@link App.loadModules}. */
   loadModules(): Promise<void>;
   /**
    * Forwards the WebSocket handshake of an authenticated client, for a path that {@link accepts}
-   * matches, and takes over the connection. Until it answers 101 and sets `exchange.upgraded`, the
+   * matches, and takes over the connection. Until this function answers 101 and sets `exchange.upgraded`, the
    * response of the exchange is attached to the socket: ending the response closes the connection.
    */
   upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
@@ -53,7 +53,7 @@ interface DispatchOptions {
 }
 
 /**
- * Makes the function that routes requests by their exact path.
+ * Makes the function that routes requests by path and method.
  * @returns a function that takes the path without query, with repeated slashes collapsed.
  */
 export function createDispatch({ paths, passThrough, showPage }: DispatchOptions) {

@@ -85,7 +85,7 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
 
   async function close(): Promise<void> {
     watch.close();
-    // Report as not ready first: load balancers may check on connections that are already open.
+    // Report as not ready first: load balancers may send their checks on open connections.
     app.drain();
     // Keep listening for checks on new connections, such as HAProxy's, and for clients until the
     // balancer has noticed.
@@ -118,11 +118,11 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
       onExpectContinue: app.expectContinue,
       onError: (error) => log.error('accepting a connection', { error }),
       // No time limit for a whole request, because a large prompt over a slow connection takes long.
-      // exchange/stalled-uploads.ts ends requests that stop.
+      // exchange/stalled-uploads.ts ends requests whose bytes stop arriving.
       server: { requestTimeout: 0 },
     });
   } catch (error) {
-    // The configuration loader has read these files already, but they may have changed since.
+    // The configuration loader has read the TLS files, but they may have changed since.
     if (error instanceof ListenError || error instanceof TlsFilesError)
       throw new StartError(error.message, { cause: error });
     throw error;
@@ -140,8 +140,8 @@ interface Replacing {
 }
 
 /**
- * A start without models is allowed, because models may be added later. A reload must not remove
- * the last model.
+ * The error of a reload that would remove the last model. A start without models is allowed, because
+ * models may be added later.
  */
 const NO_MODEL_LEFT = 'no entry of model_list can be served';
 

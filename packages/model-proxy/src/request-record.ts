@@ -18,10 +18,10 @@ const CLIENT_GONE = 499;
 export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): void {
   const { response, call, selection, error, usage, startedAt, sentAt, firstByteAt } = exchange;
   const now = performance.now();
-  const gone = !response.writableFinished && !exchange.upgraded;
+  const clientGone = !response.writableFinished && !exchange.upgraded;
   // The client has disconnected: end the upstream's request.
-  if (gone && exchange.answeredAt === 0) call?.abort();
-  const status = exchange.upgraded ? 101 : gone && !response.headersSent ? CLIENT_GONE : response.statusCode;
+  if (clientGone && exchange.answeredAt === 0) call?.abort();
+  const status = exchange.upgraded ? 101 : clientGone && !response.headersSent ? CLIENT_GONE : response.statusCode;
   const totalMs = now - startedAt;
   const firstTokenMs = exchange.streamed && firstByteAt !== 0 ? firstByteAt - startedAt : null;
   const upstreamMs = sentAt === 0 ? null : (exchange.answeredAt || now) - sentAt;
@@ -48,7 +48,7 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     status,
     ms: rounded(totalMs),
     ...(error?.kind === 'authentication' ? { refused: error.message } : {}),
-    more: linePart(exchange, upstreamMs, firstTokenMs, gone),
+    more: linePart(exchange, upstreamMs, firstTokenMs, clientGone),
   });
   if (error !== null) logError(log, exchange.id, error, selection?.deployment);
 }
@@ -59,7 +59,7 @@ function linePart(
   { selection }: Exchange,
   upstreamMs: number | null,
   firstTokenMs: number | null,
-  gone: boolean,
+  clientGone: boolean,
 ): Readonly<LinePart> {
   const part: LinePart = {};
   if (selection !== null) {
@@ -68,7 +68,7 @@ function linePart(
   }
   if (upstreamMs !== null) part['upstreamMs'] = rounded(upstreamMs);
   if (firstTokenMs !== null) part['firstTokenMs'] = rounded(firstTokenMs);
-  if (gone) part['gone'] = true;
+  if (clientGone) part['gone'] = true;
   return part;
 }
 

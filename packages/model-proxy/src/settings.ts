@@ -77,12 +77,13 @@ export interface ListenSettings {
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug';
   /** Whether to log upstream requests as curl lines and raw answers (`--detailed_debug`). */
   readonly detailedDebug: boolean;
+  /** Whether the log has JSON lines; null: text on a terminal, JSON elsewhere. */
   readonly jsonLogs: boolean | null;
   /**
    * How long the process keeps listening but reports as not ready after a termination signal, in
    * milliseconds.
    */
   readonly drainDelayMs: number;
-  /** How long requests in progress may take after that, in milliseconds. */
+  /** How long requests in progress may take after `drainDelayMs`, in milliseconds. */
   readonly drainMs: number;
 }

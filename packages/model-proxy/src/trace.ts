@@ -9,9 +9,13 @@ import { secretHeader } from './secret-names.js';
 
 /** The trace of one upstream call. */
 export interface TracedCall {
+  /** Stores the head of the answer. */
   head(status: number, headers: readonly string[]): void;
+  /** Stores the first bytes of the body. */
   data(chunk: Buffer): void;
+  /** Logs the complete answer. */
   end(): void;
+  /** Logs the part of the answer that arrived before an error. */
   fail(error: ProxyError): void;
 }
 

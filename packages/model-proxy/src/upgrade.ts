@@ -31,13 +31,14 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
     try {
       response.assignSocket(socket);
     } catch {
-      // An earlier request of this connection is not answered yet. Browsers and SDKs never do this.
+      // An earlier request of this connection has no answer yet. Browsers and SDKs never send a
+      // handshake before that answer.
       socket.destroy();
       return;
     }
     response.on('finish', () => socket.destroySoon());
-    // Node's server does this for its own responses. Without it, an answer above 64 KB would wait
-    // forever.
+    // Node's server emits this event for its own responses. Without the event, an answer above 64 KB
+    // would wait forever.
     socket.on('drain', () => response.emit('drain'));
     const exchange = begin(request, response, true);
     const path = plainPath(request.url ?? '/');

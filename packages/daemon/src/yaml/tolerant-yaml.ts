@@ -29,15 +29,15 @@ interface YamlEvents {
   readonly events: readonly Event[];
 }
 
-/** js-yaml's reason for this error, which only occurs in flow collections and quoted strings. */
+/** js-yaml's reason for too little indentation, only in flow collections and quoted strings. */
 const DEFICIENT = 'deficient indentation';
-/** js-yaml's reason for this error, among others. */
+/** js-yaml's reason for a lone hyphen in a flow collection. It also has other causes. */
 const NO_COMMA = 'missed comma between flow collection entries';
 /** Maximum number of corrections: each needs another pass over the text. */
 const MAX_CORRECTIONS = 1000;
 /**
- * Maximum length of all these passes: a reload must not stop the process for more than a few
- * seconds.
+ * Maximum number of characters of all passes together: a reload must not stop the process
+ * for more than a few seconds.
  */
 const MAX_CORRECTED_LENGTH = 32 * 1024 * 1024;
 
@@ -48,10 +48,10 @@ export function readEvents(text: string, file: string): YamlEvents {
   const indentation = ' '.repeat(lines.reduce((longest, { length }) => Math.max(longest, length), 0));
   let corrected = 0;
   for (let count = 0; ; count += 1) {
-    const present = count === 0 ? text : lines.join('');
-    corrected += present.length;
+    const correctedText = count === 0 ? text : lines.join('');
+    corrected += correctedText.length;
     try {
-      return { text: present, events: parseEvents(present, { filename: file }) };
+      return { text: correctedText, events: parseEvents(correctedText, { filename: file }) };
     } catch (error) {
       if (!(error instanceof YAMLException) || count === MAX_CORRECTIONS || corrected > MAX_CORRECTED_LENGTH)
         throw error;

@@ -22,7 +22,9 @@ interface TlsBlock {
 /** A value with its origin. */
 interface Given<T> {
   readonly value: T;
+  /** Base of a relative path in the value. */
   readonly directory: string;
+  /** Adds a fault at the origin of the value. */
   fault(sentence: string): void;
 }
 
@@ -37,8 +39,9 @@ interface TlsOptions {
 /** Resolves TLS settings. It checks each file once. */
 export class TlsResolver {
   readonly #options: TlsOptions;
-  /** Maps an absolute path to the fault of the file; undefined if the file is valid. */
+  /** Maps the absolute path of a CA bundle to its fault; undefined if the bundle is valid. */
   readonly #authorities = new Map<string, string | undefined>();
+  /** Maps the paths of a certificate and its key to their fault; undefined if the pair is valid. */
   readonly #pairs = new Map<string, string | undefined>();
 
   constructor(options: TlsOptions) {

@@ -6,7 +6,7 @@ const MODE = 'forwarded';
 
 /**
  * Makes the endpoint of a configured path. It accepts a POST with a JSON object that has `model`,
- * and forwards it to the same path of the upstream. The proxy does not check its parameters.
+ * and forwards the object to the same path of the upstream. The proxy does not check the parameters.
  * @param path result of {@link parseForwardedPath}.
  */
 export function forwardedEndpoint(path: string): Endpoint {
@@ -15,11 +15,11 @@ export function forwardedEndpoint(path: string): Endpoint {
 
 /**
  * Parses a configured path.
- * @returns the path below `api_base`: `fim/completions` for `/v1/fim/completions`. undefined: the
- *   path contains dots, escapes or a query. With these it could leave `api_base`, or the upstream
- *   could read it as another path.
+ * @returns the path below `api_base`: `fim/completions` for `/v1/fim/completions`. undefined: a
+ *   segment begins with a dot, or the path contains escapes or a query. Such a path could leave
+ *   `api_base`, or the upstream could read another path.
  */
 export function parseForwardedPath(path: string): string | undefined {
-  const below = path.replace(/^\/?(?:v1(?:\/|$))?/, '');
-  return below.split('/').every((segment) => /^[\w~-][\w.~:-]*$/.test(segment)) ? below : undefined;
+  const relativePath = path.replace(/^\/?(?:v1(?:\/|$))?/, '');
+  return relativePath.split('/').every((segment) => /^[\w~-][\w.~:-]*$/.test(segment)) ? relativePath : undefined;
 }

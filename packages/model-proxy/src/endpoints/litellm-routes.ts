@@ -1,6 +1,6 @@
 /**
- * Routes of LiteLLM's proxy that this proxy does not implement. The 404 for such a route says so
- * and links to LiteLLM's page, so that it does not look like a spelling mistake.
+ * Routes of LiteLLM's proxy that this proxy does not implement. The answer is a 501 with a link to
+ * LiteLLM's page, because a 404 would look like a spelling mistake of the client.
  */
 
 const DOCS = 'https://docs.litellm.ai/docs/';

@@ -4,7 +4,7 @@
  */
 import { hostedVllm } from './hosted-vllm/hosted-vllm.js';
 import { compatible } from './openai/compatible.js';
-import { openai, openaiDialect } from './openai/openai.js';
+import { openai, openaiApiProvider } from './openai/openai.js';
 import type { Provider } from './provider.js';
 
 export { openaiParameters } from './parameters.js';
@@ -39,5 +39,5 @@ export function isKnownProvider(name: string): boolean {
  * key from the environment: the configuration must set both.
  */
 export function findProvider(name: string): Provider {
-  return providers.get(name) ?? openaiDialect({ name });
+  return providers.get(name) ?? openaiApiProvider({ name });
 }

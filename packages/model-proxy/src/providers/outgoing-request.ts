@@ -82,6 +82,7 @@ export class OutgoingRequest implements RequestMembers {
     return valueOf(this.#object, member);
   }
 
+  /** Applies `additional_drop_params`, except for `model`. */
   dropAdditional(): void {
     if (this.#additional.length === 0) return;
     const nested = new Map<string, DropPath['steps'][]>();
@@ -97,6 +98,7 @@ export class OutgoingRequest implements RequestMembers {
     }
   }
 
+  /** Adds the deployment's defaults for parameters that the request does not have. */
   addDefaults(): void {
     const { defaults } = planOf(this.#options.deployment);
     for (const [name, value] of defaults) {
@@ -109,6 +111,11 @@ export class OutgoingRequest implements RequestMembers {
     return this.#additional.some(({ parameter, steps }) => parameter === name && steps.length === 0);
   }
 
+  /**
+   * Removes the parameters that the provider does not support.
+   * @throws {ProxyError} 400: such a parameter has a value, `drop_params` is off, and parameters.json
+   *   does not list the parameter as never rejected.
+   */
   check(): void {
     const checked = checkedParameters(this.#path);
     if (checked.size === 0) return;
@@ -117,8 +124,8 @@ export class OutgoingRequest implements RequestMembers {
     const isUnsupported = (name: string): boolean =>
       checked.has(name) && !supported.has(name) && !this.#allowed.has(name);
 
-    const isFine = this.#object.members.every(({ key }) => !isUnsupported(key));
-    if (isFine && this.#added.size === 0) return;
+    const allSupported = this.#object.members.every(({ key }) => !isUnsupported(key));
+    if (allSupported && this.#added.size === 0) return;
     const names = [...this.#object.members.map(({ key }) => key), ...this.#added.keys()];
     const unsupported = new Set(names.filter(isUnsupported));
     if (unsupported.size === 0) return;
@@ -134,6 +141,7 @@ export class OutgoingRequest implements RequestMembers {
     for (const name of unsupported) this.#remove(name);
   }
 
+  /** Renames and rewrites the members that the provider expects in another form. */
   translate(): void {
     const { provider } = this.#options.deployment;
     for (const [name, spelling] of provider.renamedParameters ?? []) {
@@ -172,18 +180,19 @@ export class OutgoingRequest implements RequestMembers {
     return found;
   }
 
+  /** Adds `stream_options.include_usage` to a streamed request if the configuration asks for it. */
   includeStreamUsage(): void {
     const { alwaysIncludeStreamUsage } = this.#options;
     if (!alwaysIncludeStreamUsage || (this.#path !== 'chat/completions' && this.#path !== 'completions')) return;
     if (this.bytes('stream')?.toString('latin1') !== 'true') return;
-    // Some dialects send the usage by default, and reject `stream_options`.
+    // Some providers send the usage by default, and reject `stream_options`.
     const { deployment, upstreamModel } = this.#options;
     if (!deployment.provider.supportedParameters(this.#path, upstreamModel).has('stream_options')) return;
-    const given = this.bytes('stream_options') ?? emptyObject;
-    const members = objectMembers(given, 0, given.length);
+    const options = this.bytes('stream_options') ?? emptyObject;
+    const members = objectMembers(options, 0, options.length);
     if (members === undefined || members.some(({ key }) => key === 'include_usage')) return;
     const edits = memberEdits({ members, start: 0 }, { added: [['include_usage', 'true']] });
-    this.#set('stream_options', Buffer.concat(spliceChunks([given], given.length, edits)));
+    this.#set('stream_options', Buffer.concat(spliceChunks([options], options.length, edits)));
   }
 
   /** Returns the body with all changes. */

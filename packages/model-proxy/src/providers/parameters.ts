@@ -1,6 +1,6 @@
 /**
  * Reads the lists of parameters from `parameters.json`, which names its sources: parameters that
- * are checked, that each dialect supports, and that only the proxy reads.
+ * are checked, that each provider supports, and that only the proxy reads.
  * @see https://docs.litellm.ai/docs/completion/drop_params
  */
 import { readFileSync } from 'node:fs';
@@ -37,14 +37,18 @@ export const checkedEndpoints: readonly string[] = Object.keys(lists.checked);
 /** OpenAI parameters of all endpoints that have a list. */
 export const openaiParameters: ReadonlySet<string> = new Set(Object.values(lists.checked).flat());
 
-/** Parameters that are silently dropped if the dialect does not support them. */
+/** Parameters that are silently dropped if the provider does not support them. */
 export const neverRejected: ReadonlySet<string> = new Set(lists.neverRejected);
 
-/** Parameters that are silently dropped if their value is 1, which some clients send by default. */
+/**
+ * Parameters that are silently dropped if the provider does not support them and their value is 1,
+ * which some clients send by default.
+ */
 export const neverRejectedWhenOne: ReadonlySet<string> = new Set(lists.neverRejectedWhenOne);
 
 /**
- * Returns whether OpenAI serves a model of that name. It gets only parameters that OpenAI supports.
+ * Returns whether OpenAI serves a model of that name. Such a model gets the parameters that OpenAI
+ * supports.
  */
 export function isOpenaiModel(name: string): boolean {
   return openaiModels.some((pattern) => pattern.test(name));
@@ -53,8 +57,9 @@ export function isOpenaiModel(name: string): boolean {
 const openaiModels = lists.openaiModels.patterns.map((pattern) => new RegExp(pattern));
 
 /**
- * Returns the checked parameters that a dialect supports.
- * @param provider without its own list: supports the same parameters as `openai/`.
+ * Returns the checked parameters that a provider supports.
+ * @param provider name of the provider. A provider without its own list gets the list `unlisted`, or
+ *   the list of `openai` if the endpoint has no such list.
  */
 export function supportedParameters(provider: string, endpoint: string): ReadonlySet<string> {
   return new Set(supportedList(provider, endpoint));
@@ -73,7 +78,7 @@ function supportedList(provider: string, endpoint: string): string[] {
   });
 }
 
-/** Returns the parameters that have another name in a dialect: OpenAI's name → the dialect's. */
+/** Returns the parameters that have another name at a provider: OpenAI's name → the provider's. */
 export function renamedParameters(provider: string): ReadonlyMap<string, string> {
   return renamed.get(provider) ?? nothingRenamed;
 }

@@ -4,7 +4,7 @@
  *
  * Terms:
  * - A *provider* is a kind of upstream.
- * - A *dialect* describes how its API differs from OpenAI's.
+ * - A *dialect* describes a provider's API that is not OpenAI's.
  * - A *deployment* is a configured target.
  * - A *model group* has all deployments with the same `model_name`.
  * - An *upstream* is the HTTP server.
@@ -28,18 +28,18 @@ export interface Provider {
    */
   readonly defaultApiBase: string | null;
   /**
-   * Returns the OpenAI parameters that the dialect supports, from parameters.json. Empty for an
+   * Returns the OpenAI parameters that the provider supports, from parameters.json. Empty for an
    * endpoint whose parameters are not checked.
    * @param endpoint path, such as `chat/completions`.
    */
   supportedParameters(endpoint: string, upstreamModel: string): ReadonlySet<string>;
-  /** Returns the headers with the key, and other headers of the dialect; names in lower case. */
+  /** Returns the headers with the key, and other headers of the provider; names in lower case. */
   headers(apiKey: string | null): Readonly<Record<string, string>>;
   /** The API, if it is not OpenAI's. */
   readonly dialect?: Dialect;
-  /** OpenAI parameters that have another name in the dialect: `seed` → `random_seed`. */
+  /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */
   readonly renamedParameters?: ReadonlyMap<string, string>;
-  /** Other changes of the dialect. */
+  /** Other changes of members. */
   readonly translate?: Translation;
   /**
    * {@link Provider.translate} changes nothing in a request without these members, and without
@@ -49,7 +49,7 @@ export interface Provider {
 }
 
 /**
- * Rewrites members for a dialect.
+ * Rewrites members for a provider.
  * @returns the new values as JSON; null: removes the member. Other members stay unchanged.
  */
 export type Translation = (endpoint: string, members: RequestMembers) => ReadonlyMap<string, Buffer | null>;

@@ -1,6 +1,6 @@
 /**
- * Prepares the most common request, in which only the model's name changes. The names of its
- * members show whether this is so, in a fraction of the time that other requests need
+ * Prepares the most common request, in which only the model's name changes. The names of the members
+ * show whether a request is of this kind. This takes a fraction of the time that other requests need
  * (request-body.ts).
  */
 import type { JsonMember, JsonObject } from '../json/object.js';
@@ -18,7 +18,7 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
   const plan = planOf(deployment);
   if (alwaysIncludeStreamUsage || !plan.changesNothing) return undefined;
   const { provider } = deployment;
-  // A dialect without `translated` may rewrite any member.
+  // A provider without `translated` may rewrite any member.
   if (provider.translate !== undefined && provider.translated === undefined) return undefined;
   const checked = checkedParameters(path);
   const supported = provider.supportedParameters(path, upstreamModel);
@@ -26,7 +26,7 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
   for (const member of object.members) {
     const { key } = member;
     if (key === 'model') {
-      // Two names, or a name with escapes. The caller has rejected such requests.
+      // Two members `model`, or one with escapes. The caller has rejected such requests.
       if (model !== undefined || member.escaped) return undefined;
       model = member;
     } else if (isConsumed(key, path)) return undefined;

@@ -6,8 +6,8 @@
  * - Removes the parameters for the proxy.
  * - Applies `additional_drop_params`.
  * - Adds the deployment's defaults.
- * - Drops or rejects OpenAI parameters that the dialect does not support.
- * - Translates to the dialect.
+ * - Drops or rejects OpenAI parameters that the provider does not support.
+ * - Renames and rewrites members for the provider.
  * - Merges `extra_body`, which has priority.
  */
 import type { JsonObject } from '../json/object.js';

@@ -96,8 +96,8 @@ export function createRouter(
 }
 
 /**
- * Resolves a deployment for any provider: by the name's provider prefix, or by the provider whose
- * model it is.
+ * Resolves a deployment for any provider (`model: "*"`): by the name's provider prefix, or by the
+ * provider that serves a model of this name. Returns the selections of other deployments unchanged.
  * @returns undefined if no provider can serve the name.
  */
 function byProvider(selection: Selection): Selection | undefined {
@@ -121,10 +121,11 @@ function selectionOf(deployment: Deployment): Selection {
 /** Limits that never exclude a deployment. */
 const unlimited: Pick<Limits, 'hasRoom'> = { hasRoom: () => true };
 
+/** Returns the deployments below their limit, or all deployments if all have reached it. */
 function withRoom(deployments: readonly Deployment[], { hasRoom }: Pick<Limits, 'hasRoom'>): readonly Deployment[] {
   if (deployments.every(hasRoom)) return deployments;
-  const some = deployments.filter(hasRoom);
-  return some.length === 0 ? deployments : some;
+  const belowLimit = deployments.filter(hasRoom);
+  return belowLimit.length === 0 ? deployments : belowLimit;
 }
 
 function createGroup(deployments: readonly Deployment[], random: Random, limits: Pick<Limits, 'hasRoom'>): Group {

@@ -22,8 +22,8 @@ export interface Limits {
 const MINUTE_MS = 60_000;
 
 /**
- * Creates the counters. They must survive a reload, which would otherwise grant each deployment a
- * new quota.
+ * Creates the counters. Keep them over a reload: new counters would grant each deployment a new
+ * quota.
  * @param now returns the time in milliseconds.
  */
 export function createLimits(now: () => number = Date.now): Limits {

@@ -16,9 +16,9 @@ export interface Selection {
 /** Model selection by public name. */
 export interface Router {
   /**
-   * Selects a deployment for a public name. It tries the aliases, the model groups, the deployment
-   * ids and then the most specific wildcard.
-   * @returns undefined if there is no such model.
+   * Selects a deployment for a public name. It tries in this order: aliases, model groups, deployment
+   * ids, wildcards and alias patterns, the most specific first.
+   * @returns undefined if there is no such model, or if the model is configured but cannot be served.
    */
   select(model: string): Selection | undefined;
   /**

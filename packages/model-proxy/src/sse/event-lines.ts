@@ -8,7 +8,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 
-/** From this number of bytes on, a native search is faster than a loop. */
+/** Bytes to search in a loop. For longer lines, a native search is faster. */
 const NEARBY = 512;
 
 /**
@@ -17,9 +17,9 @@ const NEARBY = 512;
  */
 function endOfLine(bytes: Buffer, from: number): number {
   const nearby = Math.min(bytes.length, from + NEARBY);
-  for (let at = from; at < nearby; at += 1) {
-    const byte = bytes[at];
-    if (byte === LF || byte === CR) return at;
+  for (let offset = from; offset < nearby; offset += 1) {
+    const byte = bytes[offset];
+    if (byte === LF || byte === CR) return offset;
   }
   if (nearby === bytes.length) return -1;
   const lf = bytes.indexOf(LF, nearby);
@@ -102,7 +102,7 @@ export function startsWith(bytes: Buffer, from: number, prefix: Buffer): boolean
 
 const dataField = Buffer.from('data');
 
-/** Finds the values of an event's `data` lines. */
+/** Finds the values of an event's `data` lines, without the space after the colon. */
 export function dataRanges(event: Buffer): Span[] {
   const ranges: Span[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Reads the events of a stream as values. For dialects, which translate each event. */
+/** Reads the events of a stream as values, for dialects, which translate each event. */
 import { ChunkList } from '../json/chunk-list.js';
 import { dataRanges, EventEnds } from './event-lines.js';
 

@@ -101,10 +101,12 @@ class Rewriter implements EventRewriter {
   #pending = new ChunkList();
   #pendingBytes = 0;
   /** The current event is larger than {@link MAX_EVENT_BYTES}, and is forwarded unchanged. */
-  #passing = false;
+  #isForwardedUnchanged = false;
+  /** The cached prefix of the events of this stream; null: none yet. */
   #known: KnownPrefix | null = null;
   /** Number of events whose prefix differed from the cached prefix. */
   #differentPrefixes = 0;
+  /** The last name that the upstream sent, and its replacement; null: the name does not change. */
   #reported: Buffer | null = null;
   #replacement: Buffer | null = null;
   #isDone = false;
@@ -125,7 +127,7 @@ class Rewriter implements EventRewriter {
 
   pushLikely(chunk: Buffer): string | undefined {
     const known = this.#known;
-    if (known === null || this.#passing || this.#pendingBytes > 0 || !this.#ends.atStart) return undefined;
+    if (known === null || this.#isForwardedUnchanged || this.#pendingBytes > 0 || !this.#ends.atStart) return undefined;
     const { prefix, text } = known;
     if (!startsWith(chunk, 0, prefix) || !endsWithLine(chunk, prefix.length)) return undefined;
     this.#recent.add(chunk);
@@ -134,8 +136,8 @@ class Rewriter implements EventRewriter {
 
   push(chunk: Buffer): Buffer[] {
     this.#recent.add(chunk);
-    const out: Buffer[] = [];
-    /** All bytes before this offset are in `out`. */
+    const output: Buffer[] = [];
+    /** All bytes before this offset are in `output`. */
     let written = 0;
     let from = this.#ends.begin(chunk);
     // If a chunk boundary cut a CRLF, the LF belongs to the previous event.
@@ -143,52 +145,52 @@ class Rewriter implements EventRewriter {
     for (;;) {
       const end = this.#ends.next(chunk, from);
       if (end === -1) break;
-      if (this.#passing) this.#passing = false;
+      if (this.#isForwardedUnchanged) this.#isForwardedUnchanged = false;
       else if (this.#pendingBytes > 0) {
-        if (start > written) out.push(chunk.subarray(written, start));
-        this.#finishPending(chunk.subarray(start, end), out);
+        if (start > written) output.push(chunk.subarray(written, start));
+        this.#finishPending(chunk.subarray(start, end), output);
         written = end;
       } else {
         const edit = this.#editOf(chunk, start, end);
         if (edit !== null) {
-          out.push(chunk.subarray(written, edit.start), edit.replacement);
+          output.push(chunk.subarray(written, edit.start), edit.replacement);
           written = edit.end;
         }
       }
       start = from = end;
     }
-    const completeEnd = this.#passing ? chunk.length : start;
-    if (written === 0 && completeEnd === chunk.length) return chunk.length === 0 ? out : [chunk];
-    if (completeEnd > written) out.push(chunk.subarray(written, completeEnd));
-    if (completeEnd < chunk.length) this.#addPending(chunk.subarray(completeEnd), out);
-    return joined(out);
+    const completeEnd = this.#isForwardedUnchanged ? chunk.length : start;
+    if (written === 0 && completeEnd === chunk.length) return chunk.length === 0 ? output : [chunk];
+    if (completeEnd > written) output.push(chunk.subarray(written, completeEnd));
+    if (completeEnd < chunk.length) this.#addPending(chunk.subarray(completeEnd), output);
+    return joined(output);
   }
 
   finish(): Buffer[] {
-    const out: Buffer[] = [];
+    const output: Buffer[] = [];
     if (this.#pendingBytes > 0) {
       const event = Buffer.concat(this.#pending.chunks, this.#pendingBytes);
       this.#pending = new ChunkList();
       this.#pendingBytes = 0;
-      if (isComplete(event)) this.#finishPending(event, out);
+      if (isComplete(event)) this.#finishPending(event, output);
       else this.#interruption = 'event';
-    } else if (this.#passing) this.#interruption = 'event';
-    if (this.#interruption === null && !this.#isDone && this.#recent.lackEnd()) this.#interruption = 'answer';
-    return joined(out);
+    } else if (this.#isForwardedUnchanged) this.#interruption = 'event';
+    if (this.#interruption === null && !this.#isDone && this.#recent.lacksEnd()) this.#interruption = 'answer';
+    return joined(output);
   }
 
-  #addPending(rest: Buffer, out: Buffer[]): void {
+  #addPending(rest: Buffer, output: Buffer[]): void {
     this.#pending.push(rest);
     this.#pendingBytes += rest.length;
     if (this.#pendingBytes <= MAX_EVENT_BYTES) return;
     // No spread: a call has a maximum number of arguments.
-    for (const piece of this.#pending.chunks) out.push(piece);
+    for (const piece of this.#pending.chunks) output.push(piece);
     this.#pending = new ChunkList();
     this.#pendingBytes = 0;
-    this.#passing = true;
+    this.#isForwardedUnchanged = true;
   }
 
-  #finishPending(rest: Buffer, out: Buffer[]): void {
+  #finishPending(rest: Buffer, output: Buffer[]): void {
     const event =
       this.#pendingBytes === 0
         ? rest
@@ -196,8 +198,8 @@ class Rewriter implements EventRewriter {
     this.#pending = new ChunkList();
     this.#pendingBytes = 0;
     const edit = this.#editOf(event, 0, event.length);
-    if (edit === null) out.push(event);
-    else out.push(event.subarray(0, edit.start), edit.replacement, event.subarray(edit.end));
+    if (edit === null) output.push(event);
+    else output.push(event.subarray(0, edit.start), edit.replacement, event.subarray(edit.end));
   }
 
   /** Returns the change of the event at `start`; null: no change. */

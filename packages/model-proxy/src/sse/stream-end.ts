@@ -21,11 +21,13 @@ export class RecentChunks {
    * answer ends without an error of the connection. A complete answer has `[DONE]` or, from some
    * servers, only a `finish_reason`.
    */
-  lackEnd(): boolean {
+  lacksEnd(): boolean {
     const oldest = this.#count % RECENT_CHUNKS;
-    const last = Buffer.concat([...this.#chunks.slice(oldest), ...this.#chunks.slice(0, oldest)]).toString('latin1');
+    const lastText = Buffer.concat([...this.#chunks.slice(oldest), ...this.#chunks.slice(0, oldest)]).toString(
+      'latin1',
+    );
     // If the upstream sent an error event, the client already has an error.
-    return /"choices"\s*:/.test(last) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(last);
+    return /"choices"\s*:/.test(lastText) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(lastText);
   }
 }
 

@@ -17,8 +17,8 @@ interface BodyStreamOptions {
 }
 
 /**
- * A body that the client's request fills and the upstream's connection reads. The connection
- * destroys it. It emits no error itself.
+ * A body that the client's request fills and the upstream's connection reads. The upstream's request
+ * destroys the stream. The stream emits no error.
  */
 export class BodyStream extends Readable {
   readonly byteLength: number | null;

@@ -73,9 +73,9 @@ function makeError(
 ): ProxyError {
   const mask = secretMask(deployment);
   const message = error.message === '' ? defaultMessage(status, headers, mask) : error.message;
-  const { head, status: answered } = classOf(status, error, message);
+  const { head, status: clientStatus } = classOf(status, error, message);
   return new ProxyError({
-    status: answered,
+    status: clientStatus,
     message: inModelGroup(`${head.replace('%', deployment.provider.displayName)}${message}`, modelGroup),
     param: error.param,
     kind: 'upstreamStatus',
@@ -212,7 +212,7 @@ function wordOf(value: unknown, mask: SecretMask): string | null {
 /** Returns the title of an HTML page, or its text without tags. */
 function plainText(body: string, mask: SecretMask): string {
   const text = mask(body).slice(0, MAX_SEARCHED_LENGTH);
-  // The patterns exclude `<` inside a tag. Otherwise a page of only `<` would take quadratic time.
+  // The patterns exclude `<` inside a tag. If not, a page of only `<` would take quadratic time.
   const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
   const words = title.trim() === '' ? withoutScripts(text) : title;
   const plain = words
@@ -229,21 +229,21 @@ function plainText(body: string, mask: SecretMask): string {
 function withoutScripts(page: string): string {
   const elements = /<(\/?)(script|style)\b/gi;
   let text = '';
-  let at = 0;
+  let copiedEnd = 0;
   let open: string | null = null;
   for (const { 1: slash = '', 2: name = '', index } of page.matchAll(elements)) {
     const element = name.toLowerCase();
     if (slash === '' && open === null) {
-      text += `${page.slice(at, index)} `;
-      at = index;
+      text += `${page.slice(copiedEnd, index)} `;
+      copiedEnd = index;
       open = element;
     } else if (slash !== '' && open === element) {
-      at = index;
+      copiedEnd = index;
       open = null;
     }
   }
   // The text of an element without an end tag stays.
-  return text + page.slice(at);
+  return text + page.slice(copiedEnd);
 }
 
 function messageOf(value: unknown, mask: SecretMask): string {
@@ -257,15 +257,15 @@ function cut(text: string, length: number): string {
 
 function defaultMessage(status: number, headers: readonly string[], mask: SecretMask): string {
   if (status < 300 || status > 399) return `the upstream answered ${status} without a message`;
-  const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'location');
-  const where = at === -1 ? '' : ` to ${cut(mask(headers[at + 1] ?? ''), MAX_PAGE_LENGTH)}`;
+  const locationIndex = headers.findIndex((name, index) => index % 2 === 0 && name === 'location');
+  const where = locationIndex === -1 ? '' : ` to ${cut(mask(headers[locationIndex + 1] ?? ''), MAX_PAGE_LENGTH)}`;
   return `the upstream answered ${status}, a redirect${where}: the proxy does not follow redirects; set api_base to the final address`;
 }
 
 function retryHeaders(headers: readonly string[], mask: SecretMask): Record<string, string> {
   const found = new Map<string, string>();
-  for (let at = 0; at < headers.length && found.size < MAX_RETRY_HEADERS; at += 2) {
-    const [name = '', value = ''] = [headers[at], headers[at + 1]];
+  for (let index = 0; index < headers.length && found.size < MAX_RETRY_HEADERS; index += 2) {
+    const [name = '', value = ''] = [headers[index], headers[index + 1]];
     if (retryHeader.test(name) && name.length + value.length <= MAX_RETRY_HEADER_LENGTH) found.set(name, mask(value));
   }
   return Object.fromEntries(found);

@@ -1,7 +1,7 @@
 /**
- * Decompresses answers that upstreams compress although the proxy asked for identity. Otherwise the
- * proxy could not find the model's name or an error in them, and the client may not support the
- * coding.
+ * Decompresses answers that upstreams compress although the proxy asked for identity. In compressed
+ * answers the proxy could not find the model's name or an error in them, and the client may
+ * not support the coding.
  */
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
@@ -43,7 +43,8 @@ export function takeContentEncoding(headers: string[]): string | null {
 
 /**
  * Makes the decoder for a Content-Encoding.
- * @returns null: nothing to decode. `unknown`: an unsupported coding, or a list of codings.
+ * @returns null: the coding is empty or `identity`. `unknown`: an unsupported coding, or a list of
+ *   codings.
  */
 export function decoderOf(contentEncoding: string, sink: DecodedSink): Decoder | null | 'unknown' {
   const stream = streamOf(contentEncoding.trim().toLowerCase());

@@ -24,7 +24,8 @@ const MAX_STEP_MS = 4 * TICK_MS;
 export class DeadlineClock {
   readonly #watched = new InFlight<WithDeadlines>();
   #timer: NodeJS.Timeout | undefined;
-  #real = 0;
+  /** Result of `performance.now()` at the last tick, or when the clock started. */
+  #lastTickAt = 0;
 
   /**
    * Milliseconds since an arbitrary time, at most a tick old. Do not set it. It is a plain property
@@ -36,7 +37,7 @@ export class DeadlineClock {
   add(item: WithDeadlines): void {
     this.#watched.add(item);
     if (this.#timer !== undefined) return;
-    this.#real = performance.now();
+    this.#lastTickAt = performance.now();
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
 
@@ -49,9 +50,9 @@ export class DeadlineClock {
   }
 
   #tick(): void {
-    const real = performance.now();
-    this.now += Math.min(real - this.#real, MAX_STEP_MS);
-    this.#real = real;
+    const realNow = performance.now();
+    this.now += Math.min(realNow - this.#lastTickAt, MAX_STEP_MS);
+    this.#lastTickAt = realNow;
     // Lets Node read the sockets first. After a late tick, they contain bytes that upstreams sent
     // in time.
     setImmediate(() => this.#check());

@@ -52,15 +52,16 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
    * body.
    */
   #startedAt: number;
-  #checkedAt: number;
-  /** null: the pool has the connection again. */
+  #checkedAt: number; // the clock's time of the last check of the upload
+  /** The connection of this request; null: before the start and after the end. */
   #link: Link | null = null;
   #phase: Phase = 'connecting';
   /** The clock's time when the phase began, or when the last byte moved. */
   #markedAt: number;
+  /** The clock's time when the connection began to write the request. */
   #writtenAt = 0;
-  #reused = false;
-  #repeated = false;
+  #reused = false; // whether the connection carried another request before
+  #repeated = false; // whether the request was sent a second time
   #answerBegun = false;
   /** The client does not read: the connection must not read either. */
   #paused = false;
@@ -244,7 +245,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   /**
    * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that only if the upstream
    * certainly did not process the request. There are two such cases: the request was not written, or
-   * a connection that was idle before ends at once and without a byte. In the second case the
+   * a reused connection ends within {@link STALE_WITHIN_MS} and without a byte. In the second case the
    * upstream had closed the idle connection, which is the most common failure. The request is
    * repeated only once, because it may have crashed the server. A stream cannot be repeated.
    */

@@ -19,7 +19,7 @@ import { UnsendableError, wireRequest, type AbsoluteForm } from './connection/wi
 
 /** Options of {@link createUpstream}. */
 interface UpstreamOptions {
-  /** The client reads their certificates at once, to log faults before the first request. */
+  /** Deployments whose certificates are read now, to log faults before the first request. */
   readonly deployments: readonly Deployment[];
   /** `process.env` in the daemon. Contains SSL_CERT_FILE and the forward proxies. */
   readonly environment: Environment;
@@ -160,8 +160,8 @@ class Upstreams implements PooledUpstream {
   }
 
   #targetOf(deployment: Deployment, url: string): Target | Unusable {
-    const known = this.#targets.get(deployment);
-    if (known !== undefined && hasPrefix(url, known.prefix)) return known;
+    const cached = this.#targets.get(deployment);
+    if (cached !== undefined && hasPrefix(url, cached.prefix)) return cached;
     // The request began before a reload, or its URL has another origin.
     const target = this.#resolve(deployment, url);
     this.#targets.set(deployment, target);
@@ -200,8 +200,8 @@ class Upstreams implements PooledUpstream {
   #poolOf(origin: URL, peer: Peer, formerPools: ReadonlyMap<string, ConnectionPool> | undefined): ConnectionPool {
     const { hostname, port, tls, proxy } = peer;
     const key = JSON.stringify([origin.protocol, hostname, port, tls?.digest, proxy]);
-    const present = this.#pools.get(key) ?? formerPools?.get(key);
-    const pool = present ?? new ConnectionPool(this.#destinationOf(peer, proxy));
+    const existing = this.#pools.get(key) ?? formerPools?.get(key);
+    const pool = existing ?? new ConnectionPool(this.#destinationOf(peer, proxy));
     this.#pools.set(key, pool);
     return pool;
   }
@@ -218,10 +218,10 @@ class Upstreams implements PooledUpstream {
   /** @throws {Error} a file cannot be read, now or since the last reload. */
   #readIdentity(tls: UpstreamTls, former?: ReadonlyMap<string, TlsIdentity | Error>): TlsIdentity {
     const key = JSON.stringify(tls);
-    const known = this.#identities.get(key) ?? this.#read(tls, former?.get(key));
-    this.#identities.set(key, known);
-    if (known instanceof Error) throw known;
-    return known;
+    const identity = this.#identities.get(key) ?? this.#read(tls, former?.get(key));
+    this.#identities.set(key, identity);
+    if (identity instanceof Error) throw identity;
+    return identity;
   }
 
   #read(tls: UpstreamTls, former: TlsIdentity | Error | undefined): TlsIdentity | Error {

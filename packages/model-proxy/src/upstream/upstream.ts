@@ -20,13 +20,13 @@ export interface UpstreamRequest {
   /**
    * Buffers are sent as a single body with a Content-Length. The client does not change them, and
    * stores them for a retry. A stream is sent while it arrives, over a new connection and without
-   * retries. It is destroyed with the request.
+   * retries. The stream is destroyed with the request.
    */
   readonly body: readonly Buffer[] | BodyStream;
   readonly timeouts: Timeouts;
   /**
-   * Whether the answer goes to the client as it is: the client does not decompress it, and its head
-   * counts as its first byte, so that {@link Timeouts.firstByteMs} ends with it.
+   * Whether the answer goes to the client as it is: the proxy does not decompress the answer, and
+   * {@link Timeouts.firstByteMs} ends with the head of the answer.
    */
   readonly isRaw?: boolean;
   /**

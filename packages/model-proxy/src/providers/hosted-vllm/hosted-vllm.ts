@@ -5,7 +5,7 @@
 import { findValue } from '../../json/navigate.js';
 import { vllmMessages } from './messages.js';
 import { vllmTools } from './tools.js';
-import { openaiDialect } from '../openai/openai.js';
+import { openaiApiProvider } from '../openai/openai.js';
 import type { Provider, Translation } from '../provider.js';
 import type { RequestMembers } from '../request-members.js';
 
@@ -85,7 +85,7 @@ function textAt(object: Buffer, name: string): string | undefined {
 const MAX_NUMBER_LENGTH = 24;
 
 /** A vLLM server at a configured address. It needs a key only if it was started with one. */
-export const hostedVllm: Provider = openaiDialect({
+export const hostedVllm: Provider = openaiApiProvider({
   name: 'hosted_vllm',
   apiKeyEnvironment: ['HOSTED_VLLM_API_KEY'],
   apiBaseEnvironment: ['HOSTED_VLLM_API_BASE'],

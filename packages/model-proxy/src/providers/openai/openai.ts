@@ -1,4 +1,4 @@
-/** OpenAI's dialect, and the providers that use it. */
+/** Makes providers with OpenAI's API, and defines OpenAI itself. */
 import {
   checkedEndpoints,
   checkedParameters,
@@ -10,8 +10,8 @@ import type { Provider } from '../provider.js';
 
 const none: ReadonlySet<string> = new Set();
 
-/** The differences between providers with OpenAI's dialect. */
-interface OpenaiDialect {
+/** The differences between providers with OpenAI's API. */
+interface OpenaiApiOptions {
   readonly name: string;
   readonly displayName?: string;
   readonly apiKeyEnvironment?: readonly string[];
@@ -21,17 +21,17 @@ interface OpenaiDialect {
   readonly translation?: Required<Pick<Provider, 'translate' | 'translated'>>;
 }
 
-/** Makes a provider with OpenAI's dialect: `Authorization: Bearer`, JSON, and OpenAI's paths. */
-export function openaiDialect(dialect: OpenaiDialect): Provider {
-  const { name, translation } = dialect;
+/** Makes a provider with OpenAI's API: `Authorization: Bearer`, JSON, and OpenAI's paths. */
+export function openaiApiProvider(options: OpenaiApiOptions): Provider {
+  const { name, translation } = options;
   // Caches only endpoints with a list, because clients choose the paths of others.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
     name,
-    displayName: dialect.displayName ?? `${name.charAt(0).toUpperCase()}${name.slice(1)}Exception`,
-    apiKeyEnvironment: dialect.apiKeyEnvironment ?? [],
-    apiBaseEnvironment: dialect.apiBaseEnvironment ?? [],
-    defaultApiBase: dialect.defaultApiBase ?? null,
+    displayName: options.displayName ?? `${name.charAt(0).toUpperCase()}${name.slice(1)}Exception`,
+    apiKeyEnvironment: options.apiKeyEnvironment ?? [],
+    apiBaseEnvironment: options.apiBaseEnvironment ?? [],
+    defaultApiBase: options.defaultApiBase ?? null,
     supportedParameters: (endpoint) => supported.get(endpoint) ?? none,
     headers: (apiKey) => (apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     renamedParameters: renamedParameters(name),
@@ -39,7 +39,7 @@ export function openaiDialect(dialect: OpenaiDialect): Provider {
   };
 }
 
-const dialect = openaiDialect({
+const listedOpenai = openaiApiProvider({
   name: 'openai',
   displayName: 'OpenAIException',
   apiKeyEnvironment: ['OPENAI_API_KEY'],
@@ -48,11 +48,13 @@ const dialect = openaiDialect({
 });
 
 /**
- * OpenAI, and servers with its dialect at another address. The name of the model decides which
+ * OpenAI, and servers with OpenAI's API at another address. The name of the model decides which
  * parameters are supported.
  */
 export const openai: Provider = {
-  ...dialect,
+  ...listedOpenai,
   supportedParameters: (endpoint, upstreamModel) =>
-    isOpenaiModel(upstreamModel) ? checkedParameters(endpoint) : dialect.supportedParameters(endpoint, upstreamModel),
+    isOpenaiModel(upstreamModel)
+      ? checkedParameters(endpoint)
+      : listedOpenai.supportedParameters(endpoint, upstreamModel),
 };

@@ -60,7 +60,7 @@ export function parseAnswerHead(text: string): AnswerHead {
     headers.push(name, value);
     switch (name) {
       case 'content-length':
-        // Two equal lengths are a fault, too: another proxy may have joined two answers.
+        // Two equal lengths are also a fault: another proxy may have joined two answers.
         if (length !== null) throw invalidHead('more than one Content-Length');
         if (!/^\d{1,15}$/.test(value)) throw invalidHead('a Content-Length that is not a number');
         length = value;
@@ -157,8 +157,8 @@ const MAX_NAMES = 1000;
 const MAX_CACHED_NAME_LENGTH = 64;
 
 function lowerCaseName(sent: string): string {
-  const known = names.get(sent);
-  if (known !== undefined) return known;
+  const cached = names.get(sent);
+  if (cached !== undefined) return cached;
   // Also rejects white space before the colon, and lines that continue the previous line.
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(sent)) throw invalidHead('a header with an invalid name');
   const name = sent.toLowerCase();

@@ -1,7 +1,7 @@
 /**
- * Reads answers (RFC 9112) from the bytes of a connection. Node's parser exists only with its
- * streams, and undici's parser in WebAssembly calls back for each part of each header
- * (docs/decisions/009).
+ * Reads answers (RFC 9112) from the bytes of a connection. The proxy has its own parser,
+ * because Node's parser exists only with its streams, and undici's parser in WebAssembly calls back
+ * for each part of each header (docs/decisions/009).
  */
 import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';
@@ -88,19 +88,19 @@ export class AnswerReader {
   /**
    * Reads bytes of the connection.
    * @returns the number of bytes that were read. It is less than the length of `bytes` if the sink
-   *   pauses, or if the answer ends before.
+   *   pauses, or if the answer ends earlier.
    * @throws {AnswerFault}
    */
   read(bytes: Buffer): number {
     let at = 0;
-    let goesOn = true;
-    while (goesOn && at < bytes.length && this.#state !== NOTHING) {
+    let mayContinue = true;
+    while (mayContinue && at < bytes.length && this.#state !== NOTHING) {
       switch (this.#state) {
         case HEAD: {
           const head = this.#takeHead(bytes, at);
           if (head === undefined) return bytes.length;
           at = head.next;
-          goesOn = this.#begin(head.head, at < bytes.length);
+          mayContinue = this.#begin(head.head, at < bytes.length);
           break;
         }
         case BODY:
@@ -109,7 +109,7 @@ export class AnswerReader {
           const piece = length === bytes.length ? bytes : bytes.subarray(at, at + length);
           at += length;
           this.#left -= length;
-          goesOn = this.#sink.onData(piece);
+          mayContinue = this.#sink.onData(piece);
           // The sink may have called `stop`.
           if (this.#left > 0 || this.isIdle) break;
           if (this.#state === BODY) this.#end(at < bytes.length);
@@ -133,8 +133,8 @@ export class AnswerReader {
       this.#end(false);
       return;
     }
-    // If the server announced `connection: close`, it ended the answer itself, so its length was
-    // wrong. Otherwise the connection failed.
+    // If the server announced `connection: close`, it ended the answer itself, so the announced
+    // length was wrong. Without that announcement, the connection failed.
     if (this.#state === BODY && this.#endsByConnection)
       throw new AnswerFault('length', 'shorter than its Content-Length');
     throw new AnswerFault('closed', 'closed');
@@ -161,11 +161,11 @@ export class AnswerReader {
     this.#endsByConnection = !head.keepsAlive;
     this.#left = framing === 'chunked' ? 0 : framing === 'connection' ? Infinity : framing;
     this.#state = BODY;
-    const goesOn = this.#sink.onHead(head);
-    if (this.isIdle) return goesOn;
+    const mayContinue = this.#sink.onHead(head);
+    if (this.isIdle) return mayContinue;
     if (framing === 'chunked') this.#toLine(CHUNK_SIZE);
     else if (this.#left === 0) this.#end(isFollowed);
-    return goesOn;
+    return mayContinue;
   }
 
   /**

@@ -21,7 +21,7 @@ const IDLE_MARGIN_MS = 1000;
 const MAX_IDLE_MS = 600_000;
 /** Milliseconds between the checks for idle connections to close. */
 const CHECK_INTERVAL_MS = 500;
-/** A connection that is idle for this many milliseconds is used first, before its time ends. */
+/** A connection that is idle for this many milliseconds is used first, because it ends soon. */
 const AGING_MS = 2000;
 
 /** A connection that opens with its first request. Carries a single request at a time. */
@@ -80,9 +80,9 @@ export class Link implements Tracked {
 
   /**
    * Sends a request, and opens the connection if there is none. On an existing connection, waits
-   * until Node has read the socket. Otherwise the proxy would treat bytes that the upstream sent
-   * earlier as the answer to this request (as undici did, GHSA-35p6-xmwp-9g52). The wait also shows
-   * whether the upstream has closed the connection.
+   * until Node has read the socket. Without the wait, the proxy would treat bytes that the upstream
+   * sent earlier as the answer to this request (as undici did, GHSA-35p6-xmwp-9g52).
+   * The wait also shows whether the upstream has closed the connection.
    */
   send(request: WireRequest, listener: AnswerListener): void {
     this.#life.countRequest();
@@ -206,9 +206,9 @@ export class ConnectionPool {
 
   /**
    * Puts a connection back into the pool after a complete answer. With TLS, Node reports a finished
-   * write one turn of the event loop late, and a near upstream may answer before. So this waits one
-   * turn. If the request is still not written then, the upstream answered before it read the whole
-   * request, and the connection closes.
+   * write one turn of the event loop late, and a near upstream may answer earlier. So this method
+   * waits one turn. If the request is not written after that turn, the upstream answered
+   * before it read the whole request, and the connection closes.
    */
   giveBack(link: Link): void {
     if (link.isFree) this.#store(link);
@@ -251,9 +251,9 @@ export class ConnectionPool {
   #make(): Link {
     const life = new ConnectionLife(this.#now());
     return new Link(this.#destination, this.#sessions, life, (link) => {
-      const at = this.#idle.indexOf(link);
-      if (at === -1) return;
-      this.#idle.splice(at, 1);
+      const index = this.#idle.indexOf(link);
+      if (index === -1) return;
+      this.#idle.splice(index, 1);
     });
   }
 

@@ -33,8 +33,8 @@ export interface AnswerListener {
 }
 
 /**
- * A paused connection still reads up to this number of bytes. Otherwise Node would not report the
- * end of the connection.
+ * A paused connection reads up to this number of bytes. If it read nothing, Node would not report
+ * the end of the connection.
  */
 const MAX_HELD_BYTES = 65_536;
 /** A body up to this number of bytes is sent in a single write with the head. */
@@ -215,8 +215,8 @@ export class Connection implements AnswerSink {
     }
     // Joins head and body here, because Node joins two buffers more slowly.
     const bytes = Buffer.allocUnsafe(head.length + length);
-    let at = bytes.write(head, 'latin1');
-    for (const piece of body) at += piece.copy(bytes, at);
+    let offset = bytes.write(head, 'latin1');
+    for (const piece of body) offset += piece.copy(bytes, offset);
     this.#socket.write(bytes);
     this.#sent();
   }
@@ -242,8 +242,8 @@ export class Connection implements AnswerSink {
   }
 
   /**
-   * Handles the end of the socket, and ignores further ends. Reports bytes that were read before,
-   * which may be the rest of the answer.
+   * Handles the first end of the socket and ignores further ends. After a fault, first reports the
+   * held bytes, which may be the rest of the answer.
    */
   #end(fault: Error | null): void {
     if (this.#hasEnded) return;

@@ -49,9 +49,9 @@ export function wireRequest(
   if (/[^\x21-\x7e\x80-\xff]/.test(target)) throw new UnsendableError('invalid request path');
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
   let hasCoding = false;
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    head += headerLine(name, headers[at + 1] ?? '');
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    head += headerLine(name, headers[index + 1] ?? '');
     if (name === 'accept-encoding') hasCoding = true;
   }
   // The proxy would have to decompress an answer to find the model's name in it.
@@ -111,6 +111,6 @@ function joinChunks(chunks: readonly Buffer[]): readonly Buffer[] {
 }
 
 function withoutFragment(path: string): string {
-  const at = path.indexOf('#');
-  return at === -1 ? path : path.slice(0, at);
+  const fragmentStart = path.indexOf('#');
+  return fragmentStart === -1 ? path : path.slice(0, fragmentStart);
 }

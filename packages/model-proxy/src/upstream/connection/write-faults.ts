@@ -1,8 +1,8 @@
 /**
  * Reads early answers of upstreams. An upstream may answer (413, 401) before it has read all of a
- * request, and close the connection, which resets it. The next write then fails while the answer
- * still is in the kernel. Node destroys a socket after a failed write without reading it. RFC 9112
- * §9.5 asks clients to read answers while they send.
+ * request, and close the connection, which resets the connection. The next write
+ * then fails while the answer is still in the kernel. Node destroys a socket after a failed
+ * write without reading it. RFC 9112 §9.5 asks clients to read answers while they send.
  */
 import type { Socket } from 'node:net';
 import { errorCode } from '@rackless/daemon/error-code.js';
