@@ -34,8 +34,8 @@ export interface EventFeed {
    */
   since(id: string): Replay;
   /**
-   * Returns an event that reports lost events to one subscriber. It has the sequence number of the
-   * last lost event.
+   * Returns an event that reports lost events to one subscriber. It repeats a sequence number: the one
+   * before `next`, or the latest one.
    * @param next the event that follows the report, if any.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;

@@ -10,7 +10,7 @@ import type { ServiceEvent } from './event-bus.js';
 export interface FeedEvent {
   /**
    * From 1, without gaps, since the start of the service. A report of lost events repeats the number
-   * of the last lost event.
+   * before the event that follows it.
    */
   readonly sequence: number;
   /** Also unique across restarts: `EventId`, and the `id` of a stream. */
