@@ -20,7 +20,10 @@ type OtherMembers<Group> = {
   readonly [Name in Exclude<keyof Group, MachineMethod<Group>>]-?: Group[Name] | undefined;
 };
 
-/** Replaces the id of a machine in every method of one machine, and all other members by `others`. */
+/**
+ * Wraps a driver or a part of it. A method of one machine gets the UUID that `resolve` returns for its
+ * id; `others` replaces all other members.
+ */
 function byMachine<Group extends object>(group: Group, resolve: Resolve, others: OtherMembers<Group>): Group {
   return new Proxy(group, {
     get(target, name): unknown {
@@ -78,8 +81,8 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     statistics: statistics && {
       all: async () => {
         const [list, every] = await Promise.all([listSystems(), statistics.all()]);
-        const own = new Set(list.map(({ uuid }) => uuid));
-        return every.filter(({ uuid }) => own.has(uuid));
+        const allowedUuids = new Set(list.map(({ uuid }) => uuid));
+        return every.filter(({ uuid }) => allowedUuids.has(uuid));
       },
     },
   });

@@ -20,7 +20,7 @@ export interface InterfaceFacts {
    * Host name from the DHCP client or the agent, with its domain if it has one; null if unknown.
    */
   readonly hostName: string | null;
-  /** Domain of its network; null: none. */
+  /** Domain of the network of the interface; null: none. */
   readonly domainName: string | null;
   /** Speed of the host interface to which it is directly connected; null for a virtual network. */
   readonly speedMbps: number | null;
@@ -32,8 +32,8 @@ export type NetworkFacts = ReadonlyMap<string, InterfaceFacts>;
 /** Names and addresses of guests. */
 export interface GuestNetwork {
   /**
-   * Returns the known facts. Guests are asked in the background. Only the first caller waits for
-   * the answer, for a fraction of a second.
+   * Returns the known facts. The driver queries guests in the background. Only the first caller
+   * waits for the answer, for a fraction of a second.
    * @throws {DriverError} notFound, unavailable.
    */
   facts(id: string): Promise<NetworkFacts>;

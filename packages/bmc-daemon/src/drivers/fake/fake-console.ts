@@ -19,7 +19,7 @@ interface Port {
 export class FakeConsoles implements ConsoleControl {
   readonly #find: (id: string) => CompleteSnapshot;
   readonly #ports = new Map<string, Port>();
-  /** Output by machine since its start without a client. */
+  /** The last text that a port without a client received, by machine. The next client receives it. */
   readonly #unread = new Map<string, string>();
   /** Id of the run by machine. */
   readonly #instances = new Map<string, string>();

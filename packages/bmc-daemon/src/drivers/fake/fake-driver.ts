@@ -94,9 +94,10 @@ export class FakeDriver implements CompleteDriver {
   }
 
   onChange(listener: MachineChangeListener): () => void {
-    const own: MachineChangeListener = (change) => listener(change);
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    // A new function for each call, because a caller may add the same listener twice.
+    const entry: MachineChangeListener = (change) => listener(change);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
   }
 
   async listSystems(): Promise<readonly SystemRef[]> {
@@ -222,7 +223,7 @@ export class FakeDriver implements CompleteDriver {
     const kind = changeOfState(before.state, after.state);
     if (kind !== undefined) this.#tell(after, kind);
     if (before.media !== after.media) this.#tell(after, 'media');
-    // The firmware of the present run is part of the state.
+    // Ignores the firmware of the present run, because it changes with the state.
     const rest = (machine: CompleteSnapshot) =>
       JSON.stringify({ ...machine, ...afterFirmwareStop(machine), state: null, media: null });
     if (rest(before) !== rest(after)) this.#tell(after, 'changed');
@@ -275,8 +276,8 @@ export class FakeDriver implements CompleteDriver {
   #boot(uuid: string): void {
     const machine = { ...this.#find(uuid), ...afterFirmwareStart(this.#find(uuid)) };
     const { boot } = machine;
-    const own = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
-    this.#bootedFrom.set(uuid, overrideDevice(boot) ?? own);
+    const defaultDevice = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
+    this.#bootedFrom.set(uuid, overrideDevice(boot) ?? defaultDevice);
     this.#noteRun(machine);
     this.#update(uuid, {
       ...machine,

@@ -45,11 +45,11 @@ export function withoutOverride(boot: BootSnapshot): BootSnapshot {
 
 /** Returns the machine after a start, with its pending settings applied. */
 export function afterFirmwareStart(machine: CompleteSnapshot): Change {
-  const waited = afterSettings(machine, machine.firmware.pending);
-  const firmware = { ...machine.firmware, ...waited.firmware, pending: {}, failure: null };
+  const applied = afterSettings(machine, machine.firmware.pending);
+  const firmware = { ...machine.firmware, ...applied.firmware, pending: {}, failure: null };
   const { secureBoot } = firmware;
   return {
-    ...waited,
+    ...applied,
     firmware: { ...firmware, secureBoot: secureBoot && { ...secureBoot, current: secureBoot.enabled } },
   };
 }
@@ -62,8 +62,8 @@ export function afterFirmwareStop({
 }
 
 /**
- * Returns a running machine whose definition was changed to Legacy and back: its present run is
- * unchanged.
+ * Restores Secure Boot of the present run in a running machine whose boot mode was changed to Legacy
+ * and back: such changes of the definition do not affect the run.
  * @param running Secure Boot at the start of the run; undefined: without UEFI.
  */
 export function withPresentRun(machine: CompleteSnapshot, running: boolean | undefined): CompleteSnapshot {
@@ -90,7 +90,7 @@ export function afterOrderChange(
   }
   const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };
   const first = boot.options.find(({ key }) => key === keys[0])?.kind ?? 'none';
-  // Until a client sets it, the override is the first device of the order.
+  // Until a client sets an override, the snapshot shows the first device of the order as override.
   const override = hasOverride ? {} : untouchedOverride(first);
   return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
 }

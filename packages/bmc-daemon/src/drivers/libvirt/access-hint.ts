@@ -11,8 +11,8 @@ export interface Account {
 /**
  * Returns the command that gives the account access to libvirt.
  * @param failure why there is no connection.
- * @returns null if there is another reason, or libvirt runs on another host, which may not have the
- *   account.
+ * @returns null for root, for another failure, and for libvirt on another host, which may not have
+ *   the account.
  */
 export function accessHint(failure: unknown, uri: string, account: Account): string | null {
   if (account.uid === 0 || !isLocal(uri) || !isRefusal(failure)) return null;

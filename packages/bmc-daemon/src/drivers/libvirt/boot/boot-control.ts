@@ -95,7 +95,7 @@ export class BootControl {
     this.#resetting.set(uuid, resetting);
     this.#inBackground(uuid, 'taking the one-time boot order back', async (machine) => {
       try {
-        await this.#takeBackWhenUsed(machine, resetting.signal);
+        await this.#removeOnceOrderWhenUsed(machine, resetting.signal);
       } catch (error) {
         if (!resetting.signal.aborted) throw error;
       } finally {
@@ -155,8 +155,8 @@ export class BootControl {
       const armed = readProcess(instance)?.armed ?? null;
       const values = readValues(xml);
       if (onceDevice(values.record) === null) {
-        // The client may have changed the override before the daemon ended. An order of the user
-        // waits for a restart.
+        // The client may have changed the override before the daemon ended. Without an override, an
+        // order that the user changed in the definition waits for the next start.
         if (armed !== null || values.record.boot !== null) await this.#applyOrder(machine, instance, values);
         return;
       }
@@ -255,7 +255,7 @@ export class BootControl {
     this.#resetting.delete(uuid);
   }
 
-  async #takeBackWhenUsed(machine: Machine, signal: AbortSignal): Promise<void> {
+  async #removeOnceOrderWhenUsed(machine: Machine, signal: AbortSignal): Promise<void> {
     const { timeoutMs } = this.#host;
     const { instance } = await readDefinition(machine, timeoutMs);
     const armed = instance === null ? null : (readProcess(instance)?.armed ?? null);

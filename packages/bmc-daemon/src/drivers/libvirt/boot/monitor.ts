@@ -33,7 +33,7 @@ export async function setQemuBootOrder(
   indexes: readonly BootIndex[],
   timeoutMs: number,
 ): Promise<boolean> {
-  // Devices without aliases do not run in QEMU.
+  // The definition of a machine without a QEMU has no aliases, so there are no indexes.
   if (indexes.length === 0) return false;
   try {
     await setBootOrder(domain, indexes, timeoutMs);
@@ -56,16 +56,22 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
     const value = await execute(domain, 'qom-get', { path, property: name }, timeoutMs, { optional: true });
     if (typeof value === 'number' && value >= 0) present.set(property, value);
   }
-  const wanted = properties.filter(({ wanted }) => wanted > 0).toSorted((a, b) => a.wanted - b.wanted);
-  const order = [...present].toSorted(([, a], [, b]) => a - b).map(([property]) => property);
-  if (order.length === wanted.length && wanted.every((property, place) => property === order[place])) return;
+  const wantedOrder = properties.filter(({ wanted }) => wanted > 0).toSorted((a, b) => a.wanted - b.wanted);
+  const presentOrder = [...present].toSorted(([, a], [, b]) => a - b).map(([property]) => property);
+  if (
+    presentOrder.length === wantedOrder.length &&
+    wantedOrder.every((property, place) => property === presentOrder[place])
+  )
+    return;
   const set = ({ qomPath: path, name }: BootProperty, value: number): Promise<unknown> =>
     execute(domain, 'qom-set', { path, property: name, value }, timeoutMs, { optional: value < 0 });
   // Sets the numbers from the last device to the first. Each new number is above all present ones,
   // because two devices must not share a number. A guest that restarts meanwhile finds all of its
   // devices.
   const base = Math.max(0, ...present.values());
-  const changes = [...wanted.entries()].toReversed().map(([place, property]) => [property, base + place + 1] as const);
+  const changes = [...wantedOrder.entries()]
+    .toReversed()
+    .map(([place, property]) => [property, base + place + 1] as const);
   const removals = [...present.keys()]
     .filter((property) => property.wanted < 0)
     .map((property) => [property, -1] as const);
@@ -99,14 +105,14 @@ interface BootProperty {
 async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): Promise<BootProperty | null> {
   const { qomPath, floppyUnit, isUsbCdrom, bootIndex: wanted } = index;
   if (isUsbCdrom === true) {
-    const second = { path: `${qomPath}-device`, property: 'bootindex' };
-    const isThere = (await execute(domain, 'qom-get', second, timeoutMs, { optional: true })) !== undefined;
-    return { qomPath: isThere ? second.path : qomPath, name: 'bootindex', wanted };
+    const deviceProperty = { path: `${qomPath}-device`, property: 'bootindex' };
+    const isThere = (await execute(domain, 'qom-get', deviceProperty, timeoutMs, { optional: true })) !== undefined;
+    return { qomPath: isThere ? deviceProperty.path : qomPath, name: 'bootindex', wanted };
   }
   if (floppyUnit === undefined) return { qomPath, name: 'bootindex', wanted };
-  const words = { path: qomPath, property: 'parent_bus' };
+  const busProperty = { path: qomPath, property: 'parent_bus' };
   // `/machine/unattached/device[12]/floppy-bus.0`
-  const bus = await execute(domain, 'qom-get', words, timeoutMs, { optional: true });
+  const bus = await execute(domain, 'qom-get', busProperty, timeoutMs, { optional: true });
   if (typeof bus !== 'string') return null;
   return { qomPath: bus.replace(/\/[^/]*$/, ''), name: floppyUnit === 0 ? 'bootindexA' : 'bootindexB', wanted };
 }

@@ -20,7 +20,8 @@ export function needsNewProcess(
   const loader = defined.os.loader?.path ?? null;
   const { resetNvram, settings, owner } = record;
   if (resetNvram || defined.firmware !== running.firmware) return true;
-  // After an update, a later daemon recognizes the new process. A reset leaves no trace.
+  // A staged firmware version needs a new process: a later daemon recognizes a new process, but not a
+  // reset of the old one.
   if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
   if (settings !== null && Object.keys(settings.pending).length > 0) return true;
   if (loader !== null && loader !== running.os.loader?.path) return true;

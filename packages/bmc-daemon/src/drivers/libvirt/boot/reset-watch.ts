@@ -12,13 +12,14 @@ const POLL_MS = 250;
 /** Wait without a drive to watch: a network boot. */
 const BLIND_MS = 3_000;
 /**
- * The same for a QEMU that has just started, in CPU time. Its own initialization takes 0.2 s of it.
+ * The same wait for a QEMU that has just started, in its CPU time. The initialization of QEMU itself
+ * takes 0.2 s of this time.
  */
 const BLIND_CPU_MS = 1_500;
 /** Time limit for a firmware that never reads the drive, because the medium is gone. */
 const LATEST_MS = 30_000;
 /**
- * The same if the drive had reads since the order was set: the firmware may have been quicker than
+ * The same limit if the drive had reads since the order was set: the firmware may have been quicker than
  * the event.
  */
 const LATEST_IF_READ_MS = 10_000;

@@ -38,7 +38,7 @@ export interface NewImage {
   readonly source: MediaSource;
 }
 
-const nothing = (): Promise<void> => Promise.resolve();
+const noRevert = (): Promise<void> => Promise.resolve();
 
 /** Returns the step that changes whether the machine starts with its host. */
 export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, domain }: Machine, on: boolean): Step {
@@ -46,7 +46,7 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
   const set = (value: boolean): Promise<void> => attempt(doing, () => domain.setAutostart(value, { timeoutMs }));
   const run = async (): Promise<() => Promise<void>> => {
     const former = await attempt(doing, () => domain.getAutostart({ timeoutMs }));
-    if (former === on) return nothing;
+    if (former === on) return noRevert;
     await set(on);
     return () => set(former);
   };
@@ -66,16 +66,17 @@ export function driveStep(
   const { instance } = definition;
   const { running } = driveState(definition, 'cdrom', undefined);
   const run = async (): Promise<() => Promise<void>> => {
-    if (running === null) return image === null ? nothing : await plug(host, machine, instance, image);
+    if (running === null) return image === null ? noRevert : await plug(host, machine, instance, image);
     const { target } = running;
     const former = mediaSourceOf(running);
-    const put = (media: MediaSource | null): Promise<void> => changeDrive(host, machine, instance, { target, media });
+    const setMedia = (media: MediaSource | null): Promise<void> =>
+      changeDrive(host, machine, instance, { target, media });
     if (image !== null) {
-      await put(image.source);
-      return () => put(former);
+      await setMedia(image.source);
+      return () => setMedia(former);
     }
     await removeImage(host, machine, definition, target);
-    if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => put(former);
+    if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => setMedia(former);
     // The drive was unplugged with its image.
     return async () => {
       const { instance: present } = await readDefinition(machine, host.timeoutMs);
@@ -94,7 +95,7 @@ async function plug(
   { target, source }: NewImage,
 ): Promise<() => Promise<void>> {
   const plugged = await plugIn(host, machine, instance, { device: 'cdrom', target, readonly: true }, source);
-  if (plugged === null) return nothing;
+  if (plugged === null) return noRevert;
   return async () => removeImage(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
 }
 

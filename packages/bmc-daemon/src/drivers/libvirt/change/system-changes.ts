@@ -147,12 +147,12 @@ export class SystemChanges {
     const { cd } = prepared.change;
     if (cd?.image === undefined || cd.image === null) return;
     // The check precedes the download, so that a full drive or an invalid part costs no download.
-    const wants = await checkEarly(this.#options, machine, (present) => {
+    const needsImage = await checkEarly(this.#options, machine, (present) => {
       if (cdStepOf(machine, present, cd) !== 'insert') return false;
       this.#edit(machine, present, new DefinitionEdit(present.xml), prepared);
       return true;
     });
-    if (!wants) {
+    if (!needsImage) {
       await this.#commit(machine, { ...prepared, lease: null });
       return;
     }
