@@ -29,7 +29,7 @@ export class LibvirtConsole implements ConsoleControl {
     const machine = await this.#options.find(id);
     const { timeoutMs } = this.#options.host;
     const doing = `connecting to the console of machine ${machine.name}`;
-    const alias = await this.#port(machine, doing);
+    const alias = await this.#portAlias(machine, doing);
     try {
       // Without FORCE, libvirt does not disconnect another client.
       return await machine.domain.openConsole(alias, 0, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
@@ -45,7 +45,7 @@ export class LibvirtConsole implements ConsoleControl {
   async sendBreak(id: string): Promise<void> {
     const machine = await this.#options.find(id);
     const doing = `sending a break to the console of machine ${machine.name}`;
-    const alias = await this.#port(machine, doing);
+    const alias = await this.#portAlias(machine, doing);
     const sent = await sendBreak(machine.domain, alias, this.#options.host.timeoutMs);
     if (!sent) throw new DriverError('unsupported', `${doing}: there is no access to its QEMU monitor`);
   }
@@ -56,12 +56,13 @@ export class LibvirtConsole implements ConsoleControl {
     const doing = `reading the instance id of machine ${name}`;
     const domainId = readInstanceId(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
     if (domainId === null) throw new DriverError('conflict', `${doing}: it is off`);
-    // The ids of libvirt increase with each start of any machine. They restart when the host boots.
+    // With the boot id, because the ids of libvirt start at 1 again when the host boots. Until then,
+    // they increase with each start of any machine.
     return `${bootId()} ${domainId}`;
   }
 
   /** Returns the alias of the serial port of the running machine. */
-  async #port({ domain }: Machine, doing: string): Promise<string> {
+  async #portAlias({ domain }: Machine, doing: string): Promise<string> {
     const { timeoutMs } = this.#options.host;
     const xml = await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs }));
     if (readInstanceId(xml) === null) throw new DriverError('conflict', `${doing}: it is off`);

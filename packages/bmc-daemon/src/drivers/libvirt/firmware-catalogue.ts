@@ -88,7 +88,10 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
   }
 }
 
-/** Derives the facts from the settings and the descriptors, and otherwise from the file names of distributions. */
+/**
+ * Derives the facts from the settings and the descriptors. If neither knows a file, its name decides,
+ * by the naming of distributions.
+ */
 export function firmwareKnowledge(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareKnowledge {
   const hasKeys = (template: string): boolean | null => {
     if (template === templates.enabled) return true;
@@ -116,8 +119,8 @@ export function firmwareKnowledge(images: readonly FirmwareImage[], templates: S
       return /CODE.*\.(ms|secboot|snakeoil)\./.test(basename(executable));
     },
     templateOf: (executable, { keys }) => {
-      const set = keys ? templates.enabled : templates.disabled;
-      if (set !== null) return set;
+      const configured = keys ? templates.enabled : templates.disabled;
+      if (configured !== null) return configured;
       const fits = images.find((image) => {
         return image.executable === executable && image.template !== null && hasKeys(image.template) === keys;
       });

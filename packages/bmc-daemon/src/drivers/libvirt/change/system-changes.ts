@@ -174,7 +174,7 @@ export class SystemChanges {
     const { queue, timeoutMs } = this.#host;
     const { boot, bootOrder, cd } = prepared.change;
     const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
-    // An earlier edit may change the machine while this one waits.
+    // Ignores the snapshot while an edit runs, because that edit may change the machine.
     const known = queue.isEditing(machine.uuid) ? undefined : this.#options.reader.current.textsOf(machine.uuid, basis);
     await queue.edit(machine.uuid, async () => {
       const definition = await this.#read(machine, affectsGuest, known);
@@ -257,12 +257,16 @@ export class SystemChanges {
     editSystem(machine, edit, { change, files, system });
   }
 
-  /** Applies every part of a plan or none. @param after updates the running guest. */
-  async #carryOut(machine: Machine, { from, edit, steps, intents }: Plan, after: () => Promise<void>): Promise<void> {
+  /** Applies every part of a plan or none. @param updateGuest updates the running guest after all steps. */
+  async #carryOut(
+    machine: Machine,
+    { from, edit, steps, intents }: Plan,
+    updateGuest: () => Promise<void>,
+  ): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
     const save = (change: { from: string; to: string }): Promise<void> =>
       saveDefinition(hypervisor, machine, change, timeoutMs);
-    // A single step without a change of the definition is atomic.
+    // A single step without a change of the definition needs no mark, because it is atomic.
     const isMarked = intents.length > 1 || (intents.length === 1 && edit.isChanged());
     if (isMarked) {
       edit.editRecord((record) => ({ ...record, intents: intents.reduce(withIntent, record.intents) }));
@@ -272,10 +276,10 @@ export class SystemChanges {
     const undo: (() => Promise<void>)[] = [];
     try {
       for (const { run } of steps) undo.unshift(await run());
-      await after();
+      await updateGuest();
     } catch (error) {
-      for (const back of [...undo, () => save({ from: marked, to: from })]) {
-        await back().catch((reason: unknown) => {
+      for (const revert of [...undo, () => save({ from: marked, to: from })]) {
+        await revert().catch((reason: unknown) => {
           this.#host.log.warn(`reverting a change of machine ${machine.name} failed`, { error: reason });
         });
       }

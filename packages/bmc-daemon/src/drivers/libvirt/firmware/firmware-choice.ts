@@ -60,8 +60,9 @@ export async function chooseFirmware(
 }
 
 /**
- * Returns the empty variable store of a UEFI image. Distributions name both alike
- * (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Null: libvirt finds the pair in its firmware descriptors.
+ * Returns the empty variable store of a UEFI image. Distributions give both files similar names
+ * (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Null if no such file exists: libvirt then finds the store in
+ * its firmware descriptors.
  */
 async function variableStore(loaderPath: string): Promise<string | null> {
   const name = basename(loaderPath);
@@ -122,7 +123,7 @@ export class FirmwareChooser {
   /**
    * Checks that the host has firmware with Secure Boot for the machine: in the descriptors, which
    * know about keys, and in the capabilities of libvirt.
-   * @param xml its definition.
+   * @param xml the definition of the machine.
    * @throws {DriverError} unsupported, with what is missing.
    */
   async checkSecureBoot({ name, architecture, machineType }: CompleteSnapshot, xml: string): Promise<void> {
@@ -140,7 +141,8 @@ export class FirmwareChooser {
     if (withFeatures() !== null) {
       const keys = withFeatures('secure-boot', 'enrolled-keys') !== null || templates.enabled !== null;
       if (!keys) throw refusal("firmware with Secure Boot and its vendor's keys");
-      // libvirt reports only whether SMM is supported, which only x86 has.
+      // Other architectures need no further check: the capabilities of libvirt report only whether SMM
+      // is supported, which only x86 has.
       if (!/^(x86_64|i686)$/.test(architecture)) return;
     }
     const { type, emulator } = readDomain(xml);

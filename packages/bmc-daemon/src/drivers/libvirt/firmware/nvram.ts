@@ -52,7 +52,7 @@ export class Variables {
    */
   async recreateNow(machine: Machine): Promise<void> {
     const { queue, hypervisor, timeoutMs } = this.#options.host;
-    const carry = async (): Promise<void> => {
+    const recreateIfNeeded = async (): Promise<void> => {
       const { xml, instance } = await readDefinition(machine, timeoutMs);
       const record = readMetadata(xml);
       if (instance !== null || !record.resetNvram || (await hasSavedState(machine, timeoutMs))) return;
@@ -60,7 +60,7 @@ export class Variables {
       await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
     };
     // The next start retries.
-    await queue.edit(machine.uuid, carry).catch((error: unknown) => {
+    await queue.edit(machine.uuid, recreateIfNeeded).catch((error: unknown) => {
       this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
     });
   }
@@ -152,11 +152,11 @@ async function withDirectory<Result>(
   }
   const target = `<target><path>${encodeText(directory)}</path></target>`;
   const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name>${target}</pool>`;
-  const own = await hypervisor.storagePoolCreateXml(xml, 0, { timeoutMs });
+  const temporary = await hypervisor.storagePoolCreateXml(xml, 0, { timeoutMs });
   try {
-    return await use(own);
+    return await use(temporary);
   } finally {
     // Ends the transient pool. The directory stays.
-    await own.destroy({ timeoutMs });
+    await temporary.destroy({ timeoutMs });
   }
 }

@@ -37,8 +37,8 @@ export class PendingSettings {
 
   /**
    * Changes the definition of a machine that is about to start. The same change records the start.
-   * If the change is rejected, the machine starts unchanged and its record has the reason.
-   * Otherwise a wrong setting could prevent every start, and a Redfish client could not repair it.
+   * If the change is rejected, the machine starts unchanged and its record has the reason:
+   * a wrong setting must not prevent every start, because a Redfish client could not repair it.
    * @param from the definition.
    * @returns whether the definition was changed.
    * @throws {DriverError} unavailable, notFound.

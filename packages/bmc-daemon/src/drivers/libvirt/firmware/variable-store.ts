@@ -57,9 +57,9 @@ const securityVendors = new Set(
  * @returns null if a file has another layout, or the variables do not fit.
  */
 export function withVariablesOf(template: Buffer, old: Buffer): Buffer | null {
-  const [store, before] = [readStore(template), readStore(old)];
-  if (store === null || before === null || template.length !== old.length) return null;
-  const kept = before.variables.filter(
+  const [store, oldStore] = [readStore(template), readStore(old)];
+  if (store === null || oldStore === null || template.length !== old.length) return null;
+  const kept = oldStore.variables.filter(
     (variable) => !isSecurity(variable) && (variable.attributes & authenticated) === 0,
   );
   const keys = new Set(kept.map(({ key }) => key));

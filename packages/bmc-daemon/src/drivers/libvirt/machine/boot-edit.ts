@@ -115,7 +115,7 @@ export function withOverrideUsed(record: MachineRecord): MachineRecord {
   return record.boot === null ? record : { ...record, boot: bootRecordAfterBoot(record.boot) };
 }
 
-/** Returns the record of an override after a boot. It still has the order of the user. */
+/** Returns the record of an override after a boot. It still contains the stored order of the user. */
 export function bootRecordAfterBoot(boot: BootRecord): BootRecord {
   return { ...afterBoot(boot), saved: boot.saved };
 }
@@ -132,7 +132,10 @@ export function presentOnceDevice({ domain, record }: DefinitionValues): BootCho
   return once !== null && hasChoice(domain.devices, once) ? once : null;
 }
 
-/** Applies a continuous override that was stored before the machine had such a device. */
+/**
+ * Puts a continuous override into the definition, if it is not there yet and the machine has the device
+ * of the override.
+ */
 export function applyContinuousOrder(edit: DefinitionEdit): void {
   const { boot } = edit.record;
   if (boot?.enabled !== 'continuous' || boot.saved !== null) return;

@@ -1,6 +1,7 @@
 /**
- * Reads and writes the definition of a machine. Metadata also changes by `define` only, because
- * `define` answers while the QEMU of the machine hangs. virDomainSetMetadata waits (measured).
+ * Reads and writes the definition of a machine. `define` also writes the metadata of a persistent
+ * machine, because `define` answers while the QEMU of the machine hangs; virDomainSetMetadata waits
+ * (measured). Only virDomainSetMetadata writes the metadata of a running instance.
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';

@@ -1,6 +1,7 @@
 /**
- * Lists the machines and their states. libvirt reports every change of these by lifecycle events
- * (other data may change silently), so they are cached until an event or a new connection.
+ * Lists the machines and their states. Caches both until an event or a new connection, because
+ * libvirt reports every change of the list and of the states by a lifecycle event. Other data of a
+ * machine may change without an event.
  */
 import {
   ConnectListAllDomainsFlags,
@@ -56,7 +57,7 @@ export class Inventory {
   readonly #states = new Map<string, Cached<Condition>>();
   #listing: Cached<Listing> | undefined;
   /** False if libvirtd sends no events: then nothing is cached. */
-  #eventful = true;
+  #hasEvents = true;
 
   /** @param timeoutMs maximum time of a read. */
   constructor(hypervisor: Hypervisor, timeoutMs: number) {
@@ -72,7 +73,7 @@ export class Inventory {
       this.#listing = undefined;
     });
     subscription.ready.catch(() => {
-      this.#eventful = false;
+      this.#hasEvents = false;
     });
     this.#hypervisor.onStateChange(() => {
       this.#listing = undefined;
@@ -96,13 +97,13 @@ export class Inventory {
    * @throws {DriverError} notFound, unavailable.
    */
   async find(id: string): Promise<Machine> {
-    const kept = this.#listing;
+    const cached = this.#listing;
     const found = lookUp(await this.#read(), id);
     if (found !== undefined) return found;
-    // The event of a new machine may still be on its way: ask again after a miss.
-    if (kept !== undefined && this.#listing === kept) this.#listing = undefined;
-    const second = lookUp(await this.#read(), id);
-    if (second !== undefined) return second;
+    // Reads the list once more, because the event of a new machine may not have arrived yet.
+    if (cached !== undefined && this.#listing === cached) this.#listing = undefined;
+    const retried = lookUp(await this.#read(), id);
+    if (retried !== undefined) return retried;
     throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
   }
 
@@ -120,16 +121,16 @@ export class Inventory {
       const state = STATES[number] ?? 'nostate';
       return { state, failure: failureOf(state, reason) };
     });
-    const kept = { promise: reading };
-    this.#states.set(uuid, kept);
+    const cached = { promise: reading };
+    this.#states.set(uuid, cached);
     reading.catch(() => {
-      if (this.#states.get(uuid) === kept) this.#states.delete(uuid);
+      if (this.#states.get(uuid) === cached) this.#states.delete(uuid);
     });
     return reading;
   }
 
   #mayCache(): boolean {
-    return this.#eventful && this.#hypervisor.state === 'connected';
+    return this.#hasEvents && this.#hypervisor.state === 'connected';
   }
 
   #read(): Promise<Listing> {
@@ -142,10 +143,10 @@ export class Inventory {
       ]);
       return listing(all, new Set(transient.map(({ uuid }) => uuid)));
     });
-    const kept = { promise: reading };
-    this.#listing = kept;
+    const cached = { promise: reading };
+    this.#listing = cached;
     reading.catch(() => {
-      if (this.#listing === kept) this.#listing = undefined;
+      if (this.#listing === cached) this.#listing = undefined;
     });
     return reading;
   }

@@ -20,9 +20,9 @@ import { attribute, child } from '../xml/tree.js';
 import type { XmlEdit } from '../xml/xml-edit.js';
 import type { Instance } from './instance.js';
 
-/** For virDomainSetMetadata: `uri` and `key`. */
+/** Parameter `uri` of virDomainSetMetadata. */
 export const PROCESS_URI = 'https://rackless.dev/xmlns/bmc/process/1';
-/** For virDomainSetMetadata: `key`. */
+/** Parameter `key` of virDomainSetMetadata. */
 export const PROCESS_PREFIX = 'rackless-process';
 
 /** A once override that is set in the process, for its next reset. */
@@ -92,8 +92,8 @@ export function renderProcess(
   const { root } = parseXml(xml);
   const present = findInMetadata(root, PROCESS_URI);
   checkVersion(root, present, 'the record of its process');
-  const isOurs = readProcess({ id, xml }) !== null;
-  const later = present === undefined || !isOurs ? {} : readMembers(present, schemas).later;
+  const isCurrent = readProcess({ id, xml }) !== null;
+  const later = present === undefined || !isCurrent ? {} : readMembers(present, schemas).later;
   const { order, armed } = record;
   return jsonElement('process', { instance: id, order, ...(armed === null ? {} : { armed }), ...later });
 }

@@ -27,7 +27,7 @@ const PARALLEL_MACHINES = 4;
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #reconciled = new Map<string, Promise<void>>();
-  /** The last round. Rounds run one after the other. */
+  /** The last round: one pass over all machines. Rounds run one after the other. */
   #round: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -69,9 +69,9 @@ export class Reconciler {
       log.warn('listing the machines failed', { error });
       return [];
     });
-    const left = [...machines];
+    const remaining = [...machines];
     const reconcileNext = async (): Promise<void> => {
-      for (let machine = left.shift(); machine !== undefined && !this.#isClosed; machine = left.shift()) {
+      for (let machine = remaining.shift(); machine !== undefined && !this.#isClosed; machine = remaining.shift()) {
         await this.reconcile(machine);
       }
     };

@@ -32,7 +32,8 @@ export async function dropSavedState(machine: Machine, timeoutMs: number): Promi
 /**
  * Returns the XML of the saved state, with which the machine continues. The definition may have
  * changed since.
- * @returns null if there is no saved state, or if the hypervisor has none (libvirt's test driver).
+ * @returns null if there is no saved state, or if the hypervisor does not support saved states
+ *   (libvirt's test driver).
  * @throws {DriverError} notFound, unavailable.
  */
 export async function savedXml(machine: Machine, timeoutMs: number): Promise<string | null> {

@@ -135,7 +135,7 @@ export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Re
 /**
  * Unplugs a drive, and resolves when it is gone. Until then the guest has the image, and no other
  * drive can have its target.
- * @throws {DriverError} unavailable, if the guest does not release it.
+ * @throws {DriverError} unavailable, if the guest does not release the drive.
  */
 async function unplug(host: Host, machine: Machine, instance: Instance, { target }: Disk): Promise<void> {
   const doing = `unplugging the drive of machine ${machine.name}`;
