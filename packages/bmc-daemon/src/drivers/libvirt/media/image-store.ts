@@ -40,7 +40,7 @@ interface Fetch {
 }
 
 /** The parameters of one download. */
-interface Wanted {
+interface DownloadRequest {
   readonly image: ImageRequest;
   readonly images: ImageVolumes;
   readonly limits: ImageServerLimits;
@@ -138,7 +138,7 @@ export class ImageStore {
     const signal = AbortSignal.any([controller.signal, this.#closing.signal]);
     const limits = { ...this.#options.limits };
     limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
-    const wanted: Wanted = { image, images, limits, progress, signal };
+    const wanted: DownloadRequest = { image, images, limits, progress, signal };
     const result = unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted);
     const fetch: Fetch = { result, progress, controller, waiting: 1 };
     this.#fetches.set(key, fetch);
@@ -150,7 +150,7 @@ export class ImageStore {
   }
 
   /** Downloads the image if needed. @returns the name of the complete image. */
-  async #fetch(wanted: Wanted): Promise<string> {
+  async #fetch(wanted: DownloadRequest): Promise<string> {
     const { image, images, limits, signal } = wanted;
     const url = storedUrl(image.url);
     if (this.#stored.hasImageOf(url)) {
@@ -168,10 +168,10 @@ export class ImageStore {
       return name;
     }
     const name = imageVolumeName(url, download.validator);
-    const isHere = await this.#stored.isComplete(name, images);
+    const isStored = await this.#stored.isComplete(name, images);
     // Read and set in the same tick, so that two downloads never fill the same volume.
     const filling = this.#stored.filling(name);
-    if (!isHere && filling === undefined) {
+    if (!isStored && filling === undefined) {
       await this.#stored.fill(name, download, images, signal);
       return name;
     }
@@ -186,13 +186,13 @@ export class ImageStore {
     }
   }
 
-  async #fetchOwn(name: string, wanted: Wanted): Promise<string> {
+  async #fetchOwn(name: string, wanted: DownloadRequest): Promise<string> {
     await this.#stored.fill(name, await open(wanted), wanted.images, wanted.signal);
     return name;
   }
 }
 
-async function open({ image, limits, progress, signal }: Wanted): Promise<ImageDownload> {
+async function open({ image, limits, progress, signal }: DownloadRequest): Promise<ImageDownload> {
   const meter = progressMeter(progress);
   const download = await openImage(image, limits, signal, (bytes) => meter.received(bytes));
   meter.sizeBytes = download.validator.sizeBytes;

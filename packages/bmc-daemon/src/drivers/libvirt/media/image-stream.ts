@@ -107,9 +107,9 @@ export class ImageStreams {
   }
 
   /**
-   * Checks that the host's authorities suffice. QEMU does not use those of the drive or of the
-   * configuration.
-   * @throws {DriverError} invalid, if one of those is needed.
+   * Checks that the host's authorities suffice. QEMU does not use the authorities of the drive or
+   * of the configuration.
+   * @throws {DriverError} invalid, if the server's certificate needs one that QEMU does not use.
    */
   async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const { caFile, ...limits } = this.#limits;
@@ -130,11 +130,11 @@ export class ImageStreams {
    * @throws {ImageError} mediaUnreachable, if the server answers only to its name.
    */
   async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {
-    const literal = new URL(url);
-    literal.hostname = address.includes(':') ? `[${address}]` : address;
-    if (literal.href === url.href) return url;
+    const addressUrl = new URL(url);
+    addressUrl.hostname = address.includes(':') ? `[${address}]` : address;
+    if (addressUrl.href === url.href) return url;
     try {
-      return (await locateImage({ ...image, url: literal }, this.#limits, signal)).url;
+      return (await locateImage({ ...image, url: addressUrl }, this.#limits, signal)).url;
     } catch (cause) {
       if (!(cause instanceof ImageError) || signal.aborted) throw cause;
       const message =
@@ -150,8 +150,8 @@ export function isStreamFault(error: DriverError): boolean {
 }
 
 /**
- * Returns the authorities of this host (PEM), which may not be QEMU's host; empty if they are
- * elsewhere.
+ * Returns the authorities of this host in PEM; empty if none of the known files exists. QEMU may run
+ * on another host with other authorities.
  */
 async function hostAuthorities(): Promise<readonly string[]> {
   const files = await Promise.all(HOST_AUTHORITIES.map((file) => readFile(file, 'utf8').catch(() => null)));

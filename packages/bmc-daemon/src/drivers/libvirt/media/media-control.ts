@@ -51,6 +51,7 @@ interface GuestChange {
   readonly plugs: boolean;
 }
 
+/** Maximum number of attempts of a change that conflicts with a start, a stop or a reset. */
 const MAX_ATTEMPTS = 4;
 
 /** Images of the drives of one host's machines. */
@@ -151,13 +152,13 @@ export class LibvirtMedia {
     const media = mediaRecord(readMetadata(definition.xml).media, device);
     const { source } = driveState(definition, device, media);
     if (source === null) return false;
-    const isOurs = media?.source === source && media.image === storedUrl(image.url);
+    const isSameImage = media?.source === source && media.image === storedUrl(image.url);
     // A CD is always read-only.
-    if (isOurs && (device === 'cdrom' || media.writeProtected === image.writeProtected)) return true;
+    if (isSameImage && (device === 'cdrom' || media.writeProtected === image.writeProtected)) return true;
     throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another image`);
   }
 
-  /** Reads the machine. Asks for its state, because the event of a start may still be on its way. */
+  /** Reads the machine without the cached state: the event of a start may not have arrived yet. */
   async #read(machine: Machine): Promise<Definition> {
     this.#host.inventory.forgetState(machine.uuid);
     return await readForChange(this.#host, machine);
@@ -272,9 +273,9 @@ async function retryOnConflict(change: () => Promise<void>): Promise<void> {
       await change();
       return;
     } catch (error) {
-      const passing =
+      const isTemporary =
         error instanceof DriverError && (error.kind === 'conflict' || /[Tt]ray of .* is not open/.test(error.message));
-      if (!passing || attempts === MAX_ATTEMPTS) throw error;
+      if (!isTemporary || attempts === MAX_ATTEMPTS) throw error;
       await sleep(attempts * 100);
     }
   }

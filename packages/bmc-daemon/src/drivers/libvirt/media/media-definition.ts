@@ -32,7 +32,7 @@ export function insertMedia(
   insertion: Insertion,
 ): string {
   const { device, image, place } = insertion;
-  const { target, wasReadonly } = inserted(machine, edit, instance, insertion);
+  const { target, wasReadonly } = insertIntoDrive(machine, edit, instance, insertion);
   const { record } = edit;
   const media = withMediaRecord(record.media, {
     device,
@@ -60,8 +60,8 @@ export function ejectMedia(
   edit.setRecord({ ...record, media: withoutMediaRecord(record.media, device) });
 }
 
-/** Inserts the image into the drive of the definition. */
-function inserted(
+/** Inserts the image into the drive of the definition. A transient machine has no definition to change. */
+function insertIntoDrive(
   { name, persistent }: Pick<Machine, 'name' | 'persistent'>,
   edit: DefinitionEdit,
   instance: Definition['instance'],

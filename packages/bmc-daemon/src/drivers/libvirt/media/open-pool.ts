@@ -1,7 +1,7 @@
 /**
  * Opens the storage pool for images: the configured pool, or else a directory pool that the daemon
- * creates. On the same host, the daemon writes to its directory, after a check that libvirt uses
- * the same directory. Otherwise images go through a stream.
+ * creates. The daemon writes files to the directory of the pool, after a check that libvirt uses
+ * the same directory. If the check fails, for example with a remote host, images go through a stream.
  */
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
@@ -78,7 +78,8 @@ async function defineDefaultPool({ hypervisor, uri, timeoutMs }: PoolOptions): P
   try {
     return await hypervisor.storagePoolDefineXml(xml, 0, { timeoutMs });
   } catch (error) {
-    // Another daemon on this host may have created it. Otherwise the first error is the cause.
+    // Another daemon on this host may have created the pool. If there is no pool, throws the first
+    // error.
     return await hypervisor.storagePoolLookupByName(DEFAULT_POOL, { timeoutMs }).catch(() => {
       throw error;
     });
@@ -139,7 +140,7 @@ async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: 
     return (await volume.getPath({ timeoutMs })) === file;
   } catch (error) {
     if (isLibvirtError(error, 'NO_STORAGE_VOL', 'NO_SUPPORT')) return false;
-    // Another refresh or an upload is running in the pool.
+    // Uses the stream while another refresh or an upload runs in the pool.
     if (isLibvirtError(error, 'INTERNAL_ERROR', 'OPERATION_INVALID', 'RESOURCE_BUSY')) return false;
     throw error;
   } finally {

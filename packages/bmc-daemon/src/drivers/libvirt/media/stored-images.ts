@@ -1,6 +1,7 @@
 /**
- * The complete images in the storage pool. All machines share them, and the last use removes an
- * image. The name of a volume contains URL and content (media/image-key.ts), so no record is needed.
+ * The complete images in the storage pool. All machines share them. A sweep removes the images
+ * that no machine uses. The name of a volume identifies its URL and content (media/image-key.ts), so
+ * no record is needed.
  */
 import { imageVolumePrefix, isPartVolume } from '../../../media/image-key.js';
 import type { ImageDownload } from '../../../media/image-server.js';
@@ -32,7 +33,7 @@ export interface ImageLease extends ImagePlace {
 export class StoredImages {
   readonly #options: StoredImagesOptions;
   /** Complete images. */
-  readonly #whole = new Set<string>();
+  readonly #complete = new Set<string>();
   /** Downloads by target volume: requests with different passwords may have the same content. */
   readonly #filling = new Map<string, Promise<void>>();
   readonly #leases = new Map<string, number>();
@@ -65,20 +66,20 @@ export class StoredImages {
   /** Opens the pool again after a new connection, and retries failed removals. */
   reopen(): void {
     this.#images = undefined;
-    this.#whole.clear();
+    this.#complete.clear();
   }
 
   /** Returns whether there is a complete image of a URL, of any content. */
   hasImageOf(url: string): boolean {
-    return [...this.#whole].some((name) => name.startsWith(imageVolumePrefix(url)));
+    return [...this.#complete].some((name) => name.startsWith(imageVolumePrefix(url)));
   }
 
   /** Returns whether a complete image is in the pool, after its removal if one is running. */
   async isComplete(name: string, images: ImageVolumes): Promise<boolean> {
     await this.#removals.get(name);
-    if (!this.#whole.has(name)) return false;
+    if (!this.#complete.has(name)) return false;
     if ((await images.find(name)) !== null) return true;
-    this.#whole.delete(name);
+    this.#complete.delete(name);
     return false;
   }
 
@@ -95,7 +96,7 @@ export class StoredImages {
     signal: AbortSignal,
   ): Promise<void> {
     const filling = images.put(name, body, validator.sizeBytes, signal).then(() => {
-      this.#whole.add(name);
+      this.#complete.add(name);
     });
     this.#filling.set(name, filling);
     try {
@@ -112,9 +113,9 @@ export class StoredImages {
     const release = (): void => {
       if (released) return;
       released = true;
-      const left = (this.#leases.get(name) ?? 1) - 1;
-      if (left === 0) this.#leases.delete(name);
-      else this.#leases.set(name, left);
+      const remaining = (this.#leases.get(name) ?? 1) - 1;
+      if (remaining === 0) this.#leases.delete(name);
+      else this.#leases.set(name, remaining);
     };
     try {
       await this.#removals.get(name);
@@ -150,7 +151,7 @@ export class StoredImages {
   async #removeUnused(): Promise<void> {
     try {
       const images = await this.open({ create: false });
-      if (images !== null) await this.#sweep(images, (name) => this.#whole.has(name));
+      if (images !== null) await this.#sweep(images, (name) => this.#complete.has(name));
     } catch (error) {
       this.#options.warn('removing unused images', error);
     }
@@ -161,7 +162,7 @@ export class StoredImages {
       const images = await this.#options.openImageVolumes(options);
       if (images === null) return null;
       const isBeingFilled = (name: string): boolean => this.#filling.has(name.replace(/\.part$/, ''));
-      for (const name of await images.list()) if (!isPartVolume(name) && !isBeingFilled(name)) this.#whole.add(name);
+      for (const name of await images.list()) if (!isPartVolume(name) && !isBeingFilled(name)) this.#complete.add(name);
       await this.#sweep(images, (name) => !isBeingFilled(name));
       return images;
     });
@@ -180,7 +181,7 @@ export class StoredImages {
       const place = await images.find(name);
       // Leased while the machines were read: the next sweep decides.
       if (place === null || used.has(place.name) || this.#leases.has(name)) continue;
-      this.#whole.delete(name);
+      this.#complete.delete(name);
       const removal = images
         .remove(name)
         .catch((error: unknown) => this.#options.warn(`removing image ${name}`, error))

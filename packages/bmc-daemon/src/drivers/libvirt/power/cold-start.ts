@@ -66,8 +66,9 @@ const nothingToPrepare: StartPreparations = {
 export class ColdStart {
   readonly #host: Host;
   readonly #preparations: StartPreparations;
-  /** Machines that this daemon is starting. `#started`: the instance id that it started last. */
+  /** Machines that this daemon is starting. */
   readonly #starting = new Set<string>();
+  /** The id of the instance that this daemon started last, by machine. */
   readonly #started = new Map<string, number>();
 
   constructor(host: Host, preparations: StartPreparations = nothingToPrepare) {

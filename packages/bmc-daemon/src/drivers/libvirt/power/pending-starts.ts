@@ -21,21 +21,21 @@ export class PendingStarts {
    * @param start gets a signal that aborts with {@link switchOff}, and checks it before it starts
    *   the machine.
    * @throws {DriverError} conflict, if the machine was switched off and the start failed.
-   *   Otherwise, and for a {@link NotSwitchedOffError}, throws what the start throws.
+   *   In any other case, and for a {@link NotSwitchedOffError}, throws what the start throws.
    */
   async run(machine: Named, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { uuid } = machine;
-    const own = new AbortController();
+    const controller = new AbortController();
     const starts = this.#underWay.get(uuid) ?? new Set();
-    this.#underWay.set(uuid, starts.add(own));
+    this.#underWay.set(uuid, starts.add(controller));
     try {
-      await start(own.signal);
+      await start(controller.signal);
     } catch (error) {
-      const { aborted, reason } = own.signal as { aborted: boolean; reason: unknown }; // `reason` is any.
+      const { aborted, reason } = controller.signal as { aborted: boolean; reason: unknown }; // `reason` is any.
       const isOff = aborted && error !== reason && !(error instanceof NotSwitchedOffError);
       throw isOff ? switchedOff(machine, error) : error;
     } finally {
-      starts.delete(own);
+      starts.delete(controller);
       if (starts.size === 0) this.#underWay.delete(uuid);
     }
   }

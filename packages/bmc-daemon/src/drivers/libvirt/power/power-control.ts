@@ -59,7 +59,7 @@ export class PowerControl {
    */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#host;
-    // A guest that is paused or interrupted still has to restart.
+    // These actions keep the wait for a restart: a guest that is paused or interrupted can still restart.
     if (!keepsRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.mustWait(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
@@ -74,8 +74,9 @@ export class PowerControl {
       await this.#carryOut(machine, action);
       return;
     }
-    // A daemon that ends in between must not start a machine that is switched off. A running start
-    // is not awaited.
+    // Removes the restart record first: if this daemon ends after the action, the next daemon must not
+    // start a machine that was switched off. While another edit runs, removes the record afterwards,
+    // because the action must not wait for that edit.
     const forgetsFirst = !this.#host.queue.isEditing(machine.uuid);
     if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);
@@ -155,7 +156,7 @@ export class PowerControl {
    */
   async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.#starting(machine, async () => {
-      await this.#orForget(machine, async () => {
+      await this.#startOrForget(machine, async () => {
         if (fresh) await this.#dropSavedState(machine);
         try {
           await this.#options.coldStart.start(machine);
@@ -192,7 +193,7 @@ export class PowerControl {
   /**
    * Runs a start. If it fails, the next daemon does not repeat it, unless libvirt did not answer.
    */
-  async #orForget(machine: Machine, start: () => Promise<void>): Promise<void> {
+  async #startOrForget(machine: Machine, start: () => Promise<void>): Promise<void> {
     try {
       await start();
     } catch (error) {
@@ -238,7 +239,7 @@ export class PowerControl {
    */
   async #startAnew(machine: Machine): Promise<void> {
     await this.#starting(machine, (signal) =>
-      this.#orForget(machine, async () => {
+      this.#startOrForget(machine, async () => {
         const isRemembered = await tryToRememberRestart(this.#host, machine);
         await destroy(machine, this.#host.timeoutMs);
         if (!isRemembered) await rememberRestart(this.#host, machine, { force: true });
