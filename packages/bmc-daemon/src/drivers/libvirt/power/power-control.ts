@@ -74,9 +74,8 @@ export class PowerControl {
       await this.#carryOut(machine, action);
       return;
     }
-    // Removes the restart record first: if this daemon ends after the action, the next daemon must not
-    // start a machine that was switched off. While another edit runs, removes the record afterwards,
-    // because the action must not wait for that edit.
+    // Removes the restart record first, so that no later daemon starts a machine that was switched off.
+    // While another edit runs, removes it afterwards, because the action must not wait for that edit.
     const forgetsFirst = !this.#host.queue.isEditing(machine.uuid);
     if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);

@@ -142,7 +142,7 @@ export class ChangeFeed {
     if (event === DomainEventType.STOPPED) void this.#publishEnd(domain);
   }
 
-  /** A running machine without a definition exists until it stops. */
+  /** Returns whether a machine runs: without its definition, it exists until it stops. */
   #isOn(uuid: string): boolean {
     const state = this.#known?.get(uuid)?.state;
     return state !== undefined && state !== 'shutoff' && state !== 'crashed';
@@ -157,7 +157,7 @@ export class ChangeFeed {
       await hypervisor.domainLookupByUuid(domain.uuid, { timeoutMs });
     } catch (error) {
       if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('looking up a machine after its stop failed', { error });
-      // Already reported if its definition was removed meanwhile.
+      // If the definition was removed meanwhile, the machine is unknown and its end already reported.
       else if (this.#known?.delete(domain.uuid) === true) this.#publishChange(domain, { kind: 'undefined' });
     }
   }

@@ -19,8 +19,9 @@ interface CurrentReading extends ReadTexts {
 /** The current readings of the machines of one host. */
 export class CurrentReadings {
   readonly #readings = new Map<string, CurrentReading>();
-  /** Numbers of changes: of each machine, and of the connection. */
+  /** Number of changes by machine. */
   readonly #changes = new Map<string, number>();
+  /** Number of changes of the connection. */
   #connections = 0;
 
   /** Begins a reading. @returns the function that stores it, unless the machine changed meanwhile. */

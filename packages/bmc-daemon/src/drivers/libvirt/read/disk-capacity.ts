@@ -20,7 +20,7 @@ interface Known {
   readonly freshUntil: number;
 }
 
-/** Caches the sizes of disks, which a hung QEMU does not return. */
+/** Caches the sizes of disks, because a hung QEMU does not return them. */
 export class DiskCapacity {
   readonly #known = new Map<string, Known>();
   readonly #reading = new Map<string, { readonly key: string; readonly promise: Promise<Capacities> }>();

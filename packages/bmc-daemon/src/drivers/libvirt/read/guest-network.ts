@@ -108,7 +108,7 @@ export class GuestNetworkReader {
 
   async #askGuest({ domain }: Machine): Promise<GuestFacts> {
     const { timeoutMs } = this.#host;
-    // Without a connected agent, or a channel for one, there is no call and no wait.
+    // Does not call a guest without a connected agent, because the call would wait.
     if (!hasAgent(await domain.getXmlDesc(0, { timeoutMs }))) return { interfaces: [], hostName: null };
     const options = { timeoutMs: AGENT_TIMEOUT_MS };
     const interfaces = await domain.interfaceAddresses(DomainInterfaceAddressesSource.AGENT, options);

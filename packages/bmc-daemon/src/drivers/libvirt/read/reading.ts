@@ -11,7 +11,7 @@ export interface Reading {
   /** Null if libvirt does not report it. */
   readonly autostart: boolean | null;
   readonly inactiveXml: string;
-  /** False if libvirt's access control keeps the passwords of the definition from the daemon. */
+  /** False if `inactiveXml` lacks passwords, because libvirt's access control denies them. */
   readonly hasPasswords: boolean;
   readonly liveXml: string | null;
   /** True if images can be streamed into its drives. */

@@ -7,7 +7,7 @@
 interface RevalidatingCacheOptions {
   /** Maximum time that a reader waits for the first value. */
   readonly waitMs: number;
-  /** Age at which the cache refreshes a value. It returns the old value until then. */
+  /** Age at which the cache refreshes a value. It returns the old value until the new one is there. */
   readonly freshMs: number;
   /** Age at which the cache drops a value. */
   readonly staleMs: number;
@@ -37,7 +37,8 @@ export class RevalidatingCache<Value> {
   }
 
   /**
-   * Returns the last value, even a stale one; undefined if there is none yet. Never rejects.
+   * Returns the last value, even one older than `freshMs`; undefined if there is none, or if it is
+   * older than `staleMs` and no new one came in time. Never rejects.
    * @param request called if the value is missing or old, and no request is running.
    */
   async get(key: string, request: () => Promise<Value>): Promise<Value | undefined> {
