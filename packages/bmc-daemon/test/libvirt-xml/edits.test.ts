@@ -351,9 +351,9 @@ describe('devicePath', () => {
   ])('names the devices of a %s machine as UEFI firmware does', async (machine, disksOf) => {
     const name = `paths-${machine}`;
     const socket = image(`${name}.sock`);
+    // EDK II of 2024 and later boots from no network without a random number generator.
     const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>
         <serial type='unix'><source mode='bind' path='${socket}'/></serial>
-        // EDK II of 2024 and later: no network boot without it
         <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`;
     const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
     await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
