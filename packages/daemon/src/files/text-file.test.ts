@@ -55,7 +55,7 @@ describe('a text file', () => {
     const writer = spawn('bash', ['-c', script]);
     try {
       await once(writer.stdout, 'data');
-      expect(() => readTextFile(pipe)).toThrow('it is a pipe, and its writer takes over 5 s');
+      expect(() => readTextFile(pipe)).toThrow('it is a pipe, and its data takes over 5 s');
     } finally {
       writer.kill('SIGKILL');
     }

@@ -72,7 +72,8 @@ function readStream(file: number, isPipe: boolean, deadlineMs: number): Buffer {
   let length = 0;
   const deadline = performance.now() + deadlineMs;
   for (;;) {
-    if (performance.now() > deadline) throw new Error(`it is a pipe, and its writer takes over ${deadlineMs / 1000} s`);
+    if (performance.now() > deadline)
+      throw new Error(`it is a ${isPipe ? 'pipe' : 'device'}, and its data takes over ${deadlineMs / 1000} s`);
     const room = Buffer.allocUnsafe(READ_BYTES);
     const count = readOrWait(file, room);
     // A pipe without a writer looks like one whose writer wrote nothing.

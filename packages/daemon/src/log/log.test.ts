@@ -123,6 +123,12 @@ describe('createLog', () => {
     });
   });
 
+  it('leaves out objects that are nested too deep to mask their secrets', () => {
+    const { log, lines } = collect();
+    log.info('inserting', { a: { b: { c: { d: { e: { f: 1, g: { Password: 'hunter2' } } } } } } });
+    expect(parse(lines()[0])).toMatchObject({ a: { b: { c: { d: { e: { f: 1, g: '[nested]' } } } } } });
+  });
+
   it('writes an error with all its causes', () => {
     const { log, lines } = collect();
     log.error('answering failed', { error: new Error('reading a on b', { cause: new Error('socket closed') }) });

@@ -23,7 +23,7 @@ interface RedactOptions {
 
 /**
  * Returns a copy of the fields that is safe to log: secrets become `******`, errors become texts.
- * Objects that are nested more than five levels deep stay unchanged: their secrets are not masked.
+ * Objects that are nested more than five levels deep become `[nested]`.
  */
 export function redact(fields: LogFields, options: RedactOptions): LogFields {
   return Object.fromEntries(
@@ -36,8 +36,9 @@ function redactValue(name: string, value: unknown, depth: number, options: Redac
   if (typeof value === 'string') return /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? maskUrl(value) : value;
   if (value instanceof URL) return maskUrl(value);
   if (value instanceof Error) return describeError(value, options);
+  if (typeof value !== 'object' || value === null) return value;
   // Bodies and driver errors have fewer levels. The limit ends the recursion in a cyclic object.
-  if (typeof value !== 'object' || value === null || depth > 4) return value;
+  if (depth > 4) return '[nested]';
   if (Array.isArray(value)) return value.map((item) => redactValue('', item, depth + 1, options));
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, redactValue(key, item, depth + 1, options)]),
