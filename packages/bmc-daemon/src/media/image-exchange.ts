@@ -2,8 +2,9 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { errorCode } from '@rackless/daemon/error-code.js';
-import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
+import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { connectionReasons } from '../host/connection-reasons.js';
 import { ImageError } from './image-error.js';
 import type { ImageHosts } from './image-hosts.js';
 
@@ -42,12 +43,8 @@ export function exchange(
       return;
     }
     const stopConnecting = limitSilence(request, url, options);
-    let interimAnswers = 0;
     request.once('error', fail);
-    request.on('information', () => {
-      interimAnswers += 1;
-      if (interimAnswers > MAX_INTERIM_ANSWERS) request.destroy(tooManyInterimAnswers(url));
-    });
+    limitInterimAnswers(request, () => tooManyInterimAnswers(url));
     // Without a listener, Node.js closes the connection and reports neither a response nor an error.
     request.once('upgrade', (_response, socket) => {
       socket.destroy();
@@ -146,14 +143,9 @@ export function transportError(url: URL, error: unknown, signal: AbortSignal): I
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
+  ...connectionReasons,
   ECONNRESET: 'the server closed the connection',
   ERR_STREAM_PREMATURE_CLOSE: 'the server closed the connection',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the host name could not be resolved',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the network',
-  ETIMEDOUT: 'the connection timed out',
 };
 
 /**

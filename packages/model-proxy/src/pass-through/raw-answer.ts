@@ -1,6 +1,6 @@
 /** Forwards the answers to raw requests: bytes unchanged, and the proxy's headers added. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
+import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { answerHeaders, writeHead } from '../exchange/answer/answer-headers.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { dropLongHeaders } from '../exchange/head-limit.js';
@@ -52,12 +52,7 @@ export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | 
  * @param onEnd called when the connection closes, also after an answer or an error.
  */
 export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFault) => void): void {
-  let interim = 0;
-  outgoing.on('information', () => {
-    interim += 1;
-    if (interim > MAX_INTERIM_ANSWERS)
-      outgoing.destroy(new AnswerFault('head', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
-  });
+  limitInterimAnswers(outgoing, () => new AnswerFault('head', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
   outgoing.once('close', () => onEnd(new AnswerFault('closed', 'closed')));
 }
 

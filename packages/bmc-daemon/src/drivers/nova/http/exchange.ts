@@ -2,8 +2,9 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { errorCode } from '@rackless/daemon/error-code.js';
-import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
+import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { connectionReasons } from '../../../host/connection-reasons.js';
 import type { CloudTls } from '../cloud/cloud-settings.js';
 import { CloudFailure } from './cloud-failure.js';
 
@@ -111,12 +112,7 @@ function receive(request: ClientRequest, doing: string): Promise<CloudAnswer> {
       // With TLS, the service has seen nothing before the end of the handshake.
       else socket.once(request.protocol === 'https:' ? 'secureConnect' : 'connect', () => void (connected = true));
     });
-    let interimAnswers = 0;
-    request.on('information', () => {
-      interimAnswers += 1;
-      if (interimAnswers > MAX_INTERIM_ANSWERS)
-        request.destroy(new Error(`more than ${MAX_INTERIM_ANSWERS} 1xx answers`));
-    });
+    limitInterimAnswers(request, () => new Error(`more than ${MAX_INTERIM_ANSWERS} 1xx answers`));
     request.on('upgrade', (_response, socket) => {
       socket.destroy();
       fail(new Error('it answered 101'));
@@ -158,13 +154,8 @@ function plainHeaders({ headers }: IncomingMessage): CloudAnswer['headers'] {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
+  ...connectionReasons,
   ECONNRESET: 'the service closed the connection',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the host name could not be resolved',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the network',
-  ETIMEDOUT: 'the connection timed out',
 };
 
 function translated(
