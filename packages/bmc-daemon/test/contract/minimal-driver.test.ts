@@ -4,20 +4,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestLog } from '../../../daemon/test/support/log.js';
-import { createApp, type App } from '../../src/app.js';
 import { allowSystems } from '../../src/drivers/allowed-systems.js';
 import { DriverError } from '../../src/drivers/driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../../src/drivers/driver.js';
 import type { PowerAction } from '../../src/drivers/power.js';
 import type { DomainState, SystemSnapshot } from '../../src/drivers/snapshot/system-snapshot.js';
-import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { resourcesOf } from '../../src/features.js';
-import { dmtfSchemas } from '../spec/dmtf-schemas.js';
-import { serve, type Client } from '../support/client.js';
-import { testServices } from '../support/services.js';
-import { crawl, faultsOf, type Crawled } from './crawler.js';
-import { dmtfRules } from './dmtf-rules.js';
+import type { Client } from '../support/client.js';
+import { crawlService, itFollowsDmtf } from '../support/crawled-service.js';
+import { faultsOf, type Crawled } from './crawler.js';
 
 /** Two machines that can be switched on and off. A real driver would ask its hypervisor. */
 function minimalDriver(): HypervisorDriver {
@@ -48,12 +43,9 @@ function minimalDriver(): HypervisorDriver {
 }
 
 const system = '/redfish/v1/Systems/00000000-0000-4000-8000-000000000001';
-const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
-/** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
-const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
 describe('a driver that lists, reads and powers machines', () => {
-  let app: App;
+  let service: Awaited<ReturnType<typeof crawlService>>;
   let client: Client;
   let driver: HypervisorDriver;
   let found: ReadonlyMap<string, Crawled>;
@@ -61,23 +53,10 @@ describe('a driver that lists, reads and powers machines', () => {
   beforeAll(async () => {
     driver = minimalDriver();
     await driver.start();
-    app = createApp({
-      resources: resourcesOf(driver),
-      services: testServices(driver, { consoleSsh: null }),
-      authenticate: withoutLogin,
-      strict: true,
-      log: createTestLog({ level: 'error', format: 'json', write: () => undefined }),
-      driver,
-      version: '1.0.0',
-    });
-    client = await serve(app.handler);
-    found = await crawl(client.port, {});
+    service = await crawlService(driver);
+    ({ client, found } = service);
   });
-  afterAll(async () => {
-    await client.close();
-    app.close();
-    await driver.close();
-  });
+  afterAll(() => service.close());
   const send = (method: string, path: string, body?: object) =>
     client.send(method, path, body === undefined ? {} : { body });
 
@@ -87,16 +66,7 @@ describe('a driver that lists, reads and powers machines', () => {
     expect(own.filter((uri) => !uri.includes('{') && !found.has(uri))).toEqual([]);
   });
 
-  (judged ? it : it.skip)("follows DMTF's schemas and rules", () => {
-    const [schemas, rules] = [dmtfSchemas(folder ?? ''), dmtfRules(folder ?? '')];
-    const faults = [...found.values()]
-      .filter(({ path }) => !path.endsWith('.json'))
-      .flatMap(({ path, headers, body }) => [
-        ...schemas.faults(body).map((fault) => `${path}: ${fault}`),
-        ...rules.faults(body, (headers['allow'] ?? '').split(', ')),
-      ]);
-    expect(faults).toEqual([]);
-  });
+  itFollowsDmtf(() => found);
 
   it('shows identity, power and logs of a machine only', () => {
     const { body = {} } = found.get(system) ?? {};

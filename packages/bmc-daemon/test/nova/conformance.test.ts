@@ -1,28 +1,15 @@
-/** What the daemon serves of servers follows DMTF's schemas, and has no dead link. */
+/** The resources of servers follow DMTF's schemas and have no dead link. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
-import { createApp, type App } from '../../src/app.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
-import { resourcesOf } from '../../src/features.js';
-import { withoutLogin } from '../../src/redfish/authenticate.js';
-import { crawl, faultsOf, type Crawled } from '../contract/crawler.js';
-import { dmtfRules } from '../contract/dmtf-rules.js';
-import { dmtfSchemas } from '../spec/dmtf-schemas.js';
-import { serve, type Client } from '../support/client.js';
+import { faultsOf, type Crawled } from '../contract/crawler.js';
 import { settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
+import { crawlService, itFollowsDmtf } from '../support/crawled-service.js';
 import { idOf, listServers } from '../support/listed-servers.js';
-import { testServices } from '../support/services.js';
-
-const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
-/** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
-const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
 describe('the service before a cloud', () => {
   let cloud: CloudServer;
-  let driver: HypervisorDriver;
-  let app: App;
-  let client: Client;
+  let service: Awaited<ReturnType<typeof crawlService>>;
   let found: ReadonlyMap<string, Crawled>;
 
   beforeAll(async () => {
@@ -36,24 +23,13 @@ describe('the service before a cloud', () => {
       'OS-EXT-STS:task_state': 'powering-on',
     });
     const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-    driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
+    const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
     await driver.start();
-    app = createApp({
-      resources: resourcesOf(driver),
-      services: testServices(driver, { consoleSsh: null }),
-      authenticate: withoutLogin,
-      strict: true,
-      log,
-      driver,
-      version: '1.0.0',
-    });
-    client = await serve(app.handler);
-    found = await crawl(client.port, {});
+    service = await crawlService(driver);
+    ({ found } = service);
   });
   afterAll(async () => {
-    await client.close();
-    app.close();
-    await driver.close();
+    await service.close();
     await cloud.close();
   });
 
@@ -62,16 +38,7 @@ describe('the service before a cloud', () => {
     expect(found.has(`/redfish/v1/Systems/${idOf(1)}/Processors/CPU0`)).toBe(true);
   });
 
-  (judged ? it : it.skip)("follows DMTF's schemas and rules", () => {
-    const [schemas, rules] = [dmtfSchemas(folder ?? ''), dmtfRules(folder ?? '')];
-    const faults = [...found.values()]
-      .filter(({ path }) => !path.endsWith('.json'))
-      .flatMap(({ path, headers, body }) => [
-        ...schemas.faults(body).map((fault) => `${path}: ${fault}`),
-        ...rules.faults(body, (headers['allow'] ?? '').split(', ')),
-      ]);
-    expect(faults).toEqual([]);
-  });
+  itFollowsDmtf(() => found);
 
   it('shows the state of each server, and offers nothing that Nova does not have', () => {
     const bodyOf = (index: number) => found.get(`/redfish/v1/Systems/${idOf(index)}`)?.body ?? {};
