@@ -61,7 +61,7 @@ while [ $# -gt 0 ]; do
 done
 
 # Succeeds if the caller can use the libvirtd of this host. Ends the script if the caller has no
-# permission, because a private libvirtd would show none of the machines of this host.
+# permission, because a private libvirtd would not show the machines of this host.
 find_host_libvirt() {
   local said
   if said=$(timeout 20 setsid --wait virsh --connect qemu:///system version 2>&1 </dev/null); then return; fi

@@ -16,7 +16,7 @@ export interface Role {
 }
 
 /**
- * The role of a user who is only in the password file. Whoever can write that file can also set the
+ * The role of a user who is only in the password file. A program that can write that file can also set the
  * password of an administrator, so a lower role would protect nothing.
  */
 export const administrator = 'Administrator';

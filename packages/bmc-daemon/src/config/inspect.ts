@@ -26,7 +26,7 @@ interface Inspection {
   readonly warnings: readonly string[];
 }
 
-/** What the check uses of the loaded settings. */
+/** The loaded settings that the check uses. */
 type Inspected = Pick<LoadedSettings, 'settings' | 'origins' | 'unknown'>;
 
 const noVariables: Environment = {};

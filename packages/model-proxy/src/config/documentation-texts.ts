@@ -66,7 +66,7 @@ file. If both files set the same setting, the file with the \`include\` wins.
   \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
 - A file without models is an error. If the key is misspelled (\`model_lits\`), the message names
   \`model_list\`.
-- If the proxy can serve none of the models, it starts, and \`/health/readiness\` answers 503.
+- If the proxy cannot serve any model, it starts, and \`/health/readiness\` answers 503.
 - An unknown key causes a warning with the nearest known key. It is an error if the nearest known key
   restricts access (\`master_kye\`).
 - A setting in the wrong block is an error if it restricts access.

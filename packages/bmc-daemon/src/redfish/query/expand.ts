@@ -127,7 +127,7 @@ export async function expandLinks(body: JsonObject, expand: Expand, reader: Link
   return { body: await expandWithin(body, expand, { reader, composite, within: [uriOf(body)] }), composite };
 }
 
-/** What the expansion of one resource needs. */
+/** Context of the expansion of one resource. */
 interface ExpansionContext {
   readonly reader: LinkReader;
   readonly composite: Set<Json>;

@@ -150,7 +150,7 @@ export function isStreamFault(error: DriverError): boolean {
 }
 
 /**
- * Returns the authorities of this host in PEM; empty if none of the known files exists. QEMU may run
+ * Returns the authorities of this host in PEM; empty if the known files do not exist. QEMU may run
  * on another host with other authorities.
  */
 async function hostAuthorities(): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
 import type { DomainState } from '../../snapshot/system-snapshot.js';
 import type { Condition, Machine } from '../machine/inventory.js';
 
-/** What libvirt reports of a machine. */
+/** The state and the texts of a machine, as libvirt reports them. */
 export interface Reading {
   readonly state: DomainState;
   readonly failure: Condition['failure'];

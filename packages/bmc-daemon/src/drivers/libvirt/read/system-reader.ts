@@ -57,7 +57,7 @@ interface Read {
   isJoinable: boolean;
 }
 
-/** What a read reports to its reader. */
+/** Functions that a read calls while it makes progress. */
 interface Progress {
   readonly isNewest: () => boolean;
   /** Called when libvirt has answered. */

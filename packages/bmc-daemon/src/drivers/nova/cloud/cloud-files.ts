@@ -9,7 +9,7 @@ import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
 import type { YamlMapping } from '@rackless/daemon/yaml/yaml-node.js';
 import { CloudError } from './cloud-error.js';
 
-/** What the search for the files depends on. */
+/** The environment in which the files are searched. */
 export interface CloudContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The working directory. */

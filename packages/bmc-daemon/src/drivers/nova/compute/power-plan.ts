@@ -13,7 +13,7 @@ export const novaActions: ReadonlySet<PowerAction> = new Set([
 /** Returns whether a server has reached the result of an action. */
 type Goal = (server: Server) => boolean;
 
-/** What an action does. */
+/** The request of an action, and its result. */
 export interface PowerPlan {
   /** The body of Nova's action; undefined: the server is already on its way. */
   readonly body: Readonly<Record<string, unknown>> | undefined;

@@ -10,7 +10,7 @@ import { matches, type ServerFilter } from './server-filter.js';
 import { isDeleted, isKnown, type Server, type UnknownServer } from './server.js';
 import { snapshotOf } from './snapshot.js';
 
-/** What the list knows about a server. */
+/** The last reading of a server. */
 interface Entry {
   readonly server: Server;
   readonly snapshot: SystemSnapshot;
