@@ -98,7 +98,6 @@ describe('a serial port of a libvirt machine', () => {
     await guest('shared');
     await driver.power('shared', 'create');
     const first = await control().open('shared');
-    // The guest must be silent: libvirt 9 to 12 forgets to end a stream that is taken over while it
     // libvirtd does not end a stream that is taken over while the guest prints.
     await waitFor(first, /boot shared/);
     const closed = new Promise((resolve) => first.resume().once('close', resolve));
