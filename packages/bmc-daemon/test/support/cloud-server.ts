@@ -18,6 +18,8 @@ export interface CloudServer {
   /** Replaces the answer to requests for a token. */
   keystone: NovaHandler;
   nova: NovaHandler;
+  /** Other services of the catalog by type, for example `image`, with the answers below `/<type>`. Default: none. */
+  readonly others: Map<string, NovaHandler>;
   close(): Promise<void>;
 }
 
@@ -43,7 +45,10 @@ export async function startCloudServer({
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const path = request.url ?? '';
     requests.push(`${request.method ?? ''} ${path}`);
+    const [, first = ''] = path.split('/');
+    const other = cloud.others.get(first);
     if (path.startsWith('/compute')) cloud.nova(request, response, path.slice('/compute'.length));
+    else if (other !== undefined) other(request, response, path.slice(`/${first}`.length));
     else cloud.keystone(request, response, path);
   };
   const server: Server = tls === undefined ? createHttpServer(handle) : createHttpsServer(tls, handle);
@@ -62,16 +67,19 @@ export async function startCloudServer({
           return;
         }
         tokens += 1;
-        const endpoints = ['public', 'internal'].map((name) => ({
-          interface: name,
-          region_id: 'R1',
-          url: `${url}/compute/${name === 'public' ? '' : name}`,
-        }));
-        const token = { token: { catalog: [{ type: 'compute', endpoints }] } };
+        const endpointsOf = (type: string) =>
+          ['public', 'internal'].map((name) => ({
+            interface: name,
+            region_id: 'R1',
+            url: `${url}/${type}/${name === 'public' ? '' : name}`,
+          }));
+        const catalog = ['compute', ...cloud.others.keys()].map((type) => ({ type, endpoints: endpointsOf(type) }));
+        const token = { token: { catalog } };
         sendJson(response, 201, token, { 'x-subject-token': `token-${tokens}` });
       });
     },
     nova: (_request, response) => sendJson(response, 200, apiVersion),
+    others: new Map(),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -100,7 +108,7 @@ export function settingsFor(
     region: 'R1',
     interface: 'public',
     tls: { verify: true },
-    endpoints: { compute: undefined },
+    endpoints: {},
     place: (field) => `clouds.yaml:3: ${field}`,
     ...others,
   };

@@ -4,6 +4,7 @@ import { createSecureContext } from 'node:tls';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { cloudEntry } from './cloud-entry.js';
 import { CloudError } from './cloud-error.js';
+import { cloudServices, type CloudService } from './cloud-services.js';
 import { expandHome, type CloudContext } from './cloud-files.js';
 import { readCredentials, type Credentials } from './credentials.js';
 import { readEntry, type EntryReader } from './entry-reader.js';
@@ -29,8 +30,8 @@ export interface CloudSettings {
   readonly region: string | undefined;
   readonly interface: 'public' | 'internal' | 'admin';
   readonly tls: CloudTls;
-  /** URLs that replace those of the catalog, by the type of the service. */
-  readonly endpoints: Readonly<Record<'compute', string | undefined>>;
+  /** URLs that replace those of the catalog. */
+  readonly endpoints: Readonly<Partial<Record<CloudService, string | undefined>>>;
   /** Returns the place and the name of a field, for an error: `clouds.yaml:7: region_name`. */
   readonly place: (field: string) => string;
 }
@@ -58,7 +59,11 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
   const accessed = entry.oneOf('interface', Object.keys(interfaces) as (keyof typeof interfaces)[]); // keys of a literal
   const region = entry.text('region_name') ?? entry.names('regions')[0];
   const tls = readTls(entry, context);
-  const compute = entry.has('compute_endpoint_override') ? readUrl(entry, 'compute_endpoint_override') : undefined;
+  const endpoints = {
+    compute: readOverride(entry, 'compute'),
+    image: readOverride(entry, 'image'),
+    volume: readOverride(entry, 'volume'),
+  };
   if (identityUrl === undefined || credentials === undefined || entry.faults.length > 0) {
     throw new CloudError(entry.faults);
   }
@@ -69,9 +74,15 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
     region,
     interface: accessed === undefined ? 'public' : interfaces[accessed],
     tls,
-    endpoints: { compute },
+    endpoints,
     place: (field) => entry.place(field),
   };
+}
+
+/** Reads the URL that replaces that of the catalog. The first of the field names that is set counts. */
+function readOverride(entry: EntryReader, service: CloudService): string | undefined {
+  const field = cloudServices[service].override.find((name) => entry.has(name));
+  return field === undefined ? undefined : readUrl(entry, field);
 }
 
 /** Reads a URL without a slash at its end. A URL with a password is a fault, and is not repeated. */

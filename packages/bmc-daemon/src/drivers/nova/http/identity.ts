@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
+import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import { jsonOf, reasonOf } from './answer-text.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
@@ -77,11 +78,14 @@ function parseToken(answer: CloudAnswer): Token | undefined {
  * Returns the URL of a service in the catalog, without a slash at the end.
  * @throws {CloudError} if the catalog has no such endpoint.
  */
-export function endpointOf(type: 'compute', { catalog }: Token, settings: CloudSettings): string {
-  const override = settings.endpoints[type];
+export function endpointOf(service: CloudService, { catalog }: Token, settings: CloudSettings): string {
+  const override = settings.endpoints[service];
   if (override !== undefined) return override;
   const { region, place } = settings;
-  const offered = catalog.filter((service) => service.type === type).flatMap(({ endpoints }) => endpoints);
+  const types: readonly string[] = cloudServices[service].types;
+  // A catalog may name one service by several types. The first one has precedence.
+  const type = types.find((name) => catalog.some((entry) => entry.type === name)) ?? types.join(' or ');
+  const offered = catalog.filter((entry) => entry.type === type).flatMap(({ endpoints }) => endpoints);
   if (offered.length === 0) {
     throw new CloudError([`${place('auth')}: the catalog of the project has no service of the type ${type}`]);
   }

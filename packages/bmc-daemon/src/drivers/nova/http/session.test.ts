@@ -123,6 +123,32 @@ describe('tokens', () => {
     await expect(get(open())).rejects.toEqual(new CloudError([message]));
   });
 
+  it('open the other services of the catalog, and the error of one names it', async () => {
+    cloud.others.set('block-storage', (_request, response) => ok(response));
+    cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
+    const session = open();
+    const read = (service: 'image' | 'volume') => session.request({ method: 'GET', service, path: '/things' });
+    expect((await read('volume')).status).toBe(200);
+    await expect(read('image')).rejects.toThrow('GET /things: Glance answers 500: broken');
+    expect(cloud.requests.slice(1)).toEqual(['GET /block-storage/things', 'GET /image/things']);
+    expect(await Promise.all((['compute', 'image', 'volume'] as const).map((name) => session.offers(name)))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('of a catalog without a service show that it is not offered', async () => {
+    const session = open();
+    expect(await session.offers('volume')).toBe(false);
+    await expect(session.request({ method: 'GET', service: 'volume', path: '/' })).rejects.toEqual(
+      new CloudError([
+        'clouds.yaml:3: auth: the catalog of the project has no service of the type volumev3 or block-storage',
+      ]),
+    );
+    expect(await open({ region: 'R9' }).offers('compute')).toBe(false);
+  });
+
   it('go to the overridden endpoint', async () => {
     cloud.nova = (_request, response) => ok(response);
     await get(open({ endpoints: { compute: `${cloud.url}/compute/other` }, region: 'R9' }));

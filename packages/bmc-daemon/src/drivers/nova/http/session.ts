@@ -1,5 +1,7 @@
 /** Authorized requests to the services of a cloud. */
 import { setMaxListeners } from 'node:events';
+import { CloudError } from '../cloud/cloud-error.js';
+import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import { jsonOf, reasonOf } from './answer-text.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
@@ -9,6 +11,8 @@ import { sendWithRetries } from './retry.js';
 
 /** A request to a service, relative to its endpoint. */
 interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body'> {
+  /** Default: `compute`. */
+  readonly service?: CloudService;
   /** Path below the endpoint: `/servers/detail`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>> | URLSearchParams;
@@ -18,13 +22,15 @@ interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body'> {
 /** A session with one cloud. It gets tokens as it needs them. */
 export interface CloudSession {
   /**
-   * Sends a request to Nova. After a 401 it gets another token and repeats the request once.
+   * Sends a request to a service. After a 401 it gets another token and repeats the request once.
    * @returns the answer with any other status below 500.
    * @throws {CloudFailure} if no service answers in time, or if one cannot answer now.
    * @throws {RejectedCredentials} if Keystone rejects the credentials.
    * @throws {CloudError} if the settings do not fit the cloud.
    */
   request(request: ServiceRequest): Promise<CloudAnswer>;
+  /** Returns whether the catalog has the service. @throws as {@link CloudSession.request}. */
+  offers(service: CloudService): Promise<boolean>;
   /** Returns the reason of an answer in one line, without secrets. */
   reason(answer: CloudAnswer): string;
   /** Ends all requests. */
@@ -78,7 +84,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     const used = currentToken(deadline);
     // The request that began to get the token may have a later deadline.
     const known = await before(deadline, used);
-    const url = new URL(endpointOf('compute', known, settings) + request.path);
+    const url = new URL(endpointOf(request.service ?? 'compute', known, settings) + request.path);
     for (const [name, value] of new URLSearchParams(request.query)) url.searchParams.append(name, value);
     const headers = { ...request.headers, 'x-auth-token': known.id };
     const { method, body } = request;
@@ -96,9 +102,21 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
         answer = await attempt(request, deadline);
       }
       if (answer.status === 401 || answer.status === 429 || answer.status >= 500 || isRedirect(answer)) {
-        throw new CloudFailure('interrupted', `${request.method} ${request.path}: Nova answers ${reason(answer)}`);
+        const { title } = cloudServices[request.service ?? 'compute'];
+        throw new CloudFailure('interrupted', `${request.method} ${request.path}: ${title} answers ${reason(answer)}`);
       }
       return answer;
+    },
+    offers: async (service) => {
+      const deadline = performance.now() + timeoutMs;
+      const known = await before(deadline, currentToken(deadline));
+      try {
+        endpointOf(service, known, settings);
+        return true;
+      } catch (error) {
+        if (error instanceof CloudError) return false;
+        throw error;
+      }
     },
     close: () => {
       closing.abort();
@@ -124,9 +142,14 @@ async function before<T>(deadline: number, result: Promise<T>): Promise<T> {
 const isRedirect = ({ status }: CloudAnswer): boolean => status >= 300 && status < 400;
 
 /** Returns the JSON of a successful answer. @throws {CloudFailure} for any other answer. */
-export function successOf(answer: CloudAnswer, what: string, session: Pick<CloudSession, 'reason'>): unknown {
+export function successOf(
+  answer: CloudAnswer,
+  what: string,
+  session: Pick<CloudSession, 'reason'>,
+  service: CloudService = 'compute',
+): unknown {
   const body = answer.status === 200 ? jsonOf(answer) : undefined;
   if (body !== undefined) return body;
   const why = answer.status === 200 ? 'what is not JSON' : session.reason(answer);
-  throw new CloudFailure('interrupted', `${what}: Nova answers ${why}`);
+  throw new CloudFailure('interrupted', `${what}: ${cloudServices[service].title} answers ${why}`);
 }
