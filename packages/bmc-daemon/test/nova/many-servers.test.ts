@@ -1,30 +1,40 @@
-/** 5,000 servers before Redfish clients. Nova is a small server of the test: the lab has no room for so many. */
+/** Thousands of servers before Redfish clients. Nova is a small server of the test: the lab has no room for so many. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import { settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
-import { idOf, listServers } from '../support/listed-servers.js';
-import { serveResources, type Body, type Served } from '../support/served-resources.js';
+import { idOf, listServers, type ListedServers } from '../support/listed-servers.js';
+import { waitFor } from '../daemon/process.js';
+import { serveResources, type Body, type Served, type ServedAnswer } from '../support/served-resources.js';
 
 const COUNT = 5000;
 let cloud: CloudServer;
-let served: Served;
+let served: Served | undefined;
 
 beforeEach(async () => {
   cloud = await startCloudServer();
-  const servers = listServers(cloud);
-  for (let index = 0; index < COUNT; index += 1) servers.put(index, {}, 0);
-  const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
-  await driver.start();
-  served = await serveResources(driver);
 });
 afterEach(async () => {
-  await served.close();
+  await served?.close();
+  served = undefined;
   await cloud.close();
 });
 
+async function serveMany(count: number, timeoutMs: number): Promise<{ served: Served; servers: ListedServers }> {
+  const servers = listServers(cloud);
+  for (let index = 0; index < count; index += 1) servers.put(index, {}, 0);
+  const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
+  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs, log });
+  await driver.start();
+  served = await serveResources(driver);
+  return { served, servers };
+}
+
+const reset = (served: Served, index: number, type: string): Promise<ServedAnswer> =>
+  served.send('POST', `/redfish/v1/Systems/${idOf(index)}/Actions/ComputerSystem.Reset`, { ResetType: type });
+
 it('lists 5,000 servers, and expands them without a request for each', async () => {
+  const { served } = await serveMany(COUNT, 120_000);
   expect((await served.get('/redfish/v1/Systems'))['Members']).toHaveLength(COUNT);
   const { Members: members } = await served.get('/redfish/v1/Systems?$expand=.');
   expect((members as Body[]).map((member) => member['Name']).slice(0, 2)).toEqual(['server-0', 'server-1']);
@@ -34,4 +44,28 @@ it('lists 5,000 servers, and expands them without a request for each', async () 
   // The first listing has five pages. Each later one asks for changes only.
   expect(listings.filter((line) => !line.includes('changes-since'))).toHaveLength(5);
   expect((await served.get(`/redfish/v1/Systems/${idOf(4999)}`))['Name']).toBe('server-4999');
+});
+
+it('executes 1,000 simultaneous resets over a few connections', async () => {
+  const { served, servers } = await serveMany(1000, 120_000);
+  const answers = await Promise.all(Array.from({ length: 1000 }, (_, index) => reset(served, index, 'ForceOff')));
+  // 202: the result came after the time of a plain answer.
+  expect(answers.filter(({ status }) => status !== 204 && status !== 202)).toEqual([]);
+  await waitFor(
+    () => ([...servers.all.values()].every(({ body }) => body['OS-EXT-STS:vm_state'] === 'stopped') ? true : undefined),
+    () => 'not all servers have stopped',
+  );
+  const actions = cloud.requests.filter((line) => line.endsWith('/action'));
+  expect([actions.length, new Set(actions).size]).toEqual([1000, 1000]);
+  // One more for Keystone.
+  expect(cloud.mostConnections()).toBeLessThanOrEqual(17);
+});
+
+it('answers 503 to resets that a hanging cloud has not accepted', async () => {
+  const { served } = await serveMany(50, 1000);
+  cloud.nova = () => undefined;
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => reset(served, index, 'ForceOff')));
+  const seen = new Set(answers.map((answer) => `${answer.status} ${served.messages(answer).join(' ')}`));
+  expect([...seen]).toEqual(['503 ServiceTemporarilyUnavailable']);
+  expect(cloud.mostConnections()).toBeLessThanOrEqual(17);
 });

@@ -15,6 +15,8 @@ export interface CloudServer {
   readonly url: string;
   /** All requests: method and path. */
   readonly requests: string[];
+  /** The largest number of connections that were open at the same time. */
+  readonly mostConnections: () => number;
   /** Replaces the answer to requests for a token. */
   keystone: NovaHandler;
   nova: NovaHandler;
@@ -52,12 +54,20 @@ export async function startCloudServer({
     else cloud.keystone(request, response, path);
   };
   const server: Server = tls === undefined ? createHttpServer(handle) : createHttpsServer(tls, handle);
+  let connections = 0;
+  let most = 0;
+  server.on('connection', (socket) => {
+    connections += 1;
+    most = Math.max(most, connections);
+    socket.on('close', () => (connections -= 1));
+  });
   await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // it listens at TCP
   const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   const cloud: CloudServer = {
     url,
     requests,
+    mostConnections: () => most,
     keystone: (request, response) => {
       let body = '';
       request.on('data', (piece: Buffer) => (body += piece.toString()));

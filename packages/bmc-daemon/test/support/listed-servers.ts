@@ -12,16 +12,37 @@ export interface ListedServers {
 /** Returns the UUID of a server. */
 export const idOf = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 
-/** Lets a cloud answer with servers: the list, single ones, and no ports. */
+/** The state after each action. */
+const actions: Readonly<Record<string, { readonly vmState: string; readonly powerState: number }>> = {
+  'os-start': { vmState: 'active', powerState: 1 },
+  'os-stop': { vmState: 'stopped', powerState: 4 },
+};
+
+/** Lets a cloud answer with servers: the list, single ones, no ports, and actions, which end at once. */
 export function listServers(cloud: CloudServer): ListedServers {
   const all: ListedServers['all'] = new Map();
-  cloud.nova = (_request, response, path) => {
+  const act = (id: string, action: string): void => {
+    const { body } = all.get(id) ?? {};
+    const next = actions[action];
+    if (body === undefined || next === undefined) throw new Error(`no action ${action} of server ${id}`);
+    const { vmState, powerState } = next;
+    const state = { 'OS-EXT-STS:vm_state': vmState, 'OS-EXT-STS:power_state': powerState };
+    all.set(id, { body: { ...body, ...state }, changed: Date.now() });
+  };
+  cloud.nova = (request, response, path) => {
     const url = new URL(path, 'http://nova');
     const [, , id = '', part] = url.pathname.split('/');
     if (url.pathname === '/') sendJson(response, 200, apiVersion);
     else if (id === 'detail') sendJson(response, 200, pageOf(all, url.searchParams));
     else if (part === 'os-interface') sendJson(response, 200, { interfaceAttachments: [] });
-    else if (all.has(id)) sendJson(response, 200, { server: all.get(id)?.body });
+    else if (part === 'action') {
+      let text = '';
+      request.on('data', (piece: Buffer) => (text += piece.toString()));
+      request.on('end', () => {
+        act(id, Object.keys(JSON.parse(text) as object)[0] ?? '');
+        response.writeHead(202).end();
+      });
+    } else if (all.has(id)) sendJson(response, 200, { server: all.get(id)?.body });
     else sendJson(response, 404, { itemNotFound: { message: 'Instance could not be found.' } });
   };
   return {

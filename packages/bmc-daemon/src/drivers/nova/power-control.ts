@@ -8,12 +8,20 @@ import { planAction, type PowerPlan } from './compute/power-plan.js';
 import type { ServerList } from './compute/server-list.js';
 import { isKnown, type Server } from './compute/server.js';
 import { rejection } from './failure.js';
+import { CloudFailure } from './http/cloud-failure.js';
 
+/** An action may rely on a reading of this age. The request that caused it has read the server just now. */
+const FRESH_MS = 1000;
 /** Longest wait for a result. Nova waits a minute for a guest to stop, and two for one to restart. */
 const WAIT_MS = 600_000;
 const FIRST_POLL_MS = 100;
 const LAST_POLL_MS = 2000;
 const POLL_GROWTH = 1.5;
+/** A busy cloud is asked less often: the pause is this many times the duration of the last answer. */
+const PAUSE_PER_ANSWER = 3;
+const MAX_PAUSE_MS = 10_000;
+/** Nova executes an accepted action also if it does not answer meanwhile. The wait for an answer ends after this time. */
+const SILENCE_MS = 60_000;
 
 /** The parts that power actions use. */
 interface PowerControlOptions {
@@ -22,6 +30,8 @@ interface PowerControlOptions {
   /** Aborts when the driver closes. */
   readonly closing: AbortSignal;
 }
+
+type Parts = Pick<PowerControlOptions, 'api' | 'list'>;
 
 /**
  * Executes a power action. It resolves when the server has reached its result, or when Nova has
@@ -34,19 +44,61 @@ export async function executeAction(
   { signal }: OperationOptions,
   { api, list, closing }: PowerControlOptions,
 ): Promise<void> {
-  const server = await read(id, { api, list });
-  const doing = `${action} of server ${server.name}`;
-  const plan = planAction(action, server);
+  const { server, doing, plan, accepted } = await begin(id, action, { api, list });
   if (plan === undefined) return;
-  const accepted = plan.body === undefined ? undefined : await send(id, plan.body, { doing, api, list });
   // The next reader sees the task.
-  const after = await read(id, { api, list });
+  const after = await readAfter(id, { api, list });
   if (plan.goal === undefined) return;
+  const wasThere = plan.goal(server);
   const ends = signal === undefined ? closing : AbortSignal.any([signal, closing]);
-  await settle(after, plan.goal, { doing, accepted, api, list, signal: ends });
+  await settle(id, after, plan.goal, { doing, accepted, wasThere, api, list, signal: ends });
 }
 
-async function read(id: string, { api, list }: Pick<PowerControlOptions, 'api' | 'list'>): Promise<Server> {
+/** An action that Nova has accepted, if it was necessary. */
+interface Begun {
+  /** The server before the action. */
+  readonly server: Server;
+  readonly doing: string;
+  readonly plan: PowerPlan | undefined;
+  readonly accepted: Accepted | undefined;
+}
+
+/** Plans and sends an action. If the last reading does not allow it, a new one decides. */
+async function begin(id: string, action: PowerAction, parts: Parts): Promise<Begun> {
+  const attempt = async (server: Server): Promise<Begun> => {
+    const doing = `${action} of server ${server.name}`;
+    const plan = planAction(action, server);
+    const accepted = plan?.body === undefined ? undefined : await send(id, plan.body, { doing, ...parts });
+    return { server, doing, plan, accepted };
+  };
+  const known = lastReading(id, parts.list);
+  if (known === undefined) return attempt(await read(id, parts));
+  try {
+    return await attempt(known);
+  } catch (error) {
+    if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
+    return attempt(await read(id, parts));
+  }
+}
+
+/** Reads a server after Nova has accepted an action. A failure of this reading is not one of the action. */
+async function readAfter(id: string, parts: Parts): Promise<Server | undefined> {
+  try {
+    return await read(id, parts);
+  } catch (error) {
+    if (error instanceof CloudFailure) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the last reading; undefined if it is old, or if a task ran, which may have ended. */
+function lastReading(id: string, list: ServerList): Server | undefined {
+  const known = list.find(id);
+  if (known === undefined || performance.now() - known.readAt > FRESH_MS) return undefined;
+  return known.server.task === null && known.snapshot.unansweredSince === undefined ? known.server : undefined;
+}
+
+async function read(id: string, { api, list }: Parts): Promise<Server> {
   const readAt = performance.now();
   const server = await api.getServer(id);
   const snapshot = list.record(id, server, { readAt });
@@ -60,7 +112,7 @@ async function read(id: string, { api, list }: Pick<PowerControlOptions, 'api' |
 async function send(
   id: string,
   body: NonNullable<PowerPlan['body']>,
-  { doing, api, list }: Pick<PowerControlOptions, 'api' | 'list'> & { readonly doing: string },
+  { doing, api, list }: Parts & { readonly doing: string },
 ): Promise<Accepted> {
   const answer = await api.act(id, body);
   if (!('status' in answer)) return answer;
@@ -69,43 +121,61 @@ async function send(
   throw rejection(doing, answer, { exists });
 }
 
-/** Polls until the task has ended. @throws {DriverError} if the server then has another state. */
-async function settle(
-  first: Server,
-  goal: NonNullable<PowerPlan['goal']>,
-  {
-    doing,
-    accepted,
-    api,
-    list,
-    signal,
-  }: Pick<PowerControlOptions, 'api' | 'list'> & {
-    readonly doing: string;
-    readonly accepted: Accepted | undefined;
-    readonly signal: AbortSignal;
-  },
-): Promise<void> {
+type Goal = NonNullable<PowerPlan['goal']>;
+
+interface Settling extends Parts {
+  readonly doing: string;
+  readonly accepted: Accepted | undefined;
+  /** Whether the server had the state of the result before, so that the state proves nothing. */
+  readonly wasThere: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Polls until the task has ended.
+ * @param first a reading after the action; undefined if Nova did not answer.
+ * @throws {DriverError} if the server then has another state.
+ */
+async function settle(id: string, first: Server | undefined, goal: Goal, options: Settling): Promise<void> {
+  const { doing, signal } = options;
   const deadline = performance.now() + WAIT_MS;
-  const { id } = first;
+  let answeredAt = performance.now();
   let pause = FIRST_POLL_MS;
-  for (let server = first; ; server = await read(id, { api, list })) {
-    const ended = server.task === null;
-    if (ended && server.vmState === 'error') throw failed(doing, 'the server has the state ERROR');
-    if (ended && accepted?.requestId !== undefined && (await api.hasFailed(id, accepted.requestId))) {
-      throw failed(doing, 'Nova reports an error in the list of its actions');
+  let known = first;
+  while (performance.now() <= deadline) {
+    const askedAt = performance.now();
+    try {
+      if (await isSettled(known ?? (await read(id, options)), goal, options)) return;
+      answeredAt = performance.now();
+    } catch (error) {
+      if (!(error instanceof CloudFailure) || performance.now() - answeredAt > SILENCE_MS) throw error;
     }
-    if (ended && goal(server)) return;
-    // Another client may have changed the server meanwhile.
-    if (ended && accepted === undefined) throw failed(doing, `the server has the state ${server.vmState}`);
-    if (performance.now() > deadline) {
-      throw new DriverError('unavailable', `${doing}: not complete after ${WAIT_MS / 1000} s`);
-    }
-    await delay(pause, undefined, { signal }).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-      throw signal.reason;
-    });
+    known = undefined;
+    const took = performance.now() - askedAt;
+    await delay(Math.max(pause, Math.min(MAX_PAUSE_MS, took * PAUSE_PER_ANSWER)), undefined, { signal }).catch(
+      (error: unknown) => {
+        if (!signal.aborted) throw error;
+        throw signal.reason;
+      },
+    );
     pause = Math.min(LAST_POLL_MS, pause * POLL_GROWTH);
   }
+  throw new DriverError('unavailable', `${doing}: not complete after ${WAIT_MS / 1000} s`);
+}
+
+/** Returns whether the server has reached the result. @throws {DriverError} if it will not reach it. */
+async function isSettled(server: Server, goal: Goal, { doing, accepted, wasThere, api }: Settling): Promise<boolean> {
+  if (server.task !== null) return false;
+  if (server.vmState === 'error') throw failed(doing, 'the server has the state ERROR');
+  const isThere = goal(server);
+  if (isThere && !wasThere) return true;
+  if (accepted?.requestId !== undefined && (await api.hasFailed(server.id, accepted.requestId))) {
+    throw failed(doing, 'Nova reports an error in the list of its actions');
+  }
+  if (isThere) return true;
+  // Another client may have changed the server meanwhile.
+  if (accepted === undefined) throw failed(doing, `the server has the state ${server.vmState}`);
+  return false;
 }
 
 const failed = (doing: string, why: string): DriverError => new DriverError('conflict', `${doing}: ${why}`);

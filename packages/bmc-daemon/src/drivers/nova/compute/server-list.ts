@@ -69,7 +69,7 @@ export class ServerList {
   }
 
   /** Returns the last reading of a server; undefined if it is not served. */
-  find(id: string): Omit<Entry, 'server'> | undefined {
+  find(id: string): Entry | undefined {
     return this.#entries.get(id);
   }
 

@@ -7,6 +7,7 @@ import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { connectionReasons } from '../../../host/connection-reasons.js';
 import type { CloudTls } from '../cloud/cloud-settings.js';
 import { CloudFailure } from './cloud-failure.js';
+import { RequestQueue } from './request-queue.js';
 
 /** A request. */
 export interface CloudRequest {
@@ -38,8 +39,13 @@ export interface Exchange {
 
 /** Maximum size of an answer. A page of 1,000 servers has 4 MB. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Maximum number of connections to one service. */
+/**
+ * Maximum number of connections to one service. Nova's API has one worker for each CPU by default, so
+ * more connections make each request slower and complete no more of them.
+ */
 const MAX_CONNECTIONS = 16;
+/** Requests to one service that wait for a connection. 1,000 power operations at the same time fit. */
+const MAX_WAITING = 10_000;
 
 /** Creates the client of one cloud. */
 export function createExchange({ verify, ...certificates }: CloudTls): Exchange {
@@ -48,7 +54,14 @@ export function createExchange({ verify, ...certificates }: CloudTls): Exchange 
     'http:': new HttpAgent(pool),
     'https:': new HttpsAgent({ ...pool, rejectUnauthorized: verify, ...certificates }),
   };
+  let isClosed = false;
   const running = new Set<ClientRequest>();
+  const queues = new Map<string, RequestQueue>();
+  const queueOf = ({ origin }: URL): RequestQueue => {
+    const known = queues.get(origin) ?? new RequestQueue({ running: MAX_CONNECTIONS, waiting: MAX_WAITING });
+    queues.set(origin, known);
+    return known;
+  };
   const open = ({ method, url, headers, body }: CloudRequest): ClientRequest => {
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const secure = url.protocol === 'https:';
@@ -72,35 +85,43 @@ export function createExchange({ verify, ...certificates }: CloudTls): Exchange 
     request.end(payload);
     return request;
   };
+  const exchange = (request: CloudRequest, doing: string, deadline: number): Promise<CloudAnswer> =>
+    new Promise((resolve, reject) => {
+      if (isClosed) {
+        reject(shuttingDown());
+        return;
+      }
+      const left = deadline - performance.now();
+      if (left <= 0) {
+        reject(new CloudFailure('timeout', `${doing}: no time is left for it`));
+        return;
+      }
+      const sent = open(request);
+      running.add(sent);
+      const timer = setTimeout(() => {
+        sent.destroy(new CloudFailure('timeout', `${doing}: no complete answer within ${(left / 1000).toFixed(1)} s`));
+      }, left);
+      const finish = (): void => {
+        clearTimeout(timer);
+        running.delete(sent);
+      };
+      receive(sent, doing).finally(finish).then(resolve, reject);
+    });
   return {
-    send: (request, deadline) =>
-      new Promise((resolve, reject) => {
-        const doing = describe(request);
-        const left = deadline - performance.now();
-        if (left <= 0) {
-          reject(new CloudFailure('timeout', `${doing}: no time is left for it`));
-          return;
-        }
-        const sent = open(request);
-        running.add(sent);
-        const timer = setTimeout(() => {
-          sent.destroy(
-            new CloudFailure('timeout', `${doing}: no complete answer within ${(left / 1000).toFixed(1)} s`),
-          );
-        }, left);
-        const finish = (): void => {
-          clearTimeout(timer);
-          running.delete(sent);
-        };
-        receive(sent, doing).finally(finish).then(resolve, reject);
-      }),
+    send: (request, deadline) => {
+      const doing = describe(request);
+      return queueOf(request.url).run(doing, deadline, () => exchange(request, doing, deadline));
+    },
     close: () => {
-      for (const request of running) request.destroy(new CloudFailure('closed', 'the service is shutting down'));
+      isClosed = true;
+      for (const request of running) request.destroy(shuttingDown());
       agents['http:'].destroy();
       agents['https:'].destroy();
     },
   };
 }
+
+const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the service is shutting down');
 
 /** Waits for the whole answer. */
 function receive(request: ClientRequest, doing: string): Promise<CloudAnswer> {

@@ -1,0 +1,68 @@
+/** Limits the requests to one service of a cloud that run at the same time. Further ones wait. */
+import { CloudFailure } from './cloud-failure.js';
+
+/** Limits of a queue. */
+interface QueueLimits {
+  /** Requests that run at the same time. */
+  readonly running: number;
+  /** Requests that wait. A further one fails at once. */
+  readonly waiting: number;
+}
+
+/** A first-in first-out queue of requests. */
+export class RequestQueue {
+  readonly #limits: QueueLimits;
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Runs a request when its turn has come.
+   * @param doing the request, for the message.
+   * @param deadline time of {@link performance.now} until which it may wait.
+   * @throws {CloudFailure} timeout, if its turn does not come: the service has not seen the request.
+   */
+  async run<T>(doing: string, deadline: number, request: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#limits.running) await this.#turn(doing, deadline);
+    else this.#running += 1;
+    try {
+      return await request();
+    } finally {
+      this.#next();
+    }
+  }
+
+  #turn(doing: string, deadline: number): Promise<void> {
+    const { waiting } = this.#limits;
+    return new Promise((resolve, reject) => {
+      const refuse = (): void => reject(new CloudFailure('timeout', `${doing}: too many requests wait for the cloud`));
+      if (this.#waiting.size >= waiting) {
+        refuse();
+        return;
+      }
+      const timer = setTimeout(
+        () => {
+          this.#waiting.delete(begin);
+          refuse();
+        },
+        Math.max(0, deadline - performance.now()),
+      );
+      const begin = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(begin);
+        resolve();
+      };
+      this.#waiting.add(begin);
+    });
+  }
+
+  /** Passes the place of a finished request to the next one. */
+  #next(): void {
+    const [begin] = this.#waiting;
+    if (begin === undefined) this.#running -= 1;
+    else begin();
+  }
+}
