@@ -10,7 +10,7 @@ import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from 
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { FakeSystem } from '../config/rows/fake-systems.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
-import type { CompleteSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import type { CompleteSnapshot, SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineChange, MachineChangeKind } from '../drivers/machine-change.js';
 import { notificationOf, type PendingPower, type SystemNotification } from './fake-systems.js';
 
@@ -30,11 +30,11 @@ export interface NotificationTarget {
 /** The machines to report. */
 interface NotifiedMachines {
   onChange(listener: (change: MachineChange) => void): () => void;
-  getSystem(uuid: string): Promise<CompleteSnapshot>;
+  find(uuid: string): CompleteSnapshot;
   bootedFrom(uuid: string): BootChoice | undefined;
 }
 
-/** Time limit for one notification, after its connection is open. */
+/** Time limit for one notification, from the moment it gets a socket. Includes connecting. */
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 16;
 /** Maximum number of queued notifications. New ones are dropped, with a warning. */
@@ -55,7 +55,7 @@ export function startNotifications(
   systems: readonly FakeSystem[],
   machines: NotifiedMachines,
   target: NotificationTarget,
-  log: Log,
+  log: Pick<Log, 'warn'>,
 ): () => void {
   const notified = new Map(
     systems.filter((system) => system.external_notifier === true).map((system) => [system.uuid.toLowerCase(), system]),
@@ -68,7 +68,7 @@ export function startNotifications(
   let dropped = false;
   let ended = false;
 
-  const send = (uuid: string, name: string, body: () => Promise<SystemNotification>): void => {
+  const send = ({ uuid, name }: SystemRef, notification: SystemNotification): void => {
     if (waiting >= MAX_QUEUE_LENGTH) {
       if (!dropped) log.warn(`${MAX_QUEUE_LENGTH} notifications wait for ${target.url}: new ones are dropped`);
       dropped = true;
@@ -76,7 +76,7 @@ export function startNotifications(
     }
     waiting += 1;
     const sent = (last.get(uuid) ?? Promise.resolve())
-      .then(async () => put.send(JSON.stringify(await body())))
+      .then(() => put.send(JSON.stringify(notification)))
       .then(
         () => void (dropped = false),
         (error: unknown) => {
@@ -90,24 +90,23 @@ export function startNotifications(
     last.set(uuid, sent);
   };
 
-  const stop = machines.onChange(({ kind, uuid, name }) => {
+  const stop = machines.onChange(({ kind, uuid }) => {
     const system = notified.get(uuid);
-    if (system === undefined) return;
+    // sushy-tools cannot remove a system, so it has no notification for that.
+    if (system === undefined || kind === 'undefined') return;
+    // The machine of this event: a power action can cause several events in one turn of the event loop.
+    const machine = machines.find(uuid);
     const bootedFrom = machines.bootedFrom(uuid);
-    // Read the machine during the event, before the next change.
-    const machine = machines.getSystem(uuid);
-    // A removed machine is not reported. A dropped notification does not use the promise.
-    machine.catch(() => undefined);
-    const now = pendingPower[kind];
-    if (now !== undefined) {
-      const pending = { power_state: now, apply_time: Math.floor(Date.now() / 1000) };
-      const before = now === 'On' ? 'shutoff' : 'running';
-      send(uuid, name, async () => ({
-        ...notificationOf(system, await machine, bootedFrom, pending),
-        power_state: before === 'shutoff' || now === 'ForceRestart' ? 'Off' : 'On',
-      }));
+    const pendingState = pendingPower[kind];
+    if (pendingState !== undefined) {
+      const pending = { power_state: pendingState, apply_time: Math.floor(Date.now() / 1000) };
+      send(machine, {
+        ...notificationOf(system, machine, bootedFrom, pending),
+        // In sushy-tools, a machine is off while its restart is pending.
+        power_state: pendingState === 'Off' ? 'On' : 'Off',
+      });
     }
-    send(uuid, name, async () => notificationOf(system, await machine, bootedFrom, null));
+    send(machine, notificationOf(system, machine, bootedFrom, null));
   });
   return () => {
     ended = true;
@@ -147,14 +146,14 @@ function createPut({ url, ca, cert, key }: NotificationTarget): { send(body: str
       request.on('error', reject);
       request.on('upgrade', (_response, socket) => {
         socket.destroy();
-        reject(new Error('it answered with 101'));
+        reject(new Error('the agent answered with 101'));
       });
       request.on('response', (response) => {
         const { statusCode = 0 } = response;
         response.on('error', reject);
         response.on('end', () => {
           if (statusCode < 400) resolve();
-          else reject(new Error(`it answered with ${statusCode}`));
+          else reject(new Error(`the agent answered with ${statusCode}`));
         });
         response.resume();
       });

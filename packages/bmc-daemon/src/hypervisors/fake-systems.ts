@@ -86,7 +86,7 @@ export function notificationOf(
   return {
     ...configured,
     power_state: state === 'shutoff' ? 'Off' : 'On',
-    // A one-time override has already ended when the agent receives the notification of the start.
+    // A running machine shows the device of its run, because a one-time override ends at the start.
     boot_device: deviceNames[(state === 'shutoff' ? undefined : bootedFrom) ?? override] ?? 'Hdd',
     boot_mode: boot.firmware === 'efi' ? 'UEFI' : 'Legacy',
     secure_boot: firmware.secureBoot?.enabled ?? false,

@@ -52,9 +52,9 @@ export class FakeDriver implements CompleteDriver {
   readonly #secureRuns = new Map<string, boolean>();
   readonly media: FakeMedia;
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
-  readonly console = new FakeConsoles((id) => this.#find(id));
+  readonly console = new FakeConsoles((id) => this.find(id));
   readonly volumes = new FakeVolumes({
-    find: (id) => this.#find(id),
+    find: (id) => this.find(id),
     update: (uuid, change) => this.#update(uuid, change),
   });
   readonly statistics: FakeStatistics;
@@ -68,7 +68,7 @@ export class FakeDriver implements CompleteDriver {
     for (const machine of this.#machines.values()) this.#noteRun(machine);
     this.#fetchImage = options.fetchImage ?? ((image, insert) => probeImage(image, insert));
     this.media = new FakeMedia({
-      find: (id) => this.#find(id),
+      find: (id) => this.find(id),
       update: (uuid, change) => this.#update(uuid, change),
       queue: this.#queue,
       fetchImage: this.#fetchImage,
@@ -109,11 +109,20 @@ export class FakeDriver implements CompleteDriver {
   async getSystem(id: string): Promise<CompleteSnapshot> {
     // As with libvirt, no reply comes within the same turn of the event loop.
     await setImmediate();
-    return this.#find(id);
+    return this.find(id);
+  }
+
+  /** Returns the present snapshot without waiting: in a listener, that of its event. @throws {DriverError} notFound. */
+  find(id: string): CompleteSnapshot {
+    const found =
+      this.#machines.get(id.toLowerCase()) ?? [...this.#machines.values()].find((machine) => machine.name === id);
+    if (found === undefined)
+      throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
+    return found;
   }
 
   async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
-    const machine = this.#find(id);
+    const machine = this.find(id);
     const { uuid } = machine;
     if (this.#queue.mustWait(action)) {
       await this.#queue.power(machine, () => this.#carryOut(uuid, action), options);
@@ -128,7 +137,7 @@ export class FakeDriver implements CompleteDriver {
 
   async change(id: string, change: SystemChange, options: InsertOptions = {}): Promise<void> {
     await setImmediate();
-    const machine = this.#find(id);
+    const machine = this.find(id);
     const { uuid } = machine;
     const image = change.cd?.image;
     if (image === undefined) {
@@ -145,7 +154,7 @@ export class FakeDriver implements CompleteDriver {
     }
     const insert = async (signal: AbortSignal): Promise<void> => {
       // Checked before the download, so that an invalid part costs none.
-      this.#changes.after(this.#find(uuid), change);
+      this.#changes.after(this.find(uuid), change);
       if (this.#cdStep(uuid, change) === 'insert') await this.#fetchImage(image, { ...options, signal });
       this.#commit(uuid, change);
     };
@@ -154,7 +163,7 @@ export class FakeDriver implements CompleteDriver {
 
   /** Returns the boot source of the last start; undefined before the first one. */
   bootedFrom(id: string): BootChoice | undefined {
-    return this.#bootedFrom.get(this.#find(id).uuid);
+    return this.#bootedFrom.get(this.find(id).uuid);
   }
 
   /** Adds or replaces a machine, as virsh can behind the daemon's back. */
@@ -169,7 +178,7 @@ export class FakeDriver implements CompleteDriver {
 
   /** Removes a machine, as virsh can. */
   undefine(id: string): void {
-    const machine = this.#find(id);
+    const machine = this.find(id);
     this.#machines.delete(machine.uuid);
     this.#list = undefined;
     this.#tell(machine, 'undefined');
@@ -177,13 +186,13 @@ export class FakeDriver implements CompleteDriver {
 
   /** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
   #cdStep(uuid: string, { cd }: SystemChange): ReturnType<typeof cdStep> {
-    return cd === undefined ? 'keep' : cdStep(this.media.drive(uuid, 'cdrom'), cd, this.#find(uuid).name);
+    return cd === undefined ? 'keep' : cdStep(this.media.drive(uuid, 'cdrom'), cd, this.find(uuid).name);
   }
 
   /** Makes all parts of a change at once. @throws {DriverError} before any change. */
   #commit(uuid: string, change: SystemChange): void {
     const step = this.#cdStep(uuid, change);
-    const before = this.#find(uuid);
+    const before = this.find(uuid);
     const changed = this.#changes.after(before, change);
     this.#changes.note(before, change);
     if (step === 'keep') {
@@ -197,16 +206,8 @@ export class FakeDriver implements CompleteDriver {
     this.#update(uuid, { ...changed, media });
   }
 
-  #find(id: string): CompleteSnapshot {
-    const found =
-      this.#machines.get(id.toLowerCase()) ?? [...this.#machines.values()].find((machine) => machine.name === id);
-    if (found === undefined)
-      throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
-    return found;
-  }
-
   #update(uuid: string, change: Partial<CompleteSnapshot>): void {
-    const present = this.#find(uuid);
+    const present = this.find(uuid);
     const machine = withPresentRun({ ...present, ...change }, this.#secureRuns.get(uuid));
     this.#machines.set(uuid, machine);
     this.#tellDifference(present, machine);
@@ -237,7 +238,7 @@ export class FakeDriver implements CompleteDriver {
 
   async #carryOut(uuid: string, action: PowerAction): Promise<void> {
     await setImmediate();
-    for (const step of planPower(action, this.#find(uuid))) this.#step(uuid, step);
+    for (const step of planPower(action, this.find(uuid))) this.#step(uuid, step);
   }
 
   #step(uuid: string, step: PowerStep): void {
@@ -248,7 +249,7 @@ export class FakeDriver implements CompleteDriver {
       case 'reboot':
       case 'reset':
         this.#boot(uuid);
-        this.#tell(this.#find(uuid), 'rebooted');
+        this.#tell(this.find(uuid), 'rebooted');
         return;
       case 'suspend':
         this.#update(uuid, { state: 'paused' });
@@ -260,7 +261,7 @@ export class FakeDriver implements CompleteDriver {
       case 'destroy':
       case 'shutdown':
       case 'pmSuspend':
-        this.#stop(this.#find(uuid));
+        this.#stop(this.find(uuid));
         return;
       case 'injectNmi':
       case 'managedSaveRemove':
@@ -274,7 +275,7 @@ export class FakeDriver implements CompleteDriver {
   }
 
   #boot(uuid: string): void {
-    const machine = { ...this.#find(uuid), ...afterFirmwareStart(this.#find(uuid)) };
+    const machine = { ...this.find(uuid), ...afterFirmwareStart(this.find(uuid)) };
     const { boot } = machine;
     const defaultDevice = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
     this.#bootedFrom.set(uuid, overrideDevice(boot) ?? defaultDevice);
