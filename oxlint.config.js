@@ -88,6 +88,7 @@ const novaLayers = [
   ['nova-driver.ts'],
   ['power-control.ts', 'server-reader.ts'],
   ['failure.ts'],
+  ['inventory/'],
   ['compute/'],
   ['http/'],
   ['cloud/'],

@@ -10,7 +10,7 @@ import type { MachineChangeListener } from './machine-change.js';
 import type { MediaControl } from './media-control.js';
 import type { ChangeOptions, OperationOptions } from './operation-options.js';
 import { everyAction, type PowerAction } from './power.js';
-import type { CompleteSnapshot, SystemRef, SystemSnapshot } from './snapshot/system-snapshot.js';
+import type { CompleteSnapshot, SystemDetails, SystemRef, SystemSnapshot } from './snapshot/system-snapshot.js';
 import type { StatisticsControl } from './statistics-control.js';
 import type { SystemChange, SystemChangePart } from './system-change.js';
 import type { VolumeControl } from './volume-control.js';
@@ -25,8 +25,12 @@ interface MinimalDriver {
   readonly name: string;
   /** Returns all machines in no particular order. */
   listSystems(): Promise<readonly SystemRef[]>;
-  /** Reads one machine. Two reads without a change may return the same object. */
-  getSystem(id: string): Promise<SystemSnapshot>;
+  /**
+   * Reads one machine. Two reads without a change may return the same object.
+   * @param shown details that the caller shows in full. A driver that needs more requests for a detail
+   *   makes them only then, and otherwise returns the part that it has.
+   */
+  getSystem(id: string, shown?: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot>;
   /**
    * Runs a power action. Resolves when the hypervisor has done it. For `shutdown` and `reboot`, it
    * resolves after the request to the guest, and the fallback of `reboot` continues in the

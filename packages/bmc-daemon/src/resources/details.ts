@@ -29,7 +29,7 @@ export async function readSystem<Name extends keyof SystemDetails>(
   { driver }: Pick<Services, 'driver'>,
   ...names: readonly Name[]
 ): Promise<SystemWith<Name>> {
-  const system = await driver.getSystem(id);
+  const system = await driver.getSystem(id, names);
   if (!hasDetails(system, ...names))
     throw redfishError('ResourceMissingAtURI', `/redfish/v1/Systems/${id}/${resource}`);
   return system;

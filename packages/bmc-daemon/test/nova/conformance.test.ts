@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import { faultsOf, type Crawled } from '../contract/crawler.js';
-import { settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
+import { sendJson, settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
 import { crawlService, itFollowsDmtf } from '../support/crawled-service.js';
 import { idOf, listServers } from '../support/listed-servers.js';
 
@@ -14,8 +14,15 @@ describe('the service before a cloud', () => {
 
   beforeAll(async () => {
     cloud = await startCloudServer();
+    cloud.others.set('volumev3', (_request, response) =>
+      sendJson(response, 200, { volume: { name: 'data', size: 3, attachments: [] } }),
+    );
     const servers = listServers(cloud);
-    servers.put(1, { description: 'a web server' });
+    servers.put(1, {
+      description: 'a web server',
+      'os-extended-volumes:volumes_attached': [{ id: 'v1' }],
+      flavor: { vcpus: 1, ram: 64, disk: 1, ephemeral: 2, swap: 512, original_name: 'm1' },
+    });
     servers.put(2, { 'OS-EXT-STS:vm_state': 'error', 'OS-EXT-STS:power_state': 0 });
     servers.put(3, {
       'OS-EXT-STS:vm_state': 'stopped',
@@ -35,7 +42,9 @@ describe('the service before a cloud', () => {
 
   it('has no dead link', () => {
     expect([...found.values()].flatMap((crawled) => faultsOf(crawled, found))).toEqual([]);
-    expect(found.has(`/redfish/v1/Systems/${idOf(1)}/Processors/CPU0`)).toBe(true);
+    for (const part of ['Processors/CPU0', 'Storage/local/Drives/root', 'Storage/volume/Volumes/v1']) {
+      expect([part, found.has(`/redfish/v1/Systems/${idOf(1)}/${part}`)]).toEqual([part, true]);
+    }
   });
 
   itFollowsDmtf(() => found);
@@ -46,8 +55,6 @@ describe('the service before a cloud', () => {
     expect(bodyOf(2)['Status']).toMatchObject({ Health: 'Critical' });
     const names = Object.keys(bodyOf(1));
     expect(names).toEqual(expect.arrayContaining(['ProcessorSummary', 'MemorySummary', 'EthernetInterfaces']));
-    expect(names.filter((name) => /Boot|Bios$|Storage|VirtualMedia|SecureBoot|Indicator|AssetTag/.test(name))).toEqual(
-      [],
-    );
+    expect(names.filter((name) => /Boot|Bios$|VirtualMedia|SecureBoot|Indicator|AssetTag/.test(name))).toEqual([]);
   });
 });

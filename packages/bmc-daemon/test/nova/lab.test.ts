@@ -79,6 +79,28 @@ describeLab('a daemon before a cloud', () => {
     expect((await send(url, 'GET', `${systems}/00000000-0000-4000-8000-000000000000`)).status).toBe(404);
   });
 
+  it('shows the local disk, and volumes with size and name', async () => {
+    const url = await serve(labFile()).address();
+    const volume = await owner.createVolume('data');
+    const { image } = await owner.server('lab-2');
+    const disk = { uuid: image.id, source_type: 'image', destination_type: 'local', boot_index: 0 };
+    const data = { uuid: volume, source_type: 'volume', destination_type: 'volume', boot_index: -1 };
+    const id = await owner.create('disks-1', {
+      block_device_mapping_v2: [disk, { ...data, delete_on_termination: true }],
+    });
+    try {
+      const storage = `${systems}/${id}/Storage`;
+      expect(await read(url, `${storage}/local/Drives/root`)).toMatchObject({ CapacityBytes: 2 ** 30 });
+      expect(await read(url, `${storage}/volume/Volumes/${volume}`)).toMatchObject({
+        Name: 'data',
+        CapacityBytes: 2 ** 30,
+      });
+      expect(await read(url, `${storage}/volume/Drives/${volume}`)).toMatchObject({ SerialNumber: volume });
+    } finally {
+      await owner.remove(id);
+    }
+  });
+
   it('executes the reset types, and answers when the server has the state', async () => {
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
     const url = await serve(labFile()).address();

@@ -86,6 +86,8 @@ export interface LabOwner {
   /** Creates a server like `lab-2`, and waits until it is active. @returns its id. */
   create(name: string, parts: object): Promise<string>;
   remove(id: string): Promise<void>;
+  /** Creates a volume of 1 GiB. @returns its id. */
+  createVolume(name: string): Promise<string>;
 }
 
 /** Opens the owner's view. The caller closes its session. */
@@ -141,6 +143,21 @@ export function openOwner(): LabOwner {
       const { server } = (await post('/servers', body)) as { readonly server: { readonly id: string } }; // Nova's answer
       await settled(server.id, 'active');
       return server.id;
+    },
+    createVolume: async (name) => {
+      const { text } = await session.request({
+        method: 'POST',
+        service: 'volume',
+        path: '/volumes',
+        body: { volume: { size: 1, name } },
+      });
+      const { volume } = JSON.parse(text) as { readonly volume: { readonly id: string } }; // Cinder's answer
+      const read = () => session.request({ method: 'GET', service: 'volume', path: `/volumes/${volume.id}` });
+      await waitFor(
+        async () => ((await read()).text.includes('"status": "available"') ? true : undefined),
+        () => `the volume ${name} is not available`,
+      );
+      return volume.id;
     },
     remove: async (id) => {
       await post(`/servers/${id}/action`, { forceDelete: null });

@@ -12,6 +12,9 @@ export interface ListedServers {
 /** Returns the UUID of a server. */
 export const idOf = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 
+/** The image of all servers. */
+export const IMAGE_ID = '00000000-0000-4000-8000-0000000000ff';
+
 /** The state after each action. */
 const actions: Readonly<Record<string, { readonly vmState: string; readonly powerState: number }>> = {
   'os-start': { vmState: 'active', powerState: 1 },
@@ -55,7 +58,9 @@ export function listServers(cloud: CloudServer): ListedServers {
         description: null,
         metadata: {},
         tags: [],
-        flavor: { vcpus: 1, ram: 64, original_name: 'm1' },
+        flavor: { vcpus: 1, ram: 64, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1' },
+        image: { id: IMAGE_ID },
+        'os-extended-volumes:volumes_attached': [],
         addresses: {
           net: [{ addr: '192.0.2.1', 'OS-EXT-IPS-MAC:mac_addr': 'FA:16:3E:00:00:01' }, { addr: '192.0.2.2' }],
         },

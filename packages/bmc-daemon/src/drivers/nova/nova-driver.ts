@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../driver.js';
-import type { SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
 import { CloudError } from './cloud/cloud-error.js';
 import { createComputeApi } from './compute/compute-api.js';
@@ -13,6 +13,7 @@ import { ServerList } from './compute/server-list.js';
 import { asDriverError } from './failure.js';
 import { RejectedCredentials } from './http/cloud-failure.js';
 import { createSession } from './http/session.js';
+import { createInventory } from './inventory/inventory.js';
 import { executeAction } from './power-control.js';
 import { createReader } from './server-reader.js';
 
@@ -38,6 +39,7 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
   const api = createComputeApi(session);
   const list = new ServerList(api, filter);
   const reader = createReader({ api, list, freshMs: FRESH_MS });
+  const inventory = createInventory(session);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const watch = createWatch(() => list.refresh(FRESH_MS), { name: cloud.name, log });
@@ -58,10 +60,10 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
       `looking up server ${id}: ${named.length} servers have this name, so use the UUID`,
     );
   };
-  const getSystem = async (id: string): Promise<SystemSnapshot> => {
+  const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
     const snapshot = await reader.read(await uuidOf(id));
     if (snapshot === undefined) throw new DriverError('notFound', `looking up server ${id}: there is none`);
-    return snapshot;
+    return await inventory.complete(snapshot, shown);
   };
   return defineDriver({
     name: `nova ${cloud.name}`,
@@ -85,7 +87,7 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
     ping: () => translated(list.refresh(FRESH_MS)),
     onChange: (listener) => list.onChange(listener),
     listSystems: () => translated(listSystems()),
-    getSystem: (id) => translated(getSystem(id)),
+    getSystem: (id, shown = []) => translated(getSystem(id, shown)),
     power: async (id, action, options = {}) => {
       const execute = async () =>
         executeAction(await uuidOf(id), action, options, { api, list, closing: closing.signal });

@@ -3,7 +3,7 @@
  * all machines share the first configured chassis.
  */
 import type { IndicatorState } from '../../drivers/snapshot/hardware-snapshot.js';
-import type { SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
+import type { SystemDetails, SystemRef, SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SystemChange } from '../../drivers/system-change.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import { inOrder } from '../members.js';
@@ -42,12 +42,17 @@ const chassisBySnapshot = new WeakMap<SystemSnapshot, ChassisEntity>();
 
 /**
  * Loads a chassis by its UUID or, as in sushy-tools, by its id or name.
+ * @param shown as in {@link HypervisorDriver.getSystem}.
  * @throws {RedfishError} 404. @throws {DriverError} notFound, unavailable.
  */
-export async function loadChassis(id: string, services: Services): Promise<ChassisEntity> {
+export async function loadChassis(
+  id: string,
+  services: Services,
+  shown: readonly (keyof SystemDetails)[] = [],
+): Promise<ChassisEntity> {
   const { chassis } = services.settings;
   if (chassis.length > 0) return await loadShared(id, services);
-  const system = await services.driver.getSystem(id);
+  const system = await services.driver.getSystem(id, shown);
   const cached = chassisBySnapshot.get(system);
   if (cached !== undefined) return cached;
   const { uuid, name } = system;

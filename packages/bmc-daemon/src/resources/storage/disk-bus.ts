@@ -18,6 +18,9 @@ const names: Readonly<Record<string, string>> = {
   ide: 'IDE',
   usb: 'USB',
   nvme: 'NVMe',
+  // OpenStack does not tell the bus of a disk.
+  local: 'Local',
+  volume: 'Cinder',
 };
 
 /** Returns the display name of a bus. Unknown buses show their libvirt name. */

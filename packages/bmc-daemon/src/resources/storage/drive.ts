@@ -26,7 +26,7 @@ interface ChassisDrive extends DriveEntity {
 
 const body = z.strictObject(indicatorBody);
 
-function renderDrive(id: string, { system, storage, drive }: DriveEntity, { settings }: Services): JsonObject {
+function renderDrive(id: string, { system, storage, drive }: DriveEntity, { settings, driver }: Services): JsonObject {
   const { name, capacityBytes, protocol, disk } = drive;
   const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}`;
   const volumes = storage.volumes.filter(({ driveIds }) => driveIds.includes(drive.id));
@@ -38,7 +38,7 @@ function renderDrive(id: string, { system, storage, drive }: DriveEntity, { sett
     MediaType: 'SSD',
     Protocol: protocol,
     SerialNumber: disk?.serial ?? null,
-    ...(disk === null ? {} : renderIndicator(driveIndicator(disk))),
+    ...(disk === null || driver.volumes === undefined ? {} : renderIndicator(driveIndicator(disk))),
     Status: disk?.pending === true ? waiting : enabled,
     Links: {
       Chassis: chassisReference(system.uuid, settings),
@@ -51,7 +51,8 @@ function renderDrive(id: string, { system, storage, drive }: DriveEntity, { sett
 
 /**
  * Sets the indicator of a drive.
- * @throws {RedfishError} 400 for a configured drive. @throws {DriverError} of the driver.
+ * @throws {RedfishError} 400 for a configured drive, and if the driver stores no indicators.
+ * @throws {DriverError} of the driver.
  */
 async function applyIndicator(
   { system, drive: { id, disk } }: DriveEntity,
@@ -61,7 +62,11 @@ async function applyIndicator(
   if (disk === null || volumes === undefined) {
     const [name = ''] = Object.keys(wantedBody);
     const fault = withPointers(message('PropertyNotWritable', name), `#/${name}`);
-    throw new RedfishError(400, [withDetail(fault, 'The drive comes from the configuration and is not a disk.')]);
+    const why =
+      disk === null
+        ? 'The drive comes from the configuration and is not a disk.'
+        : 'The hypervisor stores no indicators.';
+    throw new RedfishError(400, [withDetail(fault, why)]);
   }
   const wanted = wantedIndicator(wantedBody, driveIndicator(disk));
   if (wanted !== undefined) await volumes.setDriveIndicator(system.uuid, id, wanted);
@@ -89,7 +94,7 @@ const driveCollection = defineResource({
   odataType: '#DriveCollection.DriveCollection',
   uri: '/redfish/v1/Chassis/{chassisId}/Drives',
   load: async ({ params, services }) => {
-    const chassis = await loadChassis(params.chassisId, services);
+    const chassis = await loadChassis(params.chassisId, services, ['disks']);
     return { chassis, drives: await drivesIn(chassis, services) };
   },
   canonicalParams: ({ chassis }) => ({ chassisId: chassis.uuid }),
@@ -105,7 +110,7 @@ const chassisDrive = defineResource({
   odataType: '#Drive.v1_22_0.Drive',
   uri: '/redfish/v1/Chassis/{chassisId}/Drives/{driveId}',
   load: async ({ params: { chassisId, driveId }, services }) => {
-    const chassis = await loadChassis(chassisId, services);
+    const chassis = await loadChassis(chassisId, services, ['disks']);
     // In a shared chassis the id starts with the UUID of the machine, so only that machine is read.
     const machines = chassis.machines.filter(({ uuid }) => chassis.system !== null || driveId.startsWith(uuid));
     const drives = await drivesIn({ ...chassis, machines }, services);
@@ -125,7 +130,7 @@ async function drivesIn(
 ): Promise<readonly ChassisDrive[]> {
   const read = async (uuid: string) => {
     try {
-      return [await services.driver.getSystem(uuid)];
+      return [await services.driver.getSystem(uuid, ['disks'])];
     } catch (error) {
       if (error instanceof DriverError && error.kind === 'notFound') return [];
       throw error;

@@ -163,7 +163,7 @@ export async function loadStorage({
   readonly params: { readonly systemId: string; readonly storageId: string };
   readonly services: Pick<Services, 'driver' | 'settings'>;
 }): Promise<StorageEntity> {
-  const system = await services.driver.getSystem(params.systemId);
+  const system = await services.driver.getSystem(params.systemId, ['disks']);
   const storage = storageUnits(system, services).find(({ id }) => id === params.storageId);
   if (storage === undefined) throw redfishError('ResourceNotFound', 'Storage', params.storageId);
   return { system, storage };

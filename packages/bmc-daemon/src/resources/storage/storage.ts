@@ -19,7 +19,7 @@ const storageCollection = defineResource({
   odataType: '#StorageCollection.StorageCollection',
   uri: '/redfish/v1/Systems/{systemId}/Storage',
   load: async ({ params, services }): Promise<{ system: SystemSnapshot; units: readonly StorageUnit[] }> => {
-    const system = await services.driver.getSystem(params.systemId);
+    const system = await services.driver.getSystem(params.systemId, ['disks']);
     if (!hasStorage(system, services.settings)) {
       throw redfishError('ResourceMissingAtURI', `/redfish/v1/Systems/${params.systemId}/Storage`);
     }

@@ -154,7 +154,8 @@ async function deleteVolume(
   { services: { driver, operations }, requester }: VolumeRequest,
 ): Promise<WriteResult | undefined> {
   const { volumes } = driver;
-  if (disk === null || volumes === undefined) throw undeletable('The volume comes from the configuration.');
+  if (disk === null) throw undeletable('The volume comes from the configuration.');
+  if (volumes === undefined) throw undeletable('The hypervisor does not delete volumes over Redfish.');
   return await runLongOperation(
     {
       name: `Delete volume ${id} of ${system.name}`,

@@ -167,7 +167,7 @@ export class ServerList {
 
 /** Returns what a change of the definition affects: everything except the state. */
 function shape({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): unknown {
-  return [server.name, server.description, server.flavor, snapshot.interfaces];
+  return [server.name, server.description, server.flavor, snapshot.interfaces, snapshot.disks];
 }
 
 /** Returns whether a restart has ended between two readings. */

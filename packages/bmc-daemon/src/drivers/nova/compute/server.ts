@@ -11,15 +11,41 @@ const fullSchema = z.object({
   status: z.string(),
   metadata: z.record(z.string(), z.string()).default({}),
   tags: z.array(z.string()).default([]),
-  flavor: z.object({ vcpus: z.number(), ram: z.number(), original_name: z.string() }),
+  flavor: z.object({
+    vcpus: z.number(),
+    ram: z.number(),
+    original_name: z.string(),
+    disk: z.number().default(0),
+    ephemeral: z.number().default(0),
+    swap: z.number().default(0),
+  }),
+  // An empty text: the server boots from a volume.
+  image: z.union([z.object({ id: z.string() }), z.string()]).nullish(),
+  'os-extended-volumes:volumes_attached': z.array(z.object({ id: z.string() })).default([]),
   addresses: z.record(z.string(), z.array(addressSchema)).default({}),
   'OS-EXT-STS:task_state': z.string().nullable(),
   'OS-EXT-STS:vm_state': z.string(),
   'OS-EXT-STS:power_state': z.number(),
 });
 
+/** Maximum number of volumes that the daemon shows. */
+const MAX_VOLUMES = 128;
+/** Ids become parts of URIs. */
+const isId = /^[\w-]{1,64}$/;
+
 /** The part of a server that Nova still knows while the server's cell is down. */
 const partialSchema = z.object({ id: z.string().toLowerCase(), status: z.literal('UNKNOWN') });
+
+/** The size of a server, as it was when the server was created or resized. */
+interface Flavor {
+  readonly name: string;
+  readonly vcpus: number;
+  readonly ramMiB: number;
+  /** 0: the size of the image. */
+  readonly diskGiB: number;
+  readonly ephemeralGiB: number;
+  readonly swapMiB: number;
+}
 
 /** One server. */
 export interface Server {
@@ -29,7 +55,11 @@ export interface Server {
   readonly description: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly tags: readonly string[];
-  readonly flavor: { readonly name: string; readonly vcpus: number; readonly ramMiB: number };
+  readonly flavor: Flavor;
+  /** Null: it boots from a volume. */
+  readonly imageId: string | null;
+  /** Attached volumes of Cinder. */
+  readonly volumeIds: readonly string[];
   /** MAC addresses of ports with an IP address, in lower case. */
   readonly macs: readonly string[];
   /** The running task, for example `powering-off`; null: none. */
@@ -54,7 +84,8 @@ export function isKnown(server: Server | UnknownServer): server is Server {
 export function parseServer(value: unknown): Server | UnknownServer | undefined {
   const full = fullSchema.safeParse(value);
   if (!full.success) return partialSchema.safeParse(value).data;
-  const { id, name, description, metadata, tags, flavor, addresses } = full.data;
+  const { id, name, description, metadata, tags, flavor, addresses, image } = full.data;
+  const volumes = full.data['os-extended-volumes:volumes_attached'];
   const macs = Object.values(addresses).flatMap((ports) =>
     ports.flatMap(({ 'OS-EXT-IPS-MAC:mac_addr': mac }) => (mac === undefined ? [] : [mac.toLowerCase()])),
   );
@@ -64,7 +95,19 @@ export function parseServer(value: unknown): Server | UnknownServer | undefined 
     description: description ?? null,
     metadata,
     tags,
-    flavor: { name: flavor.original_name, vcpus: flavor.vcpus, ramMiB: flavor.ram },
+    flavor: {
+      name: flavor.original_name,
+      vcpus: flavor.vcpus,
+      ramMiB: flavor.ram,
+      diskGiB: flavor.disk,
+      ephemeralGiB: flavor.ephemeral,
+      swapMiB: flavor.swap,
+    },
+    imageId: typeof image === 'object' && image !== null ? image.id : null,
+    volumeIds: volumes
+      .map((volume) => volume.id)
+      .filter((volume) => isId.test(volume))
+      .slice(0, MAX_VOLUMES),
     // A port has an entry for each of its addresses.
     macs: [...new Set(macs)],
     task: full.data['OS-EXT-STS:task_state'],

@@ -1,6 +1,7 @@
 /** Translates servers into snapshots. */
 import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Port } from './compute-api.js';
+import { disksOf } from './server-disks.js';
 import type { Server } from './server.js';
 
 /** Tasks after which a server is off. */
@@ -59,6 +60,7 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     // Nova prefers sockets over cores and threads, unless the flavor or the image says otherwise.
     processors: { count: flavor.vcpus, sockets: flavor.vcpus, coresPerSocket: 1, threadsPerCore: 1, model: null },
     memoryKiB: flavor.ramMiB * 1024,
+    disks: disksOf(server),
     interfaces: interfaces.map(({ mac, network, isActive }) => ({
       mac,
       type: 'network',

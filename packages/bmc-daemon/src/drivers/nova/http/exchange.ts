@@ -1,6 +1,7 @@
 /** Sends one HTTP request to a service of a cloud, with limits for time and size. */
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
@@ -129,7 +130,8 @@ function receive(request: ClientRequest, doing: string): Promise<CloudAnswer> {
     let connected = false;
     const fail = (error: unknown): void => reject(translated(error, { doing, connected }));
     request.on('socket', (socket) => {
-      if (request.reusedSocket) connected = true;
+      // A request that waited for a connection gets an open one, which is not marked as reused.
+      if (request.reusedSocket || isOpen(socket)) connected = true;
       // With TLS, the service has seen nothing before the end of the handshake.
       else socket.once(request.protocol === 'https:' ? 'secureConnect' : 'connect', () => void (connected = true));
     });
@@ -154,6 +156,11 @@ function receive(request: ClientRequest, doing: string): Promise<CloudAnswer> {
       );
     });
   });
+}
+
+/** Returns whether a connection is complete, with TLS including its handshake. */
+function isOpen(socket: Socket): boolean {
+  return !socket.connecting && !('secureConnecting' in socket && socket.secureConnecting === true);
 }
 
 async function readBody(response: IncomingMessage): Promise<string> {

@@ -1,0 +1,53 @@
+/** The disks of a server, as far as Nova knows them. */
+import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
+import type { Server } from './server.js';
+
+/** The bus of disks on the storage of the compute host. Nova does not tell how the guest sees a disk. */
+export const LOCAL_BUS = 'local';
+/** The bus of Cinder's volumes. */
+export const VOLUME_BUS = 'volume';
+
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+
+/** Returns a size in bytes; null if it is unknown, or not a size. */
+export function gibibytes(count: number): number | null {
+  return sizeOf(count * GIB);
+}
+
+/**
+ * Returns the disks: those of the flavor, and the attached volumes. Nova does not know the sizes of
+ * volumes.
+ */
+export function disksOf({
+  flavor,
+  imageId,
+  volumeIds,
+}: Pick<Server, 'flavor' | 'imageId' | 'volumeIds'>): DiskSnapshot[] {
+  const { diskGiB, ephemeralGiB, swapMiB } = flavor;
+  return [
+    // A flavor without a disk gives the root disk the size of its image.
+    ...(imageId === null ? [] : [disk('root', LOCAL_BUS, gibibytes(diskGiB))]),
+    ...(ephemeralGiB > 0 ? [disk('ephemeral', LOCAL_BUS, gibibytes(ephemeralGiB))] : []),
+    ...(swapMiB > 0 ? [disk('swap', LOCAL_BUS, sizeOf(swapMiB * MIB))] : []),
+    ...volumeIds.map((id) => ({ ...disk(id, VOLUME_BUS, null), source: id, serial: id })),
+  ];
+}
+
+const sizeOf = (bytes: number): number | null => (Number.isSafeInteger(bytes) && bytes > 0 ? bytes : null);
+
+function disk(target: string, bus: string, capacityBytes: number | null): DiskSnapshot {
+  return {
+    target,
+    device: 'disk',
+    bus,
+    source: null,
+    serial: null,
+    readonly: false,
+    capacityBytes,
+    indicator: null,
+    label: null,
+    storage: null,
+    pending: false,
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * The calls of Cinder's API.
+ * @see https://docs.openstack.org/api-ref/block-storage/v3/
+ */
+import { z } from 'zod';
+import { CloudFailure } from '../http/cloud-failure.js';
+import { successOf, type CloudSession } from '../http/session.js';
+import { plainLine } from './plain-text.js';
+
+/** A volume. */
+export interface Volume {
+  /** Null: it has none. */
+  readonly name: string | null;
+  readonly sizeGiB: number;
+  /** The server can boot from it. */
+  readonly isBootable: boolean;
+  /** Devices by the UUID of the server: `/dev/vda`. */
+  readonly devices: Readonly<Record<string, string>>;
+  /** Properties of the image that the volume was created from. */
+  readonly imageProperties: Readonly<Record<string, string>>;
+}
+
+const volumeSchema = z.object({
+  volume: z.object({
+    name: z.string().nullish(),
+    size: z.number(),
+    bootable: z.union([z.string(), z.boolean()]).default('false'),
+    attachments: z.array(z.object({ server_id: z.string(), device: z.string().nullish() })).default([]),
+    volume_image_metadata: z.record(z.string(), z.unknown()).default({}),
+  }),
+});
+
+/** Returns a volume; undefined if the project does not see it. @throws as {@link CloudSession.request}. */
+export async function readVolume(id: string, session: CloudSession): Promise<Volume | undefined> {
+  const answer = await session.request({
+    method: 'GET',
+    service: 'volume',
+    path: `/volumes/${encodeURIComponent(id)}`,
+    headers: {},
+  });
+  if (answer.status === 404) return undefined;
+  const parsed = volumeSchema.safeParse(successOf(answer, `reading volume ${id}`, session, 'volume'));
+  if (!parsed.success)
+    throw new CloudFailure('interrupted', `reading volume ${id}: Cinder's answer has an unexpected form`);
+  const { name, size, bootable, attachments, volume_image_metadata: properties } = parsed.data.volume;
+  const shown = plainLine(name ?? '');
+  return {
+    name: shown === '' ? null : shown,
+    sizeGiB: size,
+    isBootable: String(bootable) === 'true',
+    devices: Object.fromEntries(
+      attachments.map(({ server_id: server, device }) => [server.toLowerCase(), device ?? '']),
+    ),
+    imageProperties: textsIn(properties),
+  };
+}
+
+function textsIn(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+}
