@@ -53,7 +53,7 @@ describe('configuration', () => {
   });
   afterEach(() => folder.remove());
 
-  it('RF-1 EMULATOR_LISTEN_IP: the only address on which the daemon listens. Default: 0.0.0.0', async () => {
+  it('RF-1 EMULATOR_LISTEN_IP: the address on which the daemon listens. Default: 0.0.0.0', async () => {
     expect(settingsTable.listenIp.default).toBe('0.0.0.0');
     const { url } = await folder.start("EMULATOR_LISTEN_IP = '127.0.0.2'");
     expect(new URL(url).hostname).toBe('127.0.0.2');
@@ -90,7 +90,7 @@ describe('configuration', () => {
     return { cert, key };
   };
 
-  it('RF-3 EMULATOR_SSL_CERT: the file of the certificate. The daemon does not start without EMULATOR_SSL_KEY', async () => {
+  it('RF-3 EMULATOR_SSL_CERT: the file of the certificate. Without EMULATOR_SSL_KEY, the daemon does not start', async () => {
     const { cert, key } = await makeCertificate();
     const { url } = await folder.start(`EMULATOR_SSL_CERT = '${cert}'`, `EMULATOR_SSL_KEY = '${key}'`);
     expect(url).toMatch(/^https:/);
@@ -106,7 +106,7 @@ describe('configuration', () => {
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_KEY')]);
   });
 
-  it('RF-4 EMULATOR_SSL_KEY: the file of its private key. The daemon does not start without EMULATOR_SSL_CERT. If both are missing: HTTP', async () => {
+  it('RF-4 EMULATOR_SSL_KEY: the file of its private key. Without EMULATOR_SSL_CERT, the daemon does not start. If neither is set: HTTP', async () => {
     const { key } = await makeCertificate();
     const alone = await folder.start(`EMULATOR_SSL_KEY = '${key}'`);
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_CERT')]);
@@ -137,7 +137,7 @@ describe('configuration', () => {
     }
   });
 
-  it('RF-5 EMULATOR_OS_CLOUD: wrong credentials or a libvirt URI beside it stop the start', async () => {
+  it('RF-5 EMULATOR_OS_CLOUD: the daemon does not start if the cloud rejects the credentials, or if a libvirt URI is set too', async () => {
     const cloud = await startCloudServer();
     try {
       mkdirSync(join(folder.path, 'openstack'));
@@ -155,7 +155,7 @@ describe('configuration', () => {
     }
   });
 
-  it('RF-5 EMULATOR_OS_CLOUD: while the cloud is down, 503', async () => {
+  it('RF-5 EMULATOR_OS_CLOUD: while the cloud is unreachable, the collections of machines answer 503', async () => {
     const cloud = await startCloudServer();
     await cloud.close();
     mkdirSync(join(folder.path, 'openstack'));
@@ -180,7 +180,7 @@ describe('configuration', () => {
     expect(await response.text()).toContain('ServiceTemporarilyUnavailable');
   });
 
-  it('RF-7 EMULATOR_AUTH_FILE: the password file. Without the setting, every client has access', async () => {
+  it('RF-7 EMULATOR_AUTH_FILE: the password file. If it is not set, every client has access', async () => {
     const open = await folder.start('EMULATOR_AUTH_FILE = None');
     expect((await get(`${open.url}/redfish/v1/Systems`))[0]).toBe(200);
     const { faults } = await folder.start("EMULATOR_AUTH_FILE = 'nowhere'");

@@ -49,7 +49,7 @@ describeSpec('endpoints', (spec) => {
     await expect(withoutTime(`/redfish/v1/Managers/${spec().name}`)).resolves.toEqual(body);
   });
 
-  it('RF-65 POST ComputerSystem.Reset: 204 for a listed reset type. Otherwise 400, with the list in the message', async () => {
+  it('RF-65 POST ComputerSystem.Reset: 204 for a listed reset type. Other types get 400, with the list in the message', async () => {
     const { target } = spec().objectAt(
       spec().objectAt(await spec().get(systemPath()), 'Actions'),
       '#ComputerSystem.Reset',
@@ -131,7 +131,7 @@ describeSpec('endpoints', (spec) => {
     });
   });
 
-  it('RF-69 POST VirtualMedia.EjectMedia: 204, with no body, with {} and with an empty JSON body', async () => {
+  it('RF-69 POST VirtualMedia.EjectMedia: 204 for a request with no body, with {}, or with an empty JSON body', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.EjectMedia`;
     const json = { 'Content-Type': 'application/json' };
     for (const eject of [
@@ -164,7 +164,7 @@ describeSpec('endpoints', (spec) => {
     expect(spec().messageIds(broken)).toEqual(['MalformedJSON']);
   });
 
-  it('RF-72 Path of the reset action: the target of the action. Other paths do not accept a reset', async () => {
+  it('RF-72 Path of the reset action: the target of the action contains it. No other path accepts a reset', async () => {
     const collection = await spec().call('POST', '/redfish/v1/Systems', {});
     expect(collection.status).toBe(405);
     expect(collection.headers.get('allow')).toBe('GET, HEAD');

@@ -76,7 +76,7 @@ describeSpec('resources and their fields', (spec) => {
     expect((await system())['Manufacturer']).toBe('Rackless');
   });
 
-  it('RF-23 Status: enabled and OK, without a failure. HealthRollup and HealthRollUp have the value of Health', async () => {
+  it('RF-23 Status: enabled and OK, unless the machine has a failure. HealthRollup and HealthRollUp have the value of Health', async () => {
     expect((await system())['Status']).toEqual(ok);
   });
 
@@ -94,7 +94,7 @@ describeSpec('resources and their fields', (spec) => {
     expect((await boot())['BootSourceOverrideTarget']).toBe('Hdd');
   });
 
-  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd. With UEFI also UefiHttp, UefiTarget, UefiBootNext', async () => {
+  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd. A machine with UEFI also has UefiHttp, UefiTarget, UefiBootNext', async () => {
     // The machine's devices, then the targets of UEFI.
     expect((await boot())['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual([
       ...['Pxe', 'Cd', 'Hdd'],
@@ -238,7 +238,7 @@ describeSpec('resources and their fields', (spec) => {
     expect(String(body['DateTime']).endsWith(String(body['DateTimeLocalOffset']))).toBe(true);
   });
 
-  it('RF-46 ServiceEntryPointUUID: null, without EMULATOR_DMTF_STRICT', async () => {
+  it('RF-46 ServiceEntryPointUUID: null, unless EMULATOR_DMTF_STRICT is True', async () => {
     expect((await manager())['ServiceEntryPointUUID']).toBeNull();
   });
 
@@ -252,7 +252,7 @@ describeSpec('resources and their fields', (spec) => {
     ]);
   });
 
-  it('RF-49 Links.ManagerForChassis: an empty list, without EMULATOR_DMTF_STRICT', async () => {
+  it('RF-49 Links.ManagerForChassis: an empty list, unless EMULATOR_DMTF_STRICT is True', async () => {
     expect(spec().objectAt(await manager(), 'Links')['ManagerForChassis']).toEqual([]);
   });
 

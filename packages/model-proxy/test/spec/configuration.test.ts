@@ -76,7 +76,7 @@ describe('configuration', () => {
     }
   });
 
-  it('MP-5 model_list[].litellm_params.api_key: the upstream gets it as a Bearer token. If the key is wrong: 401', async () => {
+  it('MP-5 model_list[].litellm_params.api_key: the upstream gets it as a Bearer token. If the upstream rejects it, the client gets 401', async () => {
     expect((await ask(await start(sampleConfig(upstream)))).status).toBe(200);
     expect(upstream.last.headers.authorization).toBe(`Bearer ${API_KEY}`);
     const refused = await ask(await start(sampleConfig(upstream).replace(API_KEY, 'sk-wrong-0815')));
@@ -84,7 +84,7 @@ describe('configuration', () => {
     expect(refused.text).not.toContain('sk-wrong-0815');
   });
 
-  it('MP-6 litellm_settings.ssl_verify: CA certificates for upstreams. Upstreams of other authorities: 500', async () => {
+  it("MP-6 litellm_settings.ssl_verify: CA certificates for upstreams. If another authority signed an upstream's certificate, the client gets 500", async () => {
     const proxy = await start(sampleConfig(upstream));
     const untrusting = await start(sampleConfig(upstream).replace(/litellm_settings:\n.*\n/, ''));
     for (const stream of [false, true]) {
@@ -98,7 +98,7 @@ describe('configuration', () => {
     );
   });
 
-  it('MP-7 litellm_settings.drop_params: true removes parameters that the provider does not support. false answers 400', async () => {
+  it('MP-7 litellm_settings.drop_params: with true, the proxy removes parameters that the provider does not support. With false, the client gets 400', async () => {
     const parameters = { store: true, top_k: 5, temperature: 0 };
     const dropping = await start(sampleConfig(upstream, { settings: ['drop_params: true'] }));
     expect((await ask(dropping, parameters)).status).toBe(200);
@@ -108,7 +108,7 @@ describe('configuration', () => {
     expect(strict.json()).toMatchObject({ error: { message: expect.stringContaining("['store']") } });
   });
 
-  it('MP-8 Names of the blocks: params and settings work too. A block with an unknown name works with a warning', async () => {
+  it('MP-8 Names of the blocks: params and settings work too. The proxy recognizes a block with another name by its keys, and logs a warning', async () => {
     const plain = sampleConfig(upstream).replace('litellm_params', 'params').replace('litellm_settings', 'settings');
     expect((await ask(await start(plain))).json()).toMatchObject({ model: ANSWERED_MODEL });
     const any = sampleConfig(upstream).replace('litellm_params', 'connection');
@@ -146,7 +146,7 @@ describe('configuration', () => {
     }
   });
 
-  it("MP-10 Address instead of a name: works if the upstream's certificate contains the address", async () => {
+  it("MP-10 Address instead of a name: an api_base with an IP address works if the upstream's certificate contains the address", async () => {
     const byAddress = sampleConfig(upstream).replace('https://localhost:', 'https://127.0.0.1:');
     expect((await ask(await start(byAddress))).status).toBe(200);
   });

@@ -40,7 +40,7 @@ describe('the endpoints of the contract', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('MP-47 prompt: the text for the model. Without it: 400, which names the parameter', async () => {
+  it('MP-47 prompt: the text for the model. A request without it gets 400, which names the parameter', async () => {
     expect(content(await post('/v1/completions', completion))).toBe('You said: Tell me a story');
     const { prompt, ...without } = completion;
     const answer = await post('/v1/completions', without);
@@ -76,7 +76,7 @@ describe('the endpoints of the contract', () => {
     expect(upstream.last.body?.toString()).toBe(body.replace(PUBLIC_MODEL, SAMPLE_MODEL));
   });
 
-  it('MP-51 messages: the conversation. Without it: 400, which names the parameter', async () => {
+  it('MP-51 messages: the conversation. A request without it gets 400, which names the parameter', async () => {
     expect(content(await post('/v1/chat/completions', chat))).toBe('You said: Tell me a story');
     expect(upstream.last.json).toEqual({ ...chat, model: SAMPLE_MODEL });
     const answer = await post('/v1/chat/completions', { model: PUBLIC_MODEL });
@@ -104,7 +104,7 @@ describe('the endpoints of the contract', () => {
     expect(upstream.last.headers.authorization).toBe(`Bearer ${API_KEY}`);
   });
 
-  it('MP-55 Key of a client: without a master key, clients may send any key. The upstream never gets it', async () => {
+  it('MP-55 Key of a client: if no master key is set, clients may send any key. The upstream never gets it', async () => {
     const secret = 'sk-of-the-client-4711';
     for (const headers of [
       { authorization: `Bearer ${secret}` },
