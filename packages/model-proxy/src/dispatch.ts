@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasOneHost } from '@rackless/daemon/http/request-head.js';
-import { uncheckedUser } from './errors/access.js';
+import { userParamUncheckable } from './errors/access.js';
 import { methodNotAllowed, noSuchPath, notImplemented, unreadableRequest, wrongHost } from './errors/path.js';
 import { ProxyError } from './errors/proxy-error.js';
 import { litellmRoutePage } from './endpoints/litellm-routes.js';
@@ -83,7 +83,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
       exchange.routeLabel = 'pass-through';
       if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
       else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
-        refuse(exchange, uncheckedUser(path));
+        refuse(exchange, userParamUncheckable(path));
       else if (authorize(exchange, false)) passThrough.handle(exchange);
       return;
     }

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { subprotocols } from './auth/client-keys.js';
 import { authorize, headFault, type PassThrough } from './dispatch.js';
 import { plainPath } from './endpoints/paths.js';
-import { uncheckedUser } from './errors/access.js';
+import { userParamUncheckable } from './errors/access.js';
 import { noSuchPath } from './errors/path.js';
 import { toProxyError } from './errors/proxy-error.js';
 import { breakOff, refuse } from './exchange/answer/refusal.js';
@@ -51,7 +51,7 @@ export function createUpgrade(begin: Begin, passThrough: PassThrough | undefined
         const fault = handshakeFault(request);
         if (fault !== undefined) refuse(exchange, fault);
         // A session may name its user only in its events, after it has opened.
-        else if (exchange.serving.settings.enforceUserParam) refuse(exchange, uncheckedUser(path));
+        else if (exchange.serving.settings.enforceUserParam) refuse(exchange, userParamUncheckable(path));
         else if (authorize(exchange, false, subprotocols(request.headers))) passThrough.upgrade(exchange, socket, head);
       }
     } catch (error) {

@@ -199,7 +199,7 @@ class FileAccounts implements Accounts {
       throw new AccountError('roleUnknown', `there is no role ${roleId}`);
   }
 
-  /** Rejects a change that takes the rights of the last administrator. */
+  /** Rejects a change after which no enabled administrator would remain. */
   #requireOtherAdministrator(account: Account): void {
     if (!isAdministrator(account)) return;
     if (this.list().some((other) => other.user !== account.user && isAdministrator(other))) return;

@@ -26,17 +26,17 @@ export interface Attempt {
 /** `retryAfterMs`: the attempt was not verified, or its result must not be reported yet. */
 export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: number };
 
-/** The attempts of one address, one pair or one account. */
-export interface Party {
+/** What the queue counts for one address, one pair or one account. */
+export interface AttemptCounts {
   /** Pace in the common lane. */
   readonly pace: Pace;
   /** Pace in the account lane. */
   readonly accountPace: Pace;
   /** Number of waiting attempts. */
   waitingCount: number;
-  /** Place in the round: the number of its last turn, or of its arrival if it had no turn yet. */
-  place: number;
-  /** Number of its first arrival; greater for a newer party. */
+  /** Number of its latest turn, or of its first arrival if it had no turn yet. The lowest number is next. */
+  turn: number;
+  /** Number of its first arrival; greater if it arrived later. */
   readonly firstSeen: number;
   /** Verifications in the account lane without success. */
   accountLaneTries: number;
@@ -47,9 +47,9 @@ export interface Party {
 /** An attempt in the queue. */
 export interface QueuedAttempt {
   readonly attempt: Attempt;
-  readonly address: Party;
-  readonly pair: Party;
-  readonly account: Party | null;
+  readonly address: AttemptCounts;
+  readonly pair: AttemptCounts;
+  readonly account: AttemptCounts | null;
   /** Deadline on the clock of the queue. */
   readonly until: number;
   /** Whether the account lane has verified this attempt or is verifying it. */
@@ -68,8 +68,8 @@ export interface Lane {
 export const commonLane: Lane = {
   readyAt: ({ address, pair }) => Math.max(address.pace.nextAt, pair.pace.nextAt),
   isBefore(left, right) {
-    if (left.address !== right.address) return left.address.place < right.address.place;
-    return left.pair !== right.pair && left.pair.place < right.pair.place;
+    if (left.address !== right.address) return left.address.turn < right.address.turn;
+    return left.pair !== right.pair && left.pair.turn < right.pair.turn;
   },
 };
 
@@ -86,7 +86,7 @@ export const accountLane: Lane = {
   },
   isBefore(left, right) {
     if (left.account !== null && right.account !== null && left.account !== right.account)
-      return left.account.place < right.account.place;
+      return left.account.turn < right.account.turn;
     if (left.pair === right.pair) return false;
     if (left.pair.accountLaneTries !== right.pair.accountLaneTries)
       return left.pair.accountLaneTries < right.pair.accountLaneTries;

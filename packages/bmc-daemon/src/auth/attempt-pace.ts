@@ -1,6 +1,6 @@
 /**
- * Slows down a client that tries many passwords: each attempt must wait for a gap, which doubles up
- * to a limit.
+ * Slows down a client that tries many passwords. The first attempts are free. After each further
+ * attempt, the next one must wait for a time (the gap) that doubles up to a limit.
  */
 
 export interface PaceLimits {
@@ -14,7 +14,7 @@ export interface PaceLimits {
   readonly maxGapMs: number;
 }
 
-/** The attempts of one key so far. */
+/** Counts the attempts of one address, or of one user name from one address, and returns when the next may begin. */
 export class Pace {
   readonly #limits: PaceLimits;
   #count = 0;
@@ -37,7 +37,7 @@ export class Pace {
   /**
    * Counts an attempt that begins now.
    * @returns a function that undoes the count after a right password. Call it before the next
-   *   attempt of this key.
+   *   attempt.
    */
   take(now: number): () => void {
     const { free, firstGapMs, maxGapMs } = this.#limits;

@@ -48,7 +48,7 @@ class Simulation {
   }
 
   async ask({ address, user, exists = true, right = false, gone = () => false }: Sent): Promise<Answer> {
-    const verdict = await this.queue.ask({
+    const verdict = await this.queue.verifyInTurn({
       address,
       pair: `${user} ${address}`,
       account: exists ? user : null,
@@ -246,7 +246,7 @@ describe('logins that wait for verification', () => {
   it('reject with the error of the verification, and continue', async () => {
     const simulation = new Simulation();
     const attempt = { address: 'a', pair: 'p', account: 'eve', gone: () => false };
-    const failing = simulation.queue.ask({ ...attempt, verify: () => Promise.reject(new Error('no thread')) });
+    const failing = simulation.queue.verifyInTurn({ ...attempt, verify: () => Promise.reject(new Error('no thread')) });
     await expect(failing).rejects.toThrow('no thread');
     const next = simulation.ask({ address: 'a', user: 'eve', right: true });
     await simulation.run();

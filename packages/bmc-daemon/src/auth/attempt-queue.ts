@@ -1,6 +1,6 @@
 /**
- * The queue of logins that wait for verification. Its two lanes (attempt-lanes.ts) work in parallel;
- * each lane verifies one password at a time, in a thread of its own.
+ * The queue of logins that wait for verification. Its two lanes (attempt-lanes.ts) work in parallel.
+ * Each lane verifies one password at a time, and occupies one of libuv's threads meanwhile.
  */
 import {
   accountLane,
@@ -9,7 +9,7 @@ import {
   resetCounts,
   type Attempt,
   type Lane,
-  type Party,
+  type AttemptCounts,
   type QueuedAttempt,
   type Verdict,
 } from './attempt-lanes.js';
@@ -30,7 +30,7 @@ export interface AttemptLimits {
   readonly maxWaitingOfAddress: number;
   /** Maximum number of addresses in memory; the same maximum for pairs and for accounts. */
   readonly keys: number;
-  /** Counts of an address, pair or account without attempts for this time are reset; milliseconds. */
+  /** After this time without attempts, the queue resets the counts of an address, pair or account; milliseconds. */
   readonly forgetAfterMs: number;
 }
 
@@ -70,13 +70,13 @@ const MIN_RETRY_MS = 1000;
 export class AttemptQueue {
   readonly #limits: AttemptLimits;
   readonly #clock: AttemptClock;
-  readonly #addresses: RecentMap<string, Party>;
-  readonly #pairs: RecentMap<string, Party>;
-  readonly #accounts: RecentMap<string, Party>;
+  readonly #addresses: RecentMap<string, AttemptCounts>;
+  readonly #pairs: RecentMap<string, AttemptCounts>;
+  readonly #accounts: RecentMap<string, AttemptCounts>;
   /** In the order of arrival, which is also the order of deadlines. */
   readonly #queue = new Set<QueuedAttempt>();
   readonly #isBusy = { common: false, account: false };
-  /** Number of the latest arrival or turn; defines the places of parties. */
+  /** Number of the latest first arrival or turn. */
   #order = 0;
   #alarm: { readonly at: number; readonly cancel: () => void } | undefined;
 
@@ -89,13 +89,13 @@ export class AttemptQueue {
   }
 
   /** Waits for a turn and verifies the attempt. Rejects only if `verify` does. */
-  ask(attempt: Attempt): Promise<Verdict> {
+  verifyInTurn(attempt: Attempt): Promise<Verdict> {
     return new Promise((resolve) => {
       const queued: QueuedAttempt = {
         attempt,
-        address: this.#party(this.#addresses, attempt.address),
-        pair: this.#party(this.#pairs, attempt.pair),
-        account: attempt.account === null ? null : this.#party(this.#accounts, attempt.account),
+        address: this.#countsOf(this.#addresses, attempt.address),
+        pair: this.#countsOf(this.#pairs, attempt.pair),
+        account: attempt.account === null ? null : this.#countsOf(this.#accounts, attempt.account),
         until: this.#clock.now() + this.#limits.waitMs,
         triedInAccountLane: false,
         settle: resolve,
@@ -107,19 +107,20 @@ export class AttemptQueue {
     });
   }
 
-  #party(parties: RecentMap<string, Party>, key: string): Party {
+  /** Returns the counts of a key. Creates them if there are none, or if they are too old. */
+  #countsOf(known: RecentMap<string, AttemptCounts>, key: string): AttemptCounts {
     const now = this.#clock.now();
-    const known = parties.get(key);
-    if (known !== undefined && (known.waitingCount > 0 || now - known.usedAt <= this.#limits.forgetAfterMs)) {
-      known.usedAt = now;
-      return known;
+    const present = known.get(key);
+    if (present !== undefined && (present.waitingCount > 0 || now - present.usedAt <= this.#limits.forgetAfterMs)) {
+      present.usedAt = now;
+      return present;
     }
-    const limits = parties === this.#addresses ? this.#limits.address : this.#limits.pair;
-    const place = (this.#order += 1);
+    const limits = known === this.#addresses ? this.#limits.address : this.#limits.pair;
+    const turn = (this.#order += 1);
     const [pace, accountPace] = [new Pace(limits), new Pace(limits)];
-    const party = { pace, accountPace, waitingCount: 0, place, firstSeen: place, accountLaneTries: 0, usedAt: now };
-    parties.set(key, party);
-    return party;
+    const counts = { pace, accountPace, waitingCount: 0, turn, firstSeen: turn, accountLaneTries: 0, usedAt: now };
+    known.set(key, counts);
+    return counts;
   }
 
   /**
@@ -134,16 +135,17 @@ export class AttemptQueue {
   }
 
   /**
-   * Drops the newest attempt of the party with the most attempts.
-   * @param own the party of the arrival, which loses a tie.
+   * Drops the newest attempt of the address or pair with the most waiting attempts.
+   * @param countsOf returns the counts to compare; undefined for an attempt that must stay.
+   * @param own the counts of the new attempt. If another has equally many, this one loses an attempt.
    */
-  #dropFrom(partyOf: (queued: QueuedAttempt) => Party | undefined, own: Party): void {
+  #dropFrom(countsOf: (queued: QueuedAttempt) => AttemptCounts | undefined, own: AttemptCounts): void {
     let longest = own;
     for (const other of this.#queue) {
-      const party = partyOf(other);
-      if (party !== undefined && party.waitingCount > longest.waitingCount) longest = party;
+      const counts = countsOf(other);
+      if (counts !== undefined && counts.waitingCount > longest.waitingCount) longest = counts;
     }
-    const newest = [...this.#queue].findLast((other) => partyOf(other) === longest);
+    const newest = [...this.#queue].findLast((other) => countsOf(other) === longest);
     if (newest !== undefined) this.#endWithoutResult(newest);
   }
 
@@ -167,8 +169,9 @@ export class AttemptQueue {
       if (next === undefined) this.#wakeAt(soonest);
       else void this.#serveAccountLane(next);
     }
-    for (const { until } of this.#queue) {
-      this.#wakeAt(until);
+    const oldest = this.#queue.values().next().value;
+    if (oldest !== undefined) {
+      this.#wakeAt(oldest.until);
       return;
     }
     this.#alarm?.cancel();
@@ -191,7 +194,7 @@ export class AttemptQueue {
     const { attempt, address, pair } = queued;
     this.#isBusy.common = true;
     this.#remove(queued);
-    address.place = pair.place = this.#order += 1;
+    address.turn = pair.turn = this.#order += 1;
     const now = this.#clock.now();
     const takeBack = address.pace.take(now);
     pair.pace.take(now);
@@ -213,7 +216,7 @@ export class AttemptQueue {
     const { attempt, address, pair, account } = queued;
     this.#isBusy.account = true;
     queued.triedInAccountLane = true;
-    if (account !== null) account.place = this.#order += 1;
+    if (account !== null) account.turn = this.#order += 1;
     const now = this.#clock.now();
     // The first attempts of a pair are also free for the address, because many users may share an
     // address.

@@ -1,8 +1,9 @@
 /**
  * Verifies user names and passwords, for HTTP Basic, sessions and SSH. A right password is cached
- * under a keyed digest, so the usual request costs microseconds and never waits behind guessers. All
- * other attempts wait in the {@link AttemptQueue}. The queue has a common lane for every attempt and
- * an account lane for existing accounts, and an attempt may wait in both.
+ * under a keyed digest, so the usual request costs microseconds and never waits behind guessers. A
+ * wrong password that is cached is rejected at once. All other attempts wait in the
+ * {@link AttemptQueue}. The queue has a common lane for every attempt and an account lane for existing
+ * accounts, and an attempt may wait in both.
  */
 import type { Asker, RefusedAttempt } from '../offers/logins.js';
 import { clientNetwork } from '../host/ip-network.js';
@@ -114,7 +115,7 @@ class CredentialVerifier {
   /**
    * Waits in the queue and returns the result for all askers.
    * @param askers more may join during the wait.
-   * @param first the asker whose address counts.
+   * @param first the client whose address the rate limits and the log use.
    */
   async #answer(credentials: Credentials, askers: ReadonlySet<Asker>, first: Asker): Promise<Account | Refusal> {
     const { user, account, digest } = credentials;
@@ -136,11 +137,12 @@ class CredentialVerifier {
       // The attempt continues while any client waits for the same answer.
       gone: () => [...askers].every((asker) => asker.gone()),
     };
-    const verdict = await this.#queue.ask(attempt).catch(retryIfChanged);
+    const verdict = await this.#queue.verifyInTurn(attempt).catch(retryIfChanged);
     const current = this.#accounts.find(user);
     if (!('right' in verdict)) return notVerified(user, verdict.retryAfterMs);
     if (verdict.right && current !== undefined) return current;
-    // The latest result. Undefined: the password was right, but the account has been removed since.
+    // Why the latest verification failed. Undefined if the password was right, but the account has been
+    // removed since: the client gets the same answer as for a wrong password.
     const fault = faults.at(-1) ?? WRONG_PASSWORD;
     if (fault === WRONG_PASSWORD || fault === UNKNOWN_USER) this.#memory.rememberWrong(digest, address, fault);
     return this.#refuse(fault, user, first);

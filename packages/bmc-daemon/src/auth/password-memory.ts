@@ -8,8 +8,8 @@ import { RecentMap } from './recent-map.js';
 const MAX_KNOWN_WRONG = 10_000;
 
 /**
- * The password cache of one process. Its size is bounded, and a digest is useless without the
- * process's key.
+ * The password cache of one process. It has one digest for each user who has logged in, and a limited
+ * number of wrong passwords. A digest is useless without the process's key.
  */
 export class PasswordMemory {
   readonly #key = randomBytes(32);

@@ -1,6 +1,7 @@
 /**
- * Sessions in memory. A session ends when a client deletes it, when its idle time is over, or when
- * its account changes. A console session has no idle time.
+ * Sessions in memory. A session ends when a client deletes it, when its idle time is over, when its
+ * account is disabled, removed, renamed or gets another password, or when newer sessions exceed a
+ * limit. A console session has no idle time and no limit here.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session, SessionType } from '../offers/logins.js';
@@ -12,8 +13,8 @@ export interface SessionsOptions {
   readonly now: () => number;
   readonly idleMs: () => number;
   /**
-   * Returns the password hash of an account; undefined if the account may not log in. When the hash
-   * changes, the account's sessions end.
+   * Returns the password hash of an account; undefined if the account does not exist or is disabled.
+   * A locked account keeps its sessions. When the hash changes, the account's sessions end.
    */
   readonly hashOf: (user: string | null) => string | undefined;
   /** Maximum number of sessions of one user; another session ends the least recently used one. */
@@ -31,7 +32,7 @@ export interface Sessions {
    * Creates a session. A console session never times out and never ends other sessions; its caller
    * limits and ends it.
    * @param owner its default type is `Redfish`.
-   * @returns undefined if the account may not log in.
+   * @returns undefined if the account does not exist or is disabled.
    */
   create(
     owner: Pick<Session, 'user' | 'address'> & { readonly type?: SessionType },
@@ -48,7 +49,7 @@ export interface Sessions {
   end(id: string): boolean;
   /** Ends all sessions of a user, so that they stay closed even if the account is enabled again. */
   endAll(user: string): void;
-  /** Keeps the session that changed its account's password. */
+  /** Makes a session valid for the new password hash, after a request of this session changed the password. */
   keep(id: string): void;
 }
 

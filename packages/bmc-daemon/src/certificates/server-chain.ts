@@ -3,6 +3,7 @@ import type { KeyObject, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { connect, createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
+import { errorCode } from '@rackless/daemon/error-code.js';
 import type { CertificateDetails } from './extensions.js';
 import { allowsTlsServerKey, isForServers, purposesOf } from './key-usage.js';
 import { keyPem, pemOf } from './pem.js';
@@ -25,12 +26,12 @@ export function chainFault(
   now: Date,
 ): string | undefined {
   const [leaf] = certificates;
-  if (leaf === undefined) return 'there is no certificate in it';
+  if (leaf === undefined) return 'the text contains no certificate';
   for (const [index, certificate] of certificates.entries()) {
     const what = index === 0 ? 'the certificate' : `certificate ${index + 1} of the chain`;
     if (Date.parse(certificate.validTo) <= now.getTime()) return `${what} has expired, on ${certificate.validTo}`;
     if (Date.parse(certificate.validFrom) > now.getTime() + CLOCK_SKEW_MS)
-      return `${what} is not valid yet, but from ${certificate.validFrom} on`;
+      return `${what} is not valid before ${certificate.validFrom}`;
     const [unknown] = extensions[index]?.unknownCritical ?? [];
     if (unknown !== undefined)
       return `${what} has the critical extension ${unknown}, so clients that do not know this extension reject it`;
@@ -69,23 +70,23 @@ function keyFault({ publicKey }: X509Certificate): string | undefined {
     case 'rsa':
     case 'rsa-pss': {
       const bits = details?.modulusLength ?? 0;
-      return bits < MIN_RSA_BITS ? `its key is too weak: ${bits} bits, the minimum is ${MIN_RSA_BITS}` : undefined;
+      return bits < MIN_RSA_BITS ? `the key is too weak: ${bits} bits, the minimum is ${MIN_RSA_BITS}` : undefined;
     }
     case 'ec': {
       const curve = details?.namedCurve ?? 'unnamed';
-      return tlsCurves.includes(curve) ? undefined : `its key is on a curve that TLS does not use: ${curve}`;
+      return tlsCurves.includes(curve) ? undefined : `the key is on a curve that TLS does not use: ${curve}`;
     }
     case 'ed25519':
     case 'ed448':
       return undefined;
     default:
-      return `its key is of a kind that TLS does not use: ${type ?? 'unknown'}`;
+      return `the key is of a kind that TLS does not use: ${type ?? 'unknown'}`;
   }
 }
 
 /**
- * Returns why the server cannot use the pair, or undefined. Opens a connection in memory with it,
- * because OpenSSL accepts some pairs (such as an RSA-PSS key for SHA-1) that fail in every
+ * Returns why the server cannot use a certificate with its key, or undefined. Tries a TLS handshake in
+ * memory, because OpenSSL accepts some pairs (such as an RSA-PSS key for SHA-1) that fail in every
  * handshake.
  */
 export async function pairFault(certificates: readonly X509Certificate[], key: KeyObject): Promise<string | undefined> {
@@ -94,8 +95,9 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
     await tryHandshake(secureContext);
     return undefined;
   } catch (error) {
+    if (errorCode(error) === 'ABORT_ERR') return `a test handshake did not end within ${HANDSHAKE_MS / 1000} s`;
     const { reason } = error as { readonly reason?: unknown }; // Node's own property of OpenSSL's errors
-    return `OpenSSL rejects it${typeof reason === 'string' ? `: ${reason}` : ''}`;
+    return `OpenSSL rejects the certificate with this key${typeof reason === 'string' ? `: ${reason}` : ''}`;
   }
 }
 
@@ -105,7 +107,7 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
  */
 const HANDSHAKE_MS = 10_000;
 
-/** @throws what the server's side of the handshake throws. */
+/** @throws the error of the server's side; an AbortError after the timeout. */
 async function tryHandshake(secureContext: SecureContext): Promise<void> {
   const [near, far] = duplexPair();
   const server = new TLSSocket(near, { isServer: true, secureContext });

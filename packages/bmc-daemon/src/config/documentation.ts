@@ -35,7 +35,7 @@ for clients.`,
   { title: 'The machines', rows: machineSettings },
   {
     title: 'OpenStack',
-    text: 'These settings have an effect with `EMULATOR_OS_CLOUD`. [OpenStack](../guides/openstack.md) describes it.',
+    text: 'These settings have an effect only if `EMULATOR_OS_CLOUD` is set. See [OpenStack](../guides/openstack.md).',
     rows: openstackSettings,
   },
   {
@@ -44,7 +44,8 @@ for clients.`,
 
 A \`POST\` to Volumes creates a volume in the pool **and a disk of the machine**; sushy-emulator creates
 only the volume. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\` removes.
-The daemon ignores members of the mappings that sushy-tools does not know.`,
+If a mapping of a chassis, a storage, a drive or a volume has a member that sushy-tools does not have, the
+daemon ignores this member.`,
     rows: inventorySettings,
   },
   { title: 'Virtual media', rows: virtualMediaSettings },
@@ -141,7 +142,7 @@ Each setting is an assignment, as in Python: \`EMULATOR_LISTEN_PORT = 8000\`.
   tuple or a mapping. Adjacent strings are one string. Comments begin with \`#\`.
 - The daemon parses the file and never executes it.
 - A relative path starts at the folder of the file.
-- A wrong value stops the start. The message names file and line.
+- With a wrong value, the daemon does not start. The message names file and line.
 - An unknown name causes a warning with the nearest known name. \`check --strict\` fails for it.
 
 The daemon looks for a setting in this order, and uses the first value that it finds:
@@ -163,8 +164,8 @@ sushy-emulator works without changes:
   - \`os.getcwd\`, \`os.getenv\`, \`os.environ\`
   - \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and \`joinpath\`
   - \`str\`, and \`+\` between strings or lists
-- Other code in a setting stops the start. The message shows the line to write instead. The daemon
-  ignores such code in a name that is not a setting.
+- With other code in a setting, the daemon does not start. The message shows the line to write instead.
+  The daemon ignores such code in a name that is not a setting.
 - A port may be in quotes. \`'Uefi'\` in \`EMULATOR_BOOT_LOADER_MAP\` means \`'UEFI'\`, and causes a warning.
 - \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates machines in memory.
 - \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. The
@@ -189,8 +190,8 @@ ${[...unused].map(([purpose, names]) => [`- ${purpose}:`, ...names.map((name) =>
 const passwordFileSection = `## The password file
 
 Each line is \`user:hash\`. The hash is a bcrypt hash (\`$2a$\`, \`$2b$\`, \`$2y$\`) with a cost from 4 to 17.
-\`bmc-daemon htpasswd FILE USER\` writes such a line. Any other line stops the start, and so does a missing
-file.
+\`bmc-daemon htpasswd FILE USER\` writes such a line. The daemon ignores blank lines and lines that begin
+with \`#\`. It does not start if there is another line, or if the file is missing.
 
 **Changes.** While requests arrive, the daemon checks the file once a second:
 
@@ -203,9 +204,9 @@ file.
 passwords. Names and passwords are UTF-8. If the bytes are not UTF-8, the daemon reads them as Latin-1,
 because python-requests sends Latin-1.
 
-**Cache.** After the first login of a user, the daemon stores a keyed digest of the password in memory,
-until the user's line changes. bcrypt therefore runs once for each user, not for each request. The daemon
-delays wrong passwords. Correct passwords also work during an attack: see
+**Cache.** After the first login of a user, the daemon stores a keyed digest of the password in memory.
+The digest is invalid after a change of the user's line. bcrypt therefore runs once for each user, not
+for each request. The daemon delays wrong passwords. Correct passwords also work during an attack: see
 [accounts](../guides/accounts.md#log-ins-during-password-guessing).`;
 
 const signalsSection = `## Signals
@@ -216,10 +217,10 @@ const signalsSection = `## Signals
 | A second SIGTERM or SIGINT | The daemon exits at once. |
 | SIGHUP | The daemon reloads the configuration. |
 
-**Shutdown.** The daemon accepts no new connections. Running requests have
-\`${settingsTable.shutdownWaitSeconds.name}\` to finish.
+**Shutdown.** The daemon accepts no new connections. Running requests may continue for the time in
+\`${settingsTable.shutdownWaitSeconds.name}\`.
 
-**Reload.** Sessions, tasks and subscriptions continue. These settings change:
+**Reload.** Sessions, tasks and subscriptions continue. A reload applies these settings:
 
 ${reloadableKeys.map((key) => `- \`${settingsTable[key].name}\``).join('\n')}
 

@@ -10,7 +10,7 @@ import { errorCode } from '@rackless/daemon/error-code.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 
 const recordSchema = z.object({
-  /** From 1; never used twice. */
+  /** From 1. Not used twice, except after entries that could not be written or read. */
   id: z.number().int().positive(),
   /** ISO 8601, UTC. */
   time: z.string(),
@@ -69,7 +69,8 @@ export class LogFile {
   #removed = false;
   /** Resolves when the last operation has ended: operations run one after the other. */
   #lastOperation: Promise<unknown>;
-  #flushing = false;
+  /** Whether a flush waits in the queue of operations; false while it runs. */
+  #flushQueued = false;
 
   constructor(options: LogFileOptions) {
     this.#options = options;
@@ -82,12 +83,15 @@ export class LogFile {
     this.#pending.push(record);
     // Entries above the limit need no write.
     if (this.#pending.length > this.#options.limit) this.#pending.shift();
-    if (this.#flushing) return;
-    this.#flushing = true;
+    if (this.#flushQueued) return;
+    this.#flushQueued = true;
     void this.#enqueue(() => this.#flush());
   }
 
-  /** Returns the entries, oldest first; the same array until one is added. */
+  /**
+   * Returns the entries, oldest first. Returns the same array until an entry is added, or until
+   * {@link clear} or {@link forget} is called.
+   */
   read(): Promise<readonly LogRecord[]> {
     return this.#enqueue(async () => {
       await this.#flush();
@@ -111,12 +115,12 @@ export class LogFile {
     return this.#enqueue(() => rm(this.#options.path, { force: true }));
   }
 
-  /** Frees the records that can be read again. */
+  /** Frees the memory of the records; the next read loads them from the file. Has no effect after a failed write. */
   forget(): void {
     if (!this.#broken && this.#state !== undefined) this.#state.records = undefined;
   }
 
-  /** Resolves when all entries are on the disk. */
+  /** Resolves when all entries are written, or writing has failed. */
   flushed(): Promise<void> {
     return this.#enqueue(() => this.#flush());
   }
@@ -128,7 +132,7 @@ export class LogFile {
   }
 
   async #flush(): Promise<void> {
-    this.#flushing = false;
+    this.#flushQueued = false;
     if (this.#pending.length === 0 || this.#removed) return;
     const state = await this.#load();
     const added = this.#pending.map((record, index) => ({ id: state.next + index, ...record }));

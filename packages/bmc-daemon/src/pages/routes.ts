@@ -24,7 +24,7 @@ export type PagesDriver = Pick<HypervisorDriver, 'name' | 'ping' | 'listSystems'
 /** The services that the pages need. */
 interface PagesOptions {
   readonly driver: PagesDriver;
-  /** Returns the machines that a request may see. */
+  /** Returns the driver, restricted to the machines that a request may see. */
   readonly driverFor: (request: IncomingMessage) => PagesDriver;
   readonly metrics: Pick<Metrics, 'expose'>;
   readonly authenticate: Authenticate;
@@ -84,8 +84,8 @@ export function createPages(
   app.use((request: Request) => {
     throw redfishError('ResourceMissingAtURI', request.path);
   });
-  // Express recognizes an error handler by its four parameters. The last one leads to Express's own
-  // handler, which answers with HTML and writes to standard error, so it is not used.
+  // Express recognizes an error handler by its four parameters. This handler never calls _next, because
+  // Express's default handler answers with HTML and writes to standard error.
   app.use((error: unknown, request: Request, response: Reply, _next: NextFunction) => {
     if (!response.headersSent) {
       fail(toRedfishError(error, { path: request.path }), response);
@@ -148,10 +148,11 @@ async function machinesPage(driver: PagesDriver, version: string, response: Repl
 }
 
 /**
- * Reads all machines, sorted by name. A machine that cannot be read is listed without its state; a failed
- * list is an error. If all machines of a parallel batch time out, the others are not read, because
- * each would cost another timeout.
- * @throws {DriverError} unavailable if a whole batch times out before any machine could be read.
+ * Reads all machines, sorted by name. If reading a machine fails, its row has no state. If a whole
+ * batch of parallel reads is unavailable, the rest is not read, because each batch would cost another
+ * timeout.
+ * @throws {DriverError} the error of `listSystems`; unavailable if a whole batch fails before any
+ *   machine could be read.
  */
 async function readMachines(driver: PagesDriver): Promise<readonly MachineRow[]> {
   const refs = [...(await driver.listSystems())].sort((a, b) => a.name.localeCompare(b.name));

@@ -33,9 +33,9 @@ export interface LinkOptions {
   readonly workTimeoutMs?: number;
   /** Timeout of one connection attempt, including authentication. Default: 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Default: every 5,000, 5 times. */
+  /** Default: a PING every 5,000 ms of silence; the connection ends after 5 without an answer. */
   readonly keepalive?: KeepaliveOptions;
-  /** Default: from 100 to 5,000. */
+  /** Delays between connection attempts. Default: 100 ms at first, 5,000 ms at most. */
   readonly backoff?: BackoffOptions;
   /**
    * Receives errors that no caller waits for: a hook that fails after a reconnect, a malformed

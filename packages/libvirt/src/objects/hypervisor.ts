@@ -179,7 +179,7 @@ export class Hypervisor {
 
   /**
    * Returns the domain with this UUID.
-   * @param uuid any spelling.
+   * @param uuid with or without hyphens, in upper or lower case.
    * @throws {LibvirtError} NO_DOMAIN.
    */
   async domainLookupByUuid(uuid: string, options?: CallOptions): Promise<Domain> {
@@ -197,7 +197,7 @@ export class Hypervisor {
   }
 
   /**
-   * Starts a domain from this XML. Without a definition, the domain is transient.
+   * Starts a domain from this XML. If libvirt has no stored definition of the domain, it is transient.
    * @param flags `DomainCreateFlags`.
    */
   async domainCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {

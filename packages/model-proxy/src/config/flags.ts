@@ -53,12 +53,21 @@ export const flagsTable: readonly FlagDefinition[] = [
     flags: '--drain_timeout <seconds>',
     environment: 'DRAIN_TIMEOUT',
     default: `${defaults.drainSeconds}`,
-    doc: 'how long running requests may continue after that',
+    doc: 'time limit for requests that still run after the drain delay',
   },
-  { flags: '-m, --model <name>', doc: 'serve one model without a configuration file: hosted_vllm/gpt-oss-120b' },
+  {
+    flags: '-m, --model <name>',
+    doc: 'serve one model without a configuration file, for example hosted_vllm/gpt-oss-120b',
+  },
   { flags: '--alias <name>', doc: 'public name of that model' },
   { flags: '--api_base <url>', doc: 'address of that model' },
   { flags: '--headers <json>', doc: 'headers to add to every request for that model' },
-  { flags: '--request_timeout <seconds>', doc: 'how long an answer may take; overrides the file' },
-  { flags: '--drop_params', doc: 'remove parameters that the provider does not support; overrides the file' },
+  {
+    flags: '--request_timeout <seconds>',
+    doc: 'limit of a plain answer, or of the first byte of a stream; overrides litellm_settings.request_timeout',
+  },
+  {
+    flags: '--drop_params',
+    doc: 'remove parameters that the provider does not support; overrides litellm_settings.drop_params',
+  },
 ];

@@ -42,9 +42,9 @@ function forbidden(message: string): ProxyError {
 }
 
 /**
- * `enforce_user_param` is on, but the proxy does not look for `user` in raw requests and
+ * `enforce_user_param` is on, but the proxy does not look for `user` in pass-through requests and
  * WebSockets.
  */
-export function uncheckedUser(path: string): ProxyError {
+export function userParamUncheckable(path: string): ProxyError {
   return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
 }

@@ -9,7 +9,7 @@ import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
 
-/** The accounts without a password file. */
+/** The list of accounts if the service has no password file: empty. */
 const noAccounts: readonly Account[] = [];
 
 /** Returns the accounts. @throws {RedfishError} 409 without a password file. */
@@ -103,7 +103,8 @@ const managerAccount = defineResource({
       Password: z.string().optional(),
       RoleId: z.string().optional(),
       Enabled: z.boolean().optional(),
-      // Wrong passwords lock an account; an administrator can only unlock it. Enabled disables an account.
+      // Only false: wrong passwords lock an account, and a client can only unlock it. To block an account, a
+      // client sets Enabled to false.
       Locked: z.literal(false).optional(),
       PasswordChangeRequired: z.boolean().optional(),
       AccountTypes: accountTypes,

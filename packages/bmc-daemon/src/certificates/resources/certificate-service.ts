@@ -115,7 +115,7 @@ function unescaped(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // No machine has a name with an invalid percent escape.
+    // An invalid percent escape is literal text.
     return segment;
   }
 }

@@ -17,8 +17,8 @@ interface Origin {
 }
 
 /**
- * Replaces the image in a drive, for a PATCH of Image. Ejects another image first, which InsertMedia
- * leaves to the client.
+ * Replaces the image in a drive, for a PATCH of Image. Ejects a different image first. With
+ * InsertMedia, the client must eject it.
  * @throws {RedfishError} as {@link insertImage}.
  * @throws {DriverError}
  */
@@ -57,7 +57,7 @@ export function insertImage(
       name: `Insert an image into ${id} of ${system.name}`,
       requester,
       cancellable: true,
-      // Only values that messages can quote: the task must not store the password.
+      // The task stores this body, so it has no password, only the values that messages of the task quote.
       context: { ...context, body: { Image: image.url.href, TransferMethod: body.TransferMethod } },
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
