@@ -94,17 +94,26 @@ export class Machines {
  * @param folder for its configuration and state.
  * @param lines more lines of its configuration.
  */
-export async function startDaemon(folder: string, libvirtUri: string, lines = ''): Promise<MeasuredDaemon> {
+export function startDaemon(folder: string, libvirtUri: string, lines = ''): Promise<MeasuredDaemon> {
+  return startMeasured(folder, { arguments: ['--libvirt-uri', libvirtUri], lines });
+}
+
+/** Starts a daemon in front of any hypervisor, and waits until it is connected to it. */
+export async function startMeasured(
+  folder: string,
+  options: {
+    readonly arguments: readonly string[];
+    readonly lines?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+  },
+): Promise<MeasuredDaemon> {
   const port = await freePort();
   const config = join(folder, 'bench.conf');
-  await writeFile(config, `EMULATOR_STATE_DIR = '${folder}'\n${lines}`);
+  await writeFile(config, `EMULATOR_STATE_DIR = '${folder}'\n${options.lines ?? ''}`);
   const child = spawn(
     process.execPath,
-    [
-      ...[daemonPath, '--config', config, '--interface', '127.0.0.1', '--port', String(port)],
-      ...['--libvirt-uri', libvirtUri],
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
+    [...[daemonPath, '--config', config, '--interface', '127.0.0.1', '--port', String(port)], ...options.arguments],
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...options.environment } },
   );
   const url = `http://127.0.0.1:${port}`;
   await until(`answer of the daemon at ${url}`, async () => (await fetchOnce(`${url}/healthz`)).status === 200);
