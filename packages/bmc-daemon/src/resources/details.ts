@@ -8,7 +8,7 @@ import type { Services } from './services.js';
 export type SystemWith<Name extends keyof SystemDetails> = SystemSnapshot & Pick<SystemDetails, Name>;
 
 /** The details that Bios shows. */
-export const biosDetails = ['boot', 'firmware', 'architecture'] as const satisfies readonly (keyof SystemDetails)[];
+export const biosDetails = ['firmware'] as const satisfies readonly (keyof SystemDetails)[];
 
 /** Returns whether a machine has these details. */
 export function hasDetails<Name extends keyof SystemDetails>(

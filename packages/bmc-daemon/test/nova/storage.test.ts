@@ -1,39 +1,16 @@
 /** Storage before clouds without Cinder, with a faulty one and with a hostile one. lab.test.ts uses a real one. */
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { createTestLog } from '../../../daemon/test/support/log.js';
-import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
-import {
-  sendJson,
-  settingsFor,
-  startCloudServer,
-  type CloudServer,
-  type NovaHandler,
-} from '../support/cloud-server.js';
-import { idOf, listServers, type ListedServers } from '../support/listed-servers.js';
-import { serveResources, type Body, type Served } from '../support/served-resources.js';
+import { expect, it } from '@jest/globals';
+import { sendJson, type NovaHandler } from '../support/cloud-server.js';
+import { idOf } from '../support/listed-servers.js';
+import { servedCloud } from '../support/served-cloud.js';
+import type { Body, Served } from '../support/served-resources.js';
 
-let cloud: CloudServer;
-let servers: ListedServers;
-let served: Served | undefined;
-
-beforeEach(async () => {
-  cloud = await startCloudServer();
-  servers = listServers(cloud);
-});
-afterEach(async () => {
-  await served?.close();
-  served = undefined;
-  await cloud.close();
-});
+const at = servedCloud();
 
 /** Serves the servers before a cloud with this Cinder; undefined: none. */
 async function serve(cinder?: NovaHandler): Promise<Served> {
-  if (cinder !== undefined) cloud.others.set('volumev3', cinder);
-  const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
-  await driver.start();
-  served = await serveResources(driver);
-  return served;
+  if (cinder !== undefined) at.cloud.others.set('volumev3', cinder);
+  return await at.serve();
 }
 
 const volumeOf = (id: string, parts: object = {}) => ({
@@ -41,12 +18,12 @@ const volumeOf = (id: string, parts: object = {}) => ({
 });
 const attached = (...ids: string[]) => ({ 'os-extended-volumes:volumes_attached': ids.map((id) => ({ id })) });
 const storage = `/redfish/v1/Systems/${idOf(1)}/Storage`;
-const ofCinder = () => cloud.requests.filter((line) => line.includes('/volumev3'));
+const ofCinder = () => at.requestsTo('/volumev3');
 const members = (body: Body) => (body['Members'] as Body[]).map((link) => link['@odata.id']); // a collection's links
 
 it('shows the disks of the flavor, and volumes with size and name', async () => {
   const flavor = { vcpus: 1, ram: 64, original_name: 'm1', disk: 20, ephemeral: 4, swap: 512 };
-  servers.put(1, { flavor, ...attached('v1') });
+  at.servers.put(1, { flavor, ...attached('v1') });
   const { get } = await serve((_request, response, path) =>
     sendJson(response, 200, volumeOf(path.split('/')[2] ?? '')),
   );
@@ -69,7 +46,7 @@ it('shows the disks of the flavor, and volumes with size and name', async () => 
 });
 
 it('asks Cinder only when a client reads storage', async () => {
-  servers.put(1, attached('v1'));
+  at.servers.put(1, attached('v1'));
   const { get } = await serve((_request, response) => sendJson(response, 200, volumeOf('v1')));
   await get('/redfish/v1/Systems?$expand=.');
   await get(`/redfish/v1/Systems/${idOf(1)}`);
@@ -83,7 +60,7 @@ it.each<[string, NovaHandler | undefined]>([
   ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],
 ])('shows what Nova knows before a cloud that %s', async (_, cinder) => {
-  servers.put(1, attached('v1', 'v2'));
+  at.servers.put(1, attached('v1', 'v2'));
   const { get } = await serve(cinder);
   for (const id of ['v1', 'v2']) {
     expect(await get(`${storage}/volume/Volumes/${id}`)).toMatchObject({
@@ -95,7 +72,7 @@ it.each<[string, NovaHandler | undefined]>([
 });
 
 it('asks a Cinder that does not answer once only, and lets no reader wait again', async () => {
-  servers.put(1, attached('v1', 'v2', 'v3'));
+  at.servers.put(1, attached('v1', 'v2', 'v3'));
   const { get } = await serve((_request, response) => sendJson(response, 400, { badRequest: { message: 'no' } }));
   await get(`${storage}/volume`);
   const asked = ofCinder().length;
@@ -106,7 +83,7 @@ it('asks a Cinder that does not answer once only, and lets no reader wait again'
 
 it('shows a hostile cloud with limits and without control characters', async () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `v${index}`);
-  servers.put(1, attached('../../Managers', 'a b', ...ids));
+  at.servers.put(1, attached('../../Managers', 'a b', ...ids));
   const name = `<script>alert(1)</script>\u0000\u001b[31m\ud800\u202e${'x'.repeat(100_000)}`;
   const { get } = await serve((_request, response) => sendJson(response, 200, volumeOf('v', { name, size: 1e300 })));
   expect(members(await get(`${storage}/volume/Volumes`))).toHaveLength(128);
@@ -117,7 +94,7 @@ it('shows a hostile cloud with limits and without control characters', async () 
 });
 
 it('rejects changes of volumes and drives', async () => {
-  servers.put(1);
+  at.servers.put(1);
   const { send, messages } = await serve();
   const rejected = await send('PATCH', `${storage}/local/Drives/root`, { LocationIndicatorActive: true });
   expect([rejected.status, messages(rejected)]).toEqual([400, ['PropertyNotWritable']]);

@@ -131,7 +131,7 @@ function afterSettings(
         ? [...boot.order, first]
         : boot.order.filter((key) => key !== first);
   return {
-    boot: { ...boot, firmware: settings.firmware, order },
+    boot: { ...boot, firmware: settings.firmware ?? boot.firmware, order },
     firmware: {
       ...firmware,
       settings: { ...settings, secureBoot: secure },

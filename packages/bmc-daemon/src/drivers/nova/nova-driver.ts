@@ -63,7 +63,8 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
   const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
     const snapshot = await reader.read(await uuidOf(id));
     if (snapshot === undefined) throw new DriverError('notFound', `looking up server ${id}: there is none`);
-    return await inventory.complete(snapshot, shown);
+    const { server } = list.find(snapshot.uuid) ?? {};
+    return server === undefined ? snapshot : await inventory.complete(snapshot, server, shown);
   };
   return defineDriver({
     name: `nova ${cloud.name}`,

@@ -47,7 +47,8 @@ export interface MachineSettings {
   /** vCPUs online at boot. */
   readonly cpuCount: number;
   readonly memoryMiB: number;
-  readonly firmware: FirmwareType;
+  /** Null: unknown. */
+  readonly firmware: FirmwareType | null;
   /** Null: BIOS, or unknown. */
   readonly secureBoot: boolean | null;
   /** Whether the first network interface is in the boot order; null without an interface. */

@@ -3,6 +3,7 @@
  * are those of sushy-tools and of the servers that it models, so settings files for both work.
  */
 import { z } from 'zod';
+import type { HypervisorDriver } from '../../drivers/driver.js';
 import type { StoredValue, SettingsChange } from '../../drivers/snapshot/firmware-snapshot.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import type { SystemWith } from '../details.js';
@@ -14,8 +15,10 @@ interface Described {
   readonly name: string;
   readonly display: string;
   readonly help: string;
-  /** Every machine shows the attribute; no client can change it. */
+  /** No client can change the attribute. */
   readonly readOnly?: true;
+  /** Which machines show the attribute: those whose settings clients can change, or cannot. Default: all. */
+  readonly settings?: 'changeable' | 'fixed';
 }
 
 type Kind =
@@ -42,6 +45,7 @@ function storedOnly(resetValue: StoredValue, { name, ...described }: Described &
   return {
     name,
     ...described,
+    settings: 'changeable',
     resetValue,
     read: ({ firmware }) => firmware.settings.kept[name] ?? resetValue,
     change: (value) => ({ kept: { [name]: value } }),
@@ -59,7 +63,8 @@ export const biosAttributes: readonly BiosAttribute[] = [
     help: 'The firmware that the machine boots with: Uefi, or Bios for legacy BIOS.',
     type: 'Enumeration',
     values: ['Uefi', 'Bios'],
-    read: ({ firmware }) => (firmware.settings.firmware === 'efi' ? 'Uefi' : 'Bios'),
+    read: ({ firmware: { settings } }) =>
+      settings.firmware === null ? null : settings.firmware === 'efi' ? 'Uefi' : 'Bios',
     change: (value) => ({ firmware: value === 'Uefi' ? 'efi' : 'bios' }),
   },
   {
@@ -68,7 +73,10 @@ export const biosAttributes: readonly BiosAttribute[] = [
     help: 'Whether UEFI rejects unsigned boot loaders. A change resets the UEFI variables.',
     type: 'Enumeration',
     values: toggle,
-    read: ({ firmware }) => (firmware.settings.secureBoot === true ? 'Enabled' : 'Disabled'),
+    read: ({ firmware: { settings } }) => {
+      if (settings.secureBoot === null && settings.firmware === null) return null;
+      return settings.secureBoot === true ? 'Enabled' : 'Disabled';
+    },
     change: (value) => ({ secureBoot: value === 'Enabled' }),
   },
   {
@@ -93,12 +101,23 @@ export const biosAttributes: readonly BiosAttribute[] = [
   },
   {
     name: 'NicBoot1',
+    settings: 'changeable',
     display: 'Network Boot of the First NIC',
     help: "Whether the machine's boot order contains its first network interface.",
     type: 'Enumeration',
     values: ['NetworkBoot', 'Disabled'],
     read: ({ firmware }) => (firmware.settings.networkBoot === true ? 'NetworkBoot' : 'Disabled'),
     change: (value) => ({ networkBoot: value === 'NetworkBoot' }),
+  },
+  {
+    name: 'MachineType',
+    settings: 'fixed',
+    display: 'Machine Type',
+    help: "The machine type of the hypervisor, for example 'pc-q35-7.2'.",
+    readOnly: true,
+    type: 'String',
+    maxLength: 255,
+    read: ({ machineType }) => machineType ?? null,
   },
   {
     name: 'SerialNumber',
@@ -127,6 +146,7 @@ export const biosAttributes: readonly BiosAttribute[] = [
   storedOnly(true, { name: 'QuietBoot', display: 'Quiet Boot', help: noEffect, type: 'Boolean' }),
   {
     name: 'SysPassword',
+    settings: 'changeable',
     display: 'System Password',
     help: 'Accepted and not stored. A virtual machine does not ask for a password at its start.',
     type: 'Password',
@@ -145,11 +165,17 @@ export const resetValues: Readonly<Record<string, StoredValue>> = Object.fromEnt
 );
 
 /** Renders `Attributes`: as defined now, or as they will be after the next start. */
-export function renderAttributes(system: BiosMachine, when: 'now' | 'next'): JsonObject {
+export function renderAttributes(
+  system: BiosMachine,
+  when: 'now' | 'next',
+  { changeable }: Pick<HypervisorDriver, 'changeable'>,
+): JsonObject {
   const { settings, pending } = system.firmware;
   const next = { ...settings, ...pending, kept: { ...settings.kept, ...pending.kept } };
   const shown = when === 'now' ? system : { ...system, firmware: { ...system.firmware, settings: next } };
-  return Object.fromEntries(biosAttributes.map(({ name, read }) => [name, read(shown)]));
+  const omitted = changeable.has('settings') ? 'fixed' : 'changeable';
+  const attributes = biosAttributes.filter(({ settings: kind }) => kind !== omitted);
+  return Object.fromEntries(attributes.map(({ name, read }) => [name, read(shown)]));
 }
 
 /**

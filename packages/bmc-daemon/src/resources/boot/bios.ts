@@ -31,9 +31,9 @@ const bios = defineResource({
   render: (system, { self, services }) => ({
     Id: 'Bios',
     Name: 'BIOS Configuration',
-    Description: firmwareName(system.boot),
+    Description: firmwareName(system.firmware.settings),
     AttributeRegistry: biosRegistryId,
-    Attributes: renderAttributes(system, 'now'),
+    Attributes: renderAttributes(system, 'now', services.driver),
     ...(!services.driver.changeable.has('settings') ? {} : { '@Redfish.Settings': renderSettings(system, self) }),
   }),
   actions: {
@@ -73,11 +73,11 @@ const biosSettings = defineResource({
   aliases: ['/redfish/v1/Systems/{systemId}/BIOS/Settings'],
   load: ({ params, services }) => readSystem(params.systemId, 'Bios', services, ...biosDetails),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: (system) => ({
+  render: (system, { services }) => ({
     Id: 'Settings',
     Name: 'BIOS Configuration after the Next Start',
     AttributeRegistry: biosRegistryId,
-    Attributes: renderAttributes(system, 'next'),
+    Attributes: renderAttributes(system, 'next', services.driver),
   }),
   patch: {
     body: (system) =>

@@ -28,7 +28,8 @@ export function bootReference({ key, kind }: BootOptionSnapshot): string {
 }
 
 /** Returns the name of a machine's firmware for users. */
-export function firmwareName({ firmware }: Pick<BootSnapshot, 'firmware'>): string {
+export function firmwareName({ firmware }: { readonly firmware: BootSnapshot['firmware'] | null }): string {
+  if (firmware === null) return 'Firmware of unknown type';
   return firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware';
 }
 

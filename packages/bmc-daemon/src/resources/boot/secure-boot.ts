@@ -1,4 +1,7 @@
-/** Secure Boot of a machine with UEFI. Machines with legacy BIOS have no such resource. */
+/**
+ * Secure Boot of a machine with UEFI. Machines with legacy BIOS have no such resource, unless the
+ * hypervisor reads the firmware only for this resource.
+ */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../../drivers/snapshot/system-snapshot.js';
 import type { SecureBootSnapshot } from '../../drivers/snapshot/firmware-snapshot.js';

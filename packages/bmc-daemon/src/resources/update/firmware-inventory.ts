@@ -54,7 +54,7 @@ const firmware = defineResource({
     if (id === controllerId) return { kind: 'controller', machines: inOrder(await driver.listSystems(), 'ascending') };
     const machine = /^BIOS-(.+)$/.exec(id)?.[1];
     if (machine === undefined) throw redfishError('ResourceNotFound', 'SoftwareInventory', id);
-    return { kind: 'firmware', system: await driver.getSystem(machine) };
+    return { kind: 'firmware', system: await driver.getSystem(machine, biosDetails) };
   },
   canonicalParams: (entity) => ({
     inventoryId: entity.kind === 'controller' ? controllerId : firmwareId(entity.system.uuid),
@@ -80,12 +80,12 @@ function renderController(machines: readonly SystemRef[]): JsonObject {
 }
 
 function renderFirmware(system: SystemSnapshot, { driver }: Services): JsonObject {
-  const { uuid, name, sysinfo, boot } = system;
+  const { uuid, name, sysinfo, firmware } = system;
   const related = hasDetails(system, ...biosDetails) ? [reference(`/redfish/v1/Systems/${uuid}/Bios`)] : [];
   return {
     Id: firmwareId(uuid),
     Name: `Firmware of ${name}`,
-    ...(boot === undefined ? {} : { Description: firmwareName(boot) }),
+    ...(firmware === undefined ? {} : { Description: firmwareName(firmware.settings) }),
     // Null if the definition names no vendor. The service does not read the host's firmware packages.
     Manufacturer: sysinfo?.biosVendor ?? null,
     SoftwareId: 'BIOS',

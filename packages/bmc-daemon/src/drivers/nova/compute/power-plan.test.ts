@@ -5,7 +5,7 @@ import type { Server } from './server.js';
 import { snapshotOf } from './snapshot.js';
 
 function server(vmState: string, powerState: number, task: string | null = null): Server {
-  const flavor = { name: 'm1', vcpus: 2, ramMiB: 512, diskGiB: 1, ephemeralGiB: 0, swapMiB: 0 };
+  const flavor = { name: 'm1', vcpus: 2, ramMiB: 512, diskGiB: 1, ephemeralGiB: 0, swapMiB: 0, secureBoot: undefined };
   return {
     id: 'u',
     name: 'web',

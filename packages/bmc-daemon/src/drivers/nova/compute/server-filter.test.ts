@@ -5,7 +5,7 @@ const server = {
   name: 'web-10.example',
   tags: ['redfish', 'rack-1'],
   metadata: { role: 'node', empty: '' },
-  flavor: { name: 'm1', vcpus: 1, ramMiB: 64, diskGiB: 1, ephemeralGiB: 0, swapMiB: 0 },
+  flavor: { name: 'm1', vcpus: 1, ramMiB: 64, diskGiB: 1, ephemeralGiB: 0, swapMiB: 0, secureBoot: undefined },
 };
 
 it.each<[ServerFilter, boolean]>([

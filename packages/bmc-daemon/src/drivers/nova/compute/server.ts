@@ -18,6 +18,8 @@ const fullSchema = z.object({
     disk: z.number().default(0),
     ephemeral: z.number().default(0),
     swap: z.number().default(0),
+    // Absent if a policy of the cloud hides them.
+    extra_specs: z.record(z.string(), z.string()).default({}),
   }),
   // An empty text: the server boots from a volume.
   image: z.union([z.object({ id: z.string() }), z.string()]).nullish(),
@@ -45,6 +47,8 @@ interface Flavor {
   readonly diskGiB: number;
   readonly ephemeralGiB: number;
   readonly swapMiB: number;
+  /** Undefined: none, or hidden from the project. */
+  readonly secureBoot: string | undefined;
 }
 
 /** One server. */
@@ -102,6 +106,7 @@ export function parseServer(value: unknown): Server | UnknownServer | undefined 
       diskGiB: flavor.disk,
       ephemeralGiB: flavor.ephemeral,
       swapMiB: flavor.swap,
+      secureBoot: flavor.extra_specs['os:secure_boot'],
     },
     imageId: typeof image === 'object' && image !== null ? image.id : null,
     volumeIds: volumes

@@ -1,4 +1,5 @@
 /** Translates servers into snapshots. */
+import type { FirmwareSnapshot } from '../../snapshot/firmware-snapshot.js';
 import type { DomainState, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Port } from './compute-api.js';
 import { disksOf } from './server-disks.js';
@@ -42,6 +43,13 @@ export function isStarting({ task }: Pick<Server, 'task'>): boolean {
   return task !== null && !stopping.has(task) && !harmless.has(task);
 }
 
+/** Returns the firmware without the properties of the image, which Nova does not show. */
+function unknownFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
+  const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, kept: {} };
+  const secureBoot = { enabled: null, current: null, enrolled: null };
+  return { secureBoot, settings, pending: {}, failure: null, limits: { cpuCount, memoryMiB } };
+}
+
 /**
  * Returns the snapshot of a server.
  * @param ports undefined: not known. Ports without an address are then missing.
@@ -61,6 +69,7 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     processors: { count: flavor.vcpus, sockets: flavor.vcpus, coresPerSocket: 1, threadsPerCore: 1, model: null },
     memoryKiB: flavor.ramMiB * 1024,
     disks: disksOf(server),
+    firmware: unknownFirmware(flavor),
     interfaces: interfaces.map(({ mac, network, isActive }) => ({
       mac,
       type: 'network',

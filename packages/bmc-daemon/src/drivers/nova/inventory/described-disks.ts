@@ -4,13 +4,7 @@ import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
 import { gibibytes, VOLUME_BUS } from '../compute/server-disks.js';
 import type { CloudSession } from '../http/session.js';
 import { createReadingCache } from './reading-cache.js';
-import { readVolume, type Volume } from './volume-api.js';
-
-/** Reads volumes, each at most once in a while. */
-export interface Volumes {
-  /** Returns a volume; undefined if nothing more is known about it. */
-  find(id: string): Promise<Volume | undefined>;
-}
+import { readVolume, type Volumes } from './volume-api.js';
 
 /** A volume of this age is read again. */
 const MAX_AGE_MS = 30_000;
@@ -26,6 +20,7 @@ export function createVolumes(session: CloudSession): Volumes {
     failureMs: FAILURE_MS,
   });
   return {
+    read: (id) => cache.read(id),
     find: async (id) => {
       try {
         return (await session.offers('volume')) ? await cache.read(id) : undefined;

@@ -1,8 +1,14 @@
 /** Details of servers that other services of the cloud know. They are read only for clients that ask for them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SystemDetails, SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { Server } from '../compute/server.js';
 import type { CloudSession } from '../http/session.js';
 import { createVolumes, describeDisks } from './described-disks.js';
+import { imageFirmware } from './image-firmware.js';
+import { createImages } from './image-properties.js';
+
+/** Names of details. */
+type Details = readonly (keyof SystemDetails)[];
 
 /** Completes snapshots. */
 interface Inventory {
@@ -10,25 +16,44 @@ interface Inventory {
    * Returns a snapshot with these details in full; the same object while they do not change.
    * @throws as {@link CloudSession.request}.
    */
-  complete(snapshot: SystemSnapshot, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot>;
+  complete(snapshot: SystemSnapshot, server: Server, shown: Details): Promise<SystemSnapshot>;
+}
+
+/** A completed snapshot, and the part that other services know. */
+interface Completed {
+  readonly parts: Partial<SystemDetails>;
+  readonly result: SystemSnapshot;
 }
 
 /** Creates the inventory of a cloud. */
 export function createInventory(session: CloudSession): Inventory {
   const volumes = createVolumes(session);
-  /** The last completed snapshot of each snapshot. */
-  const completed = new WeakMap<SystemSnapshot, SystemSnapshot>();
+  const images = createImages(session, volumes);
+  /** The last results of each snapshot, by the names of their details. */
+  const completed = new WeakMap<SystemSnapshot, Map<string, Completed>>();
+
+  const partsOf = async (
+    { disks, firmware, state }: SystemSnapshot,
+    server: Server,
+    shown: Details,
+  ): Promise<Partial<SystemDetails>> => ({
+    ...(disks !== undefined && shown.includes('disks') ? { disks: await describeDisks(disks, volumes) } : {}),
+    ...(firmware !== undefined && shown.includes('firmware')
+      ? imageFirmware(firmware, { flavor: server.flavor, state }, await images.propertiesOf(server))
+      : {}),
+  });
   return {
-    complete: async (snapshot, shown) => {
-      const { disks } = snapshot;
-      if (disks === undefined || !shown.includes('disks')) return snapshot;
-      const described = await describeDisks(disks, volumes);
-      if (described === disks) return snapshot;
-      const last = completed.get(snapshot);
-      if (last !== undefined && isDeepStrictEqual(last.disks, described)) return last;
-      const next = { ...snapshot, disks: described };
-      completed.set(snapshot, next);
-      return next;
+    complete: async (snapshot, server, shown) => {
+      const parts = await partsOf(snapshot, server, shown);
+      const key = Object.keys(parts).join();
+      if (key === '') return snapshot;
+      const known = completed.get(snapshot) ?? new Map<string, Completed>();
+      completed.set(snapshot, known);
+      const last = known.get(key);
+      if (last !== undefined && isDeepStrictEqual(last.parts, parts)) return last.result;
+      const result = { ...snapshot, ...parts };
+      known.set(key, { parts, result });
+      return result;
     },
   };
 }

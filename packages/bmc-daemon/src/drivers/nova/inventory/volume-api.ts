@@ -20,6 +20,14 @@ export interface Volume {
   readonly imageProperties: Readonly<Record<string, string>>;
 }
 
+/** Reads volumes, each at most once in a while. */
+export interface Volumes {
+  /** Returns a volume; undefined if there is none. @throws as {@link CloudSession.request}. */
+  read(id: string): Promise<Volume | undefined>;
+  /** Returns a volume; undefined also if the cloud has no Cinder, or Cinder does not answer. */
+  find(id: string): Promise<Volume | undefined>;
+}
+
 const volumeSchema = z.object({
   volume: z.object({
     name: z.string().nullish(),

@@ -1,0 +1,37 @@
+/** The firmware of a server by the properties of its image and its flavor. */
+import type { FirmwareSnapshot, FirmwareType } from '../../snapshot/firmware-snapshot.js';
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { Server } from '../compute/server.js';
+import type { ImageProperties } from './image-properties.js';
+import { plainLine } from './plain-text.js';
+
+const types: ReadonlyMap<string, FirmwareType> = new Map([
+  ['uefi', 'efi'],
+  ['bios', 'bios'],
+]);
+
+/** Returns the firmware as far as it is known. @param properties undefined: unknown. */
+export function imageFirmware(
+  firmware: FirmwareSnapshot,
+  { flavor, state }: Pick<Server, 'flavor'> & Pick<SystemSnapshot, 'state'>,
+  properties: ImageProperties | undefined,
+): Pick<SystemSnapshot, 'firmware' | 'machineType'> {
+  if (properties === undefined) return { firmware };
+  const { hw_firmware_type: type = '', os_secure_boot: wanted, hw_machine_type: machineType = '' } = properties;
+  const secure = secureBootOf(flavor.secureBoot ?? wanted);
+  const shownType = plainLine(machineType);
+  return {
+    firmware: {
+      ...firmware,
+      secureBoot: { enabled: secure, current: state === 'shutoff' ? null : secure, enrolled: null },
+      // Without the property, the compute host decides: usually legacy BIOS on x86, and UEFI on Arm.
+      settings: { ...firmware.settings, firmware: types.get(type) ?? null, secureBoot: secure },
+    },
+    ...(shownType === '' ? {} : { machineType: shownType }),
+  };
+}
+
+/** Returns whether Nova uses Secure Boot; null if that depends on the host. By default it does not. */
+function secureBootOf(wanted: string | undefined): boolean | null {
+  return wanted === 'optional' ? null : wanted === 'required';
+}

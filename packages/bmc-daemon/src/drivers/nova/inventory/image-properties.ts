@@ -1,0 +1,69 @@
+/**
+ * The properties of the images that servers were created from. Nova chooses firmware and Secure Boot by
+ * them when it creates a server.
+ * @see https://docs.openstack.org/glance/latest/admin/useful-image-properties.html
+ */
+import { z } from 'zod';
+import { CloudFailure } from '../http/cloud-failure.js';
+import { successOf, type CloudSession } from '../http/session.js';
+import type { Server } from '../compute/server.js';
+import { createReadingCache } from './reading-cache.js';
+import type { Volume, Volumes } from './volume-api.js';
+
+/** Properties by name. */
+export type ImageProperties = Readonly<Record<string, string>>;
+
+/** Finds the properties of the image of a server. */
+interface Images {
+  /**
+   * Returns the properties; undefined if they are unknown.
+   * @throws as {@link CloudSession.request}.
+   */
+  propertiesOf(server: Pick<Server, 'id' | 'imageId' | 'volumeIds'>): Promise<ImageProperties | undefined>;
+}
+
+/** Properties of an image rarely change, and a change has no effect on its servers. */
+const MAX_AGE_MS = 300_000;
+/** While Glance does not answer, readers wait for it once in this time only. */
+const FAILURE_MS = 10_000;
+const MAX_IMAGES = 1000;
+/** Longer values are cut. */
+const MAX_VALUE = 255;
+
+const imageSchema = z.record(z.string(), z.unknown());
+
+/** Creates the reader of image properties. It makes no request before it is used. */
+export function createImages(session: CloudSession, volumes: Volumes): Images {
+  const read = async (id: string): Promise<ImageProperties | undefined> => {
+    const doing = `reading image ${id}`;
+    const path = `/v2/images/${encodeURIComponent(id)}`;
+    const answer = await session.request({ method: 'GET', service: 'image', path });
+    // Its owner may delete or hide an image while servers use it.
+    if (answer.status === 404 || answer.status === 403) return undefined;
+    const parsed = imageSchema.safeParse(successOf(answer, doing, session, 'image'));
+    if (!parsed.success) throw new CloudFailure('interrupted', `${doing}: Glance's answer has an unexpected form`);
+    return firmwareProperties(parsed.data);
+  };
+  const cache = createReadingCache(read, { max: MAX_IMAGES, maxAgeMs: MAX_AGE_MS, failureMs: FAILURE_MS });
+  return {
+    propertiesOf: async ({ id, imageId, volumeIds }) => {
+      if (imageId !== null) return (await session.offers('image')) ? await cache.read(imageId) : undefined;
+      if (!(await session.offers('volume'))) return undefined;
+      const found = await Promise.all(volumeIds.map((volume) => volumes.read(volume)));
+      const bootable = found.filter((volume): volume is Volume => volume?.isBootable === true);
+      const root = bootable.find(({ devices }) => devices[id]?.endsWith('a') === true) ?? bootable[0];
+      return root === undefined ? undefined : firmwareProperties(root.imageProperties);
+    },
+  };
+}
+
+/** Returns the few properties that the daemon uses, because an image may have many large ones. */
+function firmwareProperties(all: Readonly<Record<string, unknown>>): ImageProperties {
+  const names = ['hw_firmware_type', 'os_secure_boot', 'hw_machine_type'];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = Object.hasOwn(all, name) ? all[name] : undefined;
+      return typeof value === 'string' ? [[name, value.slice(0, MAX_VALUE)]] : [];
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+/** Bios and SecureBoot by the properties of images and flavors. */
+import { expect, it } from '@jest/globals';
+import { sendJson, type NovaHandler } from '../support/cloud-server.js';
+import { idOf, IMAGE_ID } from '../support/listed-servers.js';
+import { servedCloud } from '../support/served-cloud.js';
+import type { Body } from '../support/served-resources.js';
+
+const at = servedCloud();
+const system = `/redfish/v1/Systems/${idOf(1)}`;
+const flavor = { vcpus: 2, ram: 512, disk: 1, original_name: 'm1' };
+
+/** Glance with one image. */
+const glance = (properties: object): void => {
+  at.cloud.others.set('image', (_request, response) => sendJson(response, 200, { id: IMAGE_ID, ...properties }));
+};
+const attributes = ({ Attributes: all }: Body) => all;
+
+it('shows the properties of the image, and offers no change', async () => {
+  at.servers.put(1, { flavor });
+  glance({ hw_firmware_type: 'uefi', os_secure_boot: 'required', hw_machine_type: 'q35' });
+  const { get, send, messages } = await at.serve();
+  const bios = await get(`${system}/Bios`);
+  expect(bios['Description']).toBe('UEFI firmware');
+  expect(attributes(bios)).toEqual({
+    BootMode: 'Uefi',
+    SecureBootStatus: 'Enabled',
+    NumCores: 2,
+    MemorySizeMiB: 512,
+    MachineType: 'q35',
+    SerialNumber: null,
+  });
+  expect(bios['Actions']).toEqual({});
+  expect(await get(`${system}/SecureBoot`)).toMatchObject({
+    SecureBootEnable: true,
+    SecureBootCurrentBoot: 'Enabled',
+    SecureBootMode: null,
+  });
+  const rejected = await send('PATCH', `${system}/SecureBoot`, { SecureBootEnable: false });
+  expect([rejected.status, messages(rejected)]).toEqual([400, ['PropertyNotWritable']]);
+  const patched = await send('PATCH', `${system}/Bios`, { Attributes: { BootMode: 'Bios' } });
+  expect([patched.status, messages(patched)]).toEqual([405, ['OperationNotAllowed']]);
+  expect(await get(`/redfish/v1/UpdateService/FirmwareInventory/BIOS-${idOf(1)}`)).toMatchObject({
+    Description: 'UEFI firmware',
+  });
+  expect(at.requestsTo('/image')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
+});
+
+it.each<[string, object, object, string | null, boolean | null]>([
+  ['an image without properties', {}, {}, null, false],
+  ['an image for BIOS', { hw_firmware_type: 'bios' }, {}, 'Bios', false],
+  ['an image that leaves it to the host', { hw_firmware_type: 'uefi', os_secure_boot: 'optional' }, {}, 'Uefi', null],
+  ['a flavor with Secure Boot', { hw_firmware_type: 'uefi' }, { 'os:secure_boot': 'required' }, 'Uefi', true],
+  ['hostile properties', { hw_firmware_type: '__proto__', os_secure_boot: ['required'] }, {}, null, false],
+])('reads %s', async (_, properties, extraSpecs, mode, isSecure) => {
+  at.servers.put(1, { flavor: { ...flavor, extra_specs: extraSpecs } });
+  glance(properties);
+  const { get } = await at.serve();
+  expect(attributes(await get(`${system}/Bios`))).toMatchObject({ BootMode: mode });
+  expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: isSecure });
+});
+
+it('reads the properties of the boot volume of a server without an image', async () => {
+  const ids = ['v1', 'v2', 'v3'].map((id) => ({ id }));
+  at.servers.put(1, { image: '', 'os-extended-volumes:volumes_attached': ids });
+  const devices: Readonly<Record<string, string>> = { v1: '/dev/vdb', v2: '/dev/vda', v3: '/dev/vdc' };
+  at.cloud.others.set('block-storage', (_request, response, path) => {
+    const id = path.split('/')[2] ?? '';
+    const attachments = [{ server_id: idOf(1), device: devices[id] }];
+    const properties = { hw_firmware_type: id === 'v2' ? 'uefi' : 'bios' };
+    const volume = { name: '', size: 1, bootable: String(id !== 'v3'), attachments, volume_image_metadata: properties };
+    sendJson(response, 200, { volume });
+  });
+  const { get } = await at.serve();
+  expect(attributes(await get(`${system}/Bios`))).toMatchObject({ BootMode: 'Uefi', SecureBootStatus: 'Disabled' });
+});
+
+it.each<[string, NovaHandler | undefined]>([
+  ['without Glance', undefined],
+  ['that has deleted the image', (_request, response) => sendJson(response, 404, { message: 'gone' })],
+])('shows unknown values before a cloud %s', async (_, handler) => {
+  at.servers.put(1);
+  if (handler !== undefined) at.cloud.others.set('image', handler);
+  const { get } = await at.serve();
+  expect(attributes(await get(`${system}/Bios`))).toMatchObject({ BootMode: null, SecureBootStatus: null });
+  expect(await get(`${system}/SecureBoot`)).toMatchObject({ SecureBootEnable: null, SecureBootCurrentBoot: null });
+});
+
+it('answers 503 with the name of a service that fails, and reads the server without it', async () => {
+  at.servers.put(1);
+  at.servers.put(2, { image: '', 'os-extended-volumes:volumes_attached': [{ id: 'v1' }] });
+  const fail: NovaHandler = (_request, response) => void response.writeHead(418).end('<b>no</b> tea');
+  at.cloud.others.set('image', fail);
+  at.cloud.others.set('volumev3', fail);
+  const { get, send } = await at.serve();
+  for (const [index, name] of [
+    [1, 'Glance'],
+    [2, 'Cinder'],
+  ] as const) {
+    const { status, body } = await send('GET', `/redfish/v1/Systems/${idOf(index)}/Bios`);
+    expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining(`${name} answers 418: no tea`)]);
+    expect(await get(`/redfish/v1/Systems/${idOf(index)}`)).toHaveProperty('Bios');
+  }
+});

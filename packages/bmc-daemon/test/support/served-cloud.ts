@@ -1,0 +1,57 @@
+/** The resources before a cloud of the test, for faults and hostile answers. test/nova/lab.test.ts uses a real one. */
+import { afterEach, beforeEach } from '@jest/globals';
+import { createTestLog } from '../../../daemon/test/support/log.js';
+import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
+import { settingsFor, startCloudServer, type CloudServer, type NovaHandler } from './cloud-server.js';
+import { listServers, type ListedServers } from './listed-servers.js';
+import { serveResources, type Served } from './served-resources.js';
+
+/** The cloud of the running test. */
+interface ServedCloud {
+  readonly cloud: CloudServer;
+  readonly servers: ListedServers;
+  /** Returns the requests to a service by the beginning of its path: `/volumev3`. */
+  requestsTo(path: string): readonly string[];
+  /** Answers some requests to Nova before the list of servers does. @returns false for all others. */
+  answer(handler: (...request: Parameters<NovaHandler>) => boolean): void;
+  /** Serves the resources. The cloud must have its servers and services already. */
+  serve(): Promise<Served>;
+}
+
+/** Declares a cloud for each test of a file. */
+export function servedCloud(): ServedCloud {
+  let cloud: CloudServer;
+  let servers: ListedServers;
+  let served: Served | undefined;
+  beforeEach(async () => {
+    cloud = await startCloudServer();
+    servers = listServers(cloud);
+  });
+  afterEach(async () => {
+    await served?.close();
+    served = undefined;
+    await cloud.close();
+  });
+  return {
+    get cloud() {
+      return cloud;
+    },
+    get servers() {
+      return servers;
+    },
+    requestsTo: (path) => cloud.requests.filter((line) => line.includes(` ${path}`)),
+    answer: (handler) => {
+      const { nova } = cloud;
+      cloud.nova = (...request) => {
+        if (!handler(...request)) nova(...request);
+      };
+    },
+    serve: async () => {
+      const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
+      const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
+      await driver.start();
+      served = await serveResources(driver);
+      return served;
+    },
+  };
+}
