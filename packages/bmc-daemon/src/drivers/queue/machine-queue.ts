@@ -1,8 +1,8 @@
 /**
  * The queue of each machine, the same for every driver. An operation has two stages. Inserts, ejects
  * and actions that boot the guest wait for each other from their first step, such as a download.
- * Every change, also a change of a property, then waits for its edit: the moment in which it reads
- * and writes the machine. So a change of a property does not wait for a download.
+ * Every change, also a change of a property, runs in an edit, which reads the machine and changes it.
+ * Edits have a queue of their own. So a change of a property does not wait for a download.
  *
  * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
  * here. If the insert fails, the power-on fails too: a guest never boots an empty drive. An eject
@@ -73,8 +73,9 @@ export class MachineQueue {
   }
 
   /**
-   * Runs an insert. If it fails, power actions that wait for its image fail too, up to the next
-   * insert or eject. If the drive holds another image, only the insert fails.
+   * Runs an insert. If it fails, the power actions that wait behind it fail too, up to the next
+   * insert or eject in the queue. Power actions that arrive later are not affected. If the drive
+   * holds another image, only the insert fails.
    * @param insert gets a signal that aborts with the caller's signal, an eject of the drive, or
    *   {@link close}.
    * @throws what the insert throws; the signal's reason, at once while the insert waits.
