@@ -220,6 +220,9 @@ describe('events of QEMU', () => {
       if (state === 'running') {
         await driver.power(guest.uuid, 'create');
         await guest.serial.reaches(2);
+        // The guest has used its one-time boot.
+        expected.push(['The definition or the devices of the machine changed.', undefined, path]);
+        await until('the end of the override', () => changes().length === expected.length);
       }
       await patch(path, parts);
       expected.push([`${four}IndicatorLED Blinking, PowerRestorePolicy AlwaysOn.`, 'admin', path]);
