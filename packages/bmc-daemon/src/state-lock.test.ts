@@ -103,7 +103,7 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('stops the start if the host cannot make it for another reason than missing permission', async () => {
+  it('prevents the start if the host cannot make it for another reason than missing permission', async () => {
     const tooLong = path.join(folder, 'x'.repeat(300));
     await expect(lock(tooLong)).rejects.toThrow(
       expect.objectContaining({

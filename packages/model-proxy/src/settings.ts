@@ -51,7 +51,7 @@ export interface ProxySettings {
   readonly forwardClientHeaders: boolean;
   /**
    * Paths that are served (`allowed_routes`); `/vllm/*` includes everything below. Null allows all
-   * paths. Probes are always served.
+   * paths. Probes are always allowed.
    */
   readonly allowedRoutes: readonly string[] | null;
   /** Client addresses and subnets that are allowed (`allowed_ips`); null allows all. */

@@ -71,8 +71,8 @@ export function curlLine(request: TracedRequest): string {
   const { method, url, headers, body } = request;
   const excerpt = new Excerpt();
   for (const chunk of body) excerpt.add(chunk);
-  // JSON allows line ends only as white space, so replacing them by spaces does not change the
-  // body.
+  // In JSON, a line end is only white space, so a space means the same. A form is shown in one line,
+  // although it needs its line ends.
   const data = masked(excerpt.text.replaceAll(/\r?\n/g, ' '), secretsOf(request));
   const options = pairs(headers).map(([name, value]) => `-H ${quoted(`${name}: ${maskedHeader(name, value)}`)}`);
   return [`curl -X ${method}`, quoted(maskUrl(url)), ...options, `-d ${quoted(data)}`].join(' ');

@@ -12,7 +12,7 @@ const subscription = (Context) => ({
   body: { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', Context },
 });
 
-/** Not the file of roles: a damaged file of roles stops the start on purpose. */
+/** Not the file of roles: a damaged file of roles prevents the start on purpose. */
 const mayBeDamaged = (name) => name.endsWith('.json') && name !== 'access.json';
 
 const damage = {

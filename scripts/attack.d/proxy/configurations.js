@@ -42,7 +42,7 @@ const restricting = [
 
 const settingsAttack = {
   name: 'settings that restrict access and are not implemented, or misspelled',
-  holds: 'each stops the start, and names its line',
+  holds: 'each prevents the start, and names its line',
   seconds: 90,
   run: async (arena) => {
     const chosen = arena.isLong ? restricting : arena.random.shuffle(restricting).slice(0, 6);

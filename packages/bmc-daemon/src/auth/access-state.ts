@@ -1,6 +1,6 @@
 /**
  * Reads and writes `access.json` of EMULATOR_STATE_DIR: roles, locks and account settings, which a
- * password file cannot contain. A damaged `access.json` stops the start: without the stored roles,
+ * password file cannot contain. A damaged `access.json` prevents the start: without the stored roles,
  * every user of the password file would be an administrator.
  */
 import { z } from 'zod';

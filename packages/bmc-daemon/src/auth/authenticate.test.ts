@@ -104,7 +104,7 @@ async function askAndGo(credentials: string): Promise<Socket> {
   return socket;
 }
 
-/** The faults that stop the start. */
+/** The faults that prevent the start. */
 function startFaults(): readonly string[] {
   try {
     authenticateWith({});

@@ -8,15 +8,15 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   listenIp: ["`'0.0.0.0'` and `''`: every IPv4 address.", "`'::'`: every IPv6 and IPv4 address."],
   sslCert: [
     'With this setting and `EMULATOR_SSL_KEY`, the daemon serves HTTPS (TLS 1.2 or newer) instead of HTTP.',
-    'One of the two settings without the other stops the start.',
+    'One of the two settings without the other prevents the start.',
     'An empty string means None. It causes a warning.',
     'SIGHUP reloads the file.',
   ],
   osCloud: [
     'The name is that of an entry in `clouds.yaml`, or `envvars` for a cloud of `OS_*` variables.',
-    'Wrong credentials stop the start, with the file and the line.',
+    'Wrong credentials prevent the start, with the file and the line.',
     'If the cloud is down, the daemon waits for it, and clients get 503.',
-    '`EMULATOR_LIBVIRT_URI` beside it stops the start.',
+    '`EMULATOR_LIBVIRT_URI` beside it prevents the start.',
     '[OpenStack](../guides/openstack.md) has the details.',
   ],
   osFilter: [
@@ -98,7 +98,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'This setting and the next three also work without `EMULATOR_` in their names.',
   ],
   notificationCaFile: ['None: the daemon does not verify the certificate, except if a client certificate is set.'],
-  ironicCloud: ['There is no Ironic backend yet. Each value except None stops the start.'],
+  ironicCloud: ['There is no Ironic backend yet. Each value except None prevents the start.'],
   allowedInstances: ['None: all machines. With a list, clients cannot see the other machines.'],
   secureBootEnabledNvram: [
     "The daemon uses this template if `EMULATOR_BOOT_LOADER_MAP` or the machine's definition names the firmware file.",

@@ -152,7 +152,7 @@ describe('stored accounts', () => {
     for (const { stdout } of [daemon, again]) expect(stdout).not.toMatch(/secret|ada counts|[0-9a-f]{64}/);
   });
 
-  it('stop the start if they are damaged, because otherwise every client would be an administrator', async () => {
+  it('prevent the start if they are damaged, because otherwise every client would be an administrator', async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     writeFileSync(at('access.json'), '{"accounts": [');
     const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('')}'\n`;

@@ -69,13 +69,13 @@ describe('the command line', () => {
       '--libvirt-uri: EMULATOR_LIBVIRT_URI cannot be used: reading the connection URI "nonsense": a libvirt ' +
         'URI looks like qemu:///system',
     ],
-  ])('%s stops the start with one line and exit code 78', async (_, args, line) => {
+  ])('%s prevents the start with one line and exit code 78', async (_, args, line) => {
     expect(await run(args, { cwd: at('') })).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 });
 
 describe('a state folder', () => {
-  it('whose lock belongs to another user stops the start and names the file', async () => {
+  it('whose lock belongs to another user prevents the start and names the file', async () => {
     const lock = path.join(at(''), 'lock');
     const holder = createServer().listen(lock);
     await once(holder, 'listening');
@@ -102,7 +102,7 @@ describe('the configuration file', () => {
       "EMULATOR_AUTH_FILE = '/none'",
       'EMULATOR_AUTH_FILE cannot be used: /none: the password file cannot be read: there is no such file',
     ],
-  ])('%s stops the start with file, line and no stack', async (text, sentence) => {
+  ])('%s prevents the start with file, line and no stack', async (text, sentence) => {
     const file = config(`# one line before it\n${text}\n`);
     expect(await run(['--config', file, '--fake', '-i', '127.0.0.1'])).toEqual({
       code: 78,

@@ -13,7 +13,7 @@ import type { ProxySettings } from '../settings.js';
 export type Gate = (request: IncomingMessage, path: string) => ProxyError | undefined;
 
 /**
- * Paths that are always open, as in LiteLLM: load balancers have neither a known address nor a key.
+ * Paths that the gate never restricts, as in LiteLLM: a load balancer may have any address.
  */
 const probes: ReadonlySet<string> = new Set(['/health/liveliness', '/health/liveness', '/health/readiness']);
 

@@ -11,8 +11,8 @@ import type { StartOptions } from './start-options.js';
 
 /**
  * Serves until SIGTERM or SIGINT. Standard error has a line for each fault of the start.
- * @returns the exit code: 0 after a signal, 78 for a faulty configuration, 1 if the start fails for
- * another reason.
+ * @returns the exit code: 0 after a signal, 78 for a faulty configuration or a file that cannot be
+ * used, 1 if the proxy cannot listen.
  */
 export async function serve({ warnings, ...options }: StartOptions): Promise<number> {
   const load = () => loadConfig(options);

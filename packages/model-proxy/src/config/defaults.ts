@@ -1,4 +1,4 @@
-/** Default values of all settings. No other file of the package contains a default. */
+/** Default values of settings, for the code and for the documentation. Other settings are false, empty or not set. */
 export const defaults = {
   /** As in LiteLLM. */
   host: '0.0.0.0',
@@ -6,8 +6,8 @@ export const defaults = {
   /** Kubernetes has its own delay (`preStop` with sleep). */
   drainDelaySeconds: 0,
   /**
-   * How long requests in progress may take after SIGTERM. Kubernetes kills a container after 30 s
-   * by default.
+   * How long requests in progress may take after the drain delay. Kubernetes kills a container 30 s
+   * after SIGTERM by default.
    */
   drainSeconds: 30,
   connectTimeoutSeconds: 10,

@@ -61,8 +61,8 @@ file. If both files set the same setting, the file with the \`include\` wins.
 
 ### Errors and warnings
 
-- An error stops the start: a wrong type, a variable that is not set, a file that is missing or not
-  valid. The proxy reports all errors together, one on each line:
+- With an error, the proxy does not start: a wrong type, a variable that is not set, a file that is
+  missing or not valid. The proxy reports all errors together, one on each line:
   \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
 - A file without models is an error. If the key is misspelled (\`model_lits\`), the message names
   \`model_list\`.
@@ -71,7 +71,7 @@ file. If both files set the same setting, the file with the \`include\` wins.
   restricts access (\`master_kye\`).
 - A setting in the wrong block is an error if it restricts access.
 - A setting of LiteLLM that the proxy does not implement is an error if it
-  [restricts access](#settings-that-stop-the-start). Otherwise the proxy [ignores
+  [restricts access](#settings-that-prevent-the-start). Otherwise the proxy [ignores
   it](#settings-that-are-ignored), with one warning for each file.`;
 
 /** The sections below `litellm_params` on choosing a deployment and on its time limits. */
@@ -93,7 +93,7 @@ With \`model: "*"\`, the requested name selects the provider:
 - A name without a prefix goes to the provider that the name means: \`gpt-4o\` goes to OpenAI.
 - All other names are unknown models.
 - An \`api_key\` must be a reference to the environment variable of a provider. It goes to this provider
-  only. Any other \`api_key\` stops the start.
+  only. With any other \`api_key\`, the proxy does not start.
 - With an \`api_base\`, all names go to that address, with the \`api_key\` of the entry.
 
 ### Time limits
@@ -126,7 +126,8 @@ settings change only with a restart.
 **Shutdown.** The proxy shuts down in three steps:
 
 1. For \`--drain_delay\`, it still accepts connections, and \`/health/readiness\` answers 503.
-2. Then it accepts no new connections. Running requests have \`--drain_timeout\` to finish.
+2. Then it accepts no new connections. Running requests may continue for
+   \`--drain_timeout\`.
 3. Then it closes the requests that still run, and exits.
 
 **Which delay.** By default, \`--drain_delay\` is 0, and the port closes at once. This is enough for load

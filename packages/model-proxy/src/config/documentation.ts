@@ -81,7 +81,7 @@ const blockNames: Readonly<Record<keyof typeof unimplemented, string>> = {
   environment: 'environment',
 };
 
-/** Wraps a list at 100 columns. Lines after the first begin with the indent. */
+/** Wraps a text at 100 columns. Lines after the first begin with the indent. */
 function wrap(text: string, indent: string): string {
   const lines = [''];
   for (const word of text.split(' ')) {
@@ -189,7 +189,7 @@ ${settings(routerTable)}
 
 ${settings(credentialTable)}
 
-## Settings that stop the start
+## Settings that prevent the start
 
 These settings of LiteLLM restrict access, and the proxy does not implement them. Without them, the proxy
 would be more open than the file says. So it does not start; the message names file, line and key. To
@@ -204,7 +204,7 @@ Each item names the block, the effect that the settings have in LiteLLM, and the
 
 ${settingsThatAre('refused')}
 
-Some settings stop the start only with certain values:
+Some settings prevent the start only with certain values:
 
 - \`guardrails\`, if an item has \`default_on: true\`. The proxy ignores guardrails that a request must enable.
 - \`callbacks\`, if an item rejects or changes requests (\`detect_prompt_injection\`), or is custom code
@@ -229,15 +229,17 @@ ${settingsThatAre('fulfilled')}
 
 ${flags()}
 
-A flag overrides the environment, and the environment overrides the file. Write \`--flag value\` or
-\`--flag=value\`. LiteLLM's other flags have no effect. Each causes a warning that names the alternative.
-In LiteLLM, \`--temperature\` and \`--max_tokens\` apply to every request; here, write such parameters into
-the params of a model.
+A flag overrides its environment variable. Write \`--flag value\` or \`--flag=value\`. LiteLLM's other
+flags have no effect. Each causes a warning that names the alternative. In LiteLLM,
+\`--temperature\` and \`--max_tokens\` apply to every request; here, write such parameters into the
+params of a model.
 
 These environment variables have no flag:
 
 - \`LITELLM_LOG\` sets the log level: \`ERROR\`, \`WARNING\`, \`INFO\` or \`DEBUG\`; the default is \`INFO\`.
-- \`JSON_LOGS\` sets the log format.
+- \`JSON_LOGS\` sets the log format. It overrides \`json_logs\`.
+- \`SSL_VERIFY\` overrides \`ssl_verify\` of \`litellm_settings\`.
+- \`REQUEST_TIMEOUT\` is the default of \`request_timeout\`. The file overrides it.
 - \`HTTPS_PROXY\`, \`HTTP_PROXY\` and \`NO_PROXY\` set a forward proxy for requests to upstreams. The proxy
   reads them at the start.
 

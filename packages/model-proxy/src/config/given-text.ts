@@ -32,7 +32,8 @@ interface NumberRules {
 
 /**
  * Parses a number.
- * @returns undefined if there is no string, or if it is not valid, which adds a fault.
+ * @returns undefined if there is no string, or if the string is not valid. An invalid string adds a
+ *   fault.
  */
 export function readNumber(given: GivenText | undefined, rules: NumberRules): number | undefined {
   const { pattern, max, expected, findings } = rules;

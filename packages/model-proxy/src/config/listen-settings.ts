@@ -1,6 +1,6 @@
 /**
  * Reads the settings that only a restart changes. Flags override the environment, and the
- * environment overrides the file.
+ * environment overrides the file. Exception: any of them can enable debug lines, none disables them.
  */
 import path from 'node:path';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';

@@ -148,7 +148,7 @@ describe('os.environ/NAME', () => {
     });
   });
 
-  it('stops the start if the variable is not set, with file, line and key', () => {
+  it('prevents the start if the variable is not set, with file, line and key', () => {
     expect(
       faults(oneModel(['api_key: os.environ/KEY', 'extra_body: {a: [os.environ/B, 1]}', 'seed: os.environ/'])),
     ).toEqual([

@@ -21,7 +21,7 @@ export interface SettingDefinition<T> {
   readonly doc: string;
   /** The value is never shown. */
   readonly secret?: true;
-  /** The setting restricts access: a misspelled name of it stops the start. */
+  /** The setting restricts access: a misspelled name of it prevents the start. */
   readonly protects?: true;
 }
 

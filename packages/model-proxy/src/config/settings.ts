@@ -46,7 +46,7 @@ const tlsRows = {
   sslVerify: verification({
     name: 'ssl_verify',
     default: 'true',
-    doc: 'How to verify the certificates of upstreams. `true`: with the CA certificates of Node, or with the file that `SSL_CERT_FILE` in the environment names. `false`: no verification. A path: with the CA certificates of this PEM file only. A file that is missing or has no certificates stops the start. The environment variable `SSL_VERIFY` overrides `litellm_settings`. The params of a deployment override both.',
+    doc: 'How to verify the certificates of upstreams. `true`: with the CA certificates of Node, or with the file that `SSL_CERT_FILE` in the environment names. `false`: no verification. A path: with the CA certificates of this PEM file only. A file that is missing or has no certificates prevents the start. The environment variable `SSL_VERIFY` overrides `litellm_settings`. The params of a deployment override both.',
   }),
   sslCertificate: text({
     name: 'ssl_certificate',
@@ -113,11 +113,11 @@ export const paramsTable = {
   timeout: seconds({
     name: 'timeout',
     default: 'router_settings.timeout, then request_timeout',
-    doc: 'Seconds for a whole answer. For a stream without `stream_timeout`: seconds until its first byte. The total time of a stream has no limit.',
+    doc: 'Seconds for a whole answer. For a stream without `stream_timeout` and `first_byte_timeout`: seconds until its first byte. The total time of a stream has no limit.',
   }),
   streamTimeout: seconds({
     name: 'stream_timeout',
-    default: '`timeout`',
+    default: '`first_byte_timeout`, then `timeout`',
     doc: 'Seconds until the first byte of a stream.',
   }),
   ...timeoutRows,
@@ -168,7 +168,7 @@ export const settingsTable = {
   requestTimeout: seconds({
     name: 'request_timeout',
     default: `${defaults.requestTimeoutSeconds}`,
-    doc: 'Default of `timeout` for all deployments. The flag `--request_timeout` overrides it. It overrides the environment variable `REQUEST_TIMEOUT`.',
+    doc: 'Default of `timeout` for all deployments. The flag `--request_timeout` overrides this setting. This setting overrides the environment variable `REQUEST_TIMEOUT`.',
   }),
   ...timeoutRows,
   modelNameInResponse: oneOf(['provider', 'upstream', 'requested'], {
@@ -227,12 +227,12 @@ export const generalTable = {
   allowedRoutes: routes({
     name: 'allowed_routes',
     protects: true,
-    doc: 'The only paths to serve, as clients spell them. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403. The health probes always answer.',
+    doc: 'The only paths to serve, as clients spell them. Example: `[/v1/chat/completions, /vllm/*]`. Other paths answer 403. The setting does not restrict the health probes.',
   }),
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
-    doc: 'Paths that need the `master_key`. It has an effect for pages that are open by default: `/`, `/routes`, `/metrics` and the probes. A path that does not exist stops the start.',
+    doc: 'Paths that need the `master_key`. The setting has an effect only for pages that are open by default: `/`, `/routes`, `/metrics` and the probes. A path that does not exist prevents the start.',
   }),
   enforceUserParam: boolean({
     name: 'enforce_user_param',
@@ -242,11 +242,11 @@ export const generalTable = {
   }),
   startWithout: texts({
     name: 'start_without',
-    doc: 'Settings to ignore, of those that [stop the start](#settings-that-stop-the-start). Example: `[tpm]`. The proxy is then more open than the file says. Not in LiteLLM.',
+    doc: 'Settings to ignore, of those that [prevent the start](#settings-that-prevent-the-start). Example: `[tpm]`. The proxy is then more open than the file says. Not in LiteLLM.',
   }),
   forwardedPaths: paths({
     name: 'forwarded_paths',
-    doc: 'Paths for POST to serve in addition to the [built-in paths](#paths). Example: `[fim/completions]`. The `model` of the JSON body selects the deployment. The request goes to the same path below its `api_base`, with its key. Not in LiteLLM.',
+    doc: 'Paths for POST to serve in addition to the [built-in paths](#paths). Example: `[fim/completions]`. The `model` of the JSON body selects the deployment. The request goes to the same path below the `api_base` of the deployment, with its key. Not in LiteLLM.',
   }),
   maxRequestSizeMb: number(0.001, 4096, {
     name: 'max_request_size_mb',
@@ -273,7 +273,7 @@ export const routerTable = {
   }),
   streamTimeout: seconds({
     name: 'stream_timeout',
-    default: '`timeout`',
+    default: '`first_byte_timeout`, then `timeout`',
     doc: 'Default for all deployments.',
   }),
   modelGroupAlias: mapping({

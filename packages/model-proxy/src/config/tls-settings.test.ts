@@ -57,7 +57,7 @@ describe('ssl_verify', () => {
     ['text', 'it contains no PEM certificate'],
     ['ca.key', 'it contains no PEM certificate'],
     ['damaged.pem', 'certificate 2 of 2 in it is damaged'],
-  ])('of %s stops the start with file, line and key', (name, reason) => {
+  ])('of %s prevents the start with file, line and key', (name, reason) => {
     const sentence = `the CA bundle ${name} cannot be used: ${reason}`;
     expect(faults(oneModel([`ssl_verify: ${name}`]))).toEqual([
       `config.yaml:6: model_list[0].litellm_params.ssl_verify: ${sentence}`,
@@ -97,7 +97,7 @@ describe('the client certificate', () => {
     expect(certificate([])).toBeNull();
   });
 
-  it('stops the start if it cannot be used', () => {
+  it('prevents the start if it cannot be used', () => {
     const at5 = 'config.yaml:6: model_list[0].litellm_params.ssl_certificate: cannot be used:';
     expect(faults(oneModel(['ssl_certificate: client.pem']))).toEqual([
       `${at5} using the key client.pem: it is not a PEM key`,

@@ -38,7 +38,7 @@ interface ProxyErrorOptions {
 /** The kind of an error, which tells its origin; also a label value of the metrics. */
 export type ErrorKind =
   | 'request' // the client's request is faulty
-  | 'authentication' // the client's key is missing or wrong
+  | 'authentication' // the client's key is missing or wrong, or its address or path is not allowed
   | 'upstreamStatus' // the upstream answered 4xx or 5xx
   | 'connection' // refused, reset, host not found
   | 'tls'

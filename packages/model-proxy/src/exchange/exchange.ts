@@ -83,7 +83,7 @@ export class Exchange {
    * possible.
    */
   upgraded = false;
-  /** Number of the upstream's headers that were dropped because the head would be too large. */
+  /** Number of the upstream's headers that were dropped because they, or the whole head, would be too large. */
   droppedHeaders = 0;
   /** Whether the answer is a stream of events. */
   streamed = false;

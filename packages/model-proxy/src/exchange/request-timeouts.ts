@@ -53,7 +53,7 @@ export function shownTimeout({ firstByteMs, totalMs }: Timeouts, streams: boolea
   return streams ? firstByteMs : totalMs;
 }
 
-/** Parses seconds as Python's `float` does. */
+/** Parses seconds in decimal notation, with or without an exponent. null: the header is missing. */
 function milliseconds(name: string, value: string | string[] | undefined): number | null {
   if (value === undefined) return null;
   const text = String(value).trim();

@@ -1,5 +1,6 @@
 /**
- * `/health`: sends a short request to every model. These requests cost tokens, as LiteLLM's do.
+ * `/health`: sends a short request to each deployment of the configuration, or of the model in the
+ * query. These requests cost tokens, as LiteLLM's do.
  * Probes should use `/health/liveliness`, which sends none.
  */
 import { randomUUID } from 'node:crypto';
@@ -33,7 +34,7 @@ export interface HealthReport {
   readonly unhealthy_count: number;
 }
 
-/** Number of concurrent checks, limited so that they do not slow down clients' requests. */
+/** Number of concurrent checks of a report, limited so that they do not slow down clients' requests. */
 const CONCURRENT_CHECKS = 8;
 /** Token limit of a check's answer: enough for one word. */
 const MAX_TOKENS = 5;

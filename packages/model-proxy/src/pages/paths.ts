@@ -5,7 +5,10 @@
 
 /** A page that Express answers. */
 interface PagePath {
-  /** Whether the page is available without a key, as in LiteLLM. Such pages show no secrets. */
+  /**
+   * Whether the page is available without a key, as in LiteLLM, unless the configuration closes it.
+   * Such pages show no secrets.
+   */
   readonly open: boolean;
 }
 

@@ -12,7 +12,7 @@ import { describeModel, listModels } from './models.js';
 interface PolledPage {
   /** Path template for the metrics, such as `/v1/models/{id}`. */
   readonly label: string;
-  /** Whether the page is available without a key, which probes do not have. */
+  /** Whether the page is available without a key, unless the configuration closes it. Probes have no key. */
   readonly open: boolean;
   /** Returns the status and the value to send as JSON. */
   readonly answer: (serving: SharedState) => { readonly status: number; readonly value: unknown } | ProxyError;

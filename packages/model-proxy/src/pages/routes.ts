@@ -1,5 +1,5 @@
 /**
- * The pages that Express serves: home page, health, configuration and metrics. Loaded after the
+ * The pages that Express serves: home page, health, deployments, routes and metrics. Loaded after the
  * start.
  */
 import express, { type NextFunction, type Request, type Response } from 'express';
@@ -85,8 +85,8 @@ const pagePolicy = [
 ];
 
 /**
- * Runs at most one check per model at a time. Concurrent requests share its report, because each
- * check costs tokens.
+ * Makes one report at a time for the same model, and one for all models. Concurrent requests share the
+ * report, because each check costs tokens.
  */
 function sharedHealthCheck(): (exchange: Exchange, model: string | null) => Promise<HealthReport> {
   const running = new Map<string, Promise<HealthReport>>();

@@ -24,7 +24,10 @@ export class SocketPair {
   /** Whether both sides get a close frame. */
   #isClosing = false;
 
-  /** Connects the sockets. A pipe does not end its target after an error of its source. */
+  /**
+   * Connects the sockets. The listeners of `close` end the other side, because a pipe does so only
+   * without an error.
+   */
   constructor(client: Socket, upstream: Socket, hooks: SocketPairHooks) {
     this.#client = client;
     this.#upstream = upstream;

@@ -12,7 +12,7 @@
 import type { Dialect } from './dialect.js';
 import type { RequestMembers } from './request-members.js';
 
-/** A provider. Without {@link dialect} it has OpenAI's API, with the changes of this literal. */
+/** A provider. Without {@link dialect} it has OpenAI's API, with the changes that its other members declare. */
 export interface Provider {
   /** The prefix of `model`: `openai`, `hosted_vllm`. */
   readonly name: string;

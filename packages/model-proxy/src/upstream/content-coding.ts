@@ -1,7 +1,7 @@
 /**
- * Decompresses answers that upstreams compress although the proxy asked for identity. In compressed
- * answers the proxy could not find the model's name or an error in them, and the client may
- * not support the coding.
+ * Decompresses answers that upstreams compress although the proxy asked for identity. In a compressed
+ * answer, the proxy could not find the model's name or an error, and the client may not support the
+ * coding.
  */
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 

@@ -12,7 +12,7 @@ export interface WithDeadlines extends Tracked {
   check(now: number): void;
 }
 
-/** Time between ticks. A deadline passes up to this time too late, and never too early. */
+/** Time between ticks. A deadline passes up to two ticks too late, and never too early. */
 const TICK_MS = 50;
 
 /**

@@ -52,7 +52,7 @@ export interface UpstreamHandler {
    */
   onData(chunk: Buffer): void;
   onEnd(): void;
-  /** @param error of kind connection, tls, timeout or malformedAnswer. */
+  /** @param error of any kind except request, authentication and upstreamStatus. */
   onError(error: ProxyError): void;
 }
 

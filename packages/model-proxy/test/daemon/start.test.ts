@@ -53,7 +53,7 @@ describe('the command line', () => {
       ['-c', 'config.yaml', '--host', '::1', '--ssl_certfile_path', 'cert.pem'],
       'command line: --ssl_certfile_path needs --ssl_keyfile_path as well: HTTPS needs both',
     ],
-  ])('%s stops the start with one line and exit code 78', async (_what, args, line) => {
+  ])('%s prevents the start with one line and exit code 78', async (_what, args, line) => {
     write('config.yaml', NOWHERE);
     expect(await run(args)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });

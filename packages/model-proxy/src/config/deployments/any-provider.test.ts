@@ -41,7 +41,7 @@ describe('a model of "*"', () => {
     expect(way(groq, 'gpt-4o')?.[3]).toBe('openai-key');
   });
 
-  it.each(['sk-literal', 'os.environ/MY_KEY'])('stops the start with a key of an unknown provider: %s', (key) => {
+  it.each(['sk-literal', 'os.environ/MY_KEY'])('prevents the start with a key of an unknown provider: %s', (key) => {
     const text = `model_list: [{model_name: "*", litellm_params: {model: "*", api_key: ${key}}}]\n`;
     expect(faults(text, { environment: { MY_KEY: 'k' } })).toEqual([
       'config.yaml:1: model_list[0].litellm_params.api_key: the provider of this key is unknown, because the entry is for any model: set custom_llm_provider or api_base, or remove api_key, so that each provider gets the key of its own variable',

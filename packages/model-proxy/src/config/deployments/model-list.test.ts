@@ -107,7 +107,7 @@ describe('params', () => {
     ['api_base: https://u:p@up/v1', 'the string "https://up/v1"'],
     ['api_base: https://up/v1?key=secret', 'the string "https://up/v1?******"'],
     ['api_base: 5', 'the number 5'],
-  ])('with %s stop the start without showing secrets', (line, found) => {
+  ])('with %s prevent the start without showing secrets', (line, found) => {
     const text = oneModel([line]).replace('      api_base: https://up/v1/\n', '');
     expect(faults(text)).toEqual([
       `config.yaml:5: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not ${found}`,
@@ -158,7 +158,7 @@ describe('timeouts', () => {
     expect(times(['timeout: 0', 'idle_timeout: 0'], router)).toEqual([null, 3000, null]);
   });
 
-  it('that are not numbers stop the start', () => {
+  it('that are not numbers prevent the start', () => {
     expect(faults(oneModel(), { environment: { REQUEST_TIMEOUT: '1m' } })).toEqual([
       'environment: REQUEST_TIMEOUT must be a number of seconds from 0 to 86400, not "1m"',
     ]);
@@ -225,7 +225,7 @@ describe('a provider', () => {
     expect(target(params, environment)).toEqual(expected);
   });
 
-  it('without an address, or with an invalid one in the environment, stops the start', () => {
+  it('without an address, or with an invalid one in the environment, prevents the start', () => {
     const text = `model_list:\n${entry('m', '{model: hosted_vllm/a}')}`;
     expect(faults(text)).toEqual([
       'config.yaml:3: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',
@@ -244,7 +244,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('is never guessed: a name without a known provider stops the start, and the message has the prefix', () => {
+  it('is never guessed: a name without a known provider prevents the start, and the message has the prefix', () => {
     const environment = { OPENAI_API_KEY: 'e', OPENAI_BASE_URL: 'http://gateway/v1' };
     const fault = (model: string) =>
       faults(`model_list:\n${entry('m', `{model: ${model}, api_key: k}`)}`, { environment });

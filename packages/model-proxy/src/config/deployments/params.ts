@@ -41,7 +41,7 @@ interface ParamsInput {
 /**
  * Reads the whole block and adds its faults to the findings.
  * @returns undefined if the target has a fault. With other faults the result is a deployment, but the
- *   findings stop the start.
+ *   proxy does not start, because the findings contain the faults.
  */
 export function readParams({
   modelName,

@@ -22,7 +22,7 @@ const optional = (value: string | boolean | undefined) => (value === undefined ?
 
 /**
  * Makes the document of the flags.
- * @returns undefined if no flag belongs into a document.
+ * @returns undefined if no flag sets a value of the file.
  */
 export function singleModelDocument(flags: Flags, findings: Findings): YamlMapping | undefined {
   const settings = mapping({

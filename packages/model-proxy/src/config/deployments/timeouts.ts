@@ -33,8 +33,8 @@ export function timeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSou
 }
 
 /**
- * Returns the limits of a streamed answer. A stream has no limit for the total time. As in
- * LiteLLM's HTTP client, the total limit of a plain answer limits the first byte of a stream.
+ * Returns the limits of a streamed answer. A stream has no limit for the total time. Without a limit
+ * of its own, the first byte has the total limit of a plain answer, as in LiteLLM's HTTP client.
  */
 export function streamTimeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSources): Timeouts {
   const { router } = sources;

@@ -37,6 +37,6 @@ export function readStartWithout(
   place.node.items.forEach((item, index) => {
     const name = startWithout[index];
     if (name !== undefined && !canBeRefused(name))
-      findings.fault(item, [...path, index], `${JSON.stringify(name)} is not a setting that stops the start`);
+      findings.fault(item, [...path, index], `${JSON.stringify(name)} is not a setting that prevents the start`);
   });
 }

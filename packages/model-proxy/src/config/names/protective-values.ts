@@ -34,7 +34,7 @@ const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = 
   optional_pre_call_checks: (item) => (textOf(item) === 'router_budget_limiting' ? 'limits spending' : undefined),
 };
 
-/** Settings with such rules. Values that the rules do not reject are ignored with a warning. */
+/** Settings whose values the rules check. Values that no rule rejects are ignored with a warning. */
 export const checkedByValue: ReadonlySet<string> = new Set(Object.keys(rules));
 
 /** Returns the rejected parts of a setting. @param name of the setting. */

@@ -5,7 +5,7 @@
  */
 
 /**
- * How a setting is treated. `refused` stops the start, because the proxy would be more open than
+ * How a setting is treated. `refused` prevents the start, because the proxy would be more open than
  * the file says. `ignored` logs a warning. `fulfilled` needs no message.
  */
 export type Treatment = 'refused' | 'ignored' | 'fulfilled';
@@ -219,7 +219,7 @@ const environment: readonly SettingGroup[] = [
   ),
 ];
 
-/** Groups by LiteLLM's name of the block; the top of the file is `''`. */
+/** The groups of each block of the file, and those of the environment. */
 export const unimplemented = { top, entry, params, settings, general, router, environment } as const;
 
 /** The group of a setting; undefined: it is not in the table. */

@@ -89,7 +89,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
       'optional_pre_call_checks: [router_budget_limiting]',
       'optional_pre_call_checks[0]: limits spending',
     ],
-  ])('stop the start: %s: %s', (block, line, sentence) => {
+  ])('prevent the start: %s: %s', (block, line, sentence) => {
     const name = line.replace(/:.*/, '');
     const text = (more: string) => oneModel([], `${block}:\n  ${line}\n${more}`);
     expect(faults(text(''))).toEqual([
@@ -103,7 +103,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ]);
   });
 
-  it('stop the start at the top of the file and in an entry as well', () => {
+  it('prevent the start at the top of the file and in an entry as well', () => {
     const fault = (text: string) => faults(text).map((line) => line.replace(/, and this is not implemented.*/, ''));
     const guard = (mode: string) => oneModel([], `guardrails:\n  - {guardrail_name: g, litellm_params: {${mode}}}\n`);
     expect(fault(guard('default_on: true'))).toEqual([
@@ -127,10 +127,10 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ).toEqual(['environment: not implemented, ignored: LITELLM_CORS_ORIGINS, DATABASE_URL']);
   });
 
-  it('are not allowed in start_without if they never stop the start', () => {
+  it('are not allowed in start_without if they never prevent the start', () => {
     expect(faults(oneModel([], 'general_settings: {start_without: [rmp, tpm, master_key]}\n'))).toEqual([
-      'config.yaml:6: general_settings.start_without[0]: "rmp" is not a setting that stops the start',
-      'config.yaml:6: general_settings.start_without[2]: "master_key" is not a setting that stops the start',
+      'config.yaml:6: general_settings.start_without[0]: "rmp" is not a setting that prevents the start',
+      'config.yaml:6: general_settings.start_without[2]: "master_key" is not a setting that prevents the start',
     ]);
   });
 
@@ -139,7 +139,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ['general_settings: {allowed_ip: [10.0.0.1]}', 'general_settings.allowed_ip: is not known; allowed_ips'],
     ['general_settings: {enable_jwt_aut: true}', 'general_settings.enable_jwt_aut: is not known; enable_jwt_auth'],
     ['litellm_settings: {max_budgets: 5}', 'litellm_settings.max_budgets: is not known; max_budget'],
-  ])('stop the start when they are misspelled: %s', (line, sentence) => {
+  ])('prevent the start when they are misspelled: %s', (line, sentence) => {
     expect(faults(oneModel([], `${line}\n`))).toEqual([
       `config.yaml:6: ${sentence}, which it may mean, restricts access: correct it or remove it`,
     ]);
@@ -155,7 +155,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
       'litellm_settings',
     ],
     ['router_settings: {max_parallel_requests: 4}', 'router_settings.max_parallel_requests', 'general_settings'],
-  ])('stop the start in a block where they have no effect: %s', (line, place, block) => {
+  ])('prevent the start in a block where they have no effect: %s', (line, place, block) => {
     expect(faults(oneModel([], `${line}\n`))).toEqual([
       `config.yaml:6: ${place}: restricts access only in ${block}: move it there`,
     ]);

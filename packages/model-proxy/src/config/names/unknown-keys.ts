@@ -106,7 +106,7 @@ export class IgnoredSettings {
   }
 }
 
-/** Collects findings about settings. */
+/** The collectors of findings about settings. */
 export interface Notes {
   readonly findings: Findings;
   readonly ignoredSettings: IgnoredSettings;
@@ -198,6 +198,7 @@ function reportUnknownKey(
   const elsewhere = allBlocks.find((block) => block !== names && block.settings.includes(key)) ?? protectedBlock(key);
   if (elsewhere !== undefined) {
     const block = elsewhere.canonical;
+    // The proxy reads this variable in any case, so the line in the wrong block has no effect.
     const isSet = key === 'master_key' && node.kind === 'scalar' && node.variable === 'LITELLM_MASTER_KEY';
     if (protectedBlock(key) !== undefined && !isSet && !restrictsNothing(key, node))
       findings.fault(node, path, `restricts access only in ${block}: move it there`);
@@ -214,7 +215,7 @@ function reportUnknownKey(
 
 /**
  * Reports the keys that are not in a block's table.
- * @returns keys that are not similar to any known name.
+ * @returns the keys that no block knows and that are not similar to a known name.
  */
 export function reportUnknownKeys(
   rest: readonly (readonly [string, YamlNode])[],

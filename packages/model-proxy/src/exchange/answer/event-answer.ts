@@ -137,7 +137,7 @@ export class EventAnswer implements Answer {
   }
 
   /**
-   * Returns the error if the first event is one. The client gets it as an error status, not as a
+   * Returns the error if the first event is an error. The client gets the error as a status, not as a
    * stream.
    */
   #errorIn(event: Buffer): ProxyError | undefined {
