@@ -1,7 +1,9 @@
-import { PassThrough, type Duplex } from 'node:stream';
+import { EventEmitter, once } from 'node:events';
+import { Duplex, PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { DriverError } from '../drivers/driver-error.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';
+import type { MachineChange } from '../drivers/machine-change.js';
 import { createConsoleHub, type ConsoleHub } from './console-hub.js';
 import type { ConsoleListener } from './console-line.js';
 
@@ -249,5 +251,201 @@ describe('the console hub', () => {
     expect(taken).toBeLessThan(8);
     stream.destroy();
     await all;
+  });
+});
+
+describe('a stream that libvirt loses', () => {
+  const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
+  const inUse = new DriverError('consoleInUse', 'connecting to the console of machine x: another client is connected');
+  const isOff = new DriverError('conflict', 'connecting to the console of machine x: it is off');
+  const soon = { firstMs: 5, maxMs: 20, afterInputMs: 5, afterChangeMs: 5 };
+  const never = { ...soon, firstMs: 3_600_000, maxMs: 3_600_000 };
+
+  /** A port that accepts everything, and says nothing by itself. */
+  const silentPort = () => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+
+  /** A port that printed once. */
+  const printedPort = () => {
+    const port = silentPort();
+    port.push('x');
+    return port;
+  };
+
+  /** A hub on a port; `answer` decides each attempt. */
+  function hubAt(answer: () => Promise<Duplex>, silence = soon) {
+    let attempts = 0;
+    const listeners = new Set<(change: MachineChange) => void>();
+    const infos: string[] = [];
+    const hub = createConsoleHub({
+      driver: {
+        onChange(listener) {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+        console: {
+          open: () => {
+            attempts += 1;
+            return answer();
+          },
+          sendBreak: () => Promise.resolve(),
+        },
+      },
+      log: { ...log, info: (message) => infos.push(message) },
+      retryMs: 5,
+      silence,
+    });
+    hubs.push(hub);
+    return {
+      hub,
+      infos,
+      attempts: () => attempts,
+      change: (kind: MachineChange['kind']) => {
+        for (const listener of listeners) listener({ kind, uuid, name: 'x' });
+      },
+    };
+  }
+
+  it('is replaced when the port is free, and listeners learn what is missing', async () => {
+    const [lost, next] = [printedPort(), silentPort()];
+    const answers: (Duplex | DriverError)[] = [lost, inUse, inUse, inUse, next];
+    const port = hubAt(() => {
+      const answer = answers.shift() ?? inUse;
+      return answer instanceof DriverError ? Promise.reject(answer) : Promise.resolve(answer);
+    });
+    const ear = new Ear();
+    const attached = port.hub.attach(uuid, ear);
+    await ear.until(() => ear.states.length === 2);
+    expect(ear.states).toEqual([
+      connected,
+      expect.stringMatching(/^open: connected again, output since 20[^ ]*Z may be missing$/),
+    ]);
+    expect(lost.destroyed).toBe(true);
+    expect(port.infos).toEqual(['libvirt lost the console of a machine: connected again']);
+    next.push('hello');
+    await ear.hears('hello');
+    await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));
+  });
+
+  it('releases the writers of the lost stream', async () => {
+    const stuck = new Duplex({ read: () => undefined, write: () => undefined });
+    const answers = [stuck, silentPort()];
+    const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), { ...never, afterInputMs: 5 });
+    const ear = new Ear();
+    const attached = port.hub.attach(uuid, ear);
+    await ear.is(connected);
+    await new Promise<void>((resolve) => attached.write(Buffer.from('x'), resolve));
+    expect(stuck.destroyed).toBe(true);
+  });
+
+  it('is kept while the port is in use, because it may be that of a silent guest', async () => {
+    const silent = printedPort();
+    const answers = [silent];
+    const enough = new EventEmitter();
+    const port = hubAt(() => {
+      const answer = answers.shift();
+      if (port.attempts() === 6) enough.emit('reached');
+      return answer === undefined ? Promise.reject(inUse) : Promise.resolve(answer);
+    });
+    const ear = new Ear();
+    const reached = once(enough, 'reached');
+    port.hub.attach(uuid, ear);
+    await reached;
+    silent.push('still here');
+    await ear.hears('still here');
+    expect(ear.states).toEqual([connected]);
+  });
+
+  it('is closed when its machine is off, and opens with the next start', async () => {
+    const [lost, next] = [silentPort(), silentPort()];
+    let isOn = true;
+    const answers = [lost, next];
+    const port = hubAt(() => {
+      const answer = isOn ? answers.shift() : undefined;
+      return answer === undefined ? Promise.reject(isOn ? inUse : isOff) : Promise.resolve(answer);
+    }, never);
+    const ear = new Ear();
+    port.hub.attach(uuid, ear);
+    await ear.is(connected);
+    isOn = false;
+    port.change('stopped');
+    await ear.is(off);
+    isOn = true;
+    port.change('started');
+    await ear.is(connected);
+    next.push('hello');
+    await ear.hears('hello');
+  });
+
+  it('is replaced after a restart of its machine that did not end it', async () => {
+    const answers = [silentPort(), silentPort()];
+    const port = hubAt(() => Promise.resolve(answers.shift() ?? silentPort()), never);
+    const ear = new Ear();
+    port.hub.attach(uuid, ear);
+    await ear.is(connected);
+    port.change('stopped');
+    port.change('started');
+    await ear.until(() => ear.states.length === 1);
+    expect(ear.states[0]).toMatch(/connected again/);
+  });
+
+  it.each(['before', 'after'])('keeps one stream if the old one ends %s a check succeeds', async (order) => {
+    const [old, next] = [printedPort(), silentPort()];
+    let finish: ((stream: Duplex) => void) | undefined;
+    const checking = new EventEmitter();
+    const port = hubAt(() => {
+      if (port.attempts() === 1) return Promise.resolve(old);
+      if (port.attempts() > 2) return Promise.reject(inUse);
+      return new Promise<Duplex>((resolve) => {
+        finish = resolve;
+        checking.emit('begun');
+      });
+    });
+    const ear = new Ear();
+    const begun = once(checking, 'begun');
+    port.hub.attach(uuid, ear);
+    await begun;
+    const ended = once(old, 'close');
+    if (order === 'after') finish?.(next);
+    old.destroy();
+    await ended;
+    finish?.(next);
+    await ear.until(() => ear.states.length === 2);
+    next.push('hello');
+    await ear.hears('hello');
+    expect(ear.states.filter((state) => state.startsWith('taken'))).toEqual([]);
+  });
+
+  it('costs one check at a time, however many consoles are silent', async () => {
+    let [running, most] = [0, 0];
+    const isOpen = new Set<string>();
+    const checked = new EventEmitter();
+    const hub = createConsoleHub({
+      driver: {
+        onChange: () => () => undefined,
+        console: {
+          async open(id) {
+            if (!isOpen.has(id)) {
+              isOpen.add(id);
+              return printedPort();
+            }
+            running += 1;
+            most = Math.max(most, running);
+            await new Promise(setImmediate);
+            running -= 1;
+            checked.emit(id);
+            throw inUse;
+          },
+          sendBreak: () => Promise.resolve(),
+        },
+      },
+      log,
+      silence: soon,
+    });
+    hubs.push(hub);
+    const ids = ['a', 'b', 'c'];
+    const all = Promise.all(ids.map((id) => once(checked, id)));
+    for (const id of ids) hub.attach(id, new Ear());
+    await all;
+    expect(most).toBe(1);
   });
 });

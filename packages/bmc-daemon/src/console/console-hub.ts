@@ -3,10 +3,12 @@
  * so all readers and writers (SSH clients, the console log) share one stream. The first of them
  * opens the stream, each start of the machine opens it again, and the last one closes it.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ConsoleControl } from '../drivers/console-control.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { ConsoleLine, type ConsoleListener } from './console-line.js';
+import { silencePace, type SilencePace } from './console-silence.js';
 
 /** The connection of one listener to a console. */
 export interface ConsoleAttachment {
@@ -42,11 +44,24 @@ interface ConsoleHubOptions {
    * this value. Default: 1 s.
    */
   readonly retryMs?: number;
+  /** When silent consoles are checked. Default: {@link silencePace}. */
+  readonly silence?: SilencePace;
 }
 
+/**
+ * The pause between two checks of silent consoles. It limits their cost: thousands of idle consoles
+ * cause at most four checks in a second.
+ */
+const CHECK_PAUSE_MS = 250;
+
 /** Creates the hub, which listens to the driver. */
-export function createConsoleHub({ driver, log, retryMs = 1_000 }: ConsoleHubOptions): ConsoleHub {
+export function createConsoleHub(options: ConsoleHubOptions): ConsoleHub {
+  const { driver, log, retryMs = 1_000, silence = silencePace } = options;
   const lines = new Map<string, ConsoleLine>();
+  let lastCheck: Promise<void> = Promise.resolve();
+  const inTurn = (check: () => Promise<void>): void => {
+    lastCheck = lastCheck.then(check).then(() => sleep(CHECK_PAUSE_MS, undefined, { ref: false }));
+  };
   const unsubscribe = driver.onChange(({ uuid, kind }) => lines.get(uuid)?.onMachineChange(kind));
 
   return {
@@ -57,6 +72,9 @@ export function createConsoleHub({ driver, log, retryMs = 1_000 }: ConsoleHubOpt
           open: (signal) => driver.console.open(uuid, { signal }),
           retryMs,
           warn: (error) => log.warn('connecting to the console of a machine failed', { machine: uuid, error }),
+          silence,
+          inTurn,
+          onReplaced: () => log.info('libvirt lost the console of a machine: connected again', { machine: uuid }),
         });
         lines.set(uuid, line);
       }

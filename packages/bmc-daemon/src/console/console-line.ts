@@ -1,13 +1,17 @@
 /** Keeps the console of one machine open while it has listeners, across restarts of the machine. */
 import type { Duplex } from 'node:stream';
-import { DriverError } from '../drivers/driver-error.js';
 import type { MachineChangeKind } from '../drivers/machine-change.js';
-
-/**
- * `closed`: the machine is off, or its host does not answer; the console opens again later. `taken`:
- * another program uses the console, and the attempts continue. `absent`: no machine, or no serial port.
- */
-export type ConsoleState = 'open' | 'closed' | 'taken' | 'absent';
+import {
+  conditionOf,
+  failed,
+  gone,
+  off,
+  open,
+  openAgain,
+  type Condition,
+  type ConsoleState,
+} from './console-condition.js';
+import { SilenceWatch, type SilencePace } from './console-silence.js';
 
 /** Receives a console's output and state. Neither method may throw. */
 export interface ConsoleListener {
@@ -15,7 +19,8 @@ export interface ConsoleListener {
   data(bytes: Buffer): void;
   /**
    * Called first, and after each change; `open` comes each time the console opens, before its first
-   * byte.
+   * byte. A second `open` without another state between means a new run of the machine, or a lost
+   * stream: `why` then says what is missing.
    * @param why for people: `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;
@@ -29,12 +34,11 @@ interface ConsoleLineOptions {
   readonly retryMs: number;
   /** Called for an unexpected error, once until the console opens again. */
   readonly warn: (error: unknown) => void;
-}
-
-/** A state, and the reason as text for people. */
-interface Condition {
-  readonly state: ConsoleState;
-  readonly why: string;
+  readonly silence: SilencePace;
+  /** Runs the check of a silent stream after the checks of other machines. */
+  readonly inTurn: (check: () => Promise<void>) => void;
+  /** Called when a new stream replaces one that libvirt lost. */
+  readonly onReplaced: () => void;
 }
 
 /**
@@ -61,9 +65,14 @@ export class ConsoleLine {
   #startedMeanwhile = false;
   #warned = false;
   #closed = false;
+  readonly #silence: SilenceWatch;
 
   constructor(options: ConsoleLineOptions) {
     this.#options = options;
+    this.#silence = new SilenceWatch(options.silence, (isUrgent) => {
+      if (isUrgent) void this.#check();
+      else options.inTurn(() => this.#check());
+    });
     void this.#attempt();
   }
 
@@ -96,6 +105,7 @@ export class ConsoleLine {
       onAccepted?.();
       return;
     }
+    this.#silence.typed();
     if (onAccepted === undefined) {
       this.#stream.write(bytes);
       return;
@@ -112,12 +122,14 @@ export class ConsoleLine {
     switch (kind) {
       case 'started':
         this.#retries = 0;
+        this.#silence.changed();
         // The stream of the previous QEMU process may still be open.
         if (this.#stream !== undefined || this.#opening !== undefined) this.#startedMeanwhile = true;
         else void this.#attempt();
         return;
       case 'stopped':
       case 'undefined':
+        this.#silence.changed();
         this.#startedMeanwhile = false;
         // An open stream may still hold the guest's last output, and an attempt learns the state
         // itself.
@@ -134,6 +146,7 @@ export class ConsoleLine {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    this.#silence.stop();
     this.#opening?.abort();
     this.#listeners.clear();
     this.#stream?.destroy();
@@ -148,7 +161,6 @@ export class ConsoleLine {
     let retry = false;
     try {
       stream = await this.#options.open(opening.signal);
-      this.#warned = false;
     } catch (error) {
       [condition, retry] = conditionOf(error);
       // A machine that stops loses its port before libvirt reports it as off. The first failure
@@ -162,16 +174,10 @@ export class ConsoleLine {
       return;
     }
     if (stream !== undefined) {
-      this.#retries = 0;
-      this.#startedMeanwhile = false;
-      // Reports `open` for every run of the machine, before its first byte.
-      this.#condition = undefined;
-    }
-    this.#tell(condition);
-    if (stream !== undefined) {
-      this.#readFrom(stream);
+      this.#use(stream, open);
       return;
     }
+    this.#tell(condition);
     if (this.#startedMeanwhile) {
       this.#startedMeanwhile = false;
       void this.#attempt();
@@ -187,25 +193,92 @@ export class ConsoleLine {
     this.#timer = setTimeout(() => void this.#attempt(), milliseconds).unref();
   }
 
-  #readFrom(stream: Duplex): void {
+  /**
+   * Checks a silent stream: tries to open the console. libvirt rejects this while any stream uses
+   * the port, ours or that of another program. If the console opens, libvirt has lost our stream.
+   */
+  async #check(): Promise<void> {
+    const silent = this.#stream;
+    if (silent === undefined || this.#opening !== undefined) return;
+    if (!this.#silence.isDue) {
+      this.#silence.resume();
+      return;
+    }
+    const began = performance.now();
+    const opening = new AbortController();
+    this.#opening = opening;
+    let stream: Duplex | undefined;
+    let condition: Condition | undefined;
+    try {
+      stream = await this.#options.open(opening.signal);
+    } catch (error) {
+      [condition] = conditionOf(error);
+    }
+    this.#opening = undefined;
+    if (this.#closed) stream?.on('error', () => undefined).destroy();
+    else if (stream !== undefined) this.#replaceBy(stream);
+    // The machine stopped during the check.
+    else if (this.#stream === undefined) this.#attemptAgain();
+    else {
+      this.#silence.checked();
+      // libvirt ends the stream of a machine that stops, unless it has lost the stream.
+      if ((condition === off || condition === gone) && this.#silence.heardAt < began) silent.destroy();
+    }
+  }
+
+  /** The new stream has consumed output of the port already, so the line must use it. */
+  #replaceBy(stream: Duplex): void {
+    const lost = this.#stream;
+    if (lost === undefined) {
+      this.#use(stream, open);
+      return;
+    }
+    this.#options.onReplaced();
+    this.#stream = undefined;
+    lost.destroy();
+    this.#releaseWriters();
+    this.#use(stream, openAgain(performance.now() - this.#silence.heardAt));
+  }
+
+  #use(stream: Duplex, condition: Condition): void {
+    this.#retries = 0;
+    this.#warned = false;
+    this.#startedMeanwhile = false;
+    // Reports `open` for every run of the machine, before its first byte.
+    this.#condition = undefined;
+    this.#tell(condition);
     this.#stream = stream;
+    this.#silence.start();
     stream.on('data', (bytes: Buffer) => {
+      this.#silence.heard();
       for (const listener of this.#listeners) listener.data(bytes);
     });
     // The next attempt finds out what happened to the machine.
     stream.on('error', () => undefined);
     stream.once('end', () => stream.destroy());
     stream.once('close', () => {
+      // Another stream has replaced it.
+      if (this.#stream !== stream) return;
       this.#stream = undefined;
-      const waiting = [...this.#waiting];
-      this.#waiting.clear();
-      for (const { onAccepted } of waiting) onAccepted();
-      if (this.#closed) return;
-      if (this.#startedMeanwhile) {
-        this.#startedMeanwhile = false;
-        void this.#attempt();
-      } else this.#attemptIn(REST_MS);
+      this.#silence.stop();
+      this.#releaseWriters();
+      // A running check attempts again when it ends.
+      if (!this.#closed && this.#opening === undefined) this.#attemptAgain();
     });
+  }
+
+  #releaseWriters(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const { onAccepted } of waiting) onAccepted();
+  }
+
+  /** Connects after the end of a stream: at once if the machine has started again. */
+  #attemptAgain(): void {
+    if (this.#startedMeanwhile) {
+      this.#startedMeanwhile = false;
+      void this.#attempt();
+    } else this.#attemptIn(REST_MS);
   }
 
   #tell(condition: Condition): void {
@@ -217,28 +290,5 @@ export class ConsoleLine {
   #warn(error: unknown): void {
     if (!this.#warned) this.#options.warn(error);
     this.#warned = true;
-  }
-}
-
-const open: Condition = { state: 'open', why: 'connected' };
-const off: Condition = { state: 'closed', why: 'the machine is off' };
-const gone: Condition = { state: 'absent', why: 'there is no such machine' };
-const failed: Condition = { state: 'closed', why: 'its console cannot be opened' };
-
-/** Translates the error of an attempt; the second value tells whether to retry without an event. */
-function conditionOf(error: unknown): readonly [Condition, boolean] {
-  switch (error instanceof DriverError ? error.kind : undefined) {
-    case 'conflict':
-      return [off, false];
-    case 'notFound':
-      return [gone, false];
-    case 'unsupported':
-      return [{ state: 'absent', why: 'it has no serial port for clients' }, false];
-    case 'consoleInUse':
-      return [{ state: 'taken', why: 'another program uses the console' }, true];
-    case 'unavailable':
-      return [{ state: 'closed', why: 'its hypervisor does not answer' }, true];
-    default:
-      return [failed, true];
   }
 }

@@ -59,6 +59,8 @@ export class ConsoleRecording {
   #isOpen = false;
   /** When the port was disconnected. */
   #closedAt: number | undefined;
+  /** When the last output of the present connection arrived. */
+  #heardAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing = false;
   readonly #credit: WriteCredit;
@@ -85,10 +87,11 @@ export class ConsoleRecording {
     const time = this.#options.now();
     // Requests the id now, because the machine may restart before the queue runs `decide`.
     const instance = this.#options.instance();
-    const connection = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt: this.#closedAt };
-    this.#startedAt = undefined;
-    this.#resetAt = undefined;
-    this.#closedAt = undefined;
+    // A connection that is replaced while it is open was lost after its last output.
+    const closedAt = this.#isOpen ? this.#heardAt : this.#closedAt;
+    const connection = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt };
+    this.#startedAt = this.#resetAt = this.#closedAt = undefined;
+    this.#heardAt = time;
     this.#isOpen = true;
     const batch = this.#begin(null);
     const later: RunningBoot[] = [];
@@ -115,7 +118,8 @@ export class ConsoleRecording {
   data(bytes: Uint8Array): void {
     if (this.#removed) return;
     const batch = this.#batches.at(-1) ?? this.#begin(this.#boot ?? null);
-    batch.text.add(bytes, this.#options.now());
+    this.#heardAt = this.#options.now();
+    batch.text.add(bytes, this.#heardAt);
     this.#version += 1;
     if (batch.text.size >= this.#options.pace.flushBytes) void this.#flush();
     else this.#schedule();

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MachineChange, MachineChangeKind, MachineChangeListener } from '../drivers/machine-change.js';
-import type { ConsoleListener, ConsoleState } from './console-line.js';
+import type { ConsoleState } from './console-condition.js';
+import type { ConsoleListener } from './console-line.js';
 import { consoleLogBounds, openConsoleLogs, type ConsoleLogBounds, type ConsoleLogs } from './console-log.js';
 
 const uuid = '5ac4fa6e-0000-4000-8000-000000000001';

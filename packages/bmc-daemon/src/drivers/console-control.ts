@@ -15,7 +15,8 @@ export interface ConsoleControl {
    *   stops, or when another client takes the port by force. It has an `error` if libvirt reports a
    *   reason. The caller destroys it.
    * @throws {DriverError} conflict: the machine is off; unsupported: it has no such port;
-   *   consoleInUse: another client is connected, and the port allows one only.
+   *   consoleInUse: a client is connected. The stream of an earlier call counts as a client:
+   *   `ConsoleLine` relies on it to find lost streams.
    */
   open(id: string, options?: OperationOptions): Promise<Duplex>;
   /**

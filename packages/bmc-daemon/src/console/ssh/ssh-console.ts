@@ -1,7 +1,7 @@
 /** Connects one console to one SSH channel: output, input, and the messages of this service. */
 import type { ServerChannel } from 'ssh2';
 import type { ConsoleAttachment, ConsoleHub } from '../console-hub.js';
-import type { ConsoleState } from '../console-line.js';
+import type { ConsoleState } from '../console-condition.js';
 import { EscapeReader, type EscapeAction } from './ssh-escape.js';
 
 /** Options of {@link SshConsole}. */
@@ -109,7 +109,11 @@ export class SshConsole {
           state === 'absent' ? '' : ', escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps',
         ].join(''),
       );
-    } else if (isNew) this.#notice(state === 'open' ? `connected to ${name}` : `${name}: ${why}`);
+    } else if (isNew) {
+      // A second `open` with another reason replaces a lost stream, and says what is missing.
+      const isConnected = state === 'open' && before !== 'open';
+      this.#notice(isConnected ? `connected to ${name}` : `${name}: ${why}`);
+    }
     if (state === 'absent') this.#end(FAILED, `${name}: ${why}`, { silently: true });
   }
 

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { SilenceWatch, silencePace } from './console-silence.js';
+
+/** Seconds since the start, with `!` for an urgent check. */
+let checks: string[];
+let watch: SilenceWatch;
+let began: number;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  checks = [];
+  began = performance.now();
+  watch = new SilenceWatch(silencePace, (isUrgent) => {
+    checks.push(`${Math.round((performance.now() - began) / 1000)}${isUrgent ? '!' : ''}`);
+    watch.checked();
+  });
+  watch.start();
+  watch.heard();
+});
+afterEach(() => {
+  watch.stop();
+  jest.useRealTimers();
+});
+
+function pass(seconds: number): void {
+  jest.advanceTimersByTime(seconds * 1000);
+}
+
+describe('a silent console', () => {
+  it('is checked after 30 s, then with growing pauses of at most 10 minutes', () => {
+    pass(3_000);
+    expect(checks).toEqual(['30', '90', '210', '450', '930', '1530', '2130', '2730']);
+  });
+
+  it('is not checked while it prints, and soon after it stops', () => {
+    for (let second = 0; second < 600; second += 1) {
+      watch.heard();
+      pass(1);
+    }
+    expect(checks).toEqual([]);
+    pass(30);
+    expect(checks).toEqual(['629']);
+  });
+
+  it('is checked 5 s after input without output, but keys cause at most one check in 30 s', () => {
+    for (let second = 0; second < 70; second += 1) {
+      watch.typed();
+      pass(1);
+    }
+    expect(checks).toEqual(['5!', '35!', '65!']);
+  });
+
+  it('is not checked for input that gets output', () => {
+    for (let second = 0; second < 120; second += 3) {
+      watch.typed();
+      pass(1);
+      watch.heard();
+      pass(2);
+    }
+    expect(checks).toEqual([]);
+  });
+
+  it('is checked 1 s after a start or stop of its machine', () => {
+    pass(10);
+    watch.changed();
+    pass(5);
+    expect(checks).toEqual(['11!']);
+  });
+
+  it('is not checked before its first output, except after input or a change of its machine', () => {
+    watch.start();
+    pass(3_000);
+    expect(checks).toEqual([]);
+    watch.typed();
+    pass(6);
+    expect(checks).toEqual(['3005!']);
+  });
+
+  it('is not checked after its stream ended', () => {
+    watch.stop();
+    watch.typed();
+    watch.changed();
+    pass(3_000);
+    expect(checks).toEqual([]);
+  });
+});

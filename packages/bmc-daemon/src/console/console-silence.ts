@@ -1,0 +1,126 @@
+/**
+ * Decides when a silent console stream must be checked. libvirtd 9.0 can lose a stream without a
+ * message: another client takes the port by force while libvirtd sends output. Such a stream looks
+ * like that of a silent guest.
+ */
+
+/** When a silent stream is checked. All values are in milliseconds. */
+export interface SilencePace {
+  /** The silence before the first check. The pause doubles with each further check. */
+  readonly firstMs: number;
+  /** Maximum of the pause. */
+  readonly maxMs: number;
+  /** The pause after input without output. */
+  readonly afterInputMs: number;
+  /** The pause after a start or a stop of the machine that did not end the stream. */
+  readonly afterChangeMs: number;
+}
+
+/** The default pace. */
+export const silencePace: SilencePace = {
+  firstMs: 30_000,
+  maxMs: 600_000,
+  afterInputMs: 5_000,
+  afterChangeMs: 1_000,
+};
+
+/** Measures the silence of one stream. */
+export class SilenceWatch {
+  readonly #pace: SilencePace;
+  readonly #onDue: (isUrgent: boolean) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isRunning = false;
+  /** Times are those of `performance.now()`. */
+  #dueAt = Infinity;
+  #heardAt = -Infinity;
+  #checkedAt = -Infinity;
+  #pauseMs: number;
+  #isUrgent = false;
+
+  /** @param onDue called once when a check is due; urgent after input, or a change of the machine. */
+  constructor(pace: SilencePace, onDue: (isUrgent: boolean) => void) {
+    this.#pace = pace;
+    this.#onDue = onDue;
+    this.#pauseMs = pace.firstMs;
+  }
+
+  /** Whether the stream is still silent when its check begins. */
+  get isDue(): boolean {
+    return performance.now() >= this.#dueAt;
+  }
+
+  /** The time of the last output or of the start, in milliseconds of `performance.now()`. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
+  /**
+   * Begins with a new stream. Silence is only measured after its first output, because libvirtd loses
+   * streams only while it sends output.
+   */
+  start(): void {
+    this.stop();
+    this.#isRunning = true;
+    this.#checkedAt = -Infinity;
+    this.#heardAt = performance.now();
+  }
+
+  /** Ends the watch until the next `start`. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isRunning = false;
+    this.#dueAt = Infinity;
+  }
+
+  /** Output arrived. Cheap, because a guest may print without pause: the timer only fires later. */
+  heard(): void {
+    this.#heardAt = performance.now();
+    this.#pauseMs = this.#pace.firstMs;
+    this.#dueAt = this.#heardAt + this.#pauseMs;
+    this.#isUrgent = false;
+    if (this.#timer === undefined) this.#arm();
+  }
+
+  /** Input was sent. A guest may ignore it, so keys cause at most one check in `firstMs`. */
+  typed(): void {
+    this.#hurry(Math.max(performance.now() + this.#pace.afterInputMs, this.#checkedAt + this.#pace.firstMs));
+  }
+
+  /** The machine started or stopped, which normally ends the stream. */
+  changed(): void {
+    this.#hurry(performance.now() + this.#pace.afterChangeMs);
+  }
+
+  /** A check found the stream in use. */
+  checked(): void {
+    this.#checkedAt = performance.now();
+    this.#pauseMs = Math.min(this.#pace.maxMs, this.#pauseMs * 2);
+    this.#dueAt = this.#checkedAt + this.#pauseMs;
+    this.#isUrgent = false;
+    this.#arm();
+  }
+
+  /** Waits again after output ended the silence before its check began. */
+  resume(): void {
+    this.#arm();
+  }
+
+  #hurry(at: number): void {
+    if (at >= this.#dueAt) return;
+    this.#dueAt = at;
+    this.#isUrgent = true;
+    this.#arm();
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#isRunning) return;
+    const waitMs = Math.ceil(Math.max(0, this.#dueAt - performance.now()));
+    this.#timer = setTimeout(() => {
+      if (this.isDue) this.#onDue(this.#isUrgent);
+      else this.#arm();
+    }, waitMs).unref();
+  }
+}
