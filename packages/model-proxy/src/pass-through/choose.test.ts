@@ -63,6 +63,17 @@ describe('the deployment of a provider', () => {
     // Without use_in_pass_through, raw requests must not use its key.
     expect(of('openai', 'gpt')).toEqual(['second', 'gpt']);
     expect(of('vllm', 'vllm')).toEqual(['vllm', 'vllm-upstream']);
+    // Another deployment of the same name is not eligible, whichever the weights would select.
+    const pair = [
+      made('pair', 'openai', { useInPassThrough: true }),
+      made('pair', 'openai'),
+      made('pair', 'hosted_vllm'),
+    ];
+    expect(chooseProvider('openai', 'pair', '/x', choosing([marked, ...pair]))).toEqual({
+      deployment: pair[0],
+      modelGroup: 'pair',
+      upstreamModel: 'pair-upstream',
+    });
     // A public name of another provider must not select that provider's key.
     expect(of('vllm', 'gpt')).toEqual(['vllm', 'gpt']);
   });
@@ -105,6 +116,10 @@ describe('the deployment of a file', () => {
     expect(of({ models: ['oss'], provider: 'openai' }, all)).toBe(oss);
     const group = [made('g', 'openai', { id: '1' }), made('g', 'openai', { id: '2', apiBase: 'https://two/v1' })];
     expect(of({ models: ['g'] }, group).id).toBe('1');
+    const wildcard = ['1', '2'].map((id) =>
+      made('openai/*', 'openai', { id, upstreamModel: '*', apiBase: `https://${id}/v1` }),
+    );
+    expect(of({ models: ['openai/gpt-4o'] }, wildcard).id).toBe('1');
     expect(of({ models: ['gpt', 'again'] }, [gpt, other, made('again', 'openai')])).toBe(gpt);
     expect(of({ models: ['openai/x'] }, [made('openai/*', 'openai', { upstreamModel: '*' }), oss]).modelName).toBe(
       'openai/*',

@@ -36,9 +36,10 @@ export function chooseProvider(
   { settings, router, environmentDeployment }: SelectionContext,
 ): Selection {
   const providers = families[family];
-  const byModel = model === undefined ? undefined : router.select(model);
-  if (byModel?.deployment.useInPassThrough === true && providers.includes(byModel.deployment.provider.name))
-    return byModel;
+  const isEligible = ({ deployment }: Selection) =>
+    deployment.useInPassThrough && providers.includes(deployment.provider.name);
+  const byModel = model === undefined ? undefined : router.select(model, isEligible);
+  if (byModel !== undefined) return byModel;
   const eligible = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
   const deployment = firstOf(eligible, providers) ?? (family === 'openai' ? environmentDeployment : null);
   if (deployment !== null) return { ...selectionOf(deployment), upstreamModel: model ?? deployment.upstreamModel };
@@ -114,14 +115,12 @@ export function hasOneAccount({ settings, environmentDeployment }: SelectionCont
 }
 
 /**
- * Selects the deployment of a name: always the same one, because later requests must find the file
- * again.
+ * Selects the deployment of a name: always the same one, also for a wildcard, because later requests
+ * must find the file again.
  */
 function selectNamed(model: string, path: string, { settings, router }: SelectionContext): Selection {
-  const group = router.deploymentsOf(model);
-  const [first] = [...group.filter(({ useInPassThrough }) => useInPassThrough), ...group];
-  if (first !== undefined) return selectionOf(first);
-  const selection = router.select(model);
+  const candidates = router.candidates(model);
+  const selection = candidates.find(({ deployment }) => deployment.useInPassThrough) ?? candidates[0];
   if (selection === undefined) throw noDeploymentFor(model, path.replace(/^\//, ''), { settings, router });
   return selection;
 }

@@ -9,11 +9,6 @@ import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from '.
 /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** The deployments of one public name. */
-interface Group {
-  pick(): Selection;
-}
-
 /**
  * Creates the router of a configuration.
  * @param limits excludes deployments at their limit, unless all deployments of the group are at
@@ -32,12 +27,12 @@ export function createRouter(
     if (group === undefined) byName.set(deployment.modelName, [deployment]);
     else group.push(deployment);
   }
-  const exact = new Map<string, Group>();
+  const exact = new Map<string, readonly Selection[]>();
   const wildcards: WildcardGroup[] = [];
   for (const [modelName, members] of byName) {
     if (modelName.includes('*'))
       wildcards.push({ modelName, deployments: members, pattern: wildcardPattern(modelName) });
-    else exact.set(modelName, createGroup(members, random, limits));
+    else exact.set(modelName, members.map(selectionOf));
   }
   wildcards.sort(bySpecificity);
   // A public name has priority over an equal deployment id: the operator chose the name, and an id
@@ -45,43 +40,47 @@ export function createRouter(
   const byId = new Map(
     deployments
       .filter(({ modelName }) => !modelName.includes('*'))
-      .map((deployment) => [deployment.id, selectionOf(deployment)]),
+      .map((deployment) => [deployment.id, [selectionOf(deployment)]]),
   );
   const aliasPatterns = [...modelGroupAlias]
     .filter(([alias]) => alias.includes('*'))
     .map(([modelName, group]) => ({ modelName, group, pattern: wildcardPattern(modelName) }))
     .sort(bySpecificity);
 
-  const selectFromGroup = (name: string): Selection | undefined => {
-    const group = exact.get(name);
-    return group === undefined ? selectByWildcard(name) : group.pick();
-  };
-  const selectByWildcard = (name: string): Selection | undefined => {
+  const byWildcard = (name: string): readonly Selection[] | undefined => {
     for (const { modelName, deployments: members, pattern } of wildcards) {
       const match = pattern.exec(name);
       if (match === null) continue;
-      const deployment = pickByWeight(withRoom(members, limits), random);
-      const upstreamModel = fillStars(deployment.upstreamModel, match.slice(1));
-      return byProvider({ deployment, modelGroup: modelName, upstreamModel });
+      const found = members.flatMap((deployment) => {
+        const upstreamModel = fillStars(deployment.upstreamModel, match.slice(1));
+        return byProvider({ deployment, modelGroup: modelName, upstreamModel }) ?? [];
+      });
+      return found.length === 0 ? undefined : found;
     }
     return undefined;
   };
+  const ofGroup = (name: string) => exact.get(name) ?? byWildcard(name);
   const aliasOf = (model: string) => modelGroupAlias.get(model);
+  const candidates = (model: string): readonly Selection[] => {
+    const target = aliasOf(model);
+    const named = (target === undefined ? undefined : ofGroup(target)) ?? exact.get(model) ?? byId.get(model);
+    if (named !== undefined) return named;
+    // Wildcards must not match the name of an unserved model: the request would go to an
+    // unintended upstream.
+    if (unserved?.has(model) === true) return [];
+    const matched = byWildcard(model);
+    if (matched !== undefined) return matched;
+    const pattern = aliasPatterns.find((candidate) => candidate.pattern.test(model));
+    return (pattern === undefined ? undefined : ofGroup(pattern.group)) ?? [];
+  };
 
   return {
-    select(model) {
-      const target = aliasOf(model);
-      const selection =
-        (target === undefined ? undefined : selectFromGroup(target)) ?? exact.get(model)?.pick() ?? byId.get(model);
-      if (selection !== undefined) return selection;
-      // Wildcards must not match the name of an unserved model: the request would go to an
-      // unintended upstream.
-      if (unserved?.has(model) === true) return undefined;
-      const wild = selectByWildcard(model);
-      if (wild !== undefined) return wild;
-      const pattern = aliasPatterns.find((candidate) => candidate.pattern.test(model));
-      return pattern === undefined ? undefined : selectFromGroup(pattern.group);
+    select(model, accepts) {
+      const all = candidates(model);
+      const accepted = accepts === undefined ? all : all.filter(accepts);
+      return accepted.length < 2 ? accepted[0] : pickByWeight(withRoom(accepted, limits), random);
     },
+    candidates,
     modelNames: [
       ...new Set([
         ...byName.keys(),
@@ -121,35 +120,24 @@ function selectionOf(deployment: Deployment): Selection {
 /** Limits that never exclude a deployment. */
 const unlimited: Pick<Limits, 'hasRoom'> = { hasRoom: () => true };
 
-/** Returns the deployments below their limit, or all deployments if all have reached it. */
-function withRoom(deployments: readonly Deployment[], { hasRoom }: Pick<Limits, 'hasRoom'>): readonly Deployment[] {
-  if (deployments.every(hasRoom)) return deployments;
-  const belowLimit = deployments.filter(hasRoom);
-  return belowLimit.length === 0 ? deployments : belowLimit;
-}
-
-function createGroup(deployments: readonly Deployment[], random: Random, limits: Pick<Limits, 'hasRoom'>): Group {
-  const [first, second] = deployments;
-  // Most groups have one deployment: the selection is then always the same object.
-  if (first !== undefined && second === undefined) {
-    const selection = selectionOf(first);
-    return { pick: () => selection };
-  }
-  return { pick: () => selectionOf(pickByWeight(withRoom(deployments, limits), random)) };
+/** Returns the selections below their limit, or all selections if all have reached it. */
+function withRoom(selections: readonly Selection[], { hasRoom }: Pick<Limits, 'hasRoom'>): readonly Selection[] {
+  const belowLimit = selections.filter(({ deployment }) => hasRoom(deployment));
+  return belowLimit.length === 0 ? selections : belowLimit;
 }
 
 /**
- * Selects a deployment with a probability proportional to its weight; uniformly if all weights are
- * 0.
+ * Picks a selection with a probability proportional to the weight of its deployment; uniformly if all
+ * weights are 0.
  */
-function pickByWeight(deployments: readonly Deployment[], random: Random): Deployment {
-  const total = deployments.reduce((sum, { weight }) => sum + weight, 0);
-  let rest = random() * (total === 0 ? deployments.length : total);
-  for (const deployment of deployments) {
-    rest -= total === 0 ? 1 : deployment.weight;
-    if (rest < 0) return deployment;
+function pickByWeight(selections: readonly Selection[], random: Random): Selection {
+  const total = selections.reduce((sum, { deployment }) => sum + deployment.weight, 0);
+  let rest = random() * (total === 0 ? selections.length : total);
+  for (const selection of selections) {
+    rest -= total === 0 ? 1 : selection.deployment.weight;
+    if (rest < 0) return selection;
   }
-  const last = deployments.at(-1);
+  const last = selections.at(-1);
   if (last === undefined) throw new Error('choosing a deployment: the group is empty');
   return last;
 }

@@ -18,9 +18,13 @@ export interface Router {
   /**
    * Selects a deployment for a public name. It tries in this order: aliases, model groups, deployment
    * ids, wildcards and alias patterns, the most specific first.
-   * @returns undefined if there is no such model, or if the model is configured but cannot be served.
+   * @param accepts excludes deployments before the choice by weight; absent: all are possible.
+   * @returns undefined if there is no such model, if it is configured but cannot be served, or if no
+   *   deployment is accepted.
    */
-  select(model: string): Selection | undefined;
+  select(model: string, accepts?: (selection: Selection) => boolean): Selection | undefined;
+  /** Returns all possible results of {@link select} for a name, in the order of the configuration. */
+  candidates(model: string): readonly Selection[];
   /**
    * Public names without duplicates in the order of the configuration, including wildcards and
    * aliases.

@@ -26,7 +26,7 @@ describe('the forward proxy of the environment', () => {
   });
 
   it('is an error with the variable’s name but not its value if the URL is invalid', () => {
-    for (const value of ['socks5://me:secret@proxy', 'http://me:secret@proxy:port']) {
+    for (const value of ['socks5://me:secret@proxy', 'http://me:secret@proxy:port', 'http://me:secret%zz@proxy']) {
       let message = '';
       try {
         proxyOf(https, { HTTPS_PROXY: value });

@@ -3,6 +3,7 @@
  * priority, as in curl and LiteLLM.
  */
 import { networkTest } from '@rackless/daemon/network/ip-networks.js';
+import { decode } from '../endpoints/paths.js';
 import type { Environment } from '../settings.js';
 
 /** A forward proxy between this proxy and an upstream. */
@@ -44,12 +45,14 @@ function parse(name: string, value: string): ForwardProxy {
       `reading ${name}: proxies of scheme ${protocol.slice(0, -1)} are not supported, only http and https`,
     );
   }
-  const account = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const [user, password] = [decode(url.username), decode(url.password)];
+  if (user === undefined || password === undefined)
+    throw new Error(`reading ${name}: the user or the password has an invalid percent escape`);
   return {
     protocol,
     hostname: unbracket(url.hostname),
     port: Number(url.port === '' ? (protocol === 'https:' ? 443 : 80) : url.port),
-    authorization: url.username === '' ? null : `Basic ${Buffer.from(account).toString('base64')}`,
+    authorization: user === '' ? null : `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
   };
 }
 
