@@ -6,6 +6,7 @@
 import type { ConsoleControl } from './console-control.js';
 import { DriverError } from './driver-error.js';
 import type { GuestNetwork } from './guest-network.js';
+import type { HypervisorLogs } from './hypervisor-logs.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { MediaControl } from './media-control.js';
 import type { ChangeOptions, OperationOptions } from './operation-options.js';
@@ -78,6 +79,8 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly guestNetwork?: GuestNetwork;
   /** Volumes; absent if the hypervisor has no storage pools. */
   readonly volumes?: VolumeControl;
+  /** Logs that the hypervisor keeps; absent if it keeps none. */
+  readonly logs?: HypervisorLogs;
   /** CPU time, memory, disk and network statistics; absent if the hypervisor has none. */
   readonly statistics?: StatisticsControl;
 }

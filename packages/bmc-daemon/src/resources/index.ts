@@ -18,6 +18,7 @@ import { chassisDriveResources, drive } from './storage/drive.js';
 import { simpleStorageResources } from './storage/simple-storage.js';
 import { storageResources } from './storage/storage.js';
 import { volumeResources } from './storage/volume.js';
+import { actionLogResources } from './systems/action-log.js';
 import { computerSystemResources } from './systems/computer-system.js';
 import { ethernetInterfaceResources } from './systems/ethernet-interface.js';
 import { systemLogServices } from './systems/log-services.js';
@@ -32,6 +33,7 @@ export const coreResources: readonly Resource<Services>[] = [
   serviceRoot,
   ...computerSystemResources,
   systemLogServices,
+  ...actionLogResources,
   ...biosResources,
   secureBoot,
   ...bootOptionResources,
@@ -56,15 +58,17 @@ export const coreResources: readonly Resource<Services>[] = [
 ];
 
 /**
- * Returns the resources for a driver. Omits virtual media if the driver has none, and the pending BIOS
- * settings if the driver cannot change settings.
+ * Returns the resources for a driver. Omits virtual media and the log of actions if the driver has none,
+ * and the pending BIOS settings if the driver cannot change settings.
  */
 export function coreResourcesOf({
   media,
+  logs,
   changeable,
-}: Pick<HypervisorDriver, 'media' | 'changeable'>): readonly Resource<Services>[] {
+}: Pick<HypervisorDriver, 'media' | 'logs' | 'changeable'>): readonly Resource<Services>[] {
   const missing = new Set([
     ...(media === undefined ? virtualMediaResources : []),
+    ...(logs === undefined ? actionLogResources : []),
     ...(changeable.has('settings') ? [] : biosSettingsResources),
   ]);
   return coreResources.filter((resource) => !missing.has(resource));

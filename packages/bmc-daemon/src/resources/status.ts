@@ -1,5 +1,5 @@
 /** Renders `Status` and `PowerState`. */
-import type { SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
+import type { MachineFault, SystemSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { resourceEventRegistry, resourceEventTable } from '../redfish/messages/resource-event-registry.js';
 
@@ -19,7 +19,7 @@ export const unavailable: JsonObject = { State: 'UnavailableOffline', Health: 'C
 export const enabledWithParts: JsonObject = { ...enabled, HealthRollup: 'OK' };
 
 /** The fields of a machine that status and power state depend on. */
-type Condition = Pick<SystemSnapshot, 'name' | 'state' | 'failure' | 'starting' | 'unansweredSince'>;
+type Condition = Pick<SystemSnapshot, 'name' | 'state' | 'failure' | 'fault' | 'starting' | 'unansweredSince'>;
 
 /**
  * Returns the status of a machine, which is Enabled even while the machine is off. Health is Critical
@@ -27,12 +27,28 @@ type Condition = Pick<SystemSnapshot, 'name' | 'state' | 'failure' | 'starting' 
  * hypervisor does not answer.
  * @see DSP2046, Status
  */
-export function systemStatus({ name, state, failure, unansweredSince }: Condition): JsonObject {
+export function systemStatus({ name, state, failure, fault, unansweredSince }: Condition): JsonObject {
   const isBroken = state === 'crashed' || (failure ?? null) !== null;
   if (!isBroken && unansweredSince === undefined) return enabledWithParts;
   const health = isBroken ? 'Critical' : 'Warning';
   const status = { State: 'Enabled', Health: health, HealthRollup: health };
-  return unansweredSince === undefined ? status : { ...status, Conditions: [unanswered(name, unansweredSince)] };
+  const conditions = [
+    ...(fault === undefined ? [] : [reported(name, fault)]),
+    ...(unansweredSince === undefined ? [] : [unanswered(name, unansweredSince)]),
+  ];
+  return conditions.length === 0 ? status : { ...status, Conditions: conditions };
+}
+
+/** Renders the hypervisor's report of a failure as a member of `Status.Conditions`. */
+function reported(name: string, { message, at }: MachineFault): JsonObject {
+  const { severity, text } = resourceEventTable.ResourceStatusChangedCritical;
+  return {
+    MessageId: `${resourceEventRegistry}.ResourceStatusChangedCritical`,
+    MessageArgs: [name, severity],
+    Message: `${text.replace('%1', () => name).replace('%2', severity)} The hypervisor reports: ${message}`,
+    Severity: severity,
+    ...(at === null ? {} : { Timestamp: at.toISOString() }),
+  };
 }
 
 /** Renders a member of `Status.Conditions`. */

@@ -24,7 +24,11 @@ describe('the service before a cloud', () => {
       'os-extended-volumes:volumes_attached': [{ id: 'v1' }],
       flavor: { vcpus: 1, ram: 64, disk: 1, ephemeral: 2, swap: 512, original_name: 'm1' },
     });
-    servers.put(2, { 'OS-EXT-STS:vm_state': 'error', 'OS-EXT-STS:power_state': 0 });
+    servers.put(2, {
+      'OS-EXT-STS:vm_state': 'error',
+      'OS-EXT-STS:power_state': 0,
+      fault: { code: 500, created: '2026-11-23T01:15:04Z', message: 'No valid host was found. ', details: 'Traceback' },
+    });
     servers.put(3, {
       'OS-EXT-STS:vm_state': 'stopped',
       'OS-EXT-STS:power_state': 4,
@@ -45,6 +49,7 @@ describe('the service before a cloud', () => {
     expect([...found.values()].flatMap((crawled) => faultsOf(crawled, found))).toEqual([]);
     for (const part of [
       'Processors/CPU0',
+      'LogServices/ActionLog/Entries/req-1',
       'Bios',
       'SecureBoot',
       'Storage/local/Drives/root',

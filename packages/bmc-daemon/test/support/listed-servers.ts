@@ -15,6 +15,15 @@ export const idOf = (index: number): string => `00000000-0000-4000-8000-${String
 /** The image of all servers. */
 export const IMAGE_ID = '00000000-0000-4000-8000-0000000000ff';
 
+/** The action of the creation, as Nova lists it. */
+const created = {
+  action: 'create',
+  request_id: 'req-1',
+  user_id: 'user-1',
+  start_time: '2026-11-23T01:15:02.960631',
+  message: null,
+};
+
 /** The state after each action. */
 const actions: Readonly<Record<string, { readonly vmState: string; readonly powerState: number }>> = {
   'os-start': { vmState: 'active', powerState: 1 },
@@ -38,6 +47,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     if (url.pathname === '/') sendJson(response, 200, apiVersion);
     else if (id === 'detail') sendJson(response, 200, pageOf(all, url.searchParams));
     else if (part === 'os-interface') sendJson(response, 200, { interfaceAttachments: [] });
+    else if (part === 'os-instance-actions') sendJson(response, 200, { instanceActions: [created] });
     else if (part === 'action') {
       let text = '';
       request.on('data', (piece: Buffer) => (text += piece.toString()));

@@ -6,12 +6,14 @@ import { defineDriver, type HypervisorDriver } from '../driver.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
 import { CloudError } from './cloud/cloud-error.js';
+import { MAX_ACTIONS } from './compute/action-records.js';
 import { createComputeApi } from './compute/compute-api.js';
 import { novaActions } from './compute/power-plan.js';
 import type { ServerFilter } from './compute/server-filter.js';
 import { ServerList } from './compute/server-list.js';
 import { asDriverError } from './failure.js';
 import { RejectedCredentials } from './http/cloud-failure.js';
+import { createReadingCache } from './http/reading-cache.js';
 import { createSession } from './http/session.js';
 import { createInventory } from './inventory/inventory.js';
 import { executeAction } from './power-control.js';
@@ -31,6 +33,9 @@ const FRESH_MS = 1000;
 /** Period of the listings that find changes for events. Nova gets six requests a minute when idle. */
 const WATCH_MS = 10_000;
 
+/** Actions of a server, for the readers of the log and of its entries. */
+const ACTION_LIMITS = { max: 100, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
+
 const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings. */
@@ -40,6 +45,7 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
   const list = new ServerList(api, filter);
   const reader = createReader({ api, list, freshMs: FRESH_MS });
   const inventory = createInventory(session);
+  const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const watch = createWatch(() => list.refresh(FRESH_MS), { name: cloud.name, log });
@@ -88,6 +94,10 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
     ping: () => translated(list.refresh(FRESH_MS)),
     onChange: (listener) => list.onChange(listener),
     listSystems: () => translated(listSystems()),
+    logs: {
+      maxActions: MAX_ACTIONS,
+      actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
+    },
     getSystem: (id, shown = []) => translated(getSystem(id, shown)),
     power: async (id, action, options = {}) => {
       const execute = async () =>

@@ -25,6 +25,14 @@ export interface SystemRef {
   readonly name: string;
 }
 
+/** A hypervisor's report of a failure. */
+export interface MachineFault {
+  /** One line without control characters. */
+  readonly message: string;
+  /** Null: unknown. */
+  readonly at: Date | null;
+}
+
 /** The state that every driver reads, and state that only some machines have. */
 interface SystemState extends SystemRef {
   readonly state: DomainState;
@@ -33,6 +41,8 @@ interface SystemState extends SystemRef {
    * a disk.
    */
   readonly failure?: 'crashed' | 'ioError' | null;
+  /** The hypervisor's report of the failure; absent if it reports none. */
+  readonly fault?: MachineFault;
   /**
    * Time since when the hypervisor does not answer. The snapshot is then an older one. Absent if it
    * answers.

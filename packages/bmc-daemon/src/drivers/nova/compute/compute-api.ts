@@ -8,6 +8,8 @@ import { jsonOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { successOf, type CloudSession } from '../http/session.js';
 import type { CloudAnswer } from '../http/exchange.js';
+import type { ActionRecord } from '../../hypervisor-logs.js';
+import { actionListSchema, actionRecords, MAX_ACTIONS } from './action-records.js';
 import { parseServer, type Server, type UnknownServer } from './server.js';
 
 /** A listing of all pages. */
@@ -46,6 +48,8 @@ export interface ComputeApi {
   /** Returns all ports of a server. */
   listPorts(id: string): Promise<readonly Port[]>;
   act(id: string, body: Readonly<Record<string, unknown>>): Promise<Accepted | Rejected>;
+  /** Returns the latest actions of a server, oldest first. */
+  listActions(id: string): Promise<readonly ActionRecord[]>;
   /** Returns whether Nova reports that an action failed. */
   hasFailed(id: string, requestId: string): Promise<boolean>;
 }
@@ -120,6 +124,12 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       const answer = await session.request({ method: 'POST', path, body, headers: await headersOf() });
       if (answer.status < 300) return { requestId: answer.headers['x-compute-request-id'] };
       return { status: answer.status, reason: session.reason(answer) };
+    },
+    listActions: async (id) => {
+      // Nova ignores the limit before version 2.58.
+      const query = { limit: String(MAX_ACTIONS) };
+      const answer = await get(`/servers/${encodeURIComponent(id)}/os-instance-actions`, query);
+      return answer.status === 404 ? [] : actionRecords(checked(actionListSchema, answer, session).instanceActions);
     },
     hasFailed: async (id, requestId) => {
       const answer = await get(

@@ -14,6 +14,7 @@ function server(vmState: string, powerState: number, task: string | null = null)
     tags: [],
     flavor,
     imageId: 'i',
+    fault: null,
     volumeIds: [],
     macs: [],
     task,

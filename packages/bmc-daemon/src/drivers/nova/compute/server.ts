@@ -1,5 +1,8 @@
 /** Servers as Nova's API shows them. */
 import { z } from 'zod';
+import type { MachineFault } from '../../snapshot/system-snapshot.js';
+import { plainLine } from '../http/plain-text.js';
+import { cloudTime } from './action-records.js';
 
 /** The address of a port. */
 const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': z.string().optional() });
@@ -25,6 +28,8 @@ const fullSchema = z.object({
   image: z.union([z.object({ id: z.string() }), z.string()]).nullish(),
   'os-extended-volumes:volumes_attached': z.array(z.object({ id: z.string() })).default([]),
   addresses: z.record(z.string(), z.array(addressSchema)).default({}),
+  // Only in the states ERROR and DELETED. `details` has the traceback, which is not for clients.
+  fault: z.object({ message: z.string().default(''), created: z.string().default('') }).nullish(),
   'OS-EXT-STS:task_state': z.string().nullable(),
   'OS-EXT-STS:vm_state': z.string(),
   'OS-EXT-STS:power_state': z.number(),
@@ -62,6 +67,8 @@ export interface Server {
   readonly flavor: Flavor;
   /** Null: it boots from a volume. */
   readonly imageId: string | null;
+  /** Why it has the state ERROR, as far as Nova tells it. */
+  readonly fault: MachineFault | null;
   /** Attached volumes of Cinder. */
   readonly volumeIds: readonly string[];
   /** MAC addresses of ports with an IP address, in lower case. */
@@ -108,6 +115,7 @@ export function parseServer(value: unknown): Server | UnknownServer | undefined 
       swapMiB: flavor.swap,
       secureBoot: flavor.extra_specs['os:secure_boot'],
     },
+    fault: parseFault(full.data),
     imageId: typeof image === 'object' && image !== null ? image.id : null,
     volumeIds: volumes
       .map((volume) => volume.id)
@@ -119,6 +127,15 @@ export function parseServer(value: unknown): Server | UnknownServer | undefined 
     vmState: full.data['OS-EXT-STS:vm_state'],
     powerState: full.data['OS-EXT-STS:power_state'],
   };
+}
+
+/** Nova shows an old fault also after the server has left the state ERROR in some versions. */
+function parseFault({
+  fault,
+  'OS-EXT-STS:vm_state': vmState,
+}: Pick<z.infer<typeof fullSchema>, 'fault' | 'OS-EXT-STS:vm_state'>): MachineFault | null {
+  if (fault === undefined || fault === null || vmState !== 'error') return null;
+  return { message: plainLine(fault.message), at: cloudTime(fault.created) };
 }
 
 /** Returns whether a server is deleted. Nova lists deleted servers together with changed ones. */

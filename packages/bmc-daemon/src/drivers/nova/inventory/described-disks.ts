@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
 import { gibibytes, VOLUME_BUS } from '../compute/server-disks.js';
 import type { CloudSession } from '../http/session.js';
-import { createReadingCache } from './reading-cache.js';
+import { createReadingCache } from '../http/reading-cache.js';
 import { readVolume, type Volumes } from './volume-api.js';
 
 /** A volume of this age is read again. */

@@ -3,7 +3,7 @@ import type { FirmwareSnapshot, FirmwareType } from '../../snapshot/firmware-sna
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
 import type { ImageProperties } from './image-properties.js';
-import { plainLine } from './plain-text.js';
+import { plainLine } from '../http/plain-text.js';
 
 const types: ReadonlyMap<string, FirmwareType> = new Map([
   ['uefi', 'efi'],

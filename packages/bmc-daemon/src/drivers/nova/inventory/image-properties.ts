@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { successOf, type CloudSession } from '../http/session.js';
 import type { Server } from '../compute/server.js';
-import { createReadingCache } from './reading-cache.js';
+import { createReadingCache } from '../http/reading-cache.js';
 import type { Volume, Volumes } from './volume-api.js';
 
 /** Properties by name. */

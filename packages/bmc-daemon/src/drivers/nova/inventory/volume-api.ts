@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { successOf, type CloudSession } from '../http/session.js';
-import { plainLine } from './plain-text.js';
+import { plainLine } from '../http/plain-text.js';
 
 /** A volume. */
 export interface Volume {

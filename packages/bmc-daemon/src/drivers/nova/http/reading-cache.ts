@@ -1,5 +1,6 @@
 /** A bounded cache of readings from a service of a cloud. */
 import { isDeepStrictEqual } from 'node:util';
+import { CloudFailure } from './cloud-failure.js';
 
 /** Limits of a cache. */
 interface CacheLimits {
@@ -7,7 +8,7 @@ interface CacheLimits {
   readonly max: number;
   /** A reading of this age is read again. */
   readonly maxAgeMs: number;
-  /** After a failure, callers get the same failure for this time without a request. */
+  /** A failure is repeated for this time without a request; for all keys, if the service does not answer. */
   readonly failureMs: number;
 }
 
@@ -20,6 +21,7 @@ export interface ReadingCache<Value> {
 interface Reading<Value> {
   readonly value: Promise<Value>;
   readonly startedAt: number;
+  failedAt?: number;
 }
 
 /** Creates a cache in front of `read`. */
@@ -28,7 +30,7 @@ export function createReadingCache<Value>(
   { max, maxAgeMs, failureMs }: CacheLimits,
 ): ReadingCache<Value> {
   const readings = new Map<string, Reading<Value>>();
-  let failure: { readonly error: Error; readonly at: number } | undefined;
+  let outage: { readonly error: CloudFailure; readonly at: number } | undefined;
 
   const readAgain = async (key: string, last: Reading<Value> | undefined): Promise<Value> => {
     try {
@@ -36,8 +38,10 @@ export function createReadingCache<Value>(
       const before = await last?.value.catch(() => undefined);
       return before !== undefined && isDeepStrictEqual(before, value) ? before : value;
     } catch (error) {
-      failure = { error: error instanceof Error ? error : new Error(String(error)), at: performance.now() };
-      readings.delete(key);
+      const at = performance.now();
+      const reading = readings.get(key);
+      if (reading !== undefined) reading.failedAt = at;
+      if (error instanceof CloudFailure && isOutage(error)) outage = { error, at };
       throw error;
     }
   };
@@ -45,8 +49,12 @@ export function createReadingCache<Value>(
     read: (key) => {
       const last = readings.get(key);
       const now = performance.now();
-      if (last !== undefined && now - last.startedAt < maxAgeMs) return last.value;
-      if (failure !== undefined && now - failure.at < failureMs) return Promise.reject(failure.error);
+      const isUsable =
+        last?.failedAt === undefined
+          ? now - (last?.startedAt ?? -Infinity) < maxAgeMs
+          : now - last.failedAt < failureMs;
+      if (last !== undefined && isUsable) return last.value;
+      if (outage !== undefined && now - outage.at < failureMs) return Promise.reject(outage.error);
       const value = readAgain(key, last);
       // The map has the order of insertion, which is the order of age.
       readings.delete(key);
@@ -57,3 +65,5 @@ export function createReadingCache<Value>(
     },
   };
 }
+
+const isOutage = ({ kind }: CloudFailure): boolean => kind === 'unreachable' || kind === 'timeout';

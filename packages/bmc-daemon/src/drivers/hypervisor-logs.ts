@@ -1,0 +1,25 @@
+/**
+ * Logs of machines that the hypervisor keeps itself. A driver without them has no `logs`, and resources
+ * then show none. The texts come from users of the hypervisor, without control characters.
+ */
+
+/** An action that a client of the hypervisor requested. */
+export interface ActionRecord {
+  /** Unique for the machine; letters, digits, `-` and `_`. */
+  readonly id: string;
+  /** `reboot`, `attach_volume`. */
+  readonly action: string;
+  /** Null: unknown. */
+  readonly startedAt: Date | null;
+  readonly hasFailed: boolean;
+  /** Id of the user; null: unknown. */
+  readonly user: string | null;
+}
+
+/** The logs. Ids are those of the driver. Every method rejects with a {@link DriverError}. */
+export interface HypervisorLogs {
+  /** Returns the latest actions, oldest first; the same array while it does not change. */
+  actions(id: string): Promise<readonly ActionRecord[]>;
+  /** Maximum number of actions. */
+  readonly maxActions: number;
+}

@@ -1,0 +1,46 @@
+/**
+ * Nova's list of the actions of a server.
+ * @see https://docs.openstack.org/api-ref/compute/#servers-actions-servers-os-instance-actions
+ */
+import { z } from 'zod';
+import type { ActionRecord } from '../../hypervisor-logs.js';
+import { plainLine } from '../http/plain-text.js';
+
+/** Maximum number of actions of a server that the daemon shows. */
+export const MAX_ACTIONS = 500;
+
+/** The list, without a check of its members: there may be very many. */
+export const actionListSchema = z.object({ instanceActions: z.array(z.unknown()) });
+
+const actionSchema = z.object({
+  action: z.string(),
+  request_id: z.string().regex(/^[\w-]{1,64}$/),
+  user_id: z.string().nullish(),
+  start_time: z.string(),
+  message: z.string().nullish(),
+});
+
+/** Returns the latest actions, oldest first. Ignores members of another form. @param newestFirst as Nova lists them. */
+export function actionRecords(newestFirst: readonly unknown[]): readonly ActionRecord[] {
+  const records = newestFirst.slice(0, MAX_ACTIONS).flatMap((member) => {
+    const { data } = actionSchema.safeParse(member);
+    if (data === undefined) return [];
+    const { action, request_id: id, user_id: user, start_time: time, message } = data;
+    const record: ActionRecord = {
+      id,
+      action: plainLine(action),
+      startedAt: cloudTime(time),
+      hasFailed: message === 'Error',
+      user: plainLine(user ?? '') || null,
+    };
+    return [record];
+  });
+  return [...new Map(records.reverse().map((record) => [record.id, record])).values()];
+}
+
+/** Parses a time, which is in UTC also without a zone; null if it is none. */
+export function cloudTime(text: string): Date | null {
+  const time = new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
+  const year = time.getUTCFullYear();
+  return year >= 1970 && year <= 9999 ? time : null;
+}
