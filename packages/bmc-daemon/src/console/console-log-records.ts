@@ -3,10 +3,14 @@ import type { ConsoleLogFolder, Boot } from './console-log-folder.js';
 import { lastLines, type PrintedLine } from './console-log-lines.js';
 import type { ConsoleRecording } from './console-log-recording.js';
 
-/** A boot, or a line of one. */
+/** A boot, or a line of one. Times are null if the hypervisor recorded the output, without times. */
 export type ConsoleLogRecord =
-  | { readonly kind: 'boot'; readonly boot: Boot }
-  | { readonly kind: 'line'; readonly boot: number; readonly line: PrintedLine };
+  | { readonly kind: 'boot'; readonly boot: Pick<Boot, 'number' | 'size'> & { readonly began: string | null } }
+  | {
+      readonly kind: 'line';
+      readonly boot: number;
+      readonly line: Pick<PrintedLine, 'at' | 'text'> & { readonly time: number | null };
+    };
 
 /** Maximum number of machines whose records are cached. */
 const CACHED_MACHINES = 8;

@@ -178,7 +178,9 @@ describe('the console log', () => {
         size: 10,
       },
     });
-    const times = [one, two].map((record) => (record?.kind === 'line' ? new Date(record.line.time).toISOString() : ''));
+    const times = [one, two].map((record) =>
+      record?.kind === 'line' ? new Date(record.line.time ?? NaN).toISOString() : '',
+    );
     expect(times.map((time) => time.slice(0, 19))).toEqual(['2026-11-20T20:00:00', '2026-11-20T20:00:05']);
   });
 

@@ -33,6 +33,8 @@ export interface ConsoleLogs {
   ofSystem(uuid: string): ConsoleLog;
   /** Maximum number of records from {@link ConsoleLog.read}. */
   readonly limit: number;
+  /** Whether clients can clear a log. */
+  readonly clearable: boolean;
   /** Starts recording as soon as the host lists its machines. */
   start(): void;
   /** Detaches from all consoles, and resolves when everything is on the disk. */
@@ -130,6 +132,8 @@ class RecordedConsoleLogs implements ConsoleLogs {
       (isThere ? this.#record(uuid) : this.#machines.get(uuid))?.recording.changed(kind);
     });
   }
+
+  readonly clearable = true;
 
   get limit(): number {
     return this.#bounds.records;

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { createConsoleHub, type ConsoleHub } from './console-hub.js';
 import { openConsoleLogs, type ConsoleLogs } from './console-log.js';
+import { fetchedConsoleLogs } from './fetched-console-logs.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 
 interface ConsoleRecorderOptions {
@@ -33,7 +34,10 @@ export interface ConsoleRecorder {
 export function openConsoleServices(options: ConsoleRecorderOptions): ConsoleRecorder {
   const { driver, isLogged, stateDir, serviceUuid, log } = options;
   const { console: control } = driver;
-  if (control === undefined) return { hub: null, logs: null, start: () => undefined, close: () => Promise.resolve() };
+  if (control === undefined) {
+    const logs = isLogged && driver.logs !== undefined ? fetchedConsoleLogs(driver.logs) : null;
+    return { hub: null, logs, start: () => undefined, close: () => Promise.resolve() };
+  }
   const hub = createConsoleHub({
     driver: { onChange: (listener) => driver.onChange(listener), console: control },
     log,

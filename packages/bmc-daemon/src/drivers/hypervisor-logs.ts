@@ -20,6 +20,11 @@ export interface ActionRecord {
 export interface HypervisorLogs {
   /** Returns the latest actions, oldest first; the same array while it does not change. */
   actions(id: string): Promise<readonly ActionRecord[]>;
+  /**
+   * Returns the end of the serial console's output, as it was printed; empty if the machine has printed
+   * nothing since its start. Returns the same buffer while it does not change.
+   */
+  consoleOutput(id: string): Promise<Buffer>;
   /** Maximum number of actions. */
   readonly maxActions: number;
 }

@@ -50,6 +50,7 @@ describe('the service before a cloud', () => {
     for (const part of [
       'Processors/CPU0',
       'LogServices/ActionLog/Entries/req-1',
+      'LogServices/ConsoleLog/Entries/1-0',
       'Bios',
       'SecureBoot',
       'Storage/local/Drives/root',

@@ -101,6 +101,25 @@ describeLab('a daemon before a cloud', () => {
     }
   });
 
+  it("shows Nova's console output and instance actions", async () => {
+    const url = await serve(labFile()).address();
+    await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);
+    await reset(url, 'lab-2', 'On');
+    const logs = `${systems}/${(await owner.server('lab-2')).id}/LogServices`;
+    const entries = async (log: string) => (await read(url, `${logs}/${log}/Entries`))['Members'] as Body[]; // a log's
+    await waitFor(
+      async () =>
+        (await entries('ConsoleLog')).some(({ Message }) => Message === 'rackless guest') ? true : undefined,
+      () => 'the output of the guest did not appear',
+    );
+    const attachment = await fetch(`${url}${logs}/ConsoleLog/Entries/1/attachment`);
+    expect([attachment.headers.get('content-type'), await attachment.text()]).toEqual([
+      'text/plain; charset=utf-8',
+      expect.stringContaining('rackless guest'),
+    ]);
+    expect((await entries('ActionLog'))[0]).toMatchObject({ Name: 'Action create', Severity: 'OK' });
+  });
+
   it('executes the reset types, and answers when the server has the state', async () => {
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
     const url = await serve(labFile()).address();

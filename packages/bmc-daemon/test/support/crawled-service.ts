@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createApp } from '../../src/app.js';
+import { fetchedConsoleLogs } from '../../src/console/fetched-console-logs.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { resourcesOf } from '../../src/features.js';
 import { withoutLogin } from '../../src/redfish/authenticate.js';
@@ -26,7 +27,10 @@ interface CrawledService {
 export async function crawlService(driver: HypervisorDriver): Promise<CrawledService> {
   const app = createApp({
     resources: resourcesOf(driver),
-    services: testServices(driver, { consoleSsh: null }),
+    services: testServices(driver, {
+      consoleSsh: null,
+      consoleLogs: driver.logs === undefined ? null : fetchedConsoleLogs(driver.logs),
+    }),
     authenticate: withoutLogin,
     strict: true,
     log: createTestLog({ level: 'error', format: 'json', write: () => undefined }),

@@ -52,7 +52,12 @@ export function listServers(cloud: CloudServer): ListedServers {
       let text = '';
       request.on('data', (piece: Buffer) => (text += piece.toString()));
       request.on('end', () => {
-        act(id, Object.keys(JSON.parse(text) as object)[0] ?? '');
+        const action = Object.keys(JSON.parse(text) as object)[0] ?? '';
+        if (action === 'os-getConsoleOutput') {
+          sendJson(response, 200, { output: 'booting\n' });
+          return;
+        }
+        act(id, action);
         response.writeHead(202).end();
       });
     } else if (all.has(id)) sendJson(response, 200, { server: all.get(id)?.body });

@@ -1,6 +1,7 @@
 /** The resources before a cloud of the test, for faults and hostile answers. test/nova/lab.test.ts uses a real one. */
 import { afterEach, beforeEach } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
+import { fetchedConsoleLogs } from '../../src/console/fetched-console-logs.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import { settingsFor, startCloudServer, type CloudServer, type NovaHandler } from './cloud-server.js';
 import { listServers, type ListedServers } from './listed-servers.js';
@@ -50,7 +51,8 @@ export function servedCloud(): ServedCloud {
       const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
       const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
       await driver.start();
-      served = await serveResources(driver);
+      const consoleLogs = driver.logs === undefined ? null : fetchedConsoleLogs(driver.logs);
+      served = await serveResources(driver, { consoleSsh: null, consoleLogs });
       return served;
     },
   };

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import type { Boot, ConsoleLog, ConsoleLogRecord } from '../console-log.js';
+import type { ConsoleLog, ConsoleLogRecord } from '../console-log.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { logServiceBase } from '../../resources/log-service-base.js';
@@ -51,6 +51,7 @@ const consoleLog = defineResource({
   }),
   actions: {
     '#LogService.ClearLog': {
+      available: (_machine, { consoleLogs }) => consoleLogs?.clearable === true,
       body: z.strictObject({}),
       bodyOptional: true,
       run: async ({ log }) => {
@@ -123,7 +124,7 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
     Name: `Console Line ${Id}`,
     EntryType: 'Oem',
     OemRecordFormat: 'Line of a serial console',
-    Created: new Date(time).toISOString(),
+    ...(time === null ? {} : { Created: new Date(time).toISOString() }),
     Severity: 'OK',
     Message: text,
     // The firmware or the operating system of the guest.
@@ -131,14 +132,19 @@ function renderEntry(uuid: string, self: string, record: ConsoleLogRecord): Json
   };
 }
 
-function renderBoot(uuid: string, self: string, { number, began, size }: Boot): JsonObject {
+/** Without a time, the hypervisor recorded the output, and does not separate boots. */
+function renderBoot(
+  uuid: string,
+  self: string,
+  { number, began, size }: Extract<ConsoleLogRecord, { kind: 'boot' }>['boot'],
+): JsonObject {
   return {
-    Name: `Boot ${number}`,
+    ...(began === null
+      ? { Name: 'Console Output', OemRecordFormat: 'End of the output of a serial console' }
+      : { Name: `Boot ${number}`, OemRecordFormat: 'Boot on a serial console', Created: began }),
     EntryType: 'Oem',
-    OemRecordFormat: 'Boot on a serial console',
-    Created: began,
     Severity: 'OK',
-    Message: `Boot ${number}: ${size} bytes on the serial port, at AdditionalDataURI.`,
+    Message: `${began === null ? 'End of the output' : `Boot ${number}`}: ${size} bytes on the serial port, at AdditionalDataURI.`,
     OriginatorType: 'Internal',
     AdditionalDataURI: `${self}/attachment`,
     AdditionalDataSizeBytes: size,

@@ -35,6 +35,8 @@ const WATCH_MS = 10_000;
 
 /** Actions of a server, for the readers of the log and of its entries. */
 const ACTION_LIMITS = { max: 100, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
+/** Console output of servers, up to 256 KiB each. */
+const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 
 const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
@@ -46,6 +48,7 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
   const reader = createReader({ api, list, freshMs: FRESH_MS });
   const inventory = createInventory(session);
   const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
+  const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const watch = createWatch(() => list.refresh(FRESH_MS), { name: cloud.name, log });
@@ -96,6 +99,7 @@ export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOp
     listSystems: () => translated(listSystems()),
     logs: {
       maxActions: MAX_ACTIONS,
+      consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),
       actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
     },
     getSystem: (id, shown = []) => translated(getSystem(id, shown)),

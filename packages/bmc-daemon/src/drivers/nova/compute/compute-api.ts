@@ -10,6 +10,7 @@ import { successOf, type CloudSession } from '../http/session.js';
 import type { CloudAnswer } from '../http/exchange.js';
 import type { ActionRecord } from '../../hypervisor-logs.js';
 import { actionListSchema, actionRecords, MAX_ACTIONS } from './action-records.js';
+import { CONSOLE_LINES, consoleBytes } from './console-output.js';
 import { parseServer, type Server, type UnknownServer } from './server.js';
 
 /** A listing of all pages. */
@@ -50,6 +51,8 @@ export interface ComputeApi {
   act(id: string, body: Readonly<Record<string, unknown>>): Promise<Accepted | Rejected>;
   /** Returns the latest actions of a server, oldest first. */
   listActions(id: string): Promise<readonly ActionRecord[]>;
+  /** Returns the end of a server's console output; empty if it has no console now. */
+  consoleOutput(id: string): Promise<Buffer>;
   /** Returns whether Nova reports that an action failed. */
   hasFailed(id: string, requestId: string): Promise<boolean>;
 }
@@ -71,6 +74,7 @@ const listSchema = z.object({
 const portsSchema = z.object({
   interfaceAttachments: z.array(z.object({ mac_addr: z.string(), net_id: z.string(), port_state: z.string() })),
 });
+const outputSchema = z.object({ output: z.string().nullable() });
 const actionSchema = z.object({ instanceAction: z.object({ message: z.string().nullable() }) });
 
 /** Creates the API of a session. */
@@ -130,6 +134,14 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       const query = { limit: String(MAX_ACTIONS) };
       const answer = await get(`/servers/${encodeURIComponent(id)}/os-instance-actions`, query);
       return answer.status === 404 ? [] : actionRecords(checked(actionListSchema, answer, session).instanceActions);
+    },
+    consoleOutput: async (id) => {
+      const path = `/servers/${encodeURIComponent(id)}/action`;
+      const body = { 'os-getConsoleOutput': { length: CONSOLE_LINES } };
+      const answer = await session.request({ method: 'POST', path, body, headers: await headersOf() });
+      // 404: the guest does not run. 409: it was never built.
+      if (answer.status === 404 || answer.status === 409) return Buffer.alloc(0);
+      return consoleBytes(checked(outputSchema, answer, session).output ?? '');
     },
     hasFailed: async (id, requestId) => {
       const answer = await get(

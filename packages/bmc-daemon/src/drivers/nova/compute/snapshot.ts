@@ -65,6 +65,8 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     state: task !== null && stopping.has(task) ? 'shutdown' : state,
     ...(isStarting(server) ? { starting: true as const } : {}),
     ...(server.vmState === 'error' ? { failure: 'crashed' as const } : {}),
+    // Nova tells whether there is one only when it is asked for the output.
+    hasConsole: true,
     ...(server.fault === null ? {} : { fault: server.fault }),
     // Nova prefers sockets over cores and threads, unless the flavor or the image says otherwise.
     processors: { count: flavor.vcpus, sockets: flavor.vcpus, coresPerSocket: 1, threadsPerCore: 1, model: null },

@@ -1,0 +1,83 @@
+/** The output of consoles, which Nova records. */
+import { expect, it } from '@jest/globals';
+import { sendJson } from '../support/cloud-server.js';
+import { idOf } from '../support/listed-servers.js';
+import { servedCloud } from '../support/served-cloud.js';
+import type { Body } from '../support/served-resources.js';
+
+const at = servedCloud();
+const system = `/redfish/v1/Systems/${idOf(1)}`;
+const log = `${system}/LogServices/ConsoleLog`;
+const membersOf = (body: Body) => body['Members'] as Body[]; // the entries of a log
+const requests = () => at.requestsTo('/compute').filter((line) => line.startsWith('POST'));
+
+/** Answers requests for the output. @returns the bodies of these requests. */
+function print(status: number, body: unknown): string[] {
+  const bodies: string[] = [];
+  at.answer((request, response, path) => {
+    if (!path.endsWith('/action')) return false;
+    let text = '';
+    request.on('data', (piece: Buffer) => (text += piece.toString()));
+    request.on('end', () => {
+      bodies.push(text);
+      sendJson(response, status, body);
+    });
+    return true;
+  });
+  return bodies;
+}
+
+it('has the output as an attachment and its lines as entries', async () => {
+  at.servers.put(1);
+  const bodies = print(200, { output: 'GRUB\n\n\u001b[31mLinux\u001b[0m <b>6.1</b>\n' });
+  const { get, send } = await at.serve();
+  expect((await get(`${system}/LogServices`))['Members']).toContainEqual({ '@odata.id': log });
+  expect(requests()).toEqual([]);
+  const entries = membersOf(await get(`${log}/Entries`));
+  expect(entries.map((entry) => [entry['Id'], entry['Message']])).toEqual([
+    ['1', 'End of the output: 32 bytes on the serial port, at AdditionalDataURI.'],
+    ['1-0', 'GRUB'],
+    ['1-6', 'Linux <b>6.1</b>'],
+  ]);
+  for (const entry of entries) expect(entry).not.toHaveProperty('Created');
+  expect(bodies).toEqual([JSON.stringify({ 'os-getConsoleOutput': { length: 1000 } })]);
+  expect(await get(`${log}/Entries/1-6`)).toMatchObject({ Message: 'Linux <b>6.1</b>' });
+  expect((await get(log))['Actions']).toEqual({});
+  expect((await send('POST', `${log}/Actions/LogService.ClearLog`, {})).status).toBe(404);
+});
+
+it.each<[string, number, unknown]>([
+  ['that does not run', 404, { itemNotFound: { message: 'Guest does not have a console available.' } }],
+  ['that was never built', 409, { conflictingRequest: { message: 'Instance is not ready' } }],
+  ['without output', 200, { output: null }],
+])('is empty for a server %s', async (_, status, body) => {
+  at.servers.put(1);
+  print(status, body);
+  const { get } = await at.serve();
+  expect(membersOf(await get(`${log}/Entries`))).toEqual([]);
+});
+
+it('shows the end of an output of megabytes, with limits', async () => {
+  at.servers.put(1);
+  const line = `\u001b]0;title\u0007€\u0000\u202e${'x'.repeat(90)}\n`;
+  print(200, { output: line.repeat(50_000) });
+  const { get } = await at.serve();
+  const [output, ...lines] = membersOf(await get(`${log}/Entries`));
+  expect(output).toMatchObject({ AdditionalDataSizeBytes: expect.any(Number) });
+  const size = Number(output?.['AdditionalDataSizeBytes']);
+  expect([size <= 262_144, size > 262_000]).toEqual([true, true]);
+  expect(lines).toHaveLength(999);
+  expect(new Set(lines.map((entry) => entry['Message']))).toEqual(new Set([`€${'x'.repeat(90)}`]));
+});
+
+it.each<[string, number, unknown, string]>([
+  ['rejects the request', 403, { forbidden: { message: 'no' } }, 'Nova answers 403: no'],
+  ['sends another form', 200, { output: 7 }, 'unexpected form'],
+])('is 503 if Nova %s', async (_, status, answer, reason) => {
+  at.servers.put(1);
+  print(status, answer);
+  const { get, send } = await at.serve();
+  const failed = await send('GET', `${log}/Entries`);
+  expect([failed.status, JSON.stringify(failed.body)]).toEqual([503, expect.stringContaining(reason)]);
+  expect(await get(log)).toMatchObject({ Id: 'ConsoleLog' });
+});
