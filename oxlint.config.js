@@ -43,7 +43,7 @@ const layers = {
     ['redfish/'],
     ['drivers/'],
     ['media/', 'password-file/'],
-    ['host/', 'metrics.ts', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
+    ['host/', 'metrics.ts', 'replicas/', 'state-file.ts', 'state-lock.ts', 'storage-error.ts', 'version.ts'],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

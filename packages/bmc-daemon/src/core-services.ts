@@ -8,7 +8,6 @@ import { createTaskStore } from './redfish/tasks/task-store.js';
 import { openIndicatorStore } from './resources/chassis/indicator-store.js';
 import type { ManagementController } from './resources/managers/management-controller.js';
 import type { Offers, Services } from './resources/services.js';
-import { serviceUuid } from './service-uuid.js';
 
 /** Maximum number of tasks of the task store. */
 const MAX_TASKS = 100;
@@ -26,6 +25,7 @@ interface CoreServicesOptions {
   /** The active settings; a reload changes this object. */
   readonly settings: Settings;
   readonly stateDir: string;
+  readonly serviceUuid: string;
   readonly driver: HypervisorDriver;
   /** The daemon changes this object when it listens, and at a reload. */
   readonly controller: ControllerState;
@@ -37,13 +37,12 @@ interface CoreServicesOptions {
  * @throws {StateFileError} if a file in the state folder is unusable.
  */
 export function createCoreServices(options: CoreServicesOptions): Omit<Services, keyof Offers> {
-  const { settings, stateDir, driver, log } = options;
+  const { settings, stateDir, serviceUuid, driver, log } = options;
   const now = () => new Date();
-  const hypervisor = settings.fakeDriver ? 'fake' : settings.libvirtUri;
   return {
     driver,
     controller: createController(options.controller),
-    serviceUuid: serviceUuid({ service: `${hypervisor} ${settings.listenPort}`, stateDir, log }),
+    serviceUuid,
     now,
     log,
     operations: {

@@ -20,6 +20,9 @@ import { reloadSettings, tlsFilesOf, type CheckedSettings } from './reload.js';
 import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
 import type { Offers } from './resources/services.js';
+import { openSharedStore, type SharedStore } from './replicas/shared-store.js';
+import { StoreUnavailable } from './replicas/store-unavailable.js';
+import { uuidOf } from './service-uuid.js';
 import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
 import { lockFolder } from './state-lock.js';
@@ -85,6 +88,7 @@ interface ListeningState {
 
 /** The opened parts of the service, before it listens. */
 interface Service {
+  readonly store: SharedStore | null;
   readonly driver: HypervisorDriver;
   readonly features: OpenedFeatures;
   readonly app: App;
@@ -102,7 +106,13 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
     setTls: () => undefined,
   };
   const tls = loadFirstTls(options);
-  const service = await openService(stateDir, { ...options, settings }, present, tls);
+  const store = await openStore(options);
+  const service = await openService({ stateDir, store, tls }, { ...options, settings }, present).catch(
+    async (error: unknown) => {
+      await store?.close();
+      throw error;
+    },
+  );
   const { driver, features } = service;
   const listener = await listen(service, { ...options, settings }, tls);
   try {
@@ -145,16 +155,33 @@ function loadFirstTls({ settings, origins }: DaemonOptions): TlsOptions | undefi
   }
 }
 
+/** What the service needs before it opens. */
+interface Opening {
+  readonly stateDir: string;
+  readonly store: SharedStore | null;
+  readonly tls: TlsOptions | undefined;
+}
+
+/** Opens the shared store, if the settings name one. @throws {StartError} if it does not answer. */
+async function openStore({ settings: { sharedStore }, origins, log }: DaemonOptions): Promise<SharedStore | null> {
+  if (sharedStore === null) return null;
+  try {
+    return await openSharedStore(sharedStore, log);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw startError(origins, 'sharedStore', error);
+  }
+}
+
 /**
  * Opens the driver, the features and Redfish, without touching the host.
  * @param options `settings` are the active settings.
  * @throws {StartError}
  */
 async function openService(
-  stateDir: string,
+  { stateDir, store, tls }: Opening,
   { settings, origins, environment, log }: DaemonOptions,
   present: ListeningState,
-  tls: TlsOptions | undefined,
 ): Promise<Service> {
   const nameServers = createNameServers();
   const at = (key: SettingKey, sentence: string, cause: unknown) =>
@@ -163,12 +190,13 @@ async function openService(
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   let features: OpenedFeatures | undefined;
   try {
-    const core = createCoreServices({ settings, stateDir, driver, controller: present, log });
+    const serviceUuid = await uuidOf({ stateDir, store }, { settings, log });
+    const core = createCoreServices({ settings, stateDir, serviceUuid, driver, controller: present, log });
     const setTls = (next: TlsOptions): void => present.setTls(next);
-    const context = { settings, origins, stateDir, log, nameServers, tls, setTls, resources: served };
+    const context = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
     features = await openFeatures(context, core);
     const authenticate = authenticationOf(features.services, { settings, origins });
-    return { driver, features, app: openApp(served, features, authenticate, { settings, log }) };
+    return { driver, store, features, app: openApp(served, features, authenticate, { settings, log }) };
   } catch (error) {
     await features?.close();
     await driver.close();
@@ -216,7 +244,7 @@ async function listen(
   { settings, origins, log }: DaemonOptions,
   tls: TlsOptions | undefined,
 ): Promise<Listener> {
-  const { app, driver, features } = service;
+  const { app, driver, features, store } = service;
   try {
     return await openListener({
       ip: settings.listenIp,
@@ -231,6 +259,7 @@ async function listen(
     await features.stop();
     await features.close();
     await driver.close();
+    await store?.close();
     if (!(error instanceof ListenError)) throw error;
     throw startError(origins, error.about === 'port' ? 'listenPort' : 'listenIp', error);
   }
@@ -240,10 +269,11 @@ async function listen(
  * Closes the service. Running requests need the host, so the driver closes after them. Streams would
  * never end, so features stop at once.
  */
-async function close({ driver, features, app }: Service, listener: Listener, waitMs: number): Promise<void> {
+async function close({ driver, features, app, store }: Service, listener: Listener, waitMs: number): Promise<void> {
   await Promise.all([listener.close(waitMs), features.stop()]);
   await features.close();
   await driver.close();
+  await store?.close();
   app.close();
 }
 

@@ -7,6 +7,7 @@ import type { NameServers } from './host/name-lookup.js';
 import type { ChangeListener } from './redfish/exchange.js';
 import type { Awaitable, Resource } from './redfish/resource.js';
 import type { StreamDefinition } from './redfish/stream.js';
+import type { SharedStore } from './replicas/shared-store.js';
 import type { Services, ServicesWith } from './resources/services.js';
 
 /** Everything that a feature can use. */
@@ -21,6 +22,8 @@ export interface FeatureContext {
    */
   readonly stateDir: string;
   readonly log: Log;
+  /** The state that all replicas of the service share; null: there are no other replicas. */
+  readonly store: SharedStore | null;
   readonly nameServers: NameServers;
   /** The certificate of HTTPS at the start; undefined for plain HTTP. */
   readonly tls: TlsOptions | undefined;

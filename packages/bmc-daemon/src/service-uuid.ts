@@ -5,8 +5,11 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
+import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
+import type { Settings } from './config/settings.js';
+import type { SharedStore } from './replicas/shared-store.js';
 
 /** Options of {@link serviceUuid}. */
 interface ServiceUuidOptions {
@@ -57,6 +60,21 @@ export function serviceUuid(options: ServiceUuidOptions): string {
     log.warn(`storing the service's UUID in ${file} failed: it will change at the next restart`, { error });
   }
   return made;
+}
+
+/**
+ * Returns the UUID of the service. All replicas have the one of the replica that was first.
+ * @throws {StoreUnavailable}
+ */
+export async function uuidOf(
+  { stateDir, store }: { readonly stateDir: string; readonly store: SharedStore | null },
+  { settings, log }: { readonly settings: Settings; readonly log: Pick<Log, 'warn' | 'error'> },
+): Promise<string> {
+  const hypervisor = settings.fakeDriver ? 'fake' : (settings.osCloud ?? settings.libvirtUri);
+  const own = serviceUuid({ service: `${hypervisor} ${settings.listenPort}`, stateDir, log });
+  if (store === null) return own;
+  await store.commit([{ kind: 'service', id: 'uuid', expected: 0, value: { uuid: own } }]);
+  return z.object({ uuid: z.string() }).parse(store.get('service', 'uuid')?.value).uuid;
 }
 
 /** RFC 9562 §5.8: a version 8 UUID may have any content. */

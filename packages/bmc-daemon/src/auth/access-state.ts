@@ -34,7 +34,8 @@ const settings = z.object({
   sessionTimeoutSeconds: z.int().min(30).max(86_400),
 });
 
-const schema = z.object({
+/** The schema of the state. */
+export const accessStateSchema = z.object({
   accounts: z.array(account),
   roles: z.array(z.object({ id: z.string().regex(ROLE_ID), privileges: z.array(z.enum(privilegeNames)) })),
   settings,
@@ -82,7 +83,7 @@ export function openAccessState(folder: string, log: Pick<Log, 'warn' | 'error'>
   return openStateFile<AccessState>({
     folder,
     name: 'access',
-    schema,
+    schema: accessStateSchema,
     initial: initialAccessState,
     log,
     broken: 'refuse',

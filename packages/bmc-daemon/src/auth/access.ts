@@ -3,14 +3,20 @@ import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { Logins, NewSession, RefusedAttempt, SessionRequest } from '../offers/logins.js';
 import type { Refusal } from '../redfish/authenticate.js';
+import type { Awaitable } from '../redfish/resource.js';
 import type { StateFile } from '../state-file.js';
 import type { AccessSettings, AccessState } from './access-state.js';
 import { createAccounts, type Accounts } from './accounts.js';
 import { createAuthentication, createOpenDoor } from './authenticate.js';
 import { createLogin, type LoginOptions } from './login.js';
+import type { PreparePasswords } from './account-files.js';
+import { preparePasswordFile } from '../password-file/password-file-writer.js';
 import { openPasswordFile } from '../password-file/password-file.js';
 import { createRoles, type Roles } from './role-store.js';
 import { createSessions, type Sessions, type SessionsOptions } from './sessions.js';
+import type { SharedAccess } from './shared/shared-access.js';
+import { accountsOf, rolesOf, syncFor, synchronized } from './shared/shared-changes.js';
+import { createSharedSessions } from './shared/shared-sessions.js';
 
 /** Accounts, roles, sessions and their settings. */
 export interface Access extends Logins {
@@ -22,7 +28,7 @@ export interface Access extends Logins {
    * Changes settings.
    * @throws {StateFileError} if the file cannot be written; nothing changes then.
    */
-  changeSettings(change: Partial<AccessSettings>): void;
+  changeSettings(change: Partial<AccessSettings>): Awaitable<void>;
 }
 
 interface AccessOptions {
@@ -30,6 +36,8 @@ interface AccessOptions {
   readonly authFile: string | null;
   /** The result of {@link openAccessState}. */
   readonly state: StateFile<AccessState>;
+  /** The accounts and sessions of all replicas, which replace the files. Default: there are no other replicas. */
+  readonly shared?: SharedAccess | undefined;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;
@@ -59,48 +67,37 @@ const FILE_CHECK_MS = 1000;
  * @throws {PasswordFileError} if the password file is unreadable or has a faulty line.
  */
 export function openAccess(options: AccessOptions): Access {
-  const { authFile, state, log, now = () => performance.now(), sessionLimits = SESSION_LIMITS } = options;
-  const shared = {
-    get settings() {
-      return state.state.settings;
-    },
-    changeSettings: (change: Partial<AccessSettings>) =>
-      state.update((old) => ({ ...old, settings: { ...old.settings, ...change } })),
-  };
-  const begin = (
-    sessions: Sessions,
-    { user, type = 'Redfish' }: Pick<SessionRequest, 'user' | 'type'>,
-    address: string,
-    passwordChangeRequired: boolean,
-  ): NewSession | Refusal => {
-    const begun = sessions.create({ user, address, type });
-    if (begun === undefined)
-      return { refused: 'the account was closed just now', ...(user === null ? {} : { attemptedUser: user }) };
-    log.info('session created', { session: begun.session.id, type, account: user, address });
-    return { ...begun, passwordChangeRequired };
+  const { authFile, log, shared, now = () => performance.now(), sessionLimits = SESSION_LIMITS } = options;
+  const { state } = shared ?? options;
+  const settings = settingsOf(state, shared);
+  const sessionsWith = (hashOf: SessionsOptions['hashOf']): Sessions => {
+    const all = { now, idleMs, hashOf, ...sessionLimits };
+    return shared === undefined ? createSessions(all) : createSharedSessions(shared.store, all);
   };
   const idleMs = () => state.state.settings.sessionTimeoutSeconds * 1000;
 
   if (authFile === null) {
-    const sessions = createSessions({
-      now,
-      idleMs,
-      hashOf: () => 'without accounts, every session has the same hash',
-      ...sessionLimits,
-    });
-    return withSettings(shared, {
-      authenticate: createOpenDoor(sessions),
+    const sessions = sessionsWith(() => 'without accounts, every session has the same hash');
+    return withSettings(settings, {
+      authenticate: synchronized(createOpenDoor(sessions), shared),
       accounts: null,
-      roles: createRoles(state, () => false),
+      roles: rolesOf(
+        createRoles(state, () => false),
+        shared,
+      ),
       sessions,
       // Without accounts, no login is rejected.
       onRefusedLogin: () => () => undefined,
-      openSession: (request, { address }) => Promise.resolve(begin(sessions, request, address, false)),
+      openSession: async (request, { address }) => {
+        await syncFor(request, shared);
+        return beginSession(sessions, request, { address, passwordChangeRequired: false, log });
+      },
     });
   }
 
-  const passwordFile = openPasswordFile(authFile, { log, now, checkEveryMs: FILE_CHECK_MS });
-  const accounts = createAccounts({ file: authFile, passwordFile, state, log, clock: options.clock ?? steadyClock });
+  const { passwordFile, prepare } = shared ?? passwordsOf(authFile, { log, now });
+  const clock = options.clock ?? shared?.store.now.bind(shared.store) ?? steadyClock;
+  const accounts = createAccounts({ prepare, passwordFile, state, log, clock });
   const refused = new Set<(attempt: RefusedAttempt) => void>();
   const onRefused = (attempt: RefusedAttempt): void => {
     for (const listener of refused) listener(attempt);
@@ -111,11 +108,15 @@ export function openAccess(options: AccessOptions): Access {
     // A lock stops new logins only; open sessions continue.
     return account?.enabled === true ? account.hash : undefined;
   };
-  const sessions = createSessions({ now, idleMs, hashOf, ...sessionLimits });
-  return withSettings(shared, {
-    authenticate: createAuthentication({ accounts, sessions, login, settings: () => state.state.settings }),
-    accounts,
-    roles: createRoles(state, (user) => accounts.find(user) !== undefined),
+  const sessions = sessionsWith(hashOf);
+  const authenticate = createAuthentication({ accounts, sessions, login, settings: () => state.state.settings });
+  return withSettings(settings, {
+    authenticate: synchronized(authenticate, shared),
+    accounts: accountsOf(accounts, shared),
+    roles: rolesOf(
+      createRoles(state, (user) => accounts.find(user) !== undefined),
+      shared,
+    ),
     sessions,
     onRefusedLogin(listener) {
       refused.add(listener);
@@ -124,14 +125,51 @@ export function openAccess(options: AccessOptions): Access {
     async openSession(request, asker) {
       const { user, password } = request;
       if (user === null || password === null) return { refused: 'no credentials' };
+      await syncFor(request, shared);
       const answer = await login({ user, password: Buffer.from(password) }, asker);
       if ('refused' in answer) return { ...answer, hidesBasic: state.state.settings.httpBasicAuth !== 'Enabled' };
-      return begin(sessions, request, asker.address, answer.passwordChangeRequired);
+      const { passwordChangeRequired } = answer;
+      return beginSession(sessions, request, { address: asker.address, passwordChangeRequired, log });
     },
   });
 }
 
 const SESSION_LIMITS = { perUser: 500, total: 2000 };
+
+/** Returns the passwords of a file. */
+function passwordsOf(file: string, { log, now }: Pick<AccessOptions, 'log'> & { readonly now: () => number }) {
+  const prepare: PreparePasswords = (edit) => preparePasswordFile(file, edit);
+  return { passwordFile: openPasswordFile(file, { log, now, checkEveryMs: FILE_CHECK_MS }), prepare };
+}
+
+/** Begins a session of a client whose password is right. */
+async function beginSession(
+  sessions: Sessions,
+  { user, type = 'Redfish' }: Pick<SessionRequest, 'user' | 'type'>,
+  {
+    address,
+    passwordChangeRequired,
+    log,
+  }: Pick<AccessOptions, 'log'> & { readonly address: string; readonly passwordChangeRequired: boolean },
+): Promise<NewSession | Refusal> {
+  const begun = await sessions.create({ user, address, type });
+  if (begun === undefined)
+    return { refused: 'the account was closed just now', ...(user === null ? {} : { attemptedUser: user }) };
+  log.info('session created', { session: begun.session.id, type, account: user, address });
+  return { ...begun, passwordChangeRequired };
+}
+
+/** Returns the settings and their change. */
+function settingsOf(state: StateFile<AccessState>, shared: SharedAccess | undefined): Shared {
+  const change = (changed: Partial<AccessSettings>): void =>
+    state.update((old) => ({ ...old, settings: { ...old.settings, ...changed } }));
+  return {
+    get settings() {
+      return state.state.settings;
+    },
+    changeSettings: (changed) => (shared === undefined ? change(changed) : shared.change(() => change(changed))),
+  };
+}
 
 type Shared = Pick<Access, 'settings' | 'changeSettings'>;
 

@@ -1,6 +1,6 @@
 /** Writes the password file and the stored state of accounts together. */
 import type { Log } from '@rackless/daemon/log/log.js';
-import { preparePasswordFile, withRenamedUser, withUserLine } from '../password-file/password-file-writer.js';
+import { withRenamedUser, withUserLine } from '../password-file/password-file-writer.js';
 import type { PasswordFile } from '../password-file/password-file.js';
 import type { StateFile } from '../state-file.js';
 import { defaultState, type AccessState, type AccountState } from './access-state.js';
@@ -15,9 +15,11 @@ interface AccountWrite {
   readonly edit?: (text: string) => string;
 }
 
+/** Prepares a change of the passwords. One of the two methods must be called. */
+export type PreparePasswords = (edit: (text: string) => string) => { commit(): void; discard(): void };
+
 interface AccountFilesOptions {
-  /** The path of the password file. */
-  readonly file: string;
+  readonly prepare: PreparePasswords;
   readonly passwordFile: Pick<PasswordFile, 'refresh'>;
   readonly state: StateFile<AccessState>;
   readonly log: Pick<Log, 'error'>;
@@ -44,9 +46,9 @@ export class AccountFiles {
    * @throws {PasswordFileWriteError}, StateFileError.
    */
   write({ stored, removeState, edit }: AccountWrite): void {
-    const { file, passwordFile } = this.#options;
+    const { prepare, passwordFile } = this.#options;
     const before = this.#accounts;
-    const prepared = edit === undefined ? undefined : preparePasswordFile(file, edit);
+    const prepared = edit === undefined ? undefined : prepare(edit);
     try {
       if (stored !== undefined) this.#store([...before.filter(({ user }) => user !== stored.user), stored]);
     } catch (error) {

@@ -193,11 +193,11 @@ describe('locking accounts out', () => {
   const wrong = async (times: number) => {
     for (let attempt = 0; attempt < times; attempt += 1) expect(await logIn('eve', 'pear')).toBe('wrong password');
   };
-  const lockAfterThree = (settings: Partial<AccessSettings> = {}) =>
+  const lockAfterThree = async (settings: Partial<AccessSettings> = {}) =>
     access.changeSettings({ lockoutThreshold: 3, lockoutSeconds: 60, lockoutResetSeconds: 30, ...settings });
 
   it('starts after the threshold of wrong passwords in a row, and lasts the set time', async () => {
-    lockAfterThree();
+    await lockAfterThree();
     expect(await logIn('eve', 'apple')).toBe('in');
     await wrong(2);
     expect(await logIn('eve', 'apple')).toBe('in');
@@ -215,7 +215,7 @@ describe('locking accounts out', () => {
   });
 
   it('forgets wrong passwords after a while', async () => {
-    lockAfterThree();
+    await lockAfterThree();
     await wrong(2);
     time += 30_001;
     await wrong(2);
@@ -226,7 +226,7 @@ describe('locking accounts out', () => {
   });
 
   it('survives a restart, ends on request, and never ends by itself without a reset time', async () => {
-    lockAfterThree({ lockoutResets: false });
+    await lockAfterThree({ lockoutResets: false });
     await wrong(3);
     access = opened();
     time += 1e9;
@@ -237,7 +237,7 @@ describe('locking accounts out', () => {
 
   it('ends after a restart as a new one would, where the clock was set back since', async () => {
     time = 1e12;
-    lockAfterThree();
+    await lockAfterThree();
     await wrong(3);
     time = 0;
     access = opened();
@@ -252,12 +252,12 @@ describe('locking accounts out', () => {
     jest.spyOn(Date, 'now').mockImplementation(() => performance.timeOrigin + performance.now() + setBy);
     try {
       access = openAccess({ authFile: file, state, log, login: unpaced });
-      lockAfterThree();
+      await lockAfterThree();
       await wrong(3);
       setBy = hour;
       expect(accounts().find('eve')?.locked).toBe(true);
       await accounts().change('eve', { locked: false });
-      lockAfterThree({ lockoutSeconds: 0.1 });
+      await lockAfterThree({ lockoutSeconds: 0.1 });
       await wrong(3);
       setBy = -hour;
       while (accounts().find('eve')?.locked === true) await setImmediate();
@@ -270,21 +270,21 @@ describe('locking accounts out', () => {
     ['the threshold is 0', { lockoutThreshold: 0 }],
     ['the duration is 0', { lockoutSeconds: 0, lockoutResetSeconds: 0 }],
   ])('does not happen where %s', async (_, settings) => {
-    lockAfterThree(settings);
+    await lockAfterThree(settings);
     await wrong(4);
     expect(await logIn('eve', 'apple')).toBe('in');
   });
 
   it('does not count unknown users', async () => {
-    lockAfterThree();
+    await lockAfterThree();
     for (let attempt = 0; attempt < 4; attempt += 1) expect(await logIn('bob', 'x')).toBe('unknown user');
     expect(state.state.accounts).toEqual([]);
   });
 });
 
 describe('roles', () => {
-  it('are the three of Redfish and those that administrators add', () => {
-    access.roles.create('Nurse', ['Login']);
+  it('are the three of Redfish and those that administrators add', async () => {
+    await access.roles.create('Nurse', ['Login']);
     expect(access.roles.list()).toEqual([
       {
         id: 'Administrator',
@@ -300,16 +300,16 @@ describe('roles', () => {
   });
 
   it('apply to their accounts at once, and can be removed if no account has them', async () => {
-    access.roles.create('Nurse', ['Login']);
+    await access.roles.create('Nurse', ['Login']);
     await accounts().change('eve', { roleId: 'Nurse' });
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set(['Login']));
-    access.roles.change('Nurse', ['Login', 'ConfigureUsers']);
+    await access.roles.change('Nurse', ['Login', 'ConfigureUsers']);
     expect(accounts().find('eve')?.identity.privileges).toEqual(new Set(['Login', 'ConfigureUsers']));
     expect(() => access.roles.remove('Nurse')).toThrow('eve has the role Nurse');
     // Whoever left the file is remembered with the role, and does not stand in its way.
     execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
     time += 1000;
-    access.roles.remove('Nurse');
+    await access.roles.remove('Nurse');
     expect(access.roles.list()).toHaveLength(3);
     execFileSync('htpasswd', ['-bB', file, 'eve', 'apple'], { stdio: 'pipe' });
     time += 1000;

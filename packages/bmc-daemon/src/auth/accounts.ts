@@ -9,7 +9,7 @@ import { checkUser, userLine, withoutUser, withUserLine } from '../password-file
 import type { PasswordFile } from '../password-file/password-file.js';
 import type { StateFile } from '../state-file.js';
 import type { AccessState, AccountState } from './access-state.js';
-import { AccountFiles, passwordFileEdit } from './account-files.js';
+import { AccountFiles, passwordFileEdit, type PreparePasswords } from './account-files.js';
 import { AccountList, isAdministrator, rolesOf, type Account } from './account-list.js';
 import { createLockout, type Lockout } from './lockout.js';
 import { administrator } from './roles.js';
@@ -71,8 +71,7 @@ export interface Accounts {
 }
 
 interface AccountsOptions {
-  /** The path of the password file. */
-  readonly file: string;
+  readonly prepare: PreparePasswords;
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;

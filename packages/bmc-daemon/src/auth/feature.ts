@@ -1,21 +1,45 @@
 /** Accounts, roles and sessions. */
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { Feature } from '../feature.js';
-import { PasswordFileError } from '../password-file/password-file.js';
+import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
+import { readPasswordText } from '../password-file/password-text.js';
+import type { SharedStore } from '../replicas/shared-store.js';
 import { StartError } from '../start-error.js';
-import { openAccessState } from './access-state.js';
+import type { StateFile } from '../state-file.js';
+import { openAccessState, type AccessState } from './access-state.js';
 import { openAccess } from './access.js';
 import { accountService } from './resources/account-service.js';
 import { managerAccountResources } from './resources/manager-account.js';
 import { roleResources } from './resources/role.js';
 import type { AccountServices } from './resources/services.js';
 import { sessionServiceResources } from './resources/session-service.js';
+import { openSharedAccess, type SharedAccess } from './shared/shared-access.js';
+
+/** Returns the text of a password file. @throws {PasswordFileError} if any line is faulty. */
+function passwordsOf(file: string): string {
+  const { faults } = readPasswordFile(file);
+  if (faults.length > 0) throw new PasswordFileError(faults);
+  return readPasswordText(file);
+}
+
+/** Opens the shared accounts. Those of the files are the content of a new store. */
+function openShared(
+  store: SharedStore,
+  authFile: string | null,
+  { state, log }: { readonly state: StateFile<AccessState>; readonly log: Log },
+): Promise<SharedAccess> {
+  const passwords = authFile === null ? '' : passwordsOf(authFile);
+  return openSharedAccess(store, { passwords, state: state.state }, log);
+}
 
 /** The feature accounts. Without it, every client has all privileges, and EMULATOR_AUTH_FILE is rejected. */
 export const accounts: Feature<AccountServices> = {
   resources: [...sessionServiceResources, accountService, ...managerAccountResources, ...roleResources],
-  open({ settings: { authFile }, origins, stateDir, log }) {
+  async open({ settings: { authFile }, origins, stateDir, store, log }) {
     try {
-      return { services: { access: openAccess({ authFile, state: openAccessState(stateDir, log), log }) } };
+      const state = openAccessState(stateDir, log);
+      const shared = store === null ? undefined : await openShared(store, authFile, { state, log });
+      return { services: { access: openAccess({ authFile, state, shared, log }) } };
     } catch (error) {
       // The file may have changed since the check of the settings.
       if (!(error instanceof PasswordFileError)) throw error;

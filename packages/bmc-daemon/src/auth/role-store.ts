@@ -3,6 +3,7 @@ import type { StateFile } from '../state-file.js';
 import type { AccessState } from './access-state.js';
 import { rolesOf } from './account-list.js';
 import { AccountError } from './accounts.js';
+import type { Awaitable } from '../redfish/resource.js';
 import type { Privilege } from '../redfish/privileges.js';
 import type { Role } from './roles.js';
 
@@ -14,17 +15,17 @@ export interface Roles {
    * Creates a role.
    * @throws {AccountError} if a role has the same name, in any case of letters; StateFileError.
    */
-  create(id: string, privileges: readonly Privilege[]): void;
+  create(id: string, privileges: readonly Privilege[]): Awaitable<void>;
   /**
    * Changes a role that is not predefined.
    * @throws StateFileError.
    */
-  change(id: string, privileges: readonly Privilege[]): void;
+  change(id: string, privileges: readonly Privilege[]): Awaitable<void>;
   /**
    * Removes a role that is not predefined.
    * @throws {AccountError} if an account has the role; StateFileError.
    */
-  remove(id: string): void;
+  remove(id: string): Awaitable<void>;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { createSessions, type Sessions } from './sessions.js';
+import { createSessions, type LocalSessions } from './sessions.js';
 
 let time: number;
 let hashes: Map<string | null, string>;
-let sessions: Sessions;
+let sessions: LocalSessions;
 
 beforeEach(() => {
   time = 0;

@@ -5,6 +5,7 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Session, SessionType } from '../offers/logins.js';
+import type { Awaitable } from '../redfish/resource.js';
 import { newSessionToken } from './session-token.js';
 
 /** Limits of sessions, and access to the passwords of accounts. */
@@ -24,7 +25,7 @@ export interface SessionsOptions {
 }
 
 /**
- * The sessions of this process. A restart ends them.
+ * The sessions of the service. Those of this process end with it; those in the shared store do not.
  * @see DSP0266, Redfish session login authentication
  */
 export interface Sessions {
@@ -36,7 +37,7 @@ export interface Sessions {
    */
   create(
     owner: Pick<Session, 'user' | 'address'> & { readonly type?: SessionType },
-  ): { readonly session: Session; readonly token: string } | undefined;
+  ): Awaitable<OpenedSession | undefined>;
   /** Finds the session of a token and restarts its idle time. */
   use(token: string): Session | undefined;
   find(id: string): Session | undefined;
@@ -46,10 +47,24 @@ export interface Sessions {
    * Ends a session.
    * @returns false if it does not exist.
    */
-  end(id: string): boolean;
+  end(id: string): Awaitable<boolean>;
   /** Ends all sessions of a user, so that they stay closed even if the account is enabled again. */
-  endAll(user: string): void;
+  endAll(user: string): Awaitable<void>;
   /** Makes a session valid for the new password hash, after a request of this session changed the password. */
+  keep(id: string): Awaitable<void>;
+}
+
+/** A session with its token, a secret of the client. */
+interface OpenedSession {
+  readonly session: Session;
+  readonly token: string;
+}
+
+/** Sessions in memory, which answer at once. */
+export interface LocalSessions extends Sessions {
+  create(...owner: Parameters<Sessions['create']>): OpenedSession | undefined;
+  end(id: string): boolean;
+  endAll(user: string): void;
   keep(id: string): void;
 }
 
@@ -61,7 +76,7 @@ interface StoredSession {
 }
 
 /** Creates the sessions of a service. Needs no close. */
-export function createSessions({ now, idleMs, hashOf, perUser, total }: SessionsOptions): Sessions {
+export function createSessions({ now, idleMs, hashOf, perUser, total }: SessionsOptions): LocalSessions {
   const byId = new Map<string, StoredSession>();
   // Only digests of tokens are stored, so a core dump reveals no token.
   const byDigest = new Map<string, StoredSession>();

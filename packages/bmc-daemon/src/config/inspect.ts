@@ -66,6 +66,8 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
   }
   if ((settings.fakeSystems ?? []).length > 0 && !settings.fakeDriver && areKnown('fakeDriver'))
     warnings.push(messageFor('fakeSystems', 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
+  const storeFault = settings.sharedStore === null ? undefined : storeUrlFault(settings.sharedStore);
+  if (storeFault !== undefined) faults.push(messageFor('sharedStore', `cannot be used: ${storeFault}`));
   if (settings.osFilter !== null && settings.osCloud === null && areKnown('osCloud'))
     warnings.push(messageFor('osFilter', 'has no effect without EMULATOR_OS_CLOUD or --os-cloud'));
   if (settings.allowedInstances?.length === 0)
@@ -107,6 +109,11 @@ function cloudFaults({ settings, origins }: Inspected, environment: Environment,
     faults.push(...error.faults.map((fault) => messageFor('osCloud', `cannot be used: ${fault}`)));
   }
   return faults;
+}
+
+function storeUrlFault(url: string): string | undefined {
+  if (!URL.canParse(url)) return 'it is not a URL';
+  return ['redis:', 'rediss:'].includes(new URL(url).protocol) ? undefined : 'its scheme is not redis or rediss';
 }
 
 function inspectTls({ sslCert, sslKey }: Settings, messageFor: MessageFor): string[] {

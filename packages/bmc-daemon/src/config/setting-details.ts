@@ -81,6 +81,12 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     '**A serial port has only one connection.** While the daemon records, `virsh console NAME` fails. ' +
       '`virsh console --force NAME` takes the port over, and the daemon continues when it is free again.',
   ],
+  sharedStore: [
+    'Example: `redis://user:password@redis.example:6379/0`. `rediss:` uses TLS.',
+    'Each service needs a database of its own: the number at the end of the URL.',
+    'If Redis does not answer at the start, the daemon does not start.',
+    '[Several daemons for one cloud](../guides/replicas.md) describes what the daemons share.',
+  ],
   stateDir: [
     "None: systemd's `$STATE_DIRECTORY`. Without systemd: `/var/lib/bmc-daemon` for root, `~/.local/state/bmc-daemon` for other users.",
     'Only one daemon can use a folder. A second one waits 10 s, then ends with exit code 1.',

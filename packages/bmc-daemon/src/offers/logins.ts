@@ -1,4 +1,5 @@
 /** The part of the feature accounts that consoles and events use. */
+import type { Awaitable } from '../redfish/resource.js';
 import type { Authenticate, Authenticated, Refusal } from '../redfish/authenticate.js';
 
 /** Redfish's type of a session: for requests with a token, or for a console connection. */
@@ -67,8 +68,8 @@ export interface Logins {
   readonly accounts: { find(user: string): LoginAccount | undefined } | null;
   readonly sessions: {
     find(id: string): Session | undefined;
-    /** @returns false if there is no such session. */
-    end(id: string): boolean;
+    /** Ends a session. @returns false if there is no such session. */
+    end(id: string): Awaitable<boolean>;
   };
   /**
    * Calls the listener for every rejected login. The listener must not throw.

@@ -68,8 +68,8 @@ export const accountService = defineResource({
             '#/AccountLockoutCounterResetAfter',
           ),
         ]);
-      return translateAccountErrors({}, () => {
-        services.access.changeSettings(changeOf(sent));
+      return translateAccountErrors({}, async () => {
+        await services.access.changeSettings(changeOf(sent));
         return undefined;
       });
     },

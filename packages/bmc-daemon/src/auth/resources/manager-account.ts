@@ -122,12 +122,12 @@ const managerAccount = defineResource({
           ...(locked === undefined ? {} : { locked }),
           ...(passwordChangeRequired === undefined ? {} : { passwordChangeRequired }),
         });
-        if (enabled === false || name !== user) services.access.sessions.endAll(user);
+        if (enabled === false || name !== user) await services.access.sessions.endAll(user);
         // The URI contains the user name.
         if (name !== user) return { changed: { location: accountUri(name) } };
         // A new password ends the other sessions of the account, but not the session of this request.
         if (password !== undefined && requester.user === user && requester.session !== null)
-          services.access.sessions.keep(requester.session);
+          await services.access.sessions.keep(requester.session);
         return undefined;
       });
     },

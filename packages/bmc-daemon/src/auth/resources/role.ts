@@ -71,11 +71,11 @@ const roleCollection = defineResource({
       OemPrivileges: oemPrivileges,
     }),
     run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services, requester }) =>
-      translateAccountErrors({ roleId }, () => {
+      translateAccountErrors({ roleId }, async () => {
         checkGrant(AssignedPrivileges, services, requester);
         const custom = services.access.roles.list().filter(({ predefined }) => !predefined);
         if (custom.length >= MAX_ROLES) throw redfishError('CreateLimitReachedForResource');
-        services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
+        await services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
         return { created: { location: `${rolesUri}/${roleId}` } };
       }),
   },
@@ -98,18 +98,18 @@ const role = defineResource({
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
     shape: ({ predefined }) => (predefined ? 'predefined' : 'custom'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
-      translateAccountErrors({ roleId: id }, () => {
+      translateAccountErrors({ roleId: id }, async () => {
         const added = AssignedPrivileges.filter((privilege) => !privileges.includes(privilege));
         checkGrant(added, services, requester);
-        services.access.roles.change(id, [...new Set(AssignedPrivileges)]);
+        await services.access.roles.change(id, [...new Set(AssignedPrivileges)]);
         return undefined;
       }),
   },
   delete: ({ id, predefined }, { services }) =>
-    translateAccountErrors({ roleId: id }, () => {
+    translateAccountErrors({ roleId: id }, async () => {
       if (predefined)
         throw new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), `${id} is a predefined role.`)]);
-      services.access.roles.remove(id);
+      await services.access.roles.remove(id);
       return undefined;
     }),
 });

@@ -34,8 +34,8 @@ const sessionService = defineResource({
     // The bounds of the schema, which requires support for all values between them.
     body: z.strictObject({ SessionTimeout: z.int().min(30).max(86_400).optional() }),
     apply: ({ sessionTimeoutSeconds }, { SessionTimeout = sessionTimeoutSeconds }, { services }) =>
-      translateAccountErrors({}, () => {
-        services.access.changeSettings({ sessionTimeoutSeconds: SessionTimeout });
+      translateAccountErrors({}, async () => {
+        await services.access.changeSettings({ sessionTimeoutSeconds: SessionTimeout });
         return undefined;
       }),
   },
@@ -93,8 +93,8 @@ const session = defineResource({
     ClientOriginIPAddress: address,
     CreatedTime: createdAt.toISOString(),
   }),
-  delete({ id }, { services }) {
-    services.access.sessions.end(id);
+  async delete({ id }, { services }) {
+    await services.access.sessions.end(id);
     return undefined;
   },
 });

@@ -1,7 +1,7 @@
 /** The settings of the service itself: consoles, discovery, tasks, state. */
 import { z } from 'zod';
 import { featureSets } from '../../resources/feature-set.js';
-import { boolean, number, oneOf, optionalPath, type SettingDefinition } from './row.js';
+import { boolean, number, oneOf, optionalPath, optionalText, type SettingDefinition } from './row.js';
 
 /** The rows, in the order of the documentation. */
 export const serviceSettings = {
@@ -44,6 +44,11 @@ export const serviceSettings = {
     name: 'EMULATOR_CONSOLE_LOG',
     default: true,
     doc: 'Whether the daemon records the output of serial ports.',
+  }),
+  sharedStore: optionalText({
+    name: 'EMULATOR_SHARED_STORE',
+    default: null,
+    doc: 'URL of a Redis in which several daemons share sessions and accounts.',
   }),
   stateDir: optionalPath({
     name: 'EMULATOR_STATE_DIR',

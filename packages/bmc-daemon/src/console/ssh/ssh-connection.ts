@@ -260,7 +260,7 @@ export class SshConnection {
   #endSession(): void {
     const user = this.#user;
     this.#user = undefined;
-    if (user !== undefined) this.#options.access.sessions.end(user.session);
+    if (user !== undefined) void this.#options.access.sessions.end(user.session);
   }
 }
 

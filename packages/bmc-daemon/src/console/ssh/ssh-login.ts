@@ -102,11 +102,11 @@ export class SshLogin {
     }
     const { session, passwordChangeRequired } = opened;
     const endAndRefuse = (why: string): void => {
-      access.sessions.end(session.id);
+      void access.sessions.end(session.id);
       this.#refuse(context, credentials, why);
     };
     if (asker.gone()) {
-      access.sessions.end(session.id);
+      void access.sessions.end(session.id);
       return;
     }
     if (passwordChangeRequired) {

@@ -5,6 +5,7 @@
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError, type DriverErrorField } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
+import { StoreUnavailable } from '../../replicas/store-unavailable.js';
 import { isStorageFull, StorageError } from '../../storage-error.js';
 import { withPointers, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
@@ -49,6 +50,7 @@ const retryAfterSeconds = 5;
 export function toRedfishError(error: unknown, context: ErrorContext): RedfishError {
   if (error instanceof RedfishError) return error;
   if (error instanceof StorageError) return notStored(error);
+  if (error instanceof StoreUnavailable) return storeUnavailable(error);
   if (!(error instanceof DriverError) || error.kind === 'internal') {
     return new RedfishError(500, [message('InternalError')], {}, error);
   }
@@ -57,6 +59,13 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
   const subject = withDetail(answer, sentence(error.message));
   const headers = error.kind === 'unavailable' ? { 'Retry-After': String(retryAfterSeconds) } : {};
   return new RedfishError(status(error, answer), [subject], headers, error);
+}
+
+/** Returns the error for a request that needs what all replicas share. The reason is for the log only. */
+function storeUnavailable(error: StoreUnavailable): RedfishError {
+  const busy = message('ServiceTemporarilyUnavailable', String(retryAfterSeconds));
+  const answer = withDetail(busy, 'The shared store of the service does not answer.');
+  return new RedfishError(503, [answer], { 'Retry-After': String(retryAfterSeconds) }, error);
 }
 
 /**

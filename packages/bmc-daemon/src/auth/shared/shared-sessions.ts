@@ -1,0 +1,192 @@
+/**
+ * Sessions in the shared store: a session works, is listed and ends at every replica. Sessions of
+ * consoles are those of this replica only, because they end with its connections.
+ */
+import { hash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { Session } from '../../offers/logins.js';
+import type { EntryChange, SharedStore } from '../../replicas/shared-store.js';
+import { newSessionToken } from '../session-token.js';
+import { createSessions, type LocalSessions, type Sessions, type SessionsOptions } from '../sessions.js';
+
+const KIND = 'session';
+
+const schema = z.object({
+  user: z.string().nullable(),
+  address: z.string(),
+  createdAt: z.number(),
+  digest: z.string(),
+  hash: z.string(),
+  /** By the store's clock. Written only now and then, see {@link TOUCH_SHARE}. */
+  usedAt: z.number(),
+});
+type StoredSession = z.infer<typeof schema>;
+
+/** A session in the copy of this replica. */
+interface KnownSession {
+  readonly revision: number;
+  readonly session: Session;
+  readonly stored: StoredSession;
+}
+
+/**
+ * A use of a session is stored if the stored one is older than this share of the idle time. Another
+ * replica may therefore end an idle session later by this share, and never earlier.
+ */
+const TOUCH_SHARE = 1 / 20;
+/** Attempts to change a session that is in use at other replicas. */
+const MAX_ATTEMPTS = 5;
+
+/** Creates the sessions of all replicas. */
+export function createSharedSessions(store: SharedStore, options: SessionsOptions): Sessions {
+  return new SharedSessions(store, options);
+}
+
+class SharedSessions implements Sessions {
+  readonly #store: SharedStore;
+  readonly #options: SessionsOptions;
+  readonly #consoles: LocalSessions;
+  readonly #usedHere = new Map<string, number>();
+  readonly #touching = new Set<string>();
+  #known = new Map<string, KnownSession>();
+  #byDigest = new Map<string, KnownSession>();
+
+  constructor(store: SharedStore, options: SessionsOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.#consoles = createSessions(options);
+    this.#load();
+    store.onChange(() => this.#load());
+  }
+
+  async create({ user, address, type = 'Redfish' }: Parameters<Sessions['create']>[0]) {
+    if (type !== 'Redfish') return this.#consoles.create({ user, address, type });
+    const passwordHash = this.#options.hashOf(user);
+    if (passwordHash === undefined) return undefined;
+    const id = randomBytes(8).toString('hex');
+    const token = newSessionToken();
+    const time = this.#store.now();
+    const stored = { user, address, createdAt: time, digest: digestOf(token), hash: passwordHash, usedAt: time };
+    await this.#store.commit([...this.#room(user), { kind: KIND, id, expected: 0, value: stored }]);
+    return { session: this.#known.get(id)?.session ?? sessionOf(id, stored), token };
+  }
+
+  use(token: string): Session | undefined {
+    const one = this.#byDigest.get(digestOf(token));
+    if (one === undefined || !this.#isOpen(one)) return undefined;
+    const time = this.#store.now();
+    this.#usedHere.set(one.session.id, time);
+    void this.#touch(one, time);
+    return one.session;
+  }
+
+  find(id: string): Session | undefined {
+    const one = this.#known.get(id);
+    return one !== undefined && this.#isOpen(one) ? one.session : this.#consoles.find(id);
+  }
+
+  list(): readonly Session[] {
+    return [...this.#open().map(({ session }) => session), ...this.#consoles.list()];
+  }
+
+  async end(id: string): Promise<boolean> {
+    const one = this.#known.get(id);
+    if (one === undefined) return this.#consoles.end(id);
+    const wasOpen = this.#isOpen(one);
+    await this.#store.commit(removalOf([one]));
+    return wasOpen;
+  }
+
+  async endAll(user: string): Promise<void> {
+    this.#consoles.endAll(user);
+    const theirs = [...this.#known.values()].filter(({ session }) => session.user === user);
+    if (theirs.length > 0) await this.#store.commit(removalOf(theirs));
+  }
+
+  async keep(id: string): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const one = this.#known.get(id);
+      const passwordHash = one === undefined ? undefined : this.#options.hashOf(one.stored.user);
+      if (one === undefined || passwordHash === undefined) return;
+      if (await this.#store.commit([changeOf(one, { hash: passwordHash })])) return;
+    }
+  }
+
+  #load(): void {
+    const before = this.#known;
+    this.#known = new Map();
+    this.#byDigest = new Map();
+    for (const { id, revision, value } of this.#store.list(KIND)) {
+      const last = before.get(id);
+      const stored = last?.revision === revision ? last.stored : schema.safeParse(value).data;
+      if (stored === undefined) continue;
+      // The same object while the session exists: the identity of a request is cached for it.
+      const session = last?.session ?? sessionOf(id, stored);
+      const found = { revision, session, stored };
+      this.#known.set(id, found);
+      this.#byDigest.set(stored.digest, found);
+    }
+    for (const id of this.#usedHere.keys()) if (!this.#known.has(id)) this.#usedHere.delete(id);
+  }
+
+  #usedAt({ session, stored }: KnownSession): number {
+    return Math.max(stored.usedAt, this.#usedHere.get(session.id) ?? 0);
+  }
+
+  #isOpen(one: KnownSession): boolean {
+    return !this.#isIdle(one) && this.#options.hashOf(one.stored.user) === one.stored.hash;
+  }
+
+  #isIdle(one: KnownSession): boolean {
+    return this.#store.now() - this.#usedAt(one) > this.#options.idleMs() * (1 + TOUCH_SHARE);
+  }
+
+  #open(): readonly KnownSession[] {
+    const open = [...this.#known.values()].filter((one) => this.#isOpen(one));
+    return open.sort((a, b) => a.stored.createdAt - b.stored.createdAt);
+  }
+
+  async #touch(one: KnownSession, time: number): Promise<void> {
+    const { id } = one.session;
+    if (time - one.stored.usedAt < this.#options.idleMs() * TOUCH_SHARE || this.#touching.has(id)) return;
+    this.#touching.add(id);
+    // A failure has no effect on the request. The next use tries again.
+    await this.#store.commit([changeOf(one, { usedAt: time })]).catch(() => false);
+    this.#touching.delete(id);
+  }
+
+  /** Removes the sessions that have ended, and the least recently used ones above the limits. */
+  #room(user: string | null): readonly EntryChange[] {
+    const { perUser, total } = this.#options;
+    const open = this.#open().toSorted((a, b) => this.#usedAt(a) - this.#usedAt(b));
+    const own = open.filter(({ session }) => session.user === user);
+    const removed = new Set([...this.#known.values()].filter((one) => this.#isIdle(one)));
+    for (const one of own.slice(0, Math.max(0, own.length - perUser + 1))) removed.add(one);
+    const others = open.filter((one) => !removed.has(one));
+    for (const one of others.slice(0, Math.max(0, others.length - total + 1))) removed.add(one);
+    return removalOf([...removed]);
+  }
+}
+
+const removalOf = (some: readonly KnownSession[]): readonly EntryChange[] =>
+  some.map(({ session }) => ({ kind: KIND, id: session.id, value: null }));
+
+/** A session that was deleted meanwhile stays deleted, because the revision no longer fits. */
+const changeOf = ({ session, revision, stored }: KnownSession, change: Partial<StoredSession>): EntryChange => ({
+  kind: KIND,
+  id: session.id,
+  expected: revision,
+  value: { ...stored, ...change },
+});
+
+const sessionOf = (id: string, { user, address, createdAt }: StoredSession): Session => ({
+  id,
+  user,
+  createdAt: new Date(createdAt),
+  address,
+  type: 'Redfish',
+});
+
+function digestOf(token: string): string {
+  return hash('sha256', token, 'base64');
+}

@@ -1,0 +1,84 @@
+/** The connections of a replica to Redis. Each command has a deadline, and none waits for a connection. */
+import { createClient } from '@redis/client';
+import { maskUrl } from '@rackless/daemon/text/mask-url.js';
+import { StoreUnavailable } from './store-unavailable.js';
+
+/** Connections to one Redis. */
+export interface RedisLink {
+  /**
+   * Runs a command.
+   * @throws {StoreUnavailable} at once without a connection, and after the deadline.
+   */
+  command(words: readonly string[]): Promise<unknown>;
+  /** Calls the listener for each message of a channel. Messages may get lost without a connection. */
+  subscribe(channel: string, listener: () => void): Promise<void>;
+  close(): void;
+}
+
+/** A command that takes longer fails. */
+const COMMAND_MS = 2000;
+const CONNECT_MS = 5000;
+const MAX_RECONNECT_PAUSE_MS = 1000;
+
+/**
+ * Connects. Later it connects again whenever a connection ends.
+ * @param url `redis://user:password@host:6379/0`, or `rediss:` for TLS.
+ * @throws {StoreUnavailable} if Redis cannot be reached now.
+ */
+export async function connectRedis(url: string): Promise<RedisLink> {
+  const open = () =>
+    createClient({
+      url,
+      disableOfflineQueue: true,
+      // Also finds out that a connection is dead although no end of it has arrived.
+      pingInterval: 5000,
+      socket: {
+        connectTimeout: CONNECT_MS,
+        reconnectStrategy: (attempts) => Math.min(MAX_RECONNECT_PAUSE_MS, 50 * 2 ** Math.min(attempts, 10)),
+      },
+    });
+  const commands = open();
+  const messages = open();
+  let lastError: unknown;
+  for (const client of [commands, messages]) client.on('error', (error: unknown) => (lastError = error));
+  const close = (): void => {
+    for (const client of [commands, messages]) if (client.isOpen) client.destroy();
+  };
+  try {
+    await withDeadline(Promise.all([commands.connect(), messages.connect()]), CONNECT_MS);
+  } catch (error) {
+    close();
+    const why = reasonOf(lastError ?? error);
+    throw new StoreUnavailable(`connecting to ${maskUrl(url)}: ${why}`, { cause: error });
+  }
+  return {
+    close,
+    command: async (words) => {
+      try {
+        if (!commands.isReady) throw new Error(`there is no connection (${reasonOf(lastError)})`);
+        return await withDeadline(commands.sendCommand([...words]), COMMAND_MS);
+      } catch (error) {
+        throw new StoreUnavailable(`the shared store does not answer: ${reasonOf(error)}`, { cause: error });
+      }
+    },
+    subscribe: async (channel, listener) => {
+      await withDeadline(messages.subscribe(channel, listener), COMMAND_MS);
+    },
+  };
+}
+
+async function withDeadline<T>(result: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  });
+  try {
+    return await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : 'the connection ended';
+}

@@ -1,0 +1,229 @@
+/**
+ * The state that all replicas share. Each replica holds a copy of it, so that requests read it without
+ * waiting. A request first brings the copy up to date, which is one short command. So it sees all
+ * changes that any replica has answered before.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { connectRedis, type RedisLink } from './redis-link.js';
+import { keyNames, readScript, writeScript } from './store-scripts.js';
+import { StoreUnavailable } from './store-unavailable.js';
+
+/** An entry of the store; never mutated. */
+export interface StoredEntry {
+  readonly id: string;
+  /** Grows with each change of the store. */
+  readonly revision: number;
+  /** Parsed JSON. */
+  readonly value: unknown;
+}
+
+/** A change of one entry. */
+export interface EntryChange {
+  /** What the entry is: `session`. */
+  readonly kind: string;
+  readonly id: string;
+  /** The entry's revision before the change; 0: there must be no entry. Default: any. */
+  readonly expected?: number;
+  /** The new value, as JSON can hold it; null deletes the entry. */
+  readonly value: object | null;
+}
+
+/** The state that all replicas share. */
+export interface SharedStore {
+  /** Identifies this run of this replica. */
+  readonly replica: string;
+  /** Brings the copy up to date. @throws {StoreUnavailable} within a few seconds. */
+  sync(): Promise<void>;
+  /** Returns an entry of the copy. */
+  get(kind: string, id: string): StoredEntry | undefined;
+  /** Returns all entries of a kind in the copy, in the order of their last change. */
+  list(kind: string): readonly StoredEntry[];
+  /**
+   * Makes all changes or none, and brings the copy up to date.
+   * @returns false if an entry had another revision.
+   * @throws {StoreUnavailable} The change may have happened nevertheless.
+   */
+  commit(changes: readonly EntryChange[]): Promise<boolean>;
+  /** Calls the listener after each change of the copy. It must not throw. */
+  onChange(listener: () => void): void;
+  /** Returns which of these replicas have given a sign of life in the last seconds. */
+  living(replicas: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Milliseconds since 1970 by the clock of the store, which is the same for all replicas. */
+  now(): number;
+  close(): Promise<void>;
+}
+
+/** Each replica reads the changes and gives a sign of life this often. */
+const BEAT_MS = 1000;
+/** A replica without a sign of life for this time counts as dead. */
+const LEASE_MS = 15_000;
+
+const head = z
+  .tuple([z.string(), z.number(), z.number(), z.number()])
+  .rest(z.union([z.string(), z.number(), z.null()]));
+
+/**
+ * Connects to the store.
+ * @param url of Redis. Its path is the database. Replicas of another service need another database.
+ * @throws {StoreUnavailable} if it does not answer.
+ */
+export async function openSharedStore(url: string, log: Pick<Log, 'info' | 'warn' | 'error'>): Promise<SharedStore> {
+  const link = await connectRedis(url);
+  const store = new RedisStore(link, log);
+  try {
+    await store.start();
+  } catch (error) {
+    link.close();
+    throw error;
+  }
+  return store;
+}
+
+class RedisStore implements SharedStore {
+  readonly replica = randomUUID();
+  readonly #link: RedisLink;
+  readonly #log: Pick<Log, 'info' | 'warn' | 'error'>;
+  readonly #kinds = new Map<string, Map<string, StoredEntry>>();
+  readonly #listeners: (() => void)[] = [];
+  #epoch = '';
+  #revision = 0;
+  /** The store's clock minus this host's clock. */
+  #ahead = 0;
+  #reading: Promise<void> | undefined;
+  #waiting: Promise<void> | undefined;
+  #failure: StoreUnavailable | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(link: RedisLink, log: Pick<Log, 'info' | 'warn' | 'error'>) {
+    this.#link = link;
+    this.#log = log;
+  }
+
+  /** @throws {StoreUnavailable} */
+  async start(): Promise<void> {
+    await this.#read();
+    await this.#beat();
+    await this.#link.subscribe(channel, () => void this.sync().catch(ignored));
+  }
+
+  sync(): Promise<void> {
+    // The next beat finds out whether it answers again. Until then, nobody waits for it.
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return this.#readOnce();
+  }
+
+  get(kind: string, id: string): StoredEntry | undefined {
+    return this.#kinds.get(kind)?.get(id);
+  }
+
+  list(kind: string): readonly StoredEntry[] {
+    return [...(this.#kinds.get(kind)?.values() ?? [])];
+  }
+
+  async commit(changes: readonly EntryChange[]): Promise<boolean> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const words = changes.flatMap(({ kind, id, expected, value }) => [
+      `${kind}/${id}`,
+      expected === undefined ? '' : String(expected),
+      ...(value === null ? ['0', ''] : ['1', JSON.stringify(value)]),
+    ]);
+    const answer = await this.#script(writeScript, [channel, ...words]);
+    await this.sync();
+    return answer === 1;
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async living(replicas: readonly string[]): Promise<ReadonlySet<string>> {
+    if (replicas.length === 0) return new Set();
+    const answer = z
+      .array(z.string().nullable())
+      .parse(await this.#link.command(['MGET', ...replicas.map((id) => keyOf(`replica:${id}`))]));
+    return new Set(replicas.filter((_id, index) => answer[index] !== null));
+  }
+
+  now(): number {
+    return Date.now() + this.#ahead;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    // Others need not wait for the end of the lease.
+    await this.#link.command(['DEL', keyOf(`replica:${this.replica}`)]).catch(ignored);
+    this.#link.close();
+  }
+
+  /** Reads, unless a reading is about to begin. A reading that runs may have missed the latest change. */
+  #readOnce(): Promise<void> {
+    if (this.#reading === undefined) {
+      this.#reading = this.#read().finally(() => (this.#reading = undefined));
+      return this.#reading;
+    }
+    this.#waiting ??= this.#reading.catch(ignored).then(() => {
+      this.#waiting = undefined;
+      return this.#readOnce();
+    });
+    return this.#waiting;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const words = [String(this.#revision), this.#epoch, randomUUID()];
+      this.#apply(head.parse(await this.#script(readScript, words)));
+    } catch (error) {
+      const failure = error instanceof StoreUnavailable ? error : new StoreUnavailable(String(error), { cause: error });
+      if (this.#failure === undefined && !this.#isClosed) this.#log.error(failure.message);
+      this.#failure = failure;
+      throw failure;
+    }
+    if (this.#failure !== undefined) this.#log.info('the shared store answers again');
+    this.#failure = undefined;
+  }
+
+  #apply([epoch, revision, time, isAll, ...parts]: z.infer<typeof head>): void {
+    this.#ahead = time - Date.now();
+    if (isAll === 1) this.#kinds.clear();
+    if (this.#epoch !== '' && epoch !== this.#epoch) this.#log.warn('the shared store has lost its content');
+    this.#epoch = epoch;
+    this.#revision = revision;
+    for (let index = 0; index + 2 < parts.length + 1; index += 3) {
+      const [key, entryRevision, text] = parts.slice(index, index + 3);
+      if (typeof key === 'string' && typeof entryRevision === 'number') this.#put(key, entryRevision, text ?? null);
+    }
+    if (parts.length > 0 || isAll === 1) for (const listener of this.#listeners) listener();
+  }
+
+  #put(key: string, revision: number, text: string | number | null): void {
+    const slash = key.indexOf('/');
+    const [kind, id] = [key.slice(0, slash), key.slice(slash + 1)];
+    const entries = this.#kinds.get(kind) ?? new Map<string, StoredEntry>();
+    this.#kinds.set(kind, entries);
+    if (typeof text !== 'string') entries.delete(id);
+    else entries.set(id, { id, revision, value: JSON.parse(text) as unknown });
+  }
+
+  #script(script: string, words: readonly string[]): Promise<unknown> {
+    return this.#link.command(['EVAL', script, String(keyNames.length), ...keyNames.map(keyOf), ...words]);
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      await this.#link.command(['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)]);
+      await this.#readOnce();
+    } catch {
+      // #read has reported it.
+    }
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#beat(), BEAT_MS).unref();
+  }
+}
+
+/** All keys have the same hash tag, so that they are on one node of a cluster. */
+const keyOf = (name: string): string => `{bmc-daemon}:${name}`;
+const channel = keyOf('changes');
+const ignored = (): void => undefined;

@@ -1,0 +1,126 @@
+/** Two replicas of one service, as processes, before a Redis and a server in place of a cloud. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setPassword } from '../../src/password-file/password-file-writer.js';
+import { DaemonProcess, waitFor } from '../daemon/process.js';
+import { PASSWORD, startCloudServer, type CloudServer } from '../support/cloud-server.js';
+import { listServers, type ListedServers } from '../support/listed-servers.js';
+import { connectRedis } from '../../src/replicas/redis-link.js';
+
+/** A Redis of the test. */
+export interface PrivateRedis {
+  readonly url: string;
+  /** Stops its process, so that it no longer answers and its connections stay open. */
+  pause(): void;
+  resume(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts Redis on a free port. Debian's package redis-tools has the server under another name. */
+export async function startRedis(): Promise<PrivateRedis> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bmc-redis-'));
+  const port = await freePort();
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  const child = spawn('redis-check-rdb', options, { argv0: 'redis-server', stdio: 'ignore' });
+  const failed = once(child, 'error').then(([error]: unknown[]) => error);
+  const url = `redis://127.0.0.1:${port}`;
+  await waitFor(
+    async () => {
+      const link = await connectRedis(url).catch(() => undefined);
+      link?.close();
+      return link === undefined ? undefined : true;
+    },
+    () => 'Redis does not answer',
+    failed,
+  );
+  return {
+    url,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    stop: () => end(child, folder),
+  };
+}
+
+async function end(child: ChildProcess, folder: string): Promise<void> {
+  const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
+  child.kill('SIGKILL');
+  await ended;
+  rmSync(folder, { recursive: true });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens at TCP
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** One replica. */
+export interface Replica {
+  readonly url: string;
+  readonly process: DaemonProcess;
+}
+
+/** A service with replicas. */
+export interface Service {
+  readonly redis: PrivateRedis;
+  readonly servers: ListedServers;
+  readonly cloud: CloudServer;
+  /** Starts a replica with files of its own. @param lines more lines of its configuration. */
+  start(lines?: string): Promise<Replica>;
+  stop(): Promise<void>;
+}
+
+/** The administrator of the password files. */
+export const ADMIN = { UserName: 'admin', Password: 'secret words' };
+
+/** Starts the parts that the replicas share. */
+export async function startService(): Promise<Service> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bmc-replicas-'));
+  const redis = await startRedis();
+  const cloud = await startCloudServer();
+  const servers = listServers(cloud);
+  servers.put(1);
+  const auth = { auth_url: `${cloud.url}/v3`, username: 'u', password: PASSWORD, user_domain_id: 'default' };
+  const clouds = path.join(folder, 'clouds.yaml');
+  writeFileSync(
+    clouds,
+    JSON.stringify({ clouds: { lab: { auth: { ...auth, project_name: 'p', project_domain_id: 'default' } } } }),
+  );
+  await setPassword(path.join(folder, 'users'), ADMIN.UserName, ADMIN.Password);
+  const running: DaemonProcess[] = [];
+  return {
+    redis,
+    servers,
+    cloud,
+    start: async (lines = '') => {
+      const config = path.join(folder, `${running.length}.conf`);
+      writeFileSync(
+        config,
+        `EMULATOR_STATE_DIR = '${path.join(folder, String(running.length))}'
+EMULATOR_AUTH_FILE = '${path.join(folder, 'users')}'
+EMULATOR_SHARED_STORE = '${redis.url}'
+EMULATOR_OS_CLOUD = 'lab'
+EMULATOR_CONSOLE_SSH_PORT = None
+${lines}`,
+      );
+      const process = new DaemonProcess(['--config', config, '-i', '127.0.0.1', '-p', '0'], {
+        env: { OS_CLIENT_CONFIG_FILE: clouds },
+      });
+      running.push(process);
+      return { process, url: await process.address() };
+    },
+    stop: async () => {
+      for (const process of running) await process.dispose();
+      await cloud.close();
+      await redis.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

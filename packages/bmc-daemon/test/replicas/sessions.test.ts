@@ -1,0 +1,138 @@
+/** Sessions and accounts of two replicas behind a balancer, with a real Redis. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { waitFor } from '../daemon/process.js';
+import { ADMIN, startService, type Replica, type Service } from './replicas.js';
+
+const root = '/redfish/v1';
+const sessions = `${root}/SessionService/Sessions`;
+const accounts = `${root}/AccountService/Accounts`;
+
+let service: Service;
+let a: Replica;
+let b: Replica;
+beforeEach(async () => {
+  service = await startService();
+  [a, b] = await Promise.all([service.start(), service.start()]);
+});
+afterEach(() => service.stop());
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+async function send(
+  { url }: Replica,
+  method: string,
+  uri: string,
+  { body, headers = {} }: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<Answer> {
+  const answer = await fetch(`${url}${uri}`, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(120_000),
+  });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>, // the service answers with objects
+  };
+}
+
+async function logIn(replica: Replica, user: object = ADMIN): Promise<{ token: Record<string, string>; uri: string }> {
+  const { status, headers } = await send(replica, 'POST', sessions, { body: user });
+  if (status !== 201) throw new Error(`log-in: ${status}`);
+  return { token: { 'x-auth-token': headers.get('x-auth-token') ?? '' }, uri: headers.get('location') ?? '' };
+}
+
+const basic = (user: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+const admin = basic(ADMIN.UserName, ADMIN.Password);
+const read = (replica: Replica, uri: string, headers: Record<string, string>): Promise<Answer> =>
+  send(replica, 'GET', uri, { headers });
+const statusOf = async (answer: Promise<Answer>): Promise<number> => (await answer).status;
+
+it('lets a session of one replica work, be listed and end at the other', async () => {
+  const { token, uri } = await logIn(a);
+  expect(await statusOf(read(b, `${root}/Systems`, token))).toBe(200);
+  const { body } = await read(b, sessions, token);
+  expect(body['Members']).toEqual([{ '@odata.id': uri }]);
+  expect((await read(b, uri, token)).body).toEqual((await read(a, uri, token)).body);
+  expect(await statusOf(send(b, 'DELETE', uri, { headers: token }))).toBe(204);
+  expect([await statusOf(read(a, sessions, token)), await statusOf(read(b, sessions, token))]).toEqual([401, 401]);
+});
+
+it('continues sessions when the replica that created them is killed', async () => {
+  const { token, uri } = await logIn(a);
+  await a.process.dispose();
+  expect(await statusOf(read(b, uri, token))).toBe(200);
+  const again = await service.start();
+  expect(await statusOf(read(again, uri, token))).toBe(200);
+});
+
+it('applies changes of accounts at all replicas at once', async () => {
+  const eve = { UserName: 'eve', Password: 'first words', RoleId: 'ReadOnly' };
+  const created = await send(a, 'POST', accounts, { body: eve, headers: admin });
+  expect(created.status).toBe(201);
+  const { token } = await logIn(b, { UserName: eve.UserName, Password: eve.Password });
+  const uri = `${accounts}/eve`;
+  expect(await statusOf(read(a, root + '/Systems', token))).toBe(200);
+  // A new password ends her session and the old password, also where both were used before.
+  expect(await statusOf(read(b, uri, basic('eve', 'first words')))).toBe(200);
+  expect(await statusOf(send(a, 'PATCH', uri, { body: { Password: 'second words' }, headers: admin }))).toBe(200);
+  expect(await statusOf(read(b, uri, token))).toBe(401);
+  expect(await statusOf(read(b, uri, basic('eve', 'first words')))).toBe(401);
+  expect(await statusOf(read(b, uri, basic('eve', 'second words')))).toBe(200);
+  expect(await statusOf(send(b, 'DELETE', uri, { headers: admin }))).toBe(204);
+  expect(await statusOf(read(a, uri, basic('eve', 'second words')))).toBe(401);
+});
+
+it('never loses one of many changes that replicas make at the same time', async () => {
+  const names = Array.from({ length: 8 }, (_, index) => `role${index}`);
+  const answers = await Promise.all(
+    names.map((RoleId, index) =>
+      send(index % 2 === 0 ? a : b, 'POST', `${root}/AccountService/Roles`, {
+        body: { RoleId, AssignedPrivileges: ['Login'] },
+        headers: admin,
+      }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(names.map(() => 201));
+  const { body } = await read(b, `${root}/AccountService/Roles`, admin);
+  expect(body['Members']).toHaveLength(3 + names.length);
+});
+
+it('has the same UUID and the same ETags at all replicas', async () => {
+  const uris = [root, `${root}/Systems`, `${root}/AccountService`, accounts, `${accounts}/admin`];
+  const { body } = await read(a, `${root}/Systems`, admin);
+  const [system] = body['Members'] as { readonly '@odata.id': string }[]; // a collection
+  for (const uri of [...uris, system?.['@odata.id'] ?? '']) {
+    const [first, second] = await Promise.all([read(a, uri, admin), read(b, uri, admin)]);
+    expect([uri, second.headers.get('etag')]).toEqual([uri, first.headers.get('etag')]);
+    expect(second.body).toEqual(first.body);
+  }
+});
+
+it('answers 503 to sessions and changes of accounts without its store, and reads on with a password', async () => {
+  const { token } = await logIn(a);
+  expect(await statusOf(read(a, `${root}/Systems`, admin))).toBe(200);
+  service.redis.pause();
+  const [byToken, change, reading] = await Promise.all([
+    read(a, `${root}/Systems`, token),
+    send(a, 'PATCH', `${accounts}/admin`, { body: { Enabled: true }, headers: admin }),
+    read(a, `${root}/Systems`, admin),
+  ]);
+  expect([byToken.status, byToken.headers.get('retry-after')]).toEqual([503, '5']);
+  expect([change.status, change.headers.get('retry-after')]).toEqual([503, '5']);
+  expect(reading.status).toBe(200);
+  expect(await statusOf(send(a, 'POST', sessions, { body: ADMIN }))).toBe(503);
+  service.redis.resume();
+  await waitFor(
+    async () => ((await statusOf(read(a, `${root}/Systems`, token))) === 200 ? true : undefined),
+    () => 'the session does not continue',
+  );
+});
