@@ -71,12 +71,9 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
         if (change === null) return undefined;
         const context = { path: pathOf(entity) };
         if (change.kind === 'eject') return await ejectImage(entity, services, { requester, context });
-        return await replaceImage(
-          await loadMediaDrive({ systemId: system.uuid, mediaId: entity.id }, services),
-          change.body,
-          services,
-          { requester, context },
-        );
+        const isCurrent = verifyCertificate === undefined;
+        const present = isCurrent ? entity : await loadMediaDrive({ systemId: system.uuid, mediaId: entity.id }, services); // prettier-ignore
+        return await replaceImage(present, change.body, services, { requester, context });
       },
     },
     actions: {

@@ -5,6 +5,8 @@
  */
 import {
   ConnectListAllDomainsFlags,
+  DomainEventDefinedDetail,
+  DomainEventType,
   DomainPausedReason,
   DomainShutoffReason,
   type Domain,
@@ -56,6 +58,8 @@ export class Inventory {
   readonly #timeoutMs: number;
   readonly #states = new Map<string, Cached<Condition>>();
   #listing: Cached<Listing> | undefined;
+  /** UUIDs of the persistent machines in the last list. */
+  #persistent: ReadonlySet<string> = new Set();
   /** False if libvirtd sends no events: then nothing is cached. */
   #hasEvents = true;
 
@@ -67,7 +71,11 @@ export class Inventory {
 
   /** Subscribes to events. On a host without events nothing is cached. */
   start(): void {
-    const subscription = this.#hypervisor.events.on('lifecycle', ({ domain }) => {
+    const subscription = this.#hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
+      // A new definition of a persistent machine changes neither the list nor the state. Each change of
+      // this daemon causes such an event.
+      const isUpdate = event === DomainEventType.DEFINED && detail === DomainEventDefinedDetail.UPDATED;
+      if (isUpdate && this.#persistent.has(domain.uuid)) return;
       this.forgetState(domain.uuid);
       // The event may mean a new or removed machine.
       this.#listing = undefined;
@@ -141,7 +149,9 @@ export class Inventory {
         this.#hypervisor.listAllDomains(0, options),
         this.#hypervisor.listAllDomains(ConnectListAllDomainsFlags.TRANSIENT, options),
       ]);
-      return listing(all, new Set(transient.map(({ uuid }) => uuid)));
+      const listed = listing(all, new Set(transient.map(({ uuid }) => uuid)));
+      this.#persistent = new Set(listed.machines.filter(({ persistent }) => persistent).map(({ uuid }) => uuid));
+      return listed;
     });
     const cached = { promise: reading };
     this.#listing = cached;

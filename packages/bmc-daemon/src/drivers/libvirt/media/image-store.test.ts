@@ -19,9 +19,8 @@ class MemoryImages implements ImageVolumes {
   find(name: string): Promise<ImagePlace | null> {
     return Promise.resolve(this.files.has(name) ? placeOf(name) : null);
   }
-  async put(name: string, body: Readable): Promise<ImagePlace> {
+  async put(name: string, body: Readable): Promise<void> {
     this.files.set(name, await buffer(body));
-    return placeOf(name);
   }
   remove(name: string): Promise<void> {
     this.files.delete(name);

@@ -35,7 +35,7 @@ export interface ImageVolumes {
    * @param sizeBytes null if it is not known in advance.
    * @throws {ImageError} storageFull, or the error of `body`.
    */
-  put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace>;
+  put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<void>;
   /** Removes an image. Ignores a missing one. */
   remove(name: string): Promise<void>;
 }
@@ -70,7 +70,7 @@ class DirectoryVolumes implements ImageVolumes {
     }
   }
 
-  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace> {
+  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<void> {
     const path = join(this.directory, name);
     const part = join(this.directory, partVolumeName(name));
     try {
@@ -85,7 +85,6 @@ class DirectoryVolumes implements ImageVolumes {
       throw errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT' ? poolFull(error) : error;
     }
     await this.#refresh();
-    return filePlace(path);
   }
 
   async remove(name: string): Promise<void> {
@@ -122,7 +121,7 @@ class StreamedVolumes implements ImageVolumes {
     }
   }
 
-  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace> {
+  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<void> {
     const options = { timeoutMs: this.timeoutMs };
     let volume: StorageVolume | undefined;
     try {
@@ -133,7 +132,6 @@ class StreamedVolumes implements ImageVolumes {
       await pipeline(body, stream, { signal });
       // Only a refresh tells libvirt the real size of a volume that was created with size 0.
       if (sizeBytes === null) await this.pool.refresh(options);
-      return await this.#place(volume);
     } catch (error) {
       body.destroy();
       await volume?.delete(0, options).catch(() => undefined);
