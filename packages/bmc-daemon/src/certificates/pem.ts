@@ -32,11 +32,11 @@ export function readPem(text: string, passphrase?: string): PemContents {
   for (const [pem, label = ''] of text.matchAll(BLOCK)) {
     if (CERTIFICATES.includes(label)) certificates.push(readCertificate(pem));
     else if (/(^| )PRIVATE KEY$/.test(label)) keys.push(readKey(pem, passphrase));
-    else if (label !== PARAMETERS) throw new PemError(`there is a ${label} in it`);
+    else if (label !== PARAMETERS) throw new PemError(`the text contains a ${label}`);
   }
   // Reports a truncated block, which the pattern does not match.
   const begun = text.match(/-----BEGIN /g)?.length ?? 0;
-  if (begun > (text.match(BLOCK)?.length ?? 0)) throw new PemError('it is truncated, or not PEM');
+  if (begun > (text.match(BLOCK)?.length ?? 0)) throw new PemError('the text is truncated, or not PEM');
   return { certificates, keys };
 }
 
@@ -65,21 +65,21 @@ function readCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw new PemError('it contains an unreadable certificate', { cause: error });
+    throw new PemError('the text contains an unreadable certificate', { cause: error });
   }
 }
 
 function readKey(pem: string, passphrase: string | undefined): KeyObject {
   const isEncrypted = pem.includes('ENCRYPTED');
-  if (isEncrypted && passphrase === undefined) throw new PemError('its private key has a passphrase');
+  if (isEncrypted && passphrase === undefined) throw new PemError('the private key has a passphrase');
   if (pem.includes('BEGIN ENCRYPTED') && !decryptsQuickly(pem))
-    throw new PemError('its private key takes too long to decrypt: it has too many iterations');
+    throw new PemError('the private key takes too long to decrypt: it has too many iterations');
   try {
     return createPrivateKey(passphrase === undefined ? pem : { key: pem, passphrase });
   } catch (error) {
     const why = isEncrypted
-      ? 'its private key cannot be decrypted with this passphrase'
-      : 'its private key cannot be read';
+      ? 'the private key cannot be decrypted with this passphrase'
+      : 'the private key cannot be read';
     throw new PemError(why, { cause: error });
   }
 }

@@ -198,7 +198,7 @@ describe('an unusable certificate', () => {
       await faultOf(`${below.certificate}${plain.root}${below.key}`),
     ]).toEqual([
       'value: the certificate is not for servers, according to its key usage',
-      'format: the extensions of a certificate in it cannot be read',
+      'format: the extensions of a certificate cannot be read',
       'value: certificate 2 of the chain is not a CA certificate',
     ]);
     expect(await shown()).toBe('first');
@@ -244,7 +244,7 @@ describe('an unusable certificate', () => {
 
   it('is read in linear time, whatever it contains', async () => {
     // A search to the end of the text for each beginning would take minutes.
-    expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: it is truncated, or not PEM');
+    expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: the text is truncated, or not PEM');
   });
 
   it('is refused with a reason, and the old certificate stays in use and in the files', async () => {
@@ -273,14 +273,14 @@ describe('an unusable certificate', () => {
     ]).toEqual([
       'value: the text contains no certificate',
       'value: the text contains no certificate',
-      'format: it is truncated, or not PEM',
-      'format: it contains an unreadable certificate',
-      'format: there is a X509 CRL in it',
+      'format: the text is truncated, or not PEM',
+      'format: the text contains an unreadable certificate',
+      'format: the text contains a X509 CRL',
       'value: the text contains no certificate',
-      'value: there is no private key in it, and the first certificate matches neither a signing request of ' +
+      'value: the text contains no private key, and the first certificate matches neither a signing request of ' +
         'this service nor the current key',
-      'value: its private key does not belong to the first certificate',
-      'value: there are several private keys in it',
+      'value: the private key does not belong to the first certificate',
+      'value: the text contains several private keys',
       'value: the key is too weak: 1024 bits, the minimum is 2048',
       'value: the key is on a curve that TLS does not use: secp256k1',
       'value: the certificate is not for servers, according to its extended key usage',
@@ -296,9 +296,9 @@ describe('an unusable certificate', () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
-    expect(await faultOf(`${next.certificate}${key}`)).toBe('format: its private key has a passphrase');
+    expect(await faultOf(`${next.certificate}${key}`)).toBe('format: the private key has a passphrase');
     expect(await faultOf(`${next.certificate}${key}`, { passphrase: 'wrong' })).toBe(
-      'format: its private key cannot be decrypted with this passphrase',
+      'format: the private key cannot be decrypted with this passphrase',
     );
     expect(await faultOf(`${next.certificate}${key}`, { passphrase: 'open it' })).toBeUndefined();
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
@@ -311,7 +311,7 @@ describe('an unusable certificate', () => {
     const opens = (key: string) => faultOf(`${next.certificate}${key}`, { passphrase: 'x' });
     for (const how of [['-iter', '100000'], ['-scrypt'], ['-v1', 'PBE-SHA1-3DES']])
       expect(await opens(lock(...how))).toBeUndefined();
-    const tooLong = 'format: its private key takes too long to decrypt: it has too many iterations';
+    const tooLong = 'format: the private key takes too long to decrypt: it has too many iterations';
     // Changes the numbers of ordinary keys in place, because creating such keys takes as long as
     // opening them.
     const altered = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {

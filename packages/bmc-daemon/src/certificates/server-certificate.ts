@@ -55,8 +55,9 @@ export interface ServerCertificate {
    */
   readonly chain: readonly X509Certificate[];
   /**
-   * Generates a key, and stores it until a client sends its certificate. Generates one key at a
-   * time, because an RSA key occupies one of the few threads that also verify passwords.
+   * Generates a key, and stores it until a client sends its certificate, or until newer requests
+   * replace it. Generates one key at a time, because an RSA key occupies one of the few threads that
+   * also verify passwords.
    * @returns the signing request as PEM.
    * @throws {ServerCertificateError} `busy`.
    * @throws {StateFileError}
@@ -142,7 +143,8 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       const [leaf] = certificates;
       const extensions = await Promise.all(certificates.map(extensionsOf));
       const fault = chainFault(certificates, extensions, now());
-      if (fault !== undefined || leaf === undefined) throw new ServerCertificateError('value', fault ?? 'it is empty');
+      if (fault !== undefined || leaf === undefined)
+        throw new ServerCertificateError('value', fault ?? 'the text contains no certificate');
       const key = keyFor(leaf, keys, [...state.state.keys.toReversed(), tls.key]);
       const unusable = await pairFault(certificates, key);
       if (unusable !== undefined) throw new ServerCertificateError('value', unusable);
@@ -175,7 +177,7 @@ async function extensionsOf(certificate: X509Certificate): Promise<CertificateDe
   try {
     return await readExtensions(certificate);
   } catch (error) {
-    throw new ServerCertificateError('format', 'the extensions of a certificate in it cannot be read', error);
+    throw new ServerCertificateError('format', 'the extensions of a certificate cannot be read', error);
   }
 }
 
@@ -185,16 +187,16 @@ async function extensionsOf(certificate: X509Certificate): Promise<CertificateDe
  */
 function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readonly string[]): KeyObject {
   const [key, ...others] = sent;
-  if (others.length > 0) throw new ServerCertificateError('value', 'there are several private keys in it');
+  if (others.length > 0) throw new ServerCertificateError('value', 'the text contains several private keys');
   if (key !== undefined) {
     if (leaf.checkPrivateKey(key)) return key;
-    throw new ServerCertificateError('value', 'its private key does not belong to the first certificate');
+    throw new ServerCertificateError('value', 'the private key does not belong to the first certificate');
   }
   const found = known.map((pem) => createPrivateKey(pem)).find((candidate) => leaf.checkPrivateKey(candidate));
   if (found !== undefined) return found;
   throw new ServerCertificateError(
     'value',
-    'there is no private key in it, and the first certificate matches ' +
+    'the text contains no private key, and the first certificate matches ' +
       'neither a signing request of this service nor the current key',
   );
 }

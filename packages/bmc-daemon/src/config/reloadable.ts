@@ -1,7 +1,7 @@
-/** Settings that a reload applies at once. */
+/** The settings that a reload applies. */
 import type { SettingKey } from './settings.js';
 
-/** Settings that each request reads again. All others need a restart. */
+/** Settings that a reload changes in the running daemon. All others need a restart. */
 export const reloadableKeys = [
   'sslCert',
   'sslKey',

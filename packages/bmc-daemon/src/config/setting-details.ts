@@ -26,7 +26,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   osTimeoutSeconds: [
     'The time includes a new token and all repetitions.',
-    'Then the client gets 503 with `Retry-After`.',
+    'After this time, the client gets 503 with `Retry-After`.',
     'A listing has this time for each page of 1,000 servers.',
   ],
   libvirtUri: [
@@ -101,7 +101,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   notificationUrl: [
     'For each change of a fake system with `external_notifier`, the daemon sends a PUT with the system as JSON.',
     'The receiver is a fake deploy agent, for example `fake-ipa` of Metal3.',
-    'This setting and the next three also work without `EMULATOR_` in their names.',
+    'In the file, the names of this setting and of the next three also work without `EMULATOR_`.',
   ],
   notificationCaFile: ['None: the daemon does not verify the certificate, except if a client certificate is set.'],
   ironicCloud: ['There is no Ironic backend yet. Each value except None prevents the start.'],

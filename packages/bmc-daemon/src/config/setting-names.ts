@@ -31,7 +31,7 @@ export function stemOf(name: string): { stem: string; alias: boolean } | undefin
   return undefined;
 }
 
-/** Returns the setting of a name from the file or the environment; undefined if there is none. */
+/** Returns the setting of a name from the file; undefined if there is none. */
 export function keyOf(name: string): { key: SettingKey; alias: boolean } | undefined {
   const stem = stemOf(name);
   const key = stem === undefined ? (bareNames.has(name) ? keyByStem.get(name) : undefined) : keyByStem.get(stem.stem);

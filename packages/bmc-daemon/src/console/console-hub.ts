@@ -14,7 +14,7 @@ import { silencePace, type SilencePace } from './console-silence.js';
 export interface ConsoleAttachment {
   /**
    * Writes input. Input is dropped while the console is not open.
-   * @param onAccepted called when the guest's end accepts more input.
+   * @param onAccepted called when the guest's end accepts more input, or the console closes.
    */
   write(bytes: Buffer, onAccepted?: () => void): void;
   /** Removes the listener. Idempotent. */

@@ -27,7 +27,7 @@ export interface ConsoleLogLimits {
 
 /** A recorded boot. */
 export interface Boot extends BootFacts {
-  /** Counts from 1; never used again. */
+  /** Counts from 1. The same machine never uses a number again. */
   readonly number: number;
   /** Length of {@link ConsoleLogFolder.text} in bytes, with its notes. */
   readonly size: number;
@@ -155,7 +155,7 @@ export class ConsoleLogFolder {
   }
 
   /**
-   * Returns when the last text of a boot came, in milliseconds since 1970.
+   * Returns when the last text of a boot was written, in milliseconds since 1970.
    * @returns undefined if the boot has no text.
    */
   async lastHeard(number: number): Promise<number | undefined> {

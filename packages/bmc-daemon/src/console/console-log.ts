@@ -233,7 +233,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
       const gone = names.filter((name) => !present.has(name));
       await Promise.all(gone.map((name) => this.#folder(name).remove()));
     } catch {
-      // The host does not answer yet.
+      // The host does not answer yet, or a folder cannot be removed.
       this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.lookEveryMs).unref();
     }
   }

@@ -15,7 +15,10 @@ export type { LogRecord } from './log-file.js';
 
 /** One log. */
 export interface EventLog {
-  /** Returns the entries, oldest first; the same array until an entry is added. */
+  /**
+   * Returns the entries, oldest first. Returns the same array until an entry is added, the log is
+   * cleared, or other logs need the memory.
+   */
   read(): Promise<readonly LogRecord[]>;
   clear(): Promise<void>;
 }
@@ -36,7 +39,7 @@ export interface EventLogs {
   retain(uuids: ReadonlySet<string>): Promise<void>;
   /** Maximum number of records in a log. */
   readonly limit: number;
-  /** Stops logging and resolves when all entries are on the disk. */
+  /** Stops logging. Resolves when all entries are written, or writing has failed. */
   close(): Promise<void>;
 }
 

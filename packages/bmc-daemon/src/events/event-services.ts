@@ -41,7 +41,7 @@ interface OpenEventServices {
   readonly logs: EventLogs;
   /** The types of all resources. */
   readonly resourceTypes: readonly string[];
-  /** Closes the streams, stops all deliveries, and resolves when the logs are on the disk. */
+  /** Closes the streams, stops all deliveries, and resolves when the logs are written, or writing has failed. */
   close(): Promise<void>;
 }
 

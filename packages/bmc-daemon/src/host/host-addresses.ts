@@ -56,7 +56,10 @@ export interface HostAddresses {
   add(address: DeviceAddress): Promise<void>;
   /** Removes an address. Succeeds if the interface does not have it. */
   remove(address: DeviceAddress): Promise<void>;
-  /** Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6. Without an answer it takes a little more than 0.5 s. */
+  /**
+   * Returns whether another host of the link answers ARP for an IPv4 address; false for IPv6. Without
+   * an answer it takes a little more than 0.5 s.
+   */
   isAnswered(address: DeviceAddress): Promise<boolean>;
 }
 

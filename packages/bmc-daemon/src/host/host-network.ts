@@ -120,7 +120,10 @@ function hostOf(url: string): string {
   return host === 'localhost' ? '127.0.0.1' : host;
 }
 
-/** Returns the positive integer in a file of the kernel; null for any other text: the kernel writes `-1` if it has none. */
+/**
+ * Returns the positive integer in a file of the kernel; null for any other text: the kernel writes
+ * `-1` for an unknown value.
+ */
 function positive(text: string | null): number | null {
   const value = Number(text ?? NaN);
   return Number.isInteger(value) && value > 0 ? value : null;

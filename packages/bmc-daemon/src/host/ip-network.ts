@@ -8,7 +8,10 @@ export interface IpNetwork {
   readonly prefix: number;
 }
 
-/** Returns the canonical spelling of an address (RFC 5952); undefined for text that is not an address, or an address with a zone (`%eth0`). */
+/**
+ * Returns the canonical spelling of an address (RFC 5952); undefined for text that is not an address,
+ * or an address with a zone (`%eth0`).
+ */
 export function canonicalIp(text: string): string | undefined {
   const family = isIP(text);
   if (family === 0 || text.includes('%')) return undefined;

@@ -46,7 +46,7 @@ export interface ImageValidator {
 /** A response with an unread body. The caller reads the body to its end or destroys it. */
 export interface ImageDownload {
   readonly validator: ImageValidator;
-  /** Fails with an {@link ImageError}: too large, interrupted, silent. */
+  /** Fails with an {@link ImageError}: too large, interrupted, silent, too slow. */
   readonly body: Readable;
 }
 

@@ -25,7 +25,7 @@ export class PasswordFileWriteError extends StorageError {
 
 /**
  * bcrypt's cost: a hash takes about a quarter of a second. After each start, the daemon spends this
- * time on the first login of a user; then it caches the password.
+ * time on the first login of a user; then it caches a digest of the password.
  */
 const COST = 12;
 /** Maximum number of tries to write an edit while other processes change the file. */

@@ -1,5 +1,5 @@
 /**
- * The current password file. At the start, any fault stops the daemon. After a later change, faulty
+ * The current password file. Any fault prevents the start of the daemon. After a later change, faulty
  * lines are ignored and the valid lines apply. The daemon never uses an older copy: a removed user
  * cannot log in even if the same edit damaged another line, and without the file no user can log
  * in.

@@ -31,9 +31,9 @@ export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' 
 /**
  * For a service without login: rejects a write by a page whose host name is not a name of this
  * host. A page can point its own name to this service (DNS rebinding), and the browser then sees
- * one site. Names of this host are `localhost`, its host name and every IP address: a page cannot
- * point an address to another host. The host name must match exactly, because anyone can register a
- * longer domain that begins with it.
+ * one site. Names of this host are `localhost`, the names below it, its host name and every IP
+ * address: a page cannot point an address to another host. The host name must match exactly, because
+ * anyone can register a longer domain that begins with it.
  * @throws {RedfishError} 403.
  */
 export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
@@ -43,7 +43,7 @@ export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'meth
   const url = `http://${site}`;
   if (site === null || (URL.canParse(url) && isOwnName(new URL(url).hostname))) return;
   throw crossSite(
-    'The request comes from a web page whose host is no name of this one. Use an address, or set EMULATOR_AUTH_FILE.',
+    'The request comes from a web page whose host name is not a name of this host. Use an address, or set EMULATOR_AUTH_FILE.',
   );
 }
 

@@ -58,7 +58,7 @@ export interface Scoping<Services> {
   readonly servicesOf: (scope: string) => Services;
 }
 
-/** Answers one request. Resolves when the socket has the answer. Never rejects. */
+/** Answers one request. Resolves when the answer is sent; a stream may continue. Never rejects. */
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
 
 /**

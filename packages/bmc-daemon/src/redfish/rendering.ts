@@ -162,8 +162,9 @@ function bodyRenderer<Services>(
 }
 
 /**
- * Returns a function that lists what a PATCH of an entity accepts. It reads the schema once for
- * each name that `PatchDefinition.shape` returns; without `shape`, at each call.
+ * Returns a function that lists what a PATCH of an entity accepts. If `PatchDefinition.body` is a
+ * function, it reads the schema once for each name that `PatchDefinition.shape` returns; without
+ * `shape`, at each call.
  */
 function writeableReader<Services>(
   patch: Resource<Services>['patch'],

@@ -12,7 +12,7 @@ import type { Message } from './messages/messages.js';
 
 export type { Json, JsonObject } from './json.js';
 
-/** A value, or a promise of it. A plain value saves a turn of the event loop. */
+/** A value, or a promise of it. A plain value saves the creation of a promise. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** The parameters of a URI template, as a type. */
@@ -20,7 +20,10 @@ type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infe
   ? Readonly<Record<Name, string>> & UriParams<Rest>
   : unknown;
 
-/** The client of a request. `user` is null if no AUTH_FILE is set. */
+/**
+ * The client of a request. `user` is null without EMULATOR_AUTH_FILE, and if an open resource is read
+ * without credentials.
+ */
 export interface Requester {
   readonly user: string | null;
   /** Id of the request's session; null for HTTP Basic credentials. */
@@ -137,8 +140,8 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
    */
   parameters?(entity: Entity, services: Services): JsonObject;
   /**
-   * Whether this entity and the driver support the action. If false, the body omits the action and its URI is a
-   * 404.
+   * Whether this entity and the driver support the action. If false, the body omits the action and
+   * its URI is a 404.
    */
   available?(entity: Entity, services: Services): boolean;
   /**

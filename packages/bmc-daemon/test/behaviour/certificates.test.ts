@@ -223,13 +223,13 @@ describe('the certificate of HTTPS', () => {
     ]).toEqual([
       [
         400,
-        `The value of the parameter CertificateString ${action} is not valid. Its private key does not ` +
+        `The value of the parameter CertificateString ${action} is not valid. The private key does not ` +
           'belong to the first certificate.',
       ],
       [
         400,
-        `The value '******' has the wrong format for the parameter CertificateString ${action}. It is ` +
-          'truncated, or not PEM.',
+        `The value '******' has the wrong format for the parameter CertificateString ${action}. The text ` +
+          'is truncated, or not PEM.',
       ],
       [400, "The string '******' is longer than 65536 characters."],
     ]);
@@ -237,7 +237,7 @@ describe('the certificate of HTTPS', () => {
     expect([toCollection.status, faults(toCollection)[0]]).toEqual([
       400,
       expect.stringMatching(
-        /^The value of the property CertificateString is not valid\. There is no private key in it/,
+        /^The value of the property CertificateString is not valid\. The text contains no private key/,
       ),
     ]);
     writeFileSync(at('server.key'), 'no key');

@@ -77,7 +77,7 @@ describe('a certificate that a client requests and replaces over Redfish', () =>
       ...body,
       CertificateString: readFileSync(self, 'utf8'),
     });
-    expect(JSON.stringify(again)).toContain('There is no private key in it');
+    expect(JSON.stringify(again)).toContain('The text contains no private key');
     first.signal('SIGHUP');
     await first.logged(/^certificate and key read again$/);
     expect(await shown(address, authority.rootFile)).toBe('CN=bmc.example.org');

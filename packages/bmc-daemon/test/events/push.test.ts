@@ -371,7 +371,7 @@ describe('push subscriptions', () => {
       await destroy();
       await until('the end of its retries', async () => (await lab.get(uri))['Status'] !== undefined && JSON.stringify(await lab.get(uri)).includes('"State":"Disabled"')); // prettier-ignore
       expect(listener.payloads.length).toBeGreaterThan(1);
-      expect(lab.logged.join('\n')).toContain('it answered with 101');
+      expect(lab.logged.join('\n')).toContain('the listener answered with 101');
     });
 
     it('are deleted with TerminateAfterRetries', async () => {

@@ -51,7 +51,7 @@ export class ExpressionReader extends Cursor {
     super(text);
   }
 
-  /** Reads exactly one value: an environment variable. */
+  /** Reads exactly one value: the text of a flag or of an environment variable. */
   only(): PythonValue {
     while (this.peek().kind === 'newline') this.index += 1;
     const value = this.valueOrTuple();

@@ -167,7 +167,7 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     ["A = {'a': 1, 'b'}", "1: ':' and a value were expected, not '}'"],
     ['A = {[1]: 2}', '1: a list, set or mapping cannot be the key of a mapping'],
     ['A = {**x}', "1: '**' would have to be calculated; " + ONLY],
-    ['A = $', "1: '$' has no place here"],
+    ['A = $', "1: '$' is not valid here"],
     ['A = [1 2]', "1: ',' or ']' was expected, not '2'"],
     ['A = [1)', "1: ',' or ']' was expected, not ')'"],
     [`A = ${'['.repeat(60)}`, '1: brackets are nested more than 50 deep'],

@@ -182,7 +182,7 @@ export function parseAssignments(text: string, context?: SourceContext): ParsedA
 }
 
 /**
- * Reads one literal from an environment variable.
+ * Reads one literal: the text of a flag or of an environment variable.
  * @throws {Error} with a lower-case sentence for any other text.
  */
 export function parseLiteral(text: string): PythonValue {

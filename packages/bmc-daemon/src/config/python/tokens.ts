@@ -142,7 +142,7 @@ class Tokenizer {
       if (this.readBlank() || this.readString() || this.readWord() || this.readNumber() || this.readOperator())
         continue;
       const odd = String.fromCodePoint(this.text.codePointAt(this.index) ?? 0);
-      this.fault(odd.length, `'${odd}' has no place here`);
+      this.fault(odd.length, `'${odd}' is not valid here`);
     }
     this.add('end', 'the end of the file');
     return this.tokens;

@@ -64,7 +64,7 @@ export const contractSettings = {
   ignoreBootDevice: boolean({
     name: 'EMULATOR_IGNORE_BOOT_DEVICE',
     default: false,
-    doc: 'Whether changes of the boot target have no effect.',
+    doc: 'Whether the daemon ignores changes of the boot target.',
   }),
   bootLoaderMap: {
     name: 'EMULATOR_BOOT_LOADER_MAP',

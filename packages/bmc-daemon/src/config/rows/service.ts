@@ -16,7 +16,7 @@ export const serviceSettings = {
   shutdownWaitSeconds: number(0, 3600, {
     name: 'EMULATOR_SHUTDOWN_WAIT_SECONDS',
     default: 5,
-    doc: 'Time that running requests have after SIGTERM or SIGINT.',
+    doc: 'How long running requests may continue after SIGTERM or SIGINT.',
   }),
   dmtfStrict: boolean({
     name: 'EMULATOR_DMTF_STRICT',

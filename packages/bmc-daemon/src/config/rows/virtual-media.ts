@@ -85,7 +85,7 @@ export const virtualMediaSettings = {
   vmediaIdleTimeoutSeconds: number(0.1, 3600, {
     name: 'EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS',
     default: 30,
-    doc: 'Time over which an image server must send data.',
+    doc: 'Time limit for an image server that is silent or very slow.',
   }),
   vmediaDownloadTimeoutSeconds: number(1, 604_800, {
     name: 'EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS',

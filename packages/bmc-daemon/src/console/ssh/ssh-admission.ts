@@ -47,7 +47,7 @@ export class SshAdmission {
     // One client port can connect to two addresses of this service. The library could not tell these
     // connections apart, but the service's address decides which machines the client sees.
     if (this.#sockets.has(peer)) {
-      this.#log.debug('an SSH connection was refused: its other end has one already', { address });
+      this.#log.debug('an SSH connection was refused: the same port of the client has one already', { address });
       socket.destroy();
       return false;
     }

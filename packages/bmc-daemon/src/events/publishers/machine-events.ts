@@ -55,9 +55,9 @@ export interface MachineEvents {
 
 /**
  * Creates the listener. libvirt reports every change of a definition. Requests of clients cause
- * most changes, and the event of the request has more data. So `changed` and `media` wait for `settleMs`. The listener
- * drops them if a client's event of the same resource was published shortly before or meanwhile. It
- * publishes several changes within this time once.
+ * most changes, and the event of the request has more data. So `changed` and `media` wait for
+ * `settleMs`. The listener drops them if a client's event of the same resource was published shortly
+ * before or meanwhile. For several changes within this time, it publishes one event.
  */
 export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
   /** Timers of waiting changes by key: the UUID for `changed`, `UUID media` for `media`. */

@@ -81,7 +81,7 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
       // A protocol upgrade causes neither a `response` nor an `error` event.
       outgoing.on('upgrade', (_answer, socket) => {
         socket.destroy();
-        reject(new Error('it answered with 101'));
+        reject(new Error('the listener answered with 101'));
       });
       outgoing.on('response', (answer) => {
         const { statusCode = 0 } = answer;
@@ -89,11 +89,11 @@ export function createEventPost(lookup?: NameLookup): { readonly post: EventPost
         answer.on('error', fail);
         answer.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > MAX_ANSWER_BYTES) answer.destroy(new Error('its answer does not end'));
+          if (bytes > MAX_ANSWER_BYTES) answer.destroy(new Error('the answer of the listener does not end'));
         });
         answer.on('end', () => {
           if (statusCode >= 200 && statusCode < 300) resolve();
-          else reject(new Error(`it answered with ${statusCode}`));
+          else reject(new Error(`the listener answered with ${statusCode}`));
         });
       });
       outgoing.end(payload);

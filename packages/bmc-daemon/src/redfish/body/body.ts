@@ -5,7 +5,7 @@ import { RedfishError, redfishError } from '../messages/errors.js';
 import { message } from '../messages/messages.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 
-/** 1 MiB: a hundred times the largest body that a resource needs. */
+/** 1 MiB: several times the largest body that a resource accepts. */
 export const maximumBodyBytes = 1024 * 1024;
 /**
  * 16 KiB: the limit for a client that has not logged in. Every request may use this much memory

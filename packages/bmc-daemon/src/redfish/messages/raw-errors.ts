@@ -1,6 +1,6 @@
 /**
- * Answers requests that Node's HTTP parser rejects. They never reach a handler, but still receive a
- * Redfish error.
+ * Answers requests that Node's HTTP parser rejects. Most never reach a handler; their clients still
+ * receive a Redfish error.
  */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -18,11 +18,11 @@ const statusOf: Readonly<
     431,
     'Request Header Fields Too Large',
     'PayloadTooLarge',
-    'It is not the body, but the URI and the headers before it.',
+    'Not the body is too large, but the URI and the headers.',
   ),
-  ERR_HTTP_REQUEST_TIMEOUT: raw(408, 'Request Timeout', 'OperationTimeout', 'It is the request that did not arrive.'),
+  ERR_HTTP_REQUEST_TIMEOUT: raw(408, 'Request Timeout', 'OperationTimeout', 'The request did not arrive completely.'),
 };
-const badRequest = raw(400, 'Bad Request', 'UnrecognizedRequestBody', 'The request is not HTTP as RFC 9112 has it.');
+const badRequest = raw(400, 'Bad Request', 'UnrecognizedRequestBody', 'The request is not valid HTTP (RFC 9112).');
 
 /**
  * Returns an answer with the closest message and a detail, because the registry has no messages for

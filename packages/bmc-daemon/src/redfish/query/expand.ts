@@ -41,7 +41,7 @@ export class LinkReader {
   }
 
   /**
-   * Reads links in their order.
+   * Reads links, a few in parallel. Returns the resources in the order of the links.
    * @throws {RedfishError} 507 if the answer becomes too large (DSP0266, HTTP status codes); errors
    *   of reading.
    */

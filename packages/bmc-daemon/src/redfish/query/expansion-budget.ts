@@ -10,9 +10,9 @@ import { Pace } from './pace.js';
 export interface ExpansionLimits {
   /** Maximum number of answers in progress for all clients. Each client has at most one. */
   readonly atOnce: number;
-  /** Waiting requests of one client. */
+  /** Maximum number of waiting requests of one client. */
   readonly waitingPerClient: number;
-  /** Waiting requests of all clients. */
+  /** Maximum number of waiting requests of all clients. */
   readonly waiting: number;
   /** Maximum wait, in milliseconds. */
   readonly waitMs: number;
