@@ -186,7 +186,7 @@ async function openService(
   const nameServers = createNameServers();
   const at = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
-  const driver = createDriver({ settings, environment, lookup: nameServers.lookup, log, at });
+  const driver = await createDriver({ settings, environment, lookup: nameServers.lookup, log, at });
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   let features: OpenedFeatures | undefined;
   try {

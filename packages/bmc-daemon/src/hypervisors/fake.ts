@@ -10,10 +10,9 @@ import { startNotifications, type NotificationTarget } from './fake-notification
 import { machinesOf } from './fake-systems.js';
 import type { DriverContext } from './hypervisor.js';
 
-/** Creates the driver of machines in memory, for tests of clients; undefined if not selected. */
-export function fake(context: DriverContext): HypervisorDriver | undefined {
+/** Creates the driver of machines in memory, for tests of clients. */
+export function fake(context: DriverContext): HypervisorDriver {
   const { settings, images, log } = context;
-  if (!settings.fakeDriver) return undefined;
   const { fakeSystems: systems } = settings;
   const fetchImage = (image: ImageRequest, options: InsertOptions) => probeImage(image, options, images);
   if (systems === null) return new FakeDriver({ fetchImage });

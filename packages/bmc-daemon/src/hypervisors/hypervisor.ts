@@ -1,8 +1,7 @@
-/** The entries of the table of hypervisors. */
+/** The inputs of the functions that create drivers. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { Environment } from '../config/environment.js';
 import type { SettingKey, Settings } from '../config/settings.js';
-import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ImageServerLimits } from '../media/image-server.js';
 
 /** Inputs for the driver of a hypervisor. */
@@ -16,10 +15,3 @@ export interface DriverContext {
   /** Returns the error for a setting that cannot be used. */
   readonly at: (key: SettingKey, sentence: string, cause: unknown) => Error;
 }
-
-/**
- * A hypervisor that the settings can select. Creates its driver, which does not connect yet.
- * @returns undefined if the settings do not select it.
- * @throws the error of `at`.
- */
-export type Hypervisor = (context: DriverContext) => HypervisorDriver | undefined;

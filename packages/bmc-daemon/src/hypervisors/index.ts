@@ -1,39 +1,32 @@
-/** The table of hypervisors. The settings select one of them. */
+/** Selects the hypervisor of the settings, and loads only the code of this one. */
 import type { Settings } from '../config/settings.js';
 import { allowSystems } from '../drivers/allowed-systems.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { NameLookup } from '../host/name-lookup.js';
 import type { ImageServerLimits } from '../media/image-server.js';
-import { fake } from './fake.js';
-import type { DriverContext, Hypervisor } from './hypervisor.js';
-import { libvirt } from './libvirt.js';
-import { nova } from './nova.js';
+import type { DriverContext } from './hypervisor.js';
 
 const GIB = 2 ** 30;
-
-/** All hypervisors except libvirt, which serves if the settings select none of these. */
-const hypervisors: readonly Hypervisor[] = [fake, nova];
 
 /**
  * Creates the driver of the selected hypervisor, for the allowed machines.
  * @param context `lookup` resolves the names of image servers.
  * @throws the error of `at`, for a setting that cannot be used.
  */
-export function createDriver({
+export async function createDriver({
   lookup,
   ...context
-}: Omit<DriverContext, 'images'> & { readonly lookup: NameLookup }): HypervisorDriver {
+}: Omit<DriverContext, 'images'> & { readonly lookup: NameLookup }): Promise<HypervisorDriver> {
   const { settings } = context;
-  const driver = select({ ...context, images: imageLimits(settings, lookup) });
+  const driver = await select({ ...context, images: imageLimits(settings, lookup) });
   return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
 }
 
-function select(context: DriverContext): HypervisorDriver {
-  for (const hypervisor of hypervisors) {
-    const driver = hypervisor(context);
-    if (driver !== undefined) return driver;
-  }
-  return libvirt(context);
+async function select(context: DriverContext): Promise<HypervisorDriver> {
+  const { fakeDriver, osCloud } = context.settings;
+  if (fakeDriver) return (await import('./fake.js')).fake(context);
+  if (osCloud !== null) return (await import('./nova.js')).nova(osCloud, context);
+  return (await import('./libvirt.js')).libvirt(context);
 }
 
 function imageLimits(settings: Settings, lookup: NameLookup): ImageServerLimits {

@@ -5,10 +5,11 @@ import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
 import type { DriverContext } from './hypervisor.js';
 
-/** Creates the driver of the cloud; undefined if the settings name none. */
-export function nova({ settings, environment, log, at }: DriverContext): HypervisorDriver | undefined {
-  const { osCloud: name } = settings;
-  if (name === null) return undefined;
+/**
+ * Creates the driver of a cloud.
+ * @param name the cloud in clouds.yaml.
+ */
+export function nova(name: string, { settings, environment, log, at }: DriverContext): HypervisorDriver {
   const refused = (error: unknown): unknown =>
     error instanceof CloudError ? at('osCloud', `EMULATOR_OS_CLOUD cannot be used: ${error.message}`, error) : error;
   try {
