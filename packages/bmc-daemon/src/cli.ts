@@ -1,10 +1,8 @@
-/** Defines the command line and runs its commands. */
+/** Defines the command line and runs its commands. Loads the code of a command only when it runs. */
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { exitCode as exitCodes } from '@rackless/daemon/process/exit-code.js';
-import { check, type CheckOptions } from './cli/check.js';
-import { htpasswd } from './cli/htpasswd.js';
-import { serve } from './cli/serve.js';
+import type { CheckOptions } from './cli/check.js';
 import { configFileOf } from './config/environment.js';
 import { loadSettings, type Flags, type LoadedSettings } from './config/load.js';
 import { featureSets } from './resources/feature-set.js';
@@ -85,13 +83,15 @@ export async function main(argv: readonly string[]): Promise<number> {
     .enablePositionalOptions()
     .exitOverride();
   withSettings(program).action(async (given: GivenFlags) => {
+    const { serve } = await import('./cli/serve.js');
     exitCode = await serve(() => load(given));
   });
   withSettings(program.command('check'))
     .description('print the faults of a configuration, and its effective settings')
     .option('--strict', 'reject unknown settings too (exit code 1)')
     .option('--quiet', 'print faults only')
-    .action(({ strict = false, quiet = false, ...given }: GivenFlags & Partial<CheckOptions>) => {
+    .action(async ({ strict = false, quiet = false, ...given }: GivenFlags & Partial<CheckOptions>) => {
+      const { check } = await import('./cli/check.js');
       // Flags may also precede the command: `bmc-daemon --config FILE check`.
       exitCode = check(load({ ...program.opts<GivenFlags>(), ...given }), { strict, quiet });
     });
@@ -101,6 +101,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .argument('<file>', 'password file; created if it does not exist')
     .argument('<user>', 'user name')
     .action(async (file: string, user: string) => {
+      const { htpasswd } = await import('./cli/htpasswd.js');
       exitCode = await htpasswd(file, user);
     });
   try {

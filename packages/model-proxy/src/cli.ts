@@ -1,9 +1,7 @@
-/** Parses the command line, which has LiteLLM's flags, and runs the command. */
+/** Parses the command line, which has LiteLLM's flags. Loads the code of a command only when it runs. */
 import { Command, CommanderError, Option } from 'commander';
 import { exitCode } from '@rackless/daemon/process/exit-code.js';
 import { ignoredFlags } from './cli/ignored-flags.js';
-import { serve } from './cli/serve.js';
-import { validate } from './cli/validate.js';
 import { flagsTable } from './config/flags.js';
 import type { Flags } from './config/load.js';
 import { version } from './version.js';
@@ -50,7 +48,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .filter(([name]) => given[name] !== undefined)
     .map(([name, reason]) => `command line: --${name} does nothing here: ${reason}`);
   const start = { file, flags: given, environment: process.env, warnings };
-  return given.validate_config === true ? validate(start) : serve(start);
+  if (given.validate_config === true) return (await import('./cli/validate.js')).validate(start);
+  return (await import('./cli/serve.js')).serve(start);
 }
 
 const nonEmpty = (text: string | undefined) => (text === '' ? undefined : text);

@@ -6,7 +6,7 @@ import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
-import { startDaemon, type Daemon } from '../daemon.js';
+import type { Daemon } from '../daemon.js';
 import type { CheckedSettings } from '../reload.js';
 import { StartError } from '../start-error.js';
 
@@ -29,6 +29,8 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const log = createLog({ level, format: logFormat === 'auto' ? outputFormat() : logFormat });
   for (const warning of warnings) log.warn(warning);
 
+  // After the check of the settings, because most of the daemon's code is behind this import.
+  const { startDaemon } = await import('../daemon.js');
   let daemon: Daemon;
   try {
     daemon = await startDaemon({ ...loaded, environment: process.env, log, reread: () => inspected(load()) });

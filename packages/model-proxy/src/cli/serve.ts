@@ -6,7 +6,7 @@ import { handleSignals } from '@rackless/daemon/process/signals.js';
 import { printStartReport } from '@rackless/daemon/process/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/process/systemd-notify.js';
 import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.js';
-import { startProxy, StartError, type Proxy } from '../proxy.js';
+import type { Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';
 
 /**
@@ -28,6 +28,8 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   const log = createLog({ level, format: jsonLogs === null ? outputFormat() : jsonLogs ? 'json' : 'text' });
   for (const warning of [...warnings, ...config.warnings]) log.warn(warning);
 
+  // After the check of the configuration, because most of the proxy's code is behind this import.
+  const { startProxy, StartError } = await import('../proxy.js');
   let proxy: Proxy;
   try {
     proxy = await startProxy({ config, load, log });
