@@ -24,6 +24,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'In `name`, `*` stands for any text.',
     'A tag or metadata item that changes takes effect within five minutes, or when a client reads the server.',
   ],
+  osArchitecture: ['Nova does not report the architecture of a server, and Ironic cannot inspect a node without it.'],
   osTimeoutSeconds: [
     'The time includes a new token and all repetitions.',
     'After this time, the client gets 503 with `Retry-After`.',

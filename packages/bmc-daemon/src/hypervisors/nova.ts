@@ -16,6 +16,7 @@ export function nova(name: string, { settings, environment, log, at }: DriverCon
     const driver = createNovaDriver({
       cloud: readCloud(name, { environment, directory: process.cwd() }),
       filter: settings.osFilter ?? {},
+      architecture: settings.osArchitecture,
       timeoutMs: settings.osTimeoutSeconds * 1000,
       log,
     });

@@ -2,7 +2,7 @@
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { Resource } from '../redfish/resource.js';
 import { biosRegistry } from './boot/attribute-registry.js';
-import { biosResources, biosSettingsResources } from './boot/bios.js';
+import { biosResources, fixedBiosResources } from './boot/bios.js';
 import { bootOptionResources } from './boot/boot-option.js';
 import { secureBoot } from './boot/secure-boot.js';
 import { chassisResources } from './chassis/chassis.js';
@@ -58,8 +58,8 @@ export const coreResources: readonly Resource<Services>[] = [
 ];
 
 /**
- * Returns the resources for a driver. Omits virtual media and the log of actions if the driver has none,
- * and the pending BIOS settings if the driver cannot change settings.
+ * Returns the resources for a driver. Omits virtual media and the log of actions if the driver has none.
+ * The BIOS settings have no PATCH if the driver cannot change them.
  */
 export function coreResourcesOf({
   media,
@@ -69,7 +69,8 @@ export function coreResourcesOf({
   const missing = new Set([
     ...(media === undefined ? virtualMediaResources : []),
     ...(logs === undefined ? actionLogResources : []),
-    ...(changeable.has('settings') ? [] : biosSettingsResources),
+    ...(changeable.has('settings') ? [] : biosResources),
   ]);
-  return coreResources.filter((resource) => !missing.has(resource));
+  const fixed = changeable.has('settings') ? [] : fixedBiosResources;
+  return [...coreResources.filter((resource) => !missing.has(resource)), ...fixed];
 }

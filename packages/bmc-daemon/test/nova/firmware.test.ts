@@ -37,8 +37,11 @@ it('shows the properties of the image, and offers no change', async () => {
   });
   const rejected = await send('PATCH', `${system}/SecureBoot`, { SecureBootEnable: false });
   expect([rejected.status, messages(rejected)]).toEqual([400, ['PropertyNotWritable']]);
-  const patched = await send('PATCH', `${system}/Bios`, { Attributes: { BootMode: 'Bios' } });
-  expect([patched.status, messages(patched)]).toEqual([405, ['OperationNotAllowed']]);
+  expect(attributes(await get(`${system}/Bios/Settings`))).toEqual(attributes(bios));
+  for (const resource of ['Bios', 'Bios/Settings']) {
+    const patched = await send('PATCH', `${system}/${resource}`, { Attributes: { BootMode: 'Bios' } });
+    expect([patched.status, messages(patched)]).toEqual([405, ['OperationNotAllowed']]);
+  }
   expect(await get(`/redfish/v1/UpdateService/FirmwareInventory/BIOS-${idOf(1)}`)).toMatchObject({
     Description: 'UEFI firmware',
   });
@@ -100,4 +103,15 @@ it('answers 503 with the name of a service that fails, and reads the server with
     expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining(`${name} answers 418: no tea`)]);
     expect(await get(`/redfish/v1/Systems/${idOf(index)}`)).toHaveProperty('Bios');
   }
+});
+
+it.each<[string, object, string, string]>([
+  ['the property of the image', { hw_architecture: 'aarch64' }, 'ARM', 'ARM-A64'],
+  ['the older name of the property', { architecture: 'aarch64' }, 'ARM', 'ARM-A64'],
+  ['the setting', {}, 'x86', 'x86-64'],
+])('shows the architecture by %s', async (_, properties, ProcessorArchitecture, InstructionSet) => {
+  at.servers.put(1, { flavor });
+  glance(properties);
+  const { get } = await at.serve();
+  expect(await get(`${system}/Processors/CPU0`)).toMatchObject({ ProcessorArchitecture, InstructionSet });
 });

@@ -49,7 +49,13 @@ export function servedCloud(): ServedCloud {
     },
     serve: async () => {
       const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-      const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
+      const driver = createNovaDriver({
+        cloud: settingsFor(cloud.url),
+        filter: {},
+        architecture: 'x86_64',
+        timeoutMs: 120_000,
+        log,
+      });
       await driver.start();
       const consoleLogs = driver.logs === undefined ? null : fetchedConsoleLogs(driver.logs);
       served = await serveResources(driver, { consoleSsh: null, consoleLogs });

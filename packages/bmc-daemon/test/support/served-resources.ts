@@ -1,7 +1,7 @@
-/** Serves all resources on a real socket, with driver and settings of the test, without EMULATOR_DMTF_STRICT. */
+/** Serves the resources of a driver on a real socket, with driver and settings of the test, without EMULATOR_DMTF_STRICT. */
 import { withoutLogin } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { resources } from '../../src/features.js';
+import { resourcesOf } from '../../src/features.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { serve } from './client.js';
 import { testServices, type TestServices } from './services.js';
@@ -30,7 +30,12 @@ export interface Served {
 /** Starts the service. Its `close` also closes the driver. */
 export async function serveResources(driver: HypervisorDriver, parts: TestServices = {}): Promise<Served> {
   const services = testServices(driver, parts);
-  const pipeline = createPipeline({ resources, services, authenticate: withoutLogin, strict: false });
+  const pipeline = createPipeline({
+    resources: resourcesOf(driver),
+    services,
+    authenticate: withoutLogin,
+    strict: false,
+  });
   const client = await serve((request, response) => void pipeline(request, response, '1'));
   const send: Served['send'] = async (method, path, body) => {
     const { status, headers, json } = await client.send(method, path, body === undefined ? {} : { body });

@@ -24,6 +24,14 @@ export const openstackSettings = {
     form: 'literal',
     doc: 'Conditions for the servers of the cloud that are served.',
   } satisfies SettingDefinition<ServerFilter | null>,
+  osArchitecture: {
+    name: 'EMULATOR_OS_ARCHITECTURE',
+    type: word,
+    expected: 'a name such as x86_64 or aarch64',
+    default: 'x86_64',
+    form: 'text',
+    doc: 'CPU architecture of servers whose image has no property `hw_architecture`.',
+  } satisfies SettingDefinition<string>,
   osTimeoutSeconds: number(0.1, 600, {
     name: 'EMULATOR_OS_TIMEOUT_SECONDS',
     default: 20,

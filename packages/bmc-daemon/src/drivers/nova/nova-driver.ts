@@ -23,6 +23,8 @@ import { createReader } from './server-reader.js';
 interface NovaDriverOptions {
   readonly cloud: CloudSettings;
   readonly filter: ServerFilter;
+  /** Architecture of servers whose image does not name one: `x86_64`. Default: unknown. */
+  readonly architecture?: string;
   /** Maximum time of one request to the cloud, with all repetitions. */
   readonly timeoutMs: number;
   readonly log: Log;
@@ -41,12 +43,18 @@ const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 const isUuid = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** Creates the driver. Its start fails with a {@link CloudError} if the cloud rejects the settings. */
-export function createNovaDriver({ cloud, filter, timeoutMs, log }: NovaDriverOptions): HypervisorDriver {
+export function createNovaDriver({
+  cloud,
+  filter,
+  architecture = '',
+  timeoutMs,
+  log,
+}: NovaDriverOptions): HypervisorDriver {
   const session = createSession(cloud, { timeoutMs });
   const api = createComputeApi(session);
   const list = new ServerList(api, filter);
   const reader = createReader({ api, list, freshMs: FRESH_MS });
-  const inventory = createInventory(session);
+  const inventory = createInventory(session, architecture);
   const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
   const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
   const closing = new AbortController();

@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import { message, renderMessage, sentence, withDetail } from '../../redfish/messages/messages.js';
-import type { JsonObject } from '../../redfish/resource.js';
+import type { JsonObject, Resource } from '../../redfish/resource.js';
 import { biosDetails, readSystem, type SystemWith } from '../details.js';
 import { reference } from '../reference.js';
-import { defineResource } from '../services.js';
+import { defineResource, type Services } from '../services.js';
 import { biosRegistryId } from './attribute-registry.js';
 import { firmwareName } from './boot-reference.js';
 import {
@@ -34,7 +34,7 @@ const bios = defineResource({
     Description: firmwareName(system.firmware.settings),
     AttributeRegistry: biosRegistryId,
     Attributes: renderAttributes(system, 'now', services.driver),
-    ...(!services.driver.changeable.has('settings') ? {} : { '@Redfish.Settings': renderSettings(system, self) }),
+    '@Redfish.Settings': renderSettings(system, self),
   }),
   actions: {
     '#Bios.ResetBios': {
@@ -100,11 +100,16 @@ const biosSettings = defineResource({
   },
 });
 
-/** The pending firmware settings, for a driver that changes settings. */
-export const biosSettingsResources = [biosSettings];
-
 /**
  * The current and the pending firmware settings.
  * @see DSP2046, Bios; DSP0266, settings resource
  */
-export const biosResources = [bios, ...biosSettingsResources];
+export const biosResources = [bios, biosSettings];
+
+const { patch: _patch, ...fixedSettings } = biosSettings;
+
+/**
+ * The same for a driver that cannot change settings. Ironic's profile requires the pending settings in
+ * every Bios.
+ */
+export const fixedBiosResources: readonly Resource<Services>[] = [bios, fixedSettings];

@@ -1,6 +1,6 @@
 /**
- * The properties of the images that servers were created from. Nova chooses firmware and Secure Boot by
- * them when it creates a server.
+ * The properties of the images that servers were created from. Nova chooses firmware, Secure Boot and
+ * architecture by them when it creates a server.
  * @see https://docs.openstack.org/glance/latest/admin/useful-image-properties.html
  */
 import { z } from 'zod';
@@ -42,7 +42,7 @@ export function createImages(session: CloudSession, volumes: Volumes): Images {
     if (answer.status === 404 || answer.status === 403) return undefined;
     const parsed = imageSchema.safeParse(successOf(answer, doing, session, 'image'));
     if (!parsed.success) throw new CloudFailure('interrupted', `${doing}: Glance's answer has an unexpected form`);
-    return firmwareProperties(parsed.data);
+    return knownProperties(parsed.data);
   };
   const cache = createReadingCache(read, { max: MAX_IMAGES, maxAgeMs: MAX_AGE_MS, failureMs: FAILURE_MS });
   return {
@@ -52,14 +52,14 @@ export function createImages(session: CloudSession, volumes: Volumes): Images {
       const found = await Promise.all(volumeIds.map((volume) => volumes.read(volume)));
       const bootable = found.filter((volume): volume is Volume => volume?.isBootable === true);
       const root = bootable.find(({ devices }) => devices[id]?.endsWith('a') === true) ?? bootable[0];
-      return root === undefined ? undefined : firmwareProperties(root.imageProperties);
+      return root === undefined ? undefined : knownProperties(root.imageProperties);
     },
   };
 }
 
 /** Returns the few properties that the daemon uses, because an image may have many large ones. */
-function firmwareProperties(all: Readonly<Record<string, unknown>>): ImageProperties {
-  const names = ['hw_firmware_type', 'os_secure_boot', 'hw_machine_type'];
+function knownProperties(all: Readonly<Record<string, unknown>>): ImageProperties {
+  const names = ['hw_firmware_type', 'os_secure_boot', 'hw_machine_type', 'hw_architecture', 'architecture'];
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = Object.hasOwn(all, name) ? all[name] : undefined;

@@ -2,10 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SystemDetails, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
+import { plainLine } from '../http/plain-text.js';
 import type { CloudSession } from '../http/session.js';
 import { createVolumes, describeDisks } from './described-disks.js';
 import { imageFirmware } from './image-firmware.js';
-import { createImages } from './image-properties.js';
+import { createImages, type ImageProperties } from './image-properties.js';
 
 /** Names of details. */
 type Details = readonly (keyof SystemDetails)[];
@@ -25,8 +26,11 @@ interface Completed {
   readonly result: SystemSnapshot;
 }
 
-/** Creates the inventory of a cloud. */
-export function createInventory(session: CloudSession): Inventory {
+/**
+ * Creates the inventory of a cloud.
+ * @param architecture of servers whose image does not name one; empty: unknown.
+ */
+export function createInventory(session: CloudSession, architecture: string): Inventory {
   const volumes = createVolumes(session);
   const images = createImages(session, volumes);
   /** The last results of each snapshot, by the names of their details. */
@@ -41,6 +45,7 @@ export function createInventory(session: CloudSession): Inventory {
     ...(firmware !== undefined && shown.includes('firmware')
       ? imageFirmware(firmware, { flavor: server.flavor, state }, await images.propertiesOf(server))
       : {}),
+    ...(shown.includes('processors') ? architectureBy(await images.propertiesOf(server), architecture) : {}),
   });
   return {
     complete: async (snapshot, server, shown) => {
@@ -56,4 +61,11 @@ export function createInventory(session: CloudSession): Inventory {
       return result;
     },
   };
+}
+
+/** Nova has a newer and an older name of the property. */
+function architectureBy(properties: ImageProperties | undefined, architecture: string): Partial<SystemDetails> {
+  const named = plainLine(properties?.['hw_architecture'] ?? properties?.['architecture'] ?? '');
+  const known = named === '' ? architecture : named;
+  return known === '' ? {} : { architecture: known };
 }
