@@ -86,7 +86,7 @@ const libvirtLayers = [
 /** Layers of the folder `drivers/nova` of bmc-daemon. */
 const novaLayers = [
   ['nova-driver.ts'],
-  ['power-control.ts', 'server-reader.ts'],
+  ['power-control.ts', 'remote-consoles.ts', 'server-reader.ts'],
   ['failure.ts'],
   ['inventory/'],
   ['compute/'],

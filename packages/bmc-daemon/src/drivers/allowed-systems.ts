@@ -61,7 +61,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { media, console: consoles, guestNetwork, logs, statistics, volumes } = driver;
+  const { media, console: consoles, graphicalConsole, guestNetwork, logs, statistics, volumes } = driver;
   return byMachine(driver, resolve, {
     name: driver.name,
     start: () => driver.start(),
@@ -76,6 +76,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     changeable: driver.changeable,
     media: media && byMachine(media, resolve, {}),
     console: consoles && byMachine(consoles, resolve, {}),
+    graphicalConsole: graphicalConsole && byMachine(graphicalConsole, resolve, {}),
     logs: logs && byMachine(logs, resolve, { maxActions: logs.maxActions }),
     guestNetwork: guestNetwork && byMachine(guestNetwork, resolve, {}),
     volumes: volumes && byMachine(volumes, resolve, { provideVolume: (...rest) => volumes.provideVolume(...rest) }),

@@ -5,6 +5,7 @@
  */
 import type { ConsoleControl } from './console-control.js';
 import { DriverError } from './driver-error.js';
+import type { GraphicalConsoleControl } from './graphical-console-control.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { HypervisorLogs } from './hypervisor-logs.js';
 import type { MachineChangeListener } from './machine-change.js';
@@ -75,6 +76,8 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly media?: MediaControl;
   /** Serial consoles; absent if the hypervisor has none. */
   readonly console?: ConsoleControl;
+  /** Graphical consoles; absent if the hypervisor opens none for clients. */
+  readonly graphicalConsole?: GraphicalConsoleControl;
   /** Addresses and names of running guests. */
   readonly guestNetwork?: GuestNetwork;
   /** Volumes; absent if the hypervisor has no storage pools. */

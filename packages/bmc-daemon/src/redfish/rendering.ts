@@ -2,6 +2,7 @@
  * Renders a loaded entity as the answer to a GET, and caches the result as long as the entity
  * exists.
  */
+import { actionUri, isOem } from './action-uri.js';
 import { annotate, type AnnotateOptions } from './annotate.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { shapeOf, wordsOf } from './body/schema-shape.js';
@@ -139,15 +140,19 @@ function bodyRenderer<Services>(
     allowable: allowableValues(action.body),
   }));
   // The advertised actions and the served actions come from the same literal.
-  const actionsBlock = (entity: object, self: string, services: Services): JsonObject =>
-    Object.fromEntries(
-      actions
-        .filter(({ action }) => action.available?.(entity, services) ?? true)
-        .map(({ name, action, allowable }) => [
-          name,
-          { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity, services) },
-        ]),
-    );
+  const actionsBlock = (entity: object, self: string, services: Services): JsonObject => {
+    const shown = actions
+      .filter(({ action }) => action.available?.(entity, services) ?? true)
+      .map(({ name, action, allowable }): [string, JsonObject] => [
+        name,
+        { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity, services) },
+      ]);
+    const oem = shown.filter(([name]) => isOem(name));
+    return {
+      ...Object.fromEntries(shown.filter(([name]) => !isOem(name))),
+      ...(oem.length === 0 ? {} : { Oem: Object.fromEntries(oem) }),
+    };
+  };
   return (entity, params, self, services) => {
     const rendered = {
       ...(resource.isFile === true
@@ -193,11 +198,6 @@ function writeableReader<Services>(
 function allowableValues(schema: unknown): JsonObject {
   const parameters = Object.entries(shapeOf(schema) ?? {});
   return Object.fromEntries(parameters.map(([name, value]) => [`${name}@Redfish.AllowableValues`, wordsOf(value)]));
-}
-
-/** Returns `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. */
-export function actionUri(resourceUri: string, name: string): string {
-  return `${resourceUri}/Actions/${name.slice(1)}`;
 }
 
 /** Returns `ComputerSystem.ComputerSystem` for `#ComputerSystem.v1_27_0.ComputerSystem`. */

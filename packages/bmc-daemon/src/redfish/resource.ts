@@ -233,7 +233,7 @@ export interface ResourceDefinition<
   readonly post?: ActionDefinition<Services, UriParams<Uri>, Entity, PostBody>;
   /**
    * Actions by their key in the Actions block: `#ComputerSystem.Reset` has the URI
-   * `<uri>/Actions/ComputerSystem.Reset`.
+   * `<uri>/Actions/ComputerSystem.Reset`. A key that begins with the vendor's name is an OEM action.
    */
   readonly actions?: {
     readonly [K in keyof ActionBodies]: ActionDefinition<Services, UriParams<Uri>, Entity, ActionBodies[K]>;

@@ -2,6 +2,7 @@
  * Renders docs/reference/resources.md from all resources.
  * `npm run generate` writes the page, and a test compares it.
  */
+import { actionUri } from '../redfish/action-uri.js';
 import { requirementOf } from '../redfish/privileges.js';
 import { createDocuments } from '../redfish/documents/documents.js';
 import type { Resource } from '../redfish/resource.js';
@@ -46,9 +47,7 @@ function rowsOf<Services>(resource: Resource<Services>): readonly string[] {
     ...(resource.patch === undefined ? [] : [row(uri, 'PATCH', 'changes the resource', false)]),
     ...('delete' in resource ? [row(uri, 'DELETE', 'deletes the resource', false)] : []),
     ...('attachment' in resource ? [row(`${uri}/attachment`, 'GET', 'the text of the entry', false)] : []),
-    ...Object.keys(actions).map((name) =>
-      row(`${uri}/Actions/${name.slice(1)}`, 'POST', `action ${code(name.slice(1))}`, false),
-    ),
+    ...Object.keys(actions).map((name) => row(actionUri(uri, name), 'POST', `action ${code(name.slice(1))}`, false)),
   ];
 }
 

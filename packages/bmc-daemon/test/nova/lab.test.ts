@@ -120,6 +120,22 @@ describeLab('a daemon before a cloud', () => {
     expect((await entries('ActionLog'))[0]).toMatchObject({ Name: 'Action create', Severity: 'OK' });
   });
 
+  it('opens a graphical console', async () => {
+    const url = await serve(labFile()).address();
+    await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);
+    await reset(url, 'lab-2', 'On');
+    await waitFor(
+      async () => ((await read(url, `${systems}/lab-2`))['GraphicalConsole'] === undefined ? undefined : true),
+      () => 'lab-2 shows no graphical console',
+    );
+    const path = `${systems}/lab-2/Actions/Oem/RacklessComputerSystem.OpenConsole`;
+    const { status, body } = await send(url, 'POST', path);
+    expect([status, body]).toEqual([
+      200,
+      { Url: expect.stringMatching(/^http.*token/), Protocol: 'vnc', Type: 'novnc' },
+    ]);
+  });
+
   it('executes the reset types, and answers when the server has the state', async () => {
     await owner.act('lab-1', undefined, (await owner.server('lab-1')).vmState);
     const url = await serve(labFile()).address();

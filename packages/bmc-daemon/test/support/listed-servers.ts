@@ -48,6 +48,8 @@ export function listServers(cloud: CloudServer): ListedServers {
     else if (id === 'detail') sendJson(response, 200, pageOf(all, url.searchParams));
     else if (part === 'os-interface') sendJson(response, 200, { interfaceAttachments: [] });
     else if (part === 'os-instance-actions') sendJson(response, 200, { instanceActions: [created] });
+    else if (part === 'remote-consoles')
+      sendJson(response, 400, { badRequest: { message: 'Unavailable console type.' } });
     else if (part === 'action') {
       let text = '';
       request.on('data', (piece: Buffer) => (text += piece.toString()));

@@ -17,6 +17,7 @@ import { createReadingCache } from './http/reading-cache.js';
 import { createSession } from './http/session.js';
 import { createInventory } from './inventory/inventory.js';
 import { executeAction } from './power-control.js';
+import { createRemoteConsoles } from './remote-consoles.js';
 import { createReader } from './server-reader.js';
 
 /** Options of the driver. */
@@ -53,10 +54,11 @@ export function createNovaDriver({
   const session = createSession(cloud, { timeoutMs });
   const api = createComputeApi(session);
   const list = new ServerList(api, filter);
-  const reader = createReader({ api, list, freshMs: FRESH_MS });
-  const inventory = createInventory(session, architecture);
   const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
   const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
+  const consoles = createRemoteConsoles(api);
+  const reader = createReader({ api, list, freshMs: FRESH_MS, onReadAlone: (server) => consoles.probe(server) });
+  const inventory = createInventory(session, { architecture, hasGraphicalConsole: () => consoles.areAvailable });
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const watch = createWatch(() => list.refresh(FRESH_MS), { name: cloud.name, log });
@@ -105,6 +107,7 @@ export function createNovaDriver({
     ping: () => translated(list.refresh(FRESH_MS)),
     onChange: (listener) => list.onChange(listener),
     listSystems: () => translated(listSystems()),
+    graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.open(uuid))) },
     logs: {
       maxActions: MAX_ACTIONS,
       consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),

@@ -20,11 +20,14 @@ export function createReader({
   api,
   list,
   freshMs,
+  onReadAlone,
 }: {
   readonly api: Pick<ComputeApi, 'getServer' | 'listPorts'>;
   readonly list: ServerList;
   /** A reading of this age needs no other one. */
   readonly freshMs: number;
+  /** Called after a server was read alone. Default: nothing. */
+  readonly onReadAlone?: (snapshot: SystemSnapshot) => void;
 }): ServerReader {
   const portsAt = new Map<string, number>();
   list.onChange(({ kind, uuid }) => {
@@ -50,7 +53,9 @@ export function createReader({
     if (isFresh) return known.snapshot;
     const readAt = performance.now();
     const [server, ports] = await Promise.all([api.getServer(id), readPorts(id)]);
-    return list.record(id, server, { readAt, ports });
+    const snapshot = list.record(id, server, { readAt, ports });
+    if (snapshot !== undefined) onReadAlone?.(snapshot);
+    return snapshot;
   };
   const readTogether = async (id: string): Promise<SystemSnapshot | undefined> => {
     await list.refresh(freshMs);

@@ -50,6 +50,8 @@ interface SystemState extends SystemRef {
   readonly unansweredSince?: Date;
   /** True if it has a serial port with a console; otherwise absent. */
   readonly hasConsole?: true;
+  /** True if it has a graphical console that clients can open; otherwise absent. */
+  readonly hasGraphicalConsole?: true;
   /** True while the driver starts it and its guest is paused. */
   readonly starting?: true;
   /**

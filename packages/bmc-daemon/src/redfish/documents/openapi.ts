@@ -2,6 +2,7 @@
  * The OpenAPI document of this service (DSP0266, OpenAPI schema): its paths and methods. It refers
  * to DMTF's published schemas for the bodies.
  */
+import { actionUri } from '../action-uri.js';
 import type { JsonObject } from '../json.js';
 
 /** The parts of a resource that the documents describe. */
@@ -57,7 +58,7 @@ function pathsOf({
     ...(remove === undefined ? {} : { delete: operation('204', 'Deleted') }),
   };
   const ofActions = Object.keys(actions).map((name): [string, JsonObject] => [
-    `${uri}/Actions/${name.slice(1)}`,
+    actionUri(uri, name),
     { ...parametersOf(uri), post: { requestBody: { content: anything }, ...operation('204', 'Done') } },
   ]);
   const ofAttachment: readonly [string, JsonObject][] =

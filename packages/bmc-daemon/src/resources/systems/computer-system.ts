@@ -23,6 +23,7 @@ import { inOrder } from '../members.js';
 import { totalMemoryGiB } from './memory.js';
 import { reset, resetTypeNames, supportedResets } from './reset.js';
 import { linkIfServed, reference, renderCollection } from '../reference.js';
+import { openConsole, renderGraphicalConsole } from './graphical-console.js';
 import { renderSystemConsole } from '../serial-console.js';
 import { defineResource, type Services } from '../services.js';
 import { hasStorage } from '../storage/storage-unit.js';
@@ -71,6 +72,15 @@ const computerSystem = defineResource({
       }),
       summary: ({ ResetType }) => ResetType,
       run: (system, { ResetType }, request) => reset(system, ResetType, request),
+    },
+    '#RacklessComputerSystem.OpenConsole': {
+      available: ({ hasGraphicalConsole }, { driver }) =>
+        driver.graphicalConsole !== undefined && hasGraphicalConsole === true,
+      body: z.strictObject({}),
+      bodyOptional: true,
+      // It changes nothing, and the URL is a secret.
+      summary: () => null,
+      run: (system, _body, { services }) => openConsole(system, services),
     },
   },
 });
@@ -169,6 +179,7 @@ function renderSystem(system: SystemSnapshot, { self, services, metrics }: Rende
     ...renderSummaries(system, metrics),
     ...renderLinks(system, self, services),
     ...renderSystemConsole(system, consoleSsh),
+    ...renderGraphicalConsole(system),
     LogServices: reference(`${self}/LogServices`),
     ...(driver.changeable.has('indicator') ? renderIndicator(indicatorOf(system, settings)) : {}),
     Links: {

@@ -10,6 +10,8 @@ import { successOf, type CloudSession } from '../http/session.js';
 import type { CloudAnswer } from '../http/exchange.js';
 import type { ActionRecord } from '../../hypervisor-logs.js';
 import { actionListSchema, actionRecords, MAX_ACTIONS } from './action-records.js';
+import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
+import { consoleSchema, type ConsoleKind } from './remote-console.js';
 import { CONSOLE_LINES, consoleBytes } from './console-output.js';
 import { parseServer, type Server, type UnknownServer } from './server.js';
 
@@ -53,6 +55,8 @@ export interface ComputeApi {
   listActions(id: string): Promise<readonly ActionRecord[]>;
   /** Returns the end of a server's console output; empty if it has no console now. */
   consoleOutput(id: string): Promise<Buffer>;
+  /** Creates access to a console. */
+  openConsole(id: string, kind: ConsoleKind): Promise<GraphicalConsoleAccess | Rejected>;
   /** Returns whether Nova reports that an action failed. */
   hasFailed(id: string, requestId: string): Promise<boolean>;
 }
@@ -89,6 +93,8 @@ export function createComputeApi(session: CloudSession): ComputeApi {
   };
   const get = async (path: string, query: URLSearchParams | Readonly<Record<string, string>> = {}) =>
     session.request({ method: 'GET', path, query, headers: await headersOf() });
+  const post = async (path: string, body: object) =>
+    session.request({ method: 'POST', path, body, headers: await headersOf() });
 
   return {
     listServers: async (changesSince) => {
@@ -124,8 +130,7 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       );
     },
     act: async (id, body) => {
-      const path = `/servers/${encodeURIComponent(id)}/action`;
-      const answer = await session.request({ method: 'POST', path, body, headers: await headersOf() });
+      const answer = await post(`/servers/${encodeURIComponent(id)}/action`, body);
       if (answer.status < 300) return { requestId: answer.headers['x-compute-request-id'] };
       return { status: answer.status, reason: session.reason(answer) };
     },
@@ -136,12 +141,16 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       return answer.status === 404 ? [] : actionRecords(checked(actionListSchema, answer, session).instanceActions);
     },
     consoleOutput: async (id) => {
-      const path = `/servers/${encodeURIComponent(id)}/action`;
       const body = { 'os-getConsoleOutput': { length: CONSOLE_LINES } };
-      const answer = await session.request({ method: 'POST', path, body, headers: await headersOf() });
+      const answer = await post(`/servers/${encodeURIComponent(id)}/action`, body);
       // 404: the guest does not run. 409: it was never built.
       if (answer.status === 404 || answer.status === 409) return Buffer.alloc(0);
       return consoleBytes(checked(outputSchema, answer, session).output ?? '');
+    },
+    openConsole: async (id, kind) => {
+      const answer = await post(`/servers/${encodeURIComponent(id)}/remote-consoles`, { remote_console: kind });
+      if (answer.status >= 300) return { status: answer.status, reason: session.reason(answer) };
+      return checked(consoleSchema, answer, session).remote_console;
     },
     hasFailed: async (id, requestId) => {
       const answer = await get(

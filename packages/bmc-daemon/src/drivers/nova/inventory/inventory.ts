@@ -22,15 +22,23 @@ interface Inventory {
 
 /** A completed snapshot, and the part that other services know. */
 interface Completed {
-  readonly parts: Partial<SystemDetails>;
+  readonly parts: Partial<SystemSnapshot>;
   readonly result: SystemSnapshot;
 }
 
-/**
- * Creates the inventory of a cloud.
- * @param architecture of servers whose image does not name one; empty: unknown.
- */
-export function createInventory(session: CloudSession, architecture: string): Inventory {
+/** What the driver knows about all servers. */
+interface InventoryOptions {
+  /** Architecture of servers whose image does not name one; empty: unknown. */
+  readonly architecture: string;
+  /** Whether servers have graphical consoles. */
+  readonly hasGraphicalConsole: () => boolean;
+}
+
+/** Creates the inventory of a cloud. */
+export function createInventory(
+  session: CloudSession,
+  { architecture, hasGraphicalConsole }: InventoryOptions,
+): Inventory {
   const volumes = createVolumes(session);
   const images = createImages(session, volumes);
   /** The last results of each snapshot, by the names of their details. */
@@ -40,12 +48,13 @@ export function createInventory(session: CloudSession, architecture: string): In
     { disks, firmware, state }: SystemSnapshot,
     server: Server,
     shown: Details,
-  ): Promise<Partial<SystemDetails>> => ({
+  ): Promise<Partial<SystemSnapshot>> => ({
     ...(disks !== undefined && shown.includes('disks') ? { disks: await describeDisks(disks, volumes) } : {}),
     ...(firmware !== undefined && shown.includes('firmware')
       ? imageFirmware(firmware, { flavor: server.flavor, state }, await images.propertiesOf(server))
       : {}),
     ...(shown.includes('processors') ? architectureBy(await images.propertiesOf(server), architecture) : {}),
+    ...(hasGraphicalConsole() ? { hasGraphicalConsole: true as const } : {}),
   });
   return {
     complete: async (snapshot, server, shown) => {

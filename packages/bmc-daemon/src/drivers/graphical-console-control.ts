@@ -1,0 +1,24 @@
+/**
+ * Graphical consoles of machines, which a proxy of the hypervisor shows. A driver without them has no
+ * `graphicalConsole`. A machine without one has no `hasGraphicalConsole` in its snapshot.
+ */
+
+/** Access to a console. */
+export interface GraphicalConsoleAccess {
+  /** Holds a secret that expires. Must not be logged. */
+  readonly url: string;
+  /** `vnc`, `spice`. */
+  readonly protocol: string;
+  /** `novnc`, `spice-html5`. */
+  readonly type: string;
+}
+
+/** Graphical consoles. Ids are those of the driver. Every method rejects with a {@link DriverError}. */
+export interface GraphicalConsoleControl {
+  /**
+   * Creates access to the console of a machine, for one client.
+   * @throws {DriverError} conflict: the state of the machine does not allow it; unsupported: the
+   *   hypervisor has no such consoles.
+   */
+  open(id: string): Promise<GraphicalConsoleAccess>;
+}

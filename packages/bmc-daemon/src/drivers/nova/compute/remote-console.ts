@@ -1,0 +1,28 @@
+/**
+ * Consoles that a proxy of the cloud shows.
+ * @see https://docs.openstack.org/api-ref/compute/#create-remote-console
+ */
+import { z } from 'zod';
+import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
+
+/** A kind of console. A cloud usually has one of them. */
+export interface ConsoleKind {
+  readonly protocol: string;
+  readonly type: string;
+}
+
+/** The graphical kinds, most common first. */
+export const consoleKinds: readonly ConsoleKind[] = [
+  { protocol: 'vnc', type: 'novnc' },
+  { protocol: 'spice', type: 'spice-html5' },
+  { protocol: 'mks', type: 'webmks' },
+];
+
+/** Nova's answer. A client opens the URL in a browser, so other schemes are rejected. */
+export const consoleSchema = z.object({
+  remote_console: z.object({
+    protocol: z.string().max(64),
+    type: z.string().max(64),
+    url: z.url({ protocol: /^(https?|wss?)$/ }).max(4096),
+  }),
+}) satisfies z.ZodType<{ remote_console: GraphicalConsoleAccess }>;

@@ -1,0 +1,68 @@
+/** Graphical consoles of servers. Nova tells only by creating one whether the cloud has them. */
+import { DriverError } from '../driver-error.js';
+import type { GraphicalConsoleAccess } from '../graphical-console-control.js';
+import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
+import type { ComputeApi, Rejected } from './compute/compute-api.js';
+import { consoleKinds, type ConsoleKind } from './compute/remote-console.js';
+import { rejection } from './failure.js';
+
+/** Consoles of a cloud. */
+interface RemoteConsoles {
+  /** Whether the cloud is known to have consoles. */
+  readonly areAvailable: boolean;
+  /**
+   * Finds out in the background whether the cloud has consoles, unless that is known. It creates a
+   * console of a running server, which no client uses and which expires.
+   */
+  probe(server: Pick<SystemSnapshot, 'uuid' | 'state'>): void;
+  /** @throws {DriverError} conflict, unsupported, notFound. */
+  open(id: string): Promise<GraphicalConsoleAccess>;
+}
+
+/** Time after which a cloud without consoles is asked again. */
+const ABSENT_MS = 3_600_000;
+/** Time after which a server that could not answer is asked again. */
+const RETRY_MS = 60_000;
+
+/** Creates the consoles. They make no request before they are used. */
+export function createRemoteConsoles(api: Pick<ComputeApi, 'openConsole'>): RemoteConsoles {
+  let found: ConsoleKind | undefined;
+  let nextProbeAt = -Infinity;
+
+  /** Tries the kinds. @returns the access, or the last rejection. */
+  const tryKinds = async (id: string): Promise<GraphicalConsoleAccess | Rejected> => {
+    const kinds = found === undefined ? consoleKinds : [found];
+    let last: Rejected = { status: 400, reason: 'no kind of console' };
+    for (const kind of kinds) {
+      const answer = await api.openConsole(id, kind);
+      if (!('status' in answer)) {
+        found = kind;
+        return answer;
+      }
+      last = answer;
+      // 400: the cloud lacks this kind.
+      if (answer.status !== 400) return answer;
+    }
+    found = undefined;
+    nextProbeAt = performance.now() + ABSENT_MS;
+    return last;
+  };
+  return {
+    get areAvailable() {
+      return found !== undefined;
+    },
+    probe: ({ uuid, state }) => {
+      if (state !== 'running' || found !== undefined || performance.now() < nextProbeAt) return;
+      nextProbeAt = performance.now() + RETRY_MS;
+      // A reader of the server does not need the answer. Failures show when a client opens a console.
+      tryKinds(uuid).catch(() => undefined);
+    },
+    open: async (id) => {
+      const doing = `opening a console of server ${id}`;
+      const answer = await tryKinds(id);
+      if (!('status' in answer)) return answer;
+      if (answer.status === 400) throw new DriverError('unsupported', `${doing}: Nova answers ${answer.reason}`);
+      throw rejection(doing, answer, { exists: false });
+    },
+  };
+}

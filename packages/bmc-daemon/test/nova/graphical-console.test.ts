@@ -1,0 +1,100 @@
+/** Graphical consoles in a browser. lab.test.ts uses a real Nova. */
+import { expect, it } from '@jest/globals';
+import { waitFor } from '../daemon/process.js';
+import { sendJson } from '../support/cloud-server.js';
+import { idOf } from '../support/listed-servers.js';
+import { servedCloud } from '../support/served-cloud.js';
+import type { Served } from '../support/served-resources.js';
+
+const at = servedCloud();
+const system = `/redfish/v1/Systems/${idOf(1)}`;
+const action = `${system}/Actions/Oem/RacklessComputerSystem.OpenConsole`;
+const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dsecret';
+
+/** Lets the cloud have consoles of one type, with this answer. @returns the types that were asked for. */
+function offer(type: string, answer: { readonly status: number; readonly body: object }): string[] {
+  const asked: string[] = [];
+  at.answer((request, response, path) => {
+    if (!path.endsWith('/remote-consoles')) return false;
+    let text = '';
+    request.on('data', (piece: Buffer) => (text += piece.toString()));
+    request.on('end', () => {
+      const { remote_console: wanted } = JSON.parse(text) as { readonly remote_console: { readonly type: string } }; // the driver's
+      asked.push(wanted.type);
+      if (wanted.type === type) sendJson(response, answer.status, answer.body);
+      else sendJson(response, 400, { badRequest: { message: `Unavailable console type ${wanted.type}.` } });
+    });
+    return true;
+  });
+  return asked;
+}
+
+const spice = { status: 200, body: { remote_console: { protocol: 'spice', type: 'spice-html5', url } } };
+
+/** Reads the server until it shows a console. */
+async function untilShown({ get }: Served): Promise<unknown> {
+  return await waitFor(
+    async () => (await get(system))['GraphicalConsole'],
+    () => 'the server shows no console',
+  );
+}
+
+it('are shown if the cloud has them, and an action creates the URL', async () => {
+  at.servers.put(1);
+  at.servers.put(2);
+  const asked = offer('spice-html5', spice);
+  const served = await at.serve();
+  await served.get('/redfish/v1/Systems?$expand=.');
+  expect(asked).toEqual([]);
+  expect(await untilShown(served)).toEqual({ ServiceEnabled: true, ConnectTypesSupported: ['KVMIP'] });
+  expect(asked).toEqual(['novnc', 'spice-html5']);
+  const { Actions: actions } = await served.get(`/redfish/v1/Systems/${idOf(2)}`);
+  expect(actions).toMatchObject({
+    Oem: { '#RacklessComputerSystem.OpenConsole': { target: action.replace(idOf(1), idOf(2)) } },
+  });
+  const opened = await served.send('POST', action);
+  expect([opened.status, opened.body]).toEqual([200, { Url: url, Protocol: 'spice', Type: 'spice-html5' }]);
+  expect(asked).toEqual(['novnc', 'spice-html5', 'spice-html5']);
+  expect(JSON.stringify(await served.get(`${system}/LogServices/EventLog/Entries`))).not.toContain('secret');
+});
+
+it('are absent if the cloud has none, and are not tried again for each reader', async () => {
+  at.servers.put(1);
+  const asked = offer('none', spice);
+  const { get, send } = await at.serve();
+  await get(system);
+  await waitFor(
+    () => (asked.length === 3 ? true : undefined),
+    () => 'the kinds of consoles were not tried',
+  );
+  const { GraphicalConsole: shown, Actions: actions } = await get(system);
+  expect(shown).toBeUndefined();
+  expect(actions).not.toHaveProperty('Oem');
+  expect((await send('POST', action)).status).toBe(404);
+  expect(asked).toHaveLength(3);
+});
+
+it.each<[string, number, object, number, string]>([
+  ['that is not ready', 409, { conflictingRequest: { message: 'Instance is not ready' } }, 409, 'not ready'],
+  ['behind a broken proxy', 500, {}, 503, 'Nova answers 500'],
+  [
+    'with a hostile URL',
+    200,
+    { remote_console: { ...spice.body.remote_console, url: 'javascript:alert(1)' } },
+    503,
+    'form',
+  ],
+])('of a server %s cannot be opened', async (_, status, body, expected, reason) => {
+  at.servers.put(1);
+  let answer = spice;
+  at.answer((_request, response, path) => {
+    if (!path.endsWith('/remote-consoles')) return false;
+    sendJson(response, answer.status, answer.body);
+    return true;
+  });
+  const served = await at.serve();
+  await untilShown(served);
+  answer = { status, body: body as typeof spice.body }; // a faulty answer
+  const failed = await served.send('POST', action);
+  expect([failed.status, JSON.stringify(failed.body)]).toEqual([expected, expect.stringContaining(reason)]);
+});
