@@ -4,6 +4,8 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { coalesce } from '@rackless/daemon/process/signals.js';
 import type { Settings } from './config/settings.js';
 import type { HypervisorDriver } from './drivers/driver.js';
+import { createSharedTasks } from './redfish/tasks/shared-tasks.js';
+import type { SharedStore } from './replicas/shared-store.js';
 import { createTaskStore } from './redfish/tasks/task-store.js';
 import { openIndicatorStore } from './resources/chassis/indicator-store.js';
 import type { ManagementController } from './resources/managers/management-controller.js';
@@ -26,6 +28,7 @@ interface CoreServicesOptions {
   readonly settings: Settings;
   readonly stateDir: string;
   readonly serviceUuid: string;
+  readonly store: SharedStore | null;
   readonly driver: HypervisorDriver;
   /** The daemon changes this object when it listens, and at a reload. */
   readonly controller: ControllerState;
@@ -37,8 +40,9 @@ interface CoreServicesOptions {
  * @throws {StateFileError} if a file in the state folder is unusable.
  */
 export function createCoreServices(options: CoreServicesOptions): Omit<Services, keyof Offers> {
-  const { settings, stateDir, serviceUuid, driver, log } = options;
+  const { settings, stateDir, serviceUuid, store, driver, log } = options;
   const now = () => new Date();
+  const tasks = createTaskStore({ limit: MAX_TASKS, now });
   return {
     driver,
     controller: createController(options.controller),
@@ -46,7 +50,7 @@ export function createCoreServices(options: CoreServicesOptions): Omit<Services,
     now,
     log,
     operations: {
-      tasks: createTaskStore({ limit: MAX_TASKS, now }),
+      tasks: store === null ? tasks : createSharedTasks(tasks, store, log),
       get waitMs() {
         return settings.taskAfterSeconds * 1000;
       },

@@ -191,7 +191,7 @@ async function openService(
   let features: OpenedFeatures | undefined;
   try {
     const serviceUuid = await uuidOf({ stateDir, store }, { settings, log });
-    const core = createCoreServices({ settings, stateDir, serviceUuid, driver, controller: present, log });
+    const core = createCoreServices({ settings, stateDir, serviceUuid, store, driver, controller: present, log });
     const setTls = (next: TlsOptions): void => present.setTls(next);
     const context = { settings, origins, stateDir, store, log, nameServers, tls, setTls, resources: served };
     features = await openFeatures(context, core);

@@ -48,6 +48,8 @@ export interface SharedStore {
   commit(changes: readonly EntryChange[]): Promise<boolean>;
   /** Calls the listener after each change of the copy. It must not throw. */
   onChange(listener: () => void): void;
+  /** Calls the listener after each regular reading, about once a second. It must not throw. */
+  onBeat(listener: () => void): void;
   /** Returns which of these replicas have given a sign of life in the last seconds. */
   living(replicas: readonly string[]): Promise<ReadonlySet<string>>;
   /** Milliseconds since 1970 by the clock of the store, which is the same for all replicas. */
@@ -87,6 +89,7 @@ class RedisStore implements SharedStore {
   readonly #log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly #kinds = new Map<string, Map<string, StoredEntry>>();
   readonly #listeners: (() => void)[] = [];
+  readonly #beatListeners: (() => void)[] = [];
   #epoch = '';
   #revision = 0;
   /** The store's clock minus this host's clock. */
@@ -137,6 +140,10 @@ class RedisStore implements SharedStore {
 
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
+  }
+
+  onBeat(listener: () => void): void {
+    this.#beatListeners.push(listener);
   }
 
   async living(replicas: readonly string[]): Promise<ReadonlySet<string>> {
@@ -216,6 +223,7 @@ class RedisStore implements SharedStore {
     try {
       await this.#link.command(['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)]);
       await this.#readOnce();
+      for (const listener of this.#beatListeners) listener();
     } catch {
       // #read has reported it.
     }

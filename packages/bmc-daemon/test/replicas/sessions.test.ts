@@ -1,10 +1,9 @@
 /** Sessions and accounts of two replicas behind a balancer, with a real Redis. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
+import { admin, basic, logIn, read, root, send, sessions, statusOf } from './client.js';
 import { ADMIN, startService, type Replica, type Service } from './replicas.js';
 
-const root = '/redfish/v1';
-const sessions = `${root}/SessionService/Sessions`;
 const accounts = `${root}/AccountService/Accounts`;
 
 let service: Service;
@@ -15,46 +14,6 @@ beforeEach(async () => {
   [a, b] = await Promise.all([service.start(), service.start()]);
 });
 afterEach(() => service.stop());
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Record<string, unknown>;
-}
-
-async function send(
-  { url }: Replica,
-  method: string,
-  uri: string,
-  { body, headers = {} }: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
-): Promise<Answer> {
-  const answer = await fetch(`${url}${uri}`, {
-    method,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(120_000),
-  });
-  const text = await answer.text();
-  return {
-    status: answer.status,
-    headers: answer.headers,
-    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>, // the service answers with objects
-  };
-}
-
-async function logIn(replica: Replica, user: object = ADMIN): Promise<{ token: Record<string, string>; uri: string }> {
-  const { status, headers } = await send(replica, 'POST', sessions, { body: user });
-  if (status !== 201) throw new Error(`log-in: ${status}`);
-  return { token: { 'x-auth-token': headers.get('x-auth-token') ?? '' }, uri: headers.get('location') ?? '' };
-}
-
-const basic = (user: string, password: string) => ({
-  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
-});
-const admin = basic(ADMIN.UserName, ADMIN.Password);
-const read = (replica: Replica, uri: string, headers: Record<string, string>): Promise<Answer> =>
-  send(replica, 'GET', uri, { headers });
-const statusOf = async (answer: Promise<Answer>): Promise<number> => (await answer).status;
 
 it('lets a session of one replica work, be listed and end at the other', async () => {
   const { token, uri } = await logIn(a);

@@ -107,6 +107,8 @@ export async function runLongOperation(
       onTaskFailed(failure, name);
     },
   );
+  // The client may ask another replica for the task at once.
+  await tasks.stored();
   return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
 }
 

@@ -1,6 +1,7 @@
 /** The tasks of this process. A restart forgets them; their effects remain in the machines. */
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../json.js';
+import type { Awaitable } from '../resource.js';
 import type { RedfishError } from '../messages/errors.js';
 import type { Message } from '../messages/messages.js';
 import {
@@ -42,7 +43,7 @@ export interface TaskStore {
    * Asks the work to stop. The work itself reports how it ended.
    * @returns false if the task is unknown or finished, or its work cannot stop.
    */
-  cancel(id: string, by: TaskOwner): boolean;
+  cancel(id: string, by: TaskOwner): Awaitable<boolean>;
   /** Resolves when the work has ended, or at once for an unknown or finished task. */
   ended(id: string): Promise<void>;
   /** Ends a task as Cancelled: its work has stopped. */
@@ -55,11 +56,21 @@ export interface TaskStore {
    * Removes a finished task.
    * @returns false if the task is unknown or still runs.
    */
-  remove(id: string): boolean;
+  remove(id: string): Awaitable<boolean>;
+  /** Resolves when all replicas know the present state of the tasks, or the store does not answer. */
+  stored(): Promise<void>;
   onChange(listener: TaskListener): void;
   /** How long a finished task stays, in minutes. Default: a day. */
   readonly keepMinutes: number;
   setKeepMinutes(minutes: number): void;
+}
+
+/** The tasks of this process. */
+export interface LocalTaskStore extends TaskStore {
+  cancel(id: string, by: TaskOwner): boolean;
+  remove(id: string): boolean;
+  /** Returns whether {@link cancel} can stop the work of a task. */
+  canCancel(id: string): boolean;
 }
 
 /** Returns the URI of a task. */
@@ -77,7 +88,7 @@ interface TaskStoreOptions {
 }
 
 /** Creates an empty store. */
-export function createTaskStore({ limit, now, clock = () => performance.now() }: TaskStoreOptions): TaskStore {
+export function createTaskStore({ limit, now, clock = () => performance.now() }: TaskStoreOptions): LocalTaskStore {
   const records = new TaskRecords(limit, clock);
   const cancels = new Map<string, () => void>();
   const endListeners = new Map<string, (() => void)[]>();
@@ -140,6 +151,8 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
       records.remove(record);
       return true;
     },
+    stored: () => Promise.resolve(),
+    canCancel: (id) => cancels.has(id),
     onChange: (listener) => records.onChange(listener),
     get keepMinutes() {
       return records.keepMinutes;

@@ -99,7 +99,7 @@ function renderTask(record: TaskRecord): JsonObject {
 async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): Promise<WriteResult | undefined> {
   const present = tasks.get(id);
   if (present === undefined || !isRunning(present)) return undefined;
-  if (!tasks.cancel(id, by)) {
+  if (!(await tasks.cancel(id, by))) {
     throw new RedfishError(409, [withDetail(message('ResourceInUse'), `${name} cannot be cancelled.`)]);
   }
   const waited = new AbortController();
@@ -123,7 +123,7 @@ const task = defineResource({
   delete: async (record, { services, requester }) => {
     const { tasks } = services.operations;
     const stopping = await stop(record, tasks, requester);
-    if (stopping === undefined) tasks.remove(record.id);
+    if (stopping === undefined) await tasks.remove(record.id);
     return stopping;
   },
 });

@@ -1,0 +1,239 @@
+/**
+ * Tasks of all replicas. A replica runs and changes its own tasks, and stores them for the others. The
+ * others read them, ask for their end, and end the tasks of a dead replica as failed.
+ */
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { SharedStore } from '../../replicas/shared-store.js';
+import { RedfishError } from '../messages/errors.js';
+import { message, withDetail } from '../messages/messages.js';
+import { isRunning, type TaskRecord } from './task-record.js';
+import type { LocalTaskStore, TaskStore } from './task-store.js';
+import { parseTask, storedTask, TASK_KIND, type KnownTask } from './stored-task.js';
+
+/** Returns a task store with the tasks of all replicas. Needs no close, because it uses the store's beat. */
+export function createSharedTasks(local: LocalTaskStore, store: SharedStore, log: Pick<Log, 'warn'>): TaskStore {
+  return new SharedTasks(local, store, log);
+}
+
+class SharedTasks implements TaskStore {
+  readonly #local: LocalTaskStore;
+  readonly #store: SharedStore;
+  readonly #log: Pick<Log, 'warn'>;
+  /** Tasks of other replicas. */
+  #others = new Map<string, KnownTask>();
+  /** Own tasks that the store has. */
+  readonly #stored = new Set<string>();
+  /** Own tasks with changes that the store does not have yet; null: removed. */
+  readonly #unstored = new Map<string, TaskRecord | null>();
+  #storing: Promise<void> | undefined;
+  readonly #waiters = new Map<string, (() => void)[]>();
+  #listed: { readonly own: readonly TaskRecord[]; readonly all: readonly TaskRecord[] } | undefined;
+
+  constructor(local: LocalTaskStore, store: SharedStore, log: Pick<Log, 'warn'>) {
+    this.#local = local;
+    this.#store = store;
+    this.#log = log;
+    local.onChange(({ before, after }) => {
+      const id = after?.id ?? before?.id;
+      if (id === undefined) return;
+      this.#unstored.set(id, after);
+      void this.#storeAll();
+    });
+    this.#load();
+    store.onChange(() => this.#load());
+    store.onBeat(() => void this.#beat());
+  }
+
+  create(...task: Parameters<TaskStore['create']>): TaskRecord {
+    return this.#local.create(...task);
+  }
+
+  progress(id: string, percent: number): void {
+    this.#local.progress(id, percent);
+  }
+
+  complete(...end: Parameters<TaskStore['complete']>): void {
+    this.#local.complete(...end);
+  }
+
+  fail(id: string, failure: RedfishError): void {
+    this.#local.fail(id, failure);
+  }
+
+  cancelled(id: string): void {
+    this.#local.cancelled(id);
+  }
+
+  async cancel(...[id, by]: Parameters<TaskStore['cancel']>): Promise<boolean> {
+    for (;;) {
+      const known = this.#others.get(id);
+      if (known === undefined) return this.#local.cancel(id, by);
+      const { record, isCancellable } = known;
+      if (!isRunning(record) || !isCancellable) return false;
+      if (record.state === 'Cancelling') return true;
+      const { user, address } = by;
+      const cancelling: TaskRecord = { ...record, state: 'Cancelling', cancelledBy: { user, address } };
+      // Its replica sees this, and asks the work to stop.
+      if (await this.#replace(known, cancelling)) return true;
+    }
+  }
+
+  ended(id: string): Promise<void> {
+    const known = this.#others.get(id);
+    if (known === undefined) return this.#local.ended(id);
+    if (!isRunning(known.record)) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.set(id, [...(this.#waiters.get(id) ?? []), resolve]));
+  }
+
+  async stored(): Promise<void> {
+    await this.#storeAll();
+  }
+
+  list(): readonly TaskRecord[] {
+    const own = this.#local.list();
+    if (this.#listed?.own !== own) {
+      const all = [...own, ...Array.from(this.#others.values(), ({ record }) => record)];
+      this.#listed = { own, all: all.sort((a, b) => a.startTime.getTime() - b.startTime.getTime()) };
+    }
+    return this.#listed.all;
+  }
+
+  get(id: string): TaskRecord | undefined {
+    return this.#local.get(id) ?? this.#others.get(id)?.record;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const known = this.#others.get(id);
+    if (known !== undefined) return !isRunning(known.record) && this.#replace(known, null);
+    const isRemoved = this.#local.remove(id);
+    await this.#storeAll();
+    return isRemoved;
+  }
+
+  onChange(...listener: Parameters<TaskStore['onChange']>): void {
+    this.#local.onChange(...listener);
+  }
+
+  get keepMinutes(): number {
+    return this.#local.keepMinutes;
+  }
+
+  setKeepMinutes(minutes: number): void {
+    this.#local.setKeepMinutes(minutes);
+  }
+
+  /** Replaces a task of another replica; null: removes it. @returns false if it has changed meanwhile. */
+  #replace(known: KnownTask, next: TaskRecord | null): Promise<boolean> {
+    const { record, revision } = known;
+    const value = next === null ? null : storedTask(next, known);
+    return this.#store.commit([{ kind: TASK_KIND, id: record.id, expected: revision, value }]);
+  }
+
+  /** Takes over what the other replicas have changed. */
+  #load(): void {
+    const before = this.#others;
+    this.#others = new Map();
+    this.#listed = undefined;
+    const own = new Set<string>();
+    for (const entry of this.#store.list(TASK_KIND)) {
+      const last = before.get(entry.id);
+      const known = last?.revision === entry.revision ? last : parseTask(entry);
+      if (known === undefined) continue;
+      if (known.replica === this.#store.replica) {
+        own.add(entry.id);
+        this.#obey(known);
+      } else this.#others.set(entry.id, known);
+    }
+    for (const id of [...this.#stored]) {
+      if (own.has(id)) continue;
+      // Another replica removed the task.
+      this.#stored.delete(id);
+      this.#local.remove(id);
+    }
+    for (const id of own) this.#stored.add(id);
+    for (const [id, resolvers] of this.#waiters) {
+      const known = this.#others.get(id);
+      if (known !== undefined && isRunning(known.record)) continue;
+      this.#waiters.delete(id);
+      for (const resolve of resolvers) resolve();
+    }
+  }
+
+  /** Cancels an own task if another replica asked for it, and ends it if they took this one for dead. */
+  #obey({ record }: KnownTask): void {
+    const { id, state, cancelledBy } = record;
+    const present = this.#local.get(id);
+    if (present === undefined || !isRunning(present)) return;
+    if (!isRunning(record)) this.#local.fail(id, record.failure ?? interrupted());
+    else if (state === 'Cancelling' && present.state === 'Running' && cancelledBy !== null)
+      this.#local.cancel(id, cancelledBy);
+  }
+
+  /** Stores the changes of own tasks. Without the store, they wait for the next beat. */
+  #storeAll(): Promise<void> {
+    this.#storing ??= this.#storeUnstored().finally(() => (this.#storing = undefined));
+    return this.#storing;
+  }
+
+  async #storeUnstored(): Promise<void> {
+    // The caller may change the task again in this turn.
+    await Promise.resolve();
+    while (this.#unstored.size > 0) {
+      const [[id, record] = ['', null]] = this.#unstored;
+      this.#unstored.delete(id);
+      const { replica } = this.#store;
+      const value = record === null ? null : storedTask(record, { replica, isCancellable: this.#local.canCancel(id) });
+      const entry = this.#store.get(TASK_KIND, id);
+      const last = entry === undefined ? undefined : parseTask(entry)?.record;
+      // A result that clients may have read does not change any more.
+      if (value !== null && last !== undefined && !isRunning(last)) continue;
+      try {
+        const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
+        // Another replica has changed the task, for example to cancel it. This replica knows that now.
+        const isOwn = this.#store.get(TASK_KIND, id) !== undefined;
+        if (!isStored && isOwn && !this.#unstored.has(id)) this.#unstored.set(id, this.#local.get(id) ?? null);
+      } catch {
+        if (!this.#unstored.has(id)) this.#unstored.set(id, record);
+        return;
+      }
+    }
+  }
+
+  /** Ends the running tasks of dead replicas, and removes their old results. */
+  async #beat(): Promise<void> {
+    if (this.#unstored.size > 0) await this.#storeAll();
+    const others = [...this.#others.values()];
+    if (others.length === 0) return;
+    const living = await this.#store.living([...new Set(others.map(({ replica }) => replica))]).catch(() => undefined);
+    if (living === undefined) return;
+    const oldest = this.#store.now() - this.keepMinutes * 60_000;
+    for (const known of others.filter(({ replica }) => !living.has(replica))) {
+      const { record } = known;
+      if (isRunning(record)) await this.#fail(known);
+      else if ((record.endTime?.getTime() ?? 0) < oldest) await this.#replace(known, null).catch(ignored);
+    }
+  }
+
+  async #fail(known: KnownTask): Promise<void> {
+    const { record } = known;
+    const failure = interrupted();
+    const ended: TaskRecord = {
+      ...record,
+      state: 'Exception',
+      endTime: new Date(this.#store.now()),
+      messages: failure.messages,
+      failure,
+    };
+    if (await this.#replace(known, ended).catch(ignored))
+      this.#log.warn(`task failed: ${record.name}: its replica does not run any more`);
+  }
+}
+
+/** The failure of a task whose replica has ended. Its work may have reached its result. */
+function interrupted(): RedfishError {
+  const why = 'The service that executed it was interrupted. Read the resource to see the result.';
+  // Not the usual 502 of this message: many clients repeat a request after a 502.
+  return new RedfishError(500, [withDetail(message('OperationFailed'), why)]);
+}
+
+const ignored = (): false => false;

@@ -1,0 +1,80 @@
+/** Tasks as the shared store holds them. */
+import { z } from 'zod';
+import type { StoredEntry } from '../../replicas/shared-store.js';
+import type { JsonObject } from '../json.js';
+import { RedfishError } from '../messages/errors.js';
+import { messageTable } from '../messages/base-registry.js';
+import type { Message, MessageKey } from '../messages/messages.js';
+import type { TaskRecord } from './task-record.js';
+
+/** The kind of the entries. */
+export const TASK_KIND = 'task';
+
+/** A task in the copy of this replica. */
+export interface KnownTask {
+  readonly record: TaskRecord;
+  readonly revision: number;
+  /** The replica that executes the task. */
+  readonly replica: string;
+  readonly isCancellable: boolean;
+}
+
+const isKey = (key: unknown): key is MessageKey => typeof key === 'string' && Object.hasOwn(messageTable, key);
+const messages: z.ZodType<readonly Message[]> = z.array(
+  z.object({
+    key: z.custom<MessageKey>(isKey),
+    args: z.array(z.union([z.string(), z.number()])),
+    related: z.array(z.string()),
+    detail: z.string().exactOptional(),
+  }),
+);
+const owner = z.object({ user: z.string().nullable(), address: z.string() }).nullable();
+const date = z.number().transform((time) => new Date(time));
+
+const schema = z.object({
+  replica: z.string(),
+  isCancellable: z.boolean(),
+  record: z.object({
+    id: z.string(),
+    name: z.string(),
+    targetUri: z.string(),
+    method: z.enum(['POST', 'PATCH', 'DELETE']),
+    machines: z.array(z.string()).exactOptional(),
+    owner,
+    cancelledBy: owner,
+    state: z.enum(['Running', 'Cancelling', 'Completed', 'Exception', 'Cancelled']),
+    startTime: date,
+    endTime: date.nullable(),
+    percent: z.number().nullable(),
+    messages,
+    response: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null).exactOptional(),
+    failure: z
+      .object({ status: z.number(), messages, headers: z.record(z.string(), z.string()) })
+      .transform((failure) => new RedfishError(failure.status, failure.messages, failure.headers))
+      .nullable(),
+  }),
+});
+
+/** Returns the value of a task's entry. */
+export function storedTask(
+  { startTime, endTime, failure, ...record }: TaskRecord,
+  { replica, isCancellable }: Pick<KnownTask, 'replica' | 'isCancellable'>,
+): object {
+  return {
+    replica,
+    isCancellable,
+    record: {
+      ...record,
+      startTime: startTime.getTime(),
+      endTime: endTime?.getTime() ?? null,
+      failure:
+        failure === null ? null : { status: failure.status, messages: failure.messages, headers: failure.headers },
+    },
+  };
+}
+
+/** Parses an entry; undefined if another version of the daemon wrote it in another form. */
+export function parseTask({ revision, value }: StoredEntry): KnownTask | undefined {
+  const parsed = schema.safeParse(value);
+  return parsed.success ? { ...parsed.data, revision } : undefined;
+}

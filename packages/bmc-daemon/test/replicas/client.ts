@@ -1,0 +1,51 @@
+/** A client that sends each request to a replica of its choice, as a balancer does. */
+import { ADMIN, type Replica } from './replicas.js';
+
+export const root = '/redfish/v1';
+export const sessions = `${root}/SessionService/Sessions`;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+/** Sends a request to a replica. */
+export async function send(
+  { url }: Replica,
+  method: string,
+  uri: string,
+  { body, headers = {} }: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<Answer> {
+  const answer = await fetch(`${url}${uri}`, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(120_000),
+  });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>, // the service answers with objects
+  };
+}
+
+/** Opens a session. */
+export async function logIn(
+  replica: Replica,
+  user: object = ADMIN,
+): Promise<{ token: Record<string, string>; uri: string }> {
+  const { status, headers } = await send(replica, 'POST', sessions, { body: user });
+  if (status !== 201) throw new Error(`log-in: ${status}`);
+  return { token: { 'x-auth-token': headers.get('x-auth-token') ?? '' }, uri: headers.get('location') ?? '' };
+}
+
+/** Returns the header of HTTP Basic. */
+export const basic = (user: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+export const admin = basic(ADMIN.UserName, ADMIN.Password);
+export const read = (replica: Replica, uri: string, headers: Record<string, string>): Promise<Answer> =>
+  send(replica, 'GET', uri, { headers });
+export const statusOf = async (answer: Promise<Answer>): Promise<number> => (await answer).status;
