@@ -56,6 +56,7 @@ it('asks Cinder only when a client reads storage', async () => {
 
 it.each<[string, NovaHandler | undefined]>([
   ['has no Cinder', undefined],
+  ['has a Cinder that is silent', () => undefined],
   ['has a Cinder that fails', (_request, response) => sendJson(response, 500, { error: { message: 'down' } })],
   ['has a Cinder with another form', (_request, response) => sendJson(response, 200, { volume: [] })],
   ['does not show the volume', (_request, response) => sendJson(response, 404, { itemNotFound: { message: 'no' } })],

@@ -80,7 +80,7 @@ function parseToken(answer: CloudAnswer): Token | undefined {
  */
 export function endpointOf(service: CloudService, { catalog }: Token, settings: CloudSettings): string {
   const override = settings.endpoints[service];
-  if (override !== undefined) return override;
+  if (override !== undefined) return withoutVersion(service, override);
   const { region, place } = settings;
   const types: readonly string[] = cloudServices[service].types;
   // A catalog may name one service by several types. The first one has precedence.
@@ -105,5 +105,10 @@ export function endpointOf(service: CloudService, { catalog }: Token, settings: 
   if (!URL.canParse(found.url)) {
     throw new CloudError([`${place('region_name')}: the endpoint of the service ${type} is not a URL`]);
   }
-  return found.url.replace(/\/+$/, '');
+  return withoutVersion(service, found.url.replace(/\/+$/, ''));
+}
+
+/** Removes the version of Glance's API, which some catalogs have at the end of its URL and others do not. */
+function withoutVersion(service: CloudService, url: string): string {
+  return service === 'image' ? url.replace(/\/v2(\.\d+)?$/, '') : url;
 }

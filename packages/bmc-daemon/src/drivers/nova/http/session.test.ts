@@ -149,6 +149,17 @@ describe('tokens', () => {
     expect(await open({ region: 'R9' }).offers('compute')).toBe(false);
   });
 
+  it('open Glance at a URL with and without its version', async () => {
+    cloud.others.set('image', (_request, response) => ok(response));
+    for (const url of [`${cloud.url}/image/v2`, `${cloud.url}/image`]) {
+      await open({ endpoints: { image: url } }).request({ method: 'GET', service: 'image', path: '/v2/images' });
+    }
+    expect(cloud.requests.filter((line) => line.startsWith('GET'))).toEqual([
+      'GET /image/v2/images',
+      'GET /image/v2/images',
+    ]);
+  });
+
   it('go to the overridden endpoint', async () => {
     cloud.nova = (_request, response) => ok(response);
     await get(open({ endpoints: { compute: `${cloud.url}/compute/other` }, region: 'R9' }));

@@ -4,13 +4,15 @@ import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
 import { gibibytes, VOLUME_BUS } from '../compute/server-disks.js';
 import type { CloudSession } from '../http/session.js';
 import { createReadingCache } from '../http/reading-cache.js';
-import { readVolume, type Volumes } from './volume-api.js';
+import { readVolume, type Volume, type Volumes } from './volume-api.js';
 
 /** A volume of this age is read again. */
 const MAX_AGE_MS = 30_000;
 /** While Cinder does not answer, readers wait for it once in this time only. */
 const FAILURE_MS = 10_000;
 const MAX_VOLUMES = 10_000;
+/** Storage is readable without Cinder, so its readers do not wait for the timeout of a request. */
+const PATIENCE_MS = 5000;
 
 /** Creates the reader of volumes. It makes no request before it is used. */
 export function createVolumes(session: CloudSession): Volumes {
@@ -19,11 +21,28 @@ export function createVolumes(session: CloudSession): Volumes {
     maxAgeMs: MAX_AGE_MS,
     failureMs: FAILURE_MS,
   });
+  let silentUntil = -Infinity;
+  /** Returns the reading, or undefined if it takes too long. It continues for later readers. */
+  const soon = async (reading: Promise<Volume | undefined>): Promise<Volume | undefined> => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      const giveUp = (): void => {
+        silentUntil = performance.now() + FAILURE_MS;
+        resolve(undefined);
+      };
+      timer = setTimeout(giveUp, performance.now() < silentUntil ? 0 : PATIENCE_MS);
+    });
+    try {
+      return await Promise.race([reading, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
   return {
     read: (id) => cache.read(id),
     find: async (id) => {
       try {
-        return (await session.offers('volume')) ? await cache.read(id) : undefined;
+        return (await session.offers('volume')) ? await soon(cache.read(id)) : undefined;
       } catch {
         // Nova's part of the disks is true without Cinder.
         return undefined;
