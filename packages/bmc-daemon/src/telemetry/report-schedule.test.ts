@@ -115,6 +115,18 @@ describe('reports that are read', () => {
     expect([samples, one.measurement?.clockMs]).toEqual([3, two.measurement?.clockMs]);
   });
 
+  it('are at most as old as their interval, also after a shared sample', async () => {
+    definitions.change(web.uuid, { intervalSeconds: 600 });
+    await pass(7);
+    await schedule.read(web);
+    await pass(56);
+    expect(ageSeconds(await schedule.read(db))).toBe(55);
+    for (let second = 0; second < 120; second += 1) {
+      await pass(1);
+      expect(ageSeconds(await schedule.read(db))).toBeLessThanOrEqual(60);
+    }
+  });
+
   it('on request are current for each read, at most once a second, with rates since the last one', async () => {
     definitions.change(web.uuid, { type: 'onRequest' });
     const first = await schedule.read(web);

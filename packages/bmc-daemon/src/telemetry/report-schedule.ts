@@ -1,7 +1,8 @@
 /**
  * Makes the reports of machines. Periodic reports are made at their intervals, while a client
  * subscribes to them or has read them recently; all others when a client reads them. While the host
- * answers, a reader never receives a periodic report older than its interval. Without readers, the host is not queried.
+ * answers without delay, a reader receives no periodic report that is more than a second older than
+ * its interval. Without readers, the host is not queried.
  */
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
@@ -74,8 +75,8 @@ export class ReportSchedule implements ReportSource {
   }
 
   /**
-   * Returns a report that is no older than its definition says, or the latest report if the host
-   * does not answer.
+   * Returns a report that is not due for replacement by its definition, or the latest report if the
+   * host does not answer.
    * @throws {DriverError} if the host does not answer and there is no earlier report.
    */
   async read(machine: SystemRef): Promise<Report> {
@@ -190,7 +191,10 @@ export class ReportSchedule implements ReportSource {
     // Reports are due at multiples of the interval on the clock. So machines with the same interval
     // share samples, whenever a client first read them.
     const next = (Math.floor(madeAt / intervalMs) + 1) * intervalMs;
-    return next - madeAt < MIN_INTERVAL_MS / 2 ? next + intervalMs : next;
+    const planned = next - madeAt < MIN_INTERVAL_MS / 2 ? next + intervalMs : next;
+    // A shared sample was taken before the report was made, and it must not become older than the
+    // interval. The pause limits the queries to a slow host.
+    return Math.min(planned, Math.max(measurement.clockMs + intervalMs, madeAt + MIN_INTERVAL_MS));
   }
 
   /** Makes a report for a reader, who waits at most `waitMs`. */
