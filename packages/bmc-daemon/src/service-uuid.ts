@@ -1,6 +1,6 @@
 /**
- * The UUID of the service root. It is the same after every restart, and different for every host and
- * every service of a host.
+ * The UUID of the service root. It is the same after every restart if the host has a machine id or the
+ * state folder is writable, and different for every host and every service of a host.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Stores the service's own data (roles, subscriptions) as JSON in EMULATOR_STATE_DIR. A file is
- * read once. Each change replaces the whole state, in memory and on the disk, one after another.
+ * read at the start, and again before a change if another program has written it. Each change replaces the whole state, in memory and on the disk, one after another.
  */
 import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';

@@ -52,7 +52,8 @@ const unlockable: ReadonlySet<string> = new Set([
 
 /**
  * Locks a folder, and creates it if it is missing. If the folder is not writable, there is no lock,
- * because no daemon can overwrite anything in it.
+ * because this daemon cannot overwrite anything in it. On a file system without sockets, there is no
+ * lock either. Logs a warning in both cases.
  * @throws {FolderInUseError} another daemon uses it for longer than the wait, or the lock belongs
  *   to another user.
  * @throws {Error} the host lacks room or handles, or the path is unusable. The cause is the error

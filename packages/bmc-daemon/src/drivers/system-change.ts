@@ -40,8 +40,8 @@ export interface SystemChange {
   /** Settings for the next start, in addition to the pending ones. */
   readonly settings?: SettingsChange;
   /**
-   * Resets all settings that clients have changed at the next start, and drops the pending
-   * settings. The value has defaults for settings without an effect on the machine.
+   * Drops the pending settings, and at the next start resets all settings that clients have changed.
+   * The value has defaults for settings without an effect on the machine.
    */
   readonly resetSettings?: MachineSettings['kept'];
   /** Secure Boot at the next start, which makes the variables again. */

@@ -52,7 +52,7 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
   const match = (path: string, method: string): MatchedPath | undefined =>
     // A path may match two endpoints.
     router.match(path, ({ operations }) => operations.has(method));
-  // Reads without the conditions of the request: they applied to the resource that it changed.
+  // Reads without the conditions of the request, which apply only to the resource at its own path.
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
     get(match(uri, 'GET'), uri, { ...exchange, preconditions: unconditional });
   const isServed = (path: string): boolean => match(path, 'GET')?.target.operations.has('GET') === true;

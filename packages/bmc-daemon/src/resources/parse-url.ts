@@ -3,7 +3,7 @@
 /**
  * Parses a URL. Rejects control characters, which `new URL` removes, so that a client reads back the URL
  * that it sent.
- * @returns undefined if it is no URL.
+ * @returns undefined if the text is not a URL or has control characters.
  */
 export function parseUrl(text: string): URL | undefined {
   return !/\p{Cc}/u.test(text) && URL.canParse(text) ? new URL(text) : undefined;

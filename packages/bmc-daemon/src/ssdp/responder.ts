@@ -59,7 +59,7 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
   // Binds to the group's address only, so that unicast packets from anywhere are not received.
   await bind(socket, port, group);
   // Clients repeat a search whose answer could not be sent.
-  socket.on('error', (error) => log.warn('speaking SSDP', { error }));
+  socket.on('error', (error) => log.warn('the SSDP socket failed', { error }));
   socket.setMulticastTTL(ttl);
   // Clients may run on this host.
   socket.setMulticastLoopback(true);

@@ -61,7 +61,7 @@ export function checkStructure(bytes: Buffer): void {
       case OPEN_ARRAY:
       case OPEN_OBJECT:
         if (depth === MAX_DEPTH) {
-          throw tooMuch(`It is nested deeper than ${MAX_DEPTH} levels.`, pointerTo(bytes, places, depth));
+          throw tooMuch(`The body is nested deeper than ${MAX_DEPTH} levels.`, pointerTo(bytes, places, depth));
         }
         depth += 1;
         places[depth] = byte === OPEN_ARRAY ? -1 : 0;
@@ -73,7 +73,7 @@ export function checkStructure(bytes: Buffer): void {
         depth = Math.max(0, depth - 1);
     }
     if (values > MAX_VALUES) {
-      throw tooMuch(`It has more than ${MAX_VALUES} values.`, pointerTo(bytes, places, depth - 1));
+      throw tooMuch(`The body has more than ${MAX_VALUES} values.`, pointerTo(bytes, places, depth - 1));
     }
     if ((members[depth] ?? 0) > MAX_MEMBERS) {
       const pointer = pointerTo(bytes, places, depth - 1);

@@ -31,7 +31,10 @@ type Kind =
 /** Maps an attribute to a setting of the machine. `change` gets a value of the attribute's type. */
 interface Meaning {
   readonly read: (system: BiosMachine) => StoredValue | null;
-  /** Absent: the service accepts the value and does not store it. */
+  /**
+   * Absent: clients cannot change the attribute, or the service accepts the value and does not store
+   * it.
+   */
   readonly change?: (value: StoredValue) => SettingsChange;
   /** Value after ResetBios, for attributes that have no setting behind them. */
   readonly resetValue?: StoredValue;

@@ -129,10 +129,14 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
   }
   // A value that the target does not use would be shown without having an effect.
   if (body.UefiTargetBootSourceOverride !== undefined && target !== 'path') {
-    conflict('UefiTargetBootSourceOverride', 'BootSourceOverrideTarget', 'It is used with UefiTarget.');
+    conflict(
+      'UefiTargetBootSourceOverride',
+      'BootSourceOverrideTarget',
+      'UefiTargetBootSourceOverride is used with UefiTarget only.',
+    );
   }
   if (typeof body.BootNext === 'string' && target !== 'next') {
-    conflict('BootNext', 'BootSourceOverrideTarget', 'It is used with UefiBootNext.');
+    conflict('BootNext', 'BootSourceOverrideTarget', 'BootNext is used with UefiBootNext only.');
   }
   if (body.BootSourceOverrideTarget === 'next') {
     if (typeof body.BootNext !== 'string' && boot.target !== 'next') {

@@ -14,7 +14,7 @@ import { enabled } from '../status.js';
 /** Retry-After of a task monitor, in seconds. */
 const pollSeconds = 1;
 
-/** Time that a DELETE waits for the operation to stop. Clients time out after 15 s. */
+/** Time that a DELETE waits for the operation to stop. The shortest timeout of a known client is 15 s. */
 const stopWithinMs = 5_000;
 
 const taskService = defineResource({

@@ -18,7 +18,7 @@ import { loadStorage, type StorageEntity, type VolumeUnit } from './storage-unit
 
 /** Size of a sector. Capacities are multiples of it. */
 const SECTOR_BYTES = 512;
-/** Maximum capacity: the largest multiple of a sector that a JSON number represents exactly. */
+/** Maximum capacity: the last multiple of a sector up to which JSON numbers represent every integer exactly. */
 const MAX_BYTES = 2 ** 53 - SECTOR_BYTES;
 
 /** DMTF's values for a volume without redundancy, in the deprecated and in the current property. */

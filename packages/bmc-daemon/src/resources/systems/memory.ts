@@ -1,4 +1,4 @@
-/** Memory modules, as QEMU's SMBIOS tables show them to the guest. */
+/** Memory modules, like those in QEMU's SMBIOS tables. */
 import { redfishError } from '../../redfish/messages/errors.js';
 import type { JsonObject } from '../../redfish/resource.js';
 import { chassisReference } from '../chassis/chassis-place.js';
@@ -7,7 +7,10 @@ import { machineCollection } from '../machine-collection.js';
 import { defineResource } from '../services.js';
 import { absent, enabled } from '../status.js';
 
-/** Size of a module: QEMU's type 17 tables split the initial memory into modules of this size. */
+/**
+ * Size of a module. In the SMBIOS tables (type 17) of QEMU's machine types up to 9.0, the initial memory
+ * is split into modules of this size.
+ */
 const moduleMiB = 16 * 1024;
 
 interface Module {
@@ -21,7 +24,8 @@ interface Module {
 
 /**
  * Returns the memory modules of a machine: at least one for the initial memory, one for each memory
- * device, and one for each empty slot. The capacities add up to the machine's memory.
+ * device, and one for each empty slot. A virtio-mem device has its
+ * present size; the other capacities add up to the rest of the machine's memory.
  */
 export function memoryModules({
   memoryKiB,

@@ -39,7 +39,7 @@ export function protocolFault(image: string, claimed: string, faults: ImageFault
   if (imageFault(image, faults) !== undefined || claimed === protocolOf(image)) return undefined;
   const conflict = withDetail(
     faults.conflict('TransferProtocolType', claimed),
-    `The URL of the image says ${protocolOf(image)}.`,
+    `The protocol in the URL of the image is ${protocolOf(image)}.`,
   );
   return withPointers(conflict, '#/TransferProtocolType', '#/Image');
 }

@@ -53,7 +53,10 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
     ...imageProperties
       .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== shown[name])
       .map((name) =>
-        withPointers(withDetail(faults.conflict(name, ''), 'It can be set only together with Image.'), `#/${name}`),
+        withPointers(
+          withDetail(faults.conflict(name, ''), `${name} can be set only together with Image.`),
+          `#/${name}`,
+        ),
       ),
   ];
 }
