@@ -14,6 +14,8 @@ import { connectRedis } from '../../src/replicas/redis-link.js';
 /** A Redis of the test. */
 export interface PrivateRedis {
   readonly url: string;
+  /** Removes its content. */
+  flush(): Promise<void>;
   /** Stops its process, so that it no longer answers and its connections stay open. */
   pause(): void;
   resume(): void;
@@ -39,6 +41,11 @@ export async function startRedis(): Promise<PrivateRedis> {
   );
   return {
     url,
+    flush: async () => {
+      const link = await connectRedis(url);
+      await link.command(['FLUSHALL']);
+      link.close();
+    },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     stop: () => end(child, folder),

@@ -1,6 +1,6 @@
 /** Sessions and accounts of two replicas behind a balancer, with a real Redis. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { waitFor } from '../daemon/process.js';
+import { run, waitFor } from '../daemon/process.js';
 import { admin, basic, logIn, read, root, send, sessions, statusOf } from './client.js';
 import { ADMIN, startService, type Replica, type Service } from './replicas.js';
 
@@ -94,4 +94,35 @@ it('answers 503 to sessions and changes of accounts without its store, and reads
     async () => ((await statusOf(read(a, `${root}/Systems`, token))) === 200 ? true : undefined),
     () => 'the session does not continue',
   );
+});
+
+it('keeps the accounts when the store loses its content', async () => {
+  const { token } = await logIn(a);
+  const eve = { UserName: 'eve', Password: 'first words', RoleId: 'ReadOnly' };
+  expect(await statusOf(send(a, 'POST', accounts, { body: eve, headers: admin }))).toBe(201);
+  expect(
+    await statusOf(send(a, 'PATCH', `${accounts}/admin`, { body: { Password: 'other words' }, headers: admin })),
+  ).toBe(200);
+  await service.redis.flush();
+  const changed = basic('admin', 'other words');
+  const ofOthers = [...(await Promise.all([a, b].map((one) => statusOf(read(one, `${root}/Systems`, token)))))];
+  expect(ofOthers).toEqual([401, 401]);
+  // The password of the file must not return with a new replica.
+  const again = await service.start();
+  for (const replica of [a, b, again]) {
+    expect(await statusOf(read(replica, `${accounts}/eve`, changed))).toBe(200);
+    expect(await statusOf(read(replica, `${accounts}/eve`, admin))).toBe(401);
+  }
+  await a.process.dispose();
+  expect(await statusOf(read(b, `${accounts}/eve`, changed))).toBe(200);
+});
+
+it('does not start without its store, and names the setting without the password', async () => {
+  const { code, stdout, stderr } = await run(['--fake', '-i', '127.0.0.1', '-p', '0'], {
+    env: { EMULATOR_SHARED_STORE: 'redis://:hidden-word@127.0.0.1:1/0' },
+  });
+  expect(code).not.toBe(0);
+  const output = stdout + stderr;
+  expect(output).toContain('EMULATOR_SHARED_STORE');
+  expect(output).not.toContain('hidden-word');
 });
