@@ -94,12 +94,13 @@ describeSpec('resources and their fields', (spec) => {
     expect((await boot())['BootSourceOverrideTarget']).toBe('Hdd');
   });
 
-  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd. A machine with UEFI also has UefiHttp, UefiTarget, UefiBootNext', async () => {
-    // The machine's devices, then the targets of UEFI.
-    expect((await boot())['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual([
-      ...['Pxe', 'Cd', 'Hdd'],
-      ...['UefiHttp', 'UefiTarget', 'UefiBootNext'],
-    ]);
+  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd, then Floppy and Usb if the machine has them. With UEFI, UefiHttp, UefiTarget, UefiBootNext follow', async () => {
+    const targets = async (): Promise<unknown> => (await boot())['BootSourceOverrideTarget@Redfish.AllowableValues'];
+    const uefi = ['UefiHttp', 'UefiTarget', 'UefiBootNext'];
+    expect(await targets()).toEqual(['Pxe', 'Cd', 'Hdd', ...uefi]);
+    // A USB stick exists while an image is inserted.
+    await spec().insert('Usb');
+    expect(await targets()).toEqual(['Pxe', 'Cd', 'Hdd', 'Usb', ...uefi]);
   });
 
   it('RF-28 Boot.BootSourceOverrideMode: UEFI for a machine with UEFI firmware', async () => {

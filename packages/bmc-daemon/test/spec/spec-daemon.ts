@@ -68,8 +68,8 @@ export interface SpecDaemon extends BackendMachine {
   crawl(): Promise<ReadonlyMap<string, Body>>;
   /** POSTs a reset and expects 204. */
   reset(type: string): Promise<void>;
-  /** POSTs an InsertMedia and expects 204. */
-  insert(): Promise<void>;
+  /** POSTs an InsertMedia to a drive (default: `Cd`) and expects 204. */
+  insert(drive?: string): Promise<void>;
   /** Returns the boot device of the last start of the machine. */
   startedFrom(): Promise<BootChoice | undefined>;
   /** Returns all bodies by path, with EMULATOR_DMTF_STRICT inverted. */
@@ -167,8 +167,8 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
       members: async (path) => Promise.all(linksOf(await get(path)).map((link) => get(link))),
       crawl: () => crawl(get),
       reset: (type) => post(`/redfish/v1/Systems/${uuid}/Actions/ComputerSystem.Reset`, { ResetType: type }),
-      insert: () =>
-        post(`/redfish/v1/Managers/${uuid}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`, {
+      insert: (drive = 'Cd') =>
+        post(`/redfish/v1/Managers/${uuid}/VirtualMedia/${drive}/Actions/VirtualMedia.InsertMedia`, {
           Image: imageUrl,
           Inserted: true,
         }),
