@@ -190,7 +190,7 @@ const floodAttack = {
 
 const emptyAttack = {
   name: '200 of an upstream with an empty body, a page, or half of a JSON text',
-  holds: '502, never an empty success',
+  holds: '500 or 502, never a success',
   seconds: 60,
   run: async (arena) => {
     const { daemon, answers } = await withUpstream(arena);
