@@ -3,12 +3,15 @@
  * without a limit.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { Bmc, fault, Machine, type Answer } from '../e2e/bmc.js';
 import { TestHost } from '../libvirt-driver/host.js';
 import { daemonFixture, FAKE } from './fixture.js';
-import type { DaemonProcess } from './process.js';
+import { DaemonProcess } from './process.js';
 
 /** Each attack continues until the client disconnects. */
 const attacks: Readonly<Record<string, (socket: Socket) => void>> = {
@@ -69,6 +72,7 @@ afterAll(async () => {
 
 /** Limits above the duration of any test. */
 const unlimited = {
+  EMULATOR_LIBVIRT_TIMEOUT_SECONDS: '60',
   EMULATOR_TASK_AFTER_SECONDS: '0',
   EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS: '3600',
   EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS: '3600',
@@ -94,11 +98,10 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
   });
   afterAll(() => host?.stop());
 
-  let daemon: DaemonProcess;
   let bmc: Bmc;
   let machine: Machine;
-  const serve = async (env: Readonly<Record<string, string>>): Promise<void> => {
-    daemon = start(args, { env: { EMULATOR_LIBVIRT_TIMEOUT_SECONDS: '60', ...env } });
+  /** Uses the machine through this daemon. */
+  const use = async (daemon: DaemonProcess): Promise<void> => {
     bmc = new Bmc(await daemon.address());
     if (isFake) uuid = sampleMachines(1)[0]?.uuid ?? '';
     machine = new Machine(uuid, () => bmc);
@@ -113,9 +116,22 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
   /** Machines in memory have no guest that reads the image, so the head is enough for them. */
   const isTaken = (name: string): boolean => isFake && name.includes('body');
 
-  describe.each(Object.keys(attacks))('%s', (name) => {
-    it('makes the insert fail within the limits, and the machine stays usable', async () => {
-      await serve(limited);
+  describe('delays an insert only up to the limits, and leaves the machine usable', () => {
+    let daemon: DaemonProcess;
+    let state = '';
+    // One daemon for all attacks: each of them must leave it usable.
+    beforeAll(async () => {
+      state = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-'));
+      const env = { STATE_DIRECTORY: state, EMULATOR_CONSOLE_SSH_PORT: 'None', ...limited };
+      daemon = new DaemonProcess(args, { env });
+      await use(daemon);
+    });
+    afterAll(async () => {
+      await daemon.dispose();
+      rmSync(state, { recursive: true });
+    });
+
+    it.each(Object.keys(attacks))('although it %s', async (name) => {
       const inserting = await insert(name);
       const powerOn = await machine.tryReset('On');
       const inserted = await bmc.finish(inserting);
@@ -126,9 +142,13 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
       await machine.eject();
       await machine.reset('ForceOff');
     });
+  });
 
-    it('delays neither an eject, nor a cancelled task, nor the shutdown of the daemon', async () => {
-      await serve(unlimited);
+  it.each(Object.keys(attacks))(
+    '%s delays neither an eject, nor a cancelled task, nor the shutdown of the daemon',
+    async (name) => {
+      const daemon = start(args, { env: unlimited });
+      await use(daemon);
       const ejected = await insert(name);
       await machine.eject();
       expect([204, 409, 502]).toContain((await bmc.finish(ejected)).status);
@@ -143,6 +163,6 @@ describe.each(['machines in memory', 'a libvirt host'])('with %s, an image serve
       daemon.signal('SIGTERM');
       expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
       if (host !== undefined) await host.virsh('destroy', uuid).catch(() => undefined);
-    });
-  });
+    },
+  );
 });
