@@ -69,3 +69,18 @@ it('answers 503 to resets that a hanging cloud has not accepted', async () => {
   expect([...seen]).toEqual(['503 ServiceTemporarilyUnavailable']);
   expect(cloud.mostConnections()).toBeLessThanOrEqual(17);
 });
+
+it('executes a reset also if a change outside has just reversed the state that it read', async () => {
+  const { served, servers } = await serveMany(1, 120_000);
+  const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
+  for (const { outside, type, result } of [
+    { outside: off, type: 'On', result: 'active' },
+    { outside: {}, type: 'ForceOff', result: 'stopped' },
+  ]) {
+    servers.put(0, result === 'active' ? {} : off);
+    await served.get(`/redfish/v1/Systems/${idOf(0)}`);
+    servers.put(0, outside);
+    expect((await reset(served, 0, type)).status).toBe(204);
+    expect(servers.all.get(idOf(0))?.body['OS-EXT-STS:vm_state']).toBe(result);
+  }
+});

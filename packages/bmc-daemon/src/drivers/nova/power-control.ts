@@ -74,7 +74,9 @@ async function begin(id: string, action: PowerAction, parts: Parts): Promise<Beg
   const known = lastReading(id, parts.list);
   if (known === undefined) return attempt(await read(id, parts));
   try {
-    return await attempt(known);
+    const begun = await attempt(known);
+    // Another client may have changed the server after the reading.
+    return begun.plan === undefined ? await attempt(await read(id, parts)) : begun;
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
     return attempt(await read(id, parts));
