@@ -1,17 +1,17 @@
 """Ironic: from enrolling to booting an ISO as in docs/guides/clients.md, and all its other requests to a BMC."""
 import re
 
-from ironic_agent import Agent
+from ironic_deployments import Deployments
 from ironic_service import Ironic, Node
 from page import run_block
 from steps import Unexpected, expect, expect_in, wait_for
-from with_sushy import import_sushy
+from sushy_steps.system import import_sushy
 
 NAME = 'ironic'
 NEEDS_HTTPS = False
 
 
-class Machine:
+class Machine(Deployments):
     """A machine as Ironic's node. The methods named step_… are steps, in the order of the source."""
 
     def __init__(self, lab, ironic, machine):
@@ -193,121 +193,6 @@ class Machine:
         self.node.wait_for_power('power off')
         expect('power', self.machine.power, 'Off')
 
-    # ---- cleaning: boots an image, and does what needs a restart
-
-    def clean(self, *steps):
-        self.node.provision('manage', 'manageable')
-        # The interface that only boots ISO images cannot clean.
-        self.node.patch('/deploy_interface', 'direct')
-        self.node.patch('/driver_info/deploy_iso', self.lab.image_url)
-        agent = Agent(self.node)
-        try:
-            self.node.ask('PUT', '/states/provision', {'target': 'clean', 'clean_steps': list(steps)})
-            agent.wait_for_state('clean wait', 120)
-            self.console.expect_boot('ISO')
-            agent.call_in_until('manageable')
-            expect('power', self.machine.power, 'Off')
-            expect('inserted', self.machine.drive()['Inserted'], False)
-        finally:
-            agent.close()
-            if self.node.read()['provision_state'] == 'clean failed':
-                self.node.patch('/maintenance', False)
-                self.node.provision('manage', 'manageable')
-            self.node.patch('/deploy_interface', 'ramdisk')
-            self.node.provision('provide', 'available')
-
-    def step_set_a_BIOS_setting(self):
-        self.console.forget()
-        self.clean({'interface': 'bios', 'step': 'apply_configuration', 'args': {'settings': [{'name': 'ProcTurboMode', 'value': 'Disabled'}]}})
-        found = self.node.ask('GET', '/bios/ProcTurboMode')['ProcTurboMode']
-        expect('the setting', found['value'], 'Disabled')
-
-    def step_reset_the_BIOS_settings(self):
-        self.console.forget()
-        self.clean({'interface': 'bios', 'step': 'factory_reset'})
-        expect('the setting', self.node.ask('GET', '/bios/ProcTurboMode')['ProcTurboMode']['value'], 'Enabled')
-
-    # ---- vendor
-
-    def vendor(self, method, http='POST', body=None):
-        return self.node.ask(http, f'/vendor_passthru?method={method}', body)
-
-    def step_eject_by_vendor_call(self):
-        drive = self.machine.drive()['@odata.id']
-        self.machine.bmc.write('POST', f'{drive}/Actions/VirtualMedia.InsertMedia', {'Image': self.lab.image_url})
-        self.vendor('eject_vmedia', body={})
-        wait_for('inserted', lambda: self.machine.drive()['Inserted'], False, 60)
-
-    def step_subscribe(self):
-        self.subscription = self.vendor('create_subscription', body={'Destination': 'https://127.0.0.1:9/redfish', 'Context': 'ironic'})['Id']
-
-    def step_subscriptions(self):
-        found = self.vendor('get_all_subscriptions', 'GET')['Members']
-        expect_in('the subscriptions', [member['@odata.id'].rsplit('/', 1)[1] for member in found], self.subscription)
-
-    def step_unsubscribe(self):
-        self.vendor('delete_subscription', 'DELETE', {'id': self.subscription})
-
-    # ---- more deployments than on the page
-
-    def deploy(self, image, **more):
-        self.node.patch('/instance_info/boot_iso', image)
-        self.console.forget()
-        self.node.provision('active', 'active', 600, **more)
-        self.console.expect_boot('ISO')
-
-    def undeploy(self):
-        self.node.provision('deleted', 'available')
-        expect('inserted', self.machine.drive()['Inserted'], False)
-        expect('power', self.machine.power, 'Off')
-
-    def step_deploy_again(self):
-        self.deploy(self.lab.image_url)
-
-    def step_deployed_machine_boots_the_image_at_each_start(self):
-        self.console.forget()
-        self.node.ask('PUT', '/states/power', {'target': 'rebooting'})
-        self.node.wait_for_power('power on')
-        self.console.expect_boot('ISO')
-
-    def step_rebuild(self):
-        self.console.forget()
-        self.node.provision('rebuild', 'active', 600)
-        self.console.expect_boot('ISO')
-
-    def step_undeploy_again(self):
-        self.undeploy()
-
-    def step_deploy_with_a_config_drive(self):
-        self.deploy(self.lab.image_url, configdrive={'meta_data': {'name': 'clients'}, 'user_data': '#cloud-config'})
-        stick = self.machine.drive('USBStick')
-        expect('the stick is inserted', stick['Inserted'], True)
-
-    def step_undeploy_with_the_config_drive(self):
-        self.undeploy()
-        expect('the stick is inserted', self.machine.drive('USBStick')['Inserted'], False)
-
-    def step_deploy_a_slow_image(self):
-        """Ironic ignores tasks, so the machine must not start with an empty drive."""
-        self.lab.images.sent_whole.clear()
-        self.deploy(self.lab.slow_image_url)
-        expect('the image was sent whole', self.lab.was_sent(self.lab.slow_image_url), True)
-
-    def step_undeploy_the_slow_image(self):
-        self.undeploy()
-
-    def step_adopt(self):
-        node = Node(self.ironic, f'{self.node.name}-adopted')
-        node.create(self.driver_info, instance_info={'boot_iso': self.lab.image_url})
-        try:
-            node.provision('manage', 'manageable')
-            node.provision('adopt', 'active')
-        finally:
-            node.delete()
-
-    def step_delete(self):
-        self.node.delete()
-
     # Before and after the page's node exists.
     first = ('step_manage_with_basic', 'step_manage_with_a_session', 'step_wrong_password_is_not_managed')
 
@@ -323,7 +208,7 @@ class Machine:
         run_block(self.lab.steps, NAME, 'ironic-manage', env, self.after_managing(), suffix)
         self.console.forget()
         run_block(self.lab.steps, NAME, 'ironic-deploy', env, self.after_deploying(), suffix)
-        for name in vars(Machine):
+        for name in (*vars(Machine), *vars(Deployments)):
             if name.startswith('step_') and name not in self.first and (machine.is_uefi or 'secure_boot' not in name):
                 self.step(name)
 

@@ -1,0 +1,115 @@
+"""Steps of media and power."""
+from steps import Unexpected, expect
+
+from .system import SushySystem, slow
+
+
+class Power(SushySystem):
+    """Steps of media and power."""
+
+    def step_insert(self):
+        self.drive.insert_media(self.lab.image_url)
+        drive = self.drive
+        expect('the drive', (drive.inserted, drive.image), (True, self.lab.image_url))
+
+    def step_boot_from_it_once(self):
+        self.override('Cd', 'Once')
+        self.console.forget()
+        self.reset('ON', 'On')
+        self.boots('ISO')
+
+    def step_override_is_over_after_that(self):
+        expect('the override', self.boot_of()[0], 'Disabled')
+
+    def step_second_boot_from_the_disk(self):
+        self.reset('FORCE_RESTART', 'On')
+        self.boots('DISK')
+
+    def step_eject_while_on(self):
+        self.drive.eject_media()
+        expect('inserted', self.drive.inserted, False)
+
+    def step_insert_while_on(self):
+        self.drive.insert_media(self.lab.other_image_url)
+        self.seen('OTHER')
+
+    def step_change_while_on(self):
+        drive = self.drive
+        drive.eject_media()
+        self.seen(None)
+        drive.insert_media(f'{self.lab.images.url}/boot.iso')
+        self.seen('RESCUE')
+
+    def seen(self, label):
+        self.console.expect_media(label)
+
+    def step_graceful_restart(self):
+        self.console.forget()
+        self.reset('GRACEFUL_RESTART', 'On')
+        self.boots('DISK')
+
+    def step_override_once_while_on(self):
+        self.override('Cd', 'Once')
+        self.console.forget()
+        self.reset('FORCE_RESTART', 'On')
+        self.boots('ISO')
+
+    def step_nmi(self):
+        self.system.reset_system(self.sushy.ResetType.NMI)
+        expect('power', self.machine.power, 'On')
+
+    def step_pause_and_resume(self):
+        self.system.reset_system(self.sushy.ResetType.PAUSE)
+        self.machine.wait_for_power('Paused')
+        self.system.reset_system(self.sushy.ResetType.RESUME)
+        self.machine.wait_for_power('On')
+
+    def step_power_cycle(self):
+        self.console.forget()
+        self.reset('POWER_CYCLE', 'On')
+        self.boots('DISK')
+
+    def step_graceful_shutdown(self):
+        self.reset('GRACEFUL_SHUTDOWN', 'Off')
+
+    def step_force_on(self):
+        self.console.forget()
+        self.reset('FORCE_ON', 'On')
+        self.boots('DISK')
+
+    def step_push_the_power_button(self):
+        self.reset('PUSH_POWER_BUTTON', 'Off')
+
+    def step_boot_from_it_always(self):
+        self.override('Cd', 'Continuous')
+        self.console.forget()
+        self.reset('ON', 'On')
+        self.boots('ISO')
+        self.reset('FORCE_RESTART', 'On')
+        self.boots('ISO')
+
+    def step_force_off(self):
+        self.reset('FORCE_OFF', 'Off')
+
+    def step_eject_at_rest(self):
+        self.drive.eject_media()
+        self.override('Hdd', 'Continuous')
+        expect('inserted', self.drive.inserted, False)
+
+    def step_images_that_are_not_there(self):
+        try:
+            self.drive.insert_media(f'{self.lab.images.url}/no-such.iso')
+        except self.sushy.exceptions.SushyError:
+            expect('inserted', self.drive.inserted, False)
+            return
+        raise Unexpected('it was inserted')
+
+    @slow
+    def step_slow_image_and_switch_on_at_once(self):
+        """A client that ignores tasks must not get a machine that boots an empty drive."""
+        self.override('Cd', 'Once')
+        self.drive.insert_media(self.lab.slow_image_url)
+        self.console.forget()
+        self.reset('ON', 'On')
+        self.boots('ISO')
+        expect('the image was sent whole', self.lab.was_sent(self.lab.slow_image_url), True)

@@ -1,0 +1,67 @@
+"""A system of sushy, and what all steps with it use."""
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+from steps import expect
+
+
+def import_sushy(folder):
+    """Makes a copy of Debian's package with a missing folder. Without it, every registry lookup fails."""
+    original = Path(importlib.util.find_spec('sushy').origin).parent
+    copy = folder / 'python' / 'sushy'
+    if not copy.exists():
+        shutil.copytree(original, copy)
+        (copy / 'standard_registries').mkdir(exist_ok=True)
+        sys.path.insert(0, str(copy.parent))
+    import sushy
+    return sushy, copy.parent
+
+
+def uefi_only(step):
+    """Marks a step that needs UEFI."""
+    step.uefi_only = True
+    return step
+
+
+def slow(step):
+    """Marks a step that --quick skips."""
+    step.slow = True
+    return step
+
+
+class SushySystem:
+    """A system of sushy. In derived classes, every method named step_… is a step."""
+
+    def __init__(self, lab, sushy, machine):
+        self.lab, self.sushy, self.machine = lab, sushy, machine
+        self.console = lab.console(machine)
+        self.root = self.connect(sushy.auth.BasicAuth)
+        self.system = self.root.get_system(machine.path)
+
+    def connect(self, method):
+        bmc = self.machine.bmc
+        auth = method(bmc.user, bmc.password) if bmc.user else None
+        return self.sushy.Sushy(bmc.url + '/redfish/v1/', auth=auth, verify=False)
+
+    @property
+    def drive(self):
+        drives = self.system.managers[0].virtual_media.get_members()
+        return next(drive for drive in drives if self.sushy.VirtualMediaType.CD in drive.media_types)
+
+    def reset(self, name, state):
+        self.system.reset_system(self.sushy.ResetType[name])
+        self.machine.wait_for_power(state)
+
+    def boots(self, kind):
+        self.console.expect_boot(kind)
+
+    def boot_of(self):
+        self.system.refresh(force=True)
+        boot = self.system.boot
+        return boot.enabled and boot.enabled.value, boot.target and boot.target.value, boot.mode and boot.mode.value
+
+    def override(self, target, enabled):
+        self.system.set_system_boot_options(self.sushy.BootSource(target), self.sushy.BootSourceOverrideEnabled(enabled))
+        expect('the override', self.boot_of()[:2], (enabled, target))
