@@ -54,25 +54,34 @@ function exportsOf(source: ts.SourceFile): Exported[] {
   });
 }
 
+/** Whether only tests use what a file imports. */
+const isTest = (file: string): boolean => file.endsWith('.test.ts') || /^packages\/[\w-]+\/test\//.test(file);
+
 /** Names that files import, as `file#name`; `file#*`: all names. */
 const imported = new Set<string>();
+/** The same, without the imports of tests. */
+const importedByProduct = new Set<string>();
 for (const [file, source] of sources) {
+  const add = (key: string): void => {
+    imported.add(key);
+    if (!isTest(file)) importedByProduct.add(key);
+  };
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined)) {
       const target = targetOf(file, (node.moduleSpecifier as ts.StringLiteral).text); // the grammar allows only a text
       const clause = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
       if (clause !== undefined && (ts.isNamedImports(clause) || ts.isNamedExports(clause)))
-        for (const { name, propertyName } of clause.elements) imported.add(`${target}#${(propertyName ?? name).text}`);
-      else imported.add(`${target}#*`);
+        for (const { name, propertyName } of clause.elements) add(`${target}#${(propertyName ?? name).text}`);
+      else add(`${target}#*`);
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       const [specifier] = node.arguments;
-      if (specifier !== undefined && ts.isStringLiteral(specifier)) imported.add(`${targetOf(file, specifier.text)}#*`);
+      if (specifier !== undefined && ts.isStringLiteral(specifier)) add(`${targetOf(file, specifier.text)}#*`);
     } else if (
       ts.isImportTypeNode(node) &&
       ts.isLiteralTypeNode(node.argument) &&
       ts.isStringLiteral(node.argument.literal)
     )
-      imported.add(`${targetOf(file, node.argument.literal.text)}#*`);
+      add(`${targetOf(file, node.argument.literal.text)}#*`);
     ts.forEachChild(node, visit);
   };
   visit(source);
@@ -88,6 +97,55 @@ const namedInDeclarations = new Set([
   'packages/bmc-daemon/src/resources/virtual-media/configured-drive.ts#ConfiguredVirtualMedia',
 ]);
 
+/**
+ * Exports that only tests import, with the reason why a test needs them. A type is not listed if
+ * another export of its file names it: it is part of that signature.
+ */
+const forTests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'the pure core of a function that reads the clock, a file or a socket': {
+    'packages/bmc-daemon/src/resources/managers/manager.ts': 'renderIdentity',
+    'packages/bmc-daemon/src/resources/systems/memory.ts': 'memoryModules',
+    'packages/bmc-daemon/src/resources/systems/processor.ts': 'processorSockets',
+    'packages/bmc-daemon/src/resources/update/update-service.ts': 'nextVersion',
+    'packages/bmc-daemon/src/service-uuid.ts': 'serviceUuid',
+    'packages/bmc-daemon/src/telemetry/telemetry.ts': 'createTelemetry',
+    'packages/bmc-daemon/src/drivers/libvirt/media/drive-hotplug.ts': 'retryWhileGuestClosesTray',
+    'packages/bmc-daemon/src/drivers/libvirt/xml/escape.ts': 'decodeText',
+    'packages/model-proxy/src/exchange/stalled-uploads.ts': 'watchUploads',
+    'packages/model-proxy/src/pass-through/paths.ts': 'staysBelow',
+    'packages/model-proxy/src/trace.ts': 'curlLine',
+  },
+  'a limit or a start value, so that tests do not repeat it': {
+    'packages/bmc-daemon/src/auth/access-state.ts': 'initialAccessState',
+    'packages/bmc-daemon/src/console/console-log.ts': 'consoleLogBounds',
+    'packages/bmc-daemon/src/drivers/rules/boot-override.ts': 'noOverride',
+    'packages/bmc-daemon/src/redfish/body/body.ts': 'maximumBodyBytes',
+    'packages/bmc-daemon/src/redfish/query/expand.ts': 'maximumResources maximumBytes',
+    'packages/model-proxy/src/json/scanner.ts': 'MAX_DEPTH MAX_MEMBERS',
+    'packages/model-proxy/src/upstream/connection/connection-life.ts': 'CONNECTION_LIMITS',
+  },
+  'a property of the implementation that no answer shows': {
+    'packages/bmc-daemon/src/auth/login.ts': 'decoyOfCost',
+    'packages/bmc-daemon/src/auth/session-token.ts': 'looksRandom',
+    'packages/bmc-daemon/src/redfish/privileges.ts': 'hasPrivilegeRow',
+    'packages/bmc-daemon/src/drivers/libvirt/firmware/variable-store.ts': 'variableNames',
+  },
+  'a part of a small library that others extend: the XDR types of RFC 4506, the events for a new dialect': {
+    'packages/libvirt/src/codec.ts': 'opaque fixedOpaque',
+    'packages/model-proxy/src/sse/event-reader.ts': 'EventReader',
+  },
+};
+const listed = Object.values(forTests).flatMap((files) =>
+  Object.entries(files).flatMap(([file, names]) => names.split(' ').map((name) => `${file}: ${name}`)),
+);
+
+/** Returns whether another export of the file names a type in its declaration. */
+function isPartOfSignature({ file, name, node }: Exported & { readonly file: string }): boolean {
+  if (!ts.isInterfaceDeclaration(node) && !ts.isTypeAliasDeclaration(node)) return false;
+  const word = new RegExp(`\\b${name}\\b`);
+  return exported.some((other) => other.file === file && other.name !== name && word.test(other.node.getText()));
+}
+
 describe('an export', () => {
   it('has a docstring', () => {
     const without = exported.filter(({ node }) => ts.getJSDocCommentsAndTags(node).length === 0);
@@ -100,5 +158,14 @@ describe('an export', () => {
       return !imported.has(key) && !imported.has(`${file}#*`) && !namedInDeclarations.has(key);
     });
     expect(unused.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
+  });
+
+  it('is imported by another file than a test, or listed with a reason', () => {
+    const onlyByTests = exported.filter((each) => {
+      const key = `${each.file}#${each.name}`;
+      const isUsed = importedByProduct.has(key) || importedByProduct.has(`${each.file}#*`);
+      return !isUsed && !namedInDeclarations.has(key) && !isPartOfSignature(each);
+    });
+    expect(onlyByTests.map(({ file, name }) => `${file}: ${name}`).sort()).toEqual([...listed].sort());
   });
 });

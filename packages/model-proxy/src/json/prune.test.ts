@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { prune, type Decision } from './prune.js';
+import { prune } from './prune.js';
 
 const names = ['gone', 'deep', 'kept', 'a"b', 'é'];
 const tree = fc.letrec<{ node: unknown }>((tie) => ({
@@ -15,7 +15,7 @@ const tree = fc.letrec<{ node: unknown }>((tie) => ({
 /**
  * Removes members named "gone" and every second element; does not look into members named "kept".
  */
-function choose(_context: null, key: string | number): Decision<null> {
+function choose(_context: null, key: string | number): 'remove' | 'keep' | { readonly within: null } {
   if (key === 'gone' || (typeof key === 'number' && key % 2 === 1)) return 'remove';
   return key === 'kept' ? 'keep' : { within: null };
 }

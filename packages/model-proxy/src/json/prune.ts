@@ -10,7 +10,7 @@ import { spliceChunks } from './splice.js';
  * The decision about a member or element: remove it, leave it unread, or visit its members with a
  * new context.
  */
-export type Decision<Context> = 'remove' | 'keep' | { readonly within: Context };
+type Decision<Context> = 'remove' | 'keep' | { readonly within: Context };
 
 /**
  * A callback that decides about each member and element of the visited values.

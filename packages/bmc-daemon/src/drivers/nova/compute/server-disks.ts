@@ -3,7 +3,7 @@ import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
 import type { Server } from './server.js';
 
 /** The bus of disks on the storage of the compute host. Nova does not tell how the guest sees a disk. */
-export const LOCAL_BUS = 'local';
+const LOCAL_BUS = 'local';
 /** The bus of Cinder's volumes. */
 export const VOLUME_BUS = 'volume';
 

@@ -13,7 +13,7 @@ interface CacheLimits {
 }
 
 /** A cache. Simultaneous readers of a key share one request. */
-export interface ReadingCache<Value> {
+interface ReadingCache<Value> {
   /** Returns the value of a key; the same object while it does not change. */
   read(key: string): Promise<Value>;
 }
