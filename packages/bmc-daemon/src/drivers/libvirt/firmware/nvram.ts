@@ -78,7 +78,7 @@ export class Variables {
   /**
    * Recreates the variables of a machine with their old entries, if its record says that the
    * variables do not fit the firmware. Never rejects.
-   * @returns false if that failed: libvirt then creates empty variables.
+   * @returns false if no entries were kept: libvirt then creates the variables from their template.
    */
   async recreate(machine: Machine, xml: string): Promise<boolean> {
     const { log } = this.#options.host;

@@ -16,7 +16,7 @@ import { readDomain, readInstanceId } from '../xml/domain.js';
 import { METADATA_PREFIX, METADATA_URI, readMetadata, renderMetadata } from '../xml/metadata/metadata.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
 
-/** The definition and the running instance of a machine, read at the same moment. */
+/** The definition and the running instance of a machine, read by two concurrent calls. */
 export interface Definition {
   /**
    * The persistent definition with passwords; for a transient machine, the definition of its
@@ -132,7 +132,8 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
 }
 
 /**
- * Writes a changed definition, and nothing if it did not change. For a transient machine this writes the record to the running instance.
+ * Writes a changed definition, and nothing if it did not change. For a transient machine this writes
+ * the record to the running instance.
  */
 export async function saveDefinition(
   hypervisor: Hypervisor,

@@ -53,7 +53,7 @@ export class Reconciler {
     return reconciling;
   }
 
-  /** Starts no further machine, and resolves when running work has ended. */
+  /** Starts no further machine of a round, and resolves when the running round has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#round;

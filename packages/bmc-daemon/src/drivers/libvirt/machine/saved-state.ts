@@ -1,6 +1,6 @@
 /**
- * Saved states: libvirt's managed save. A host saves its machines as it shuts down, and they
- * continue at their next start.
+ * Saved states: libvirt's managed save. A host can save its machines as it shuts down, and
+ * they continue at their next start.
  */
 import { isLibvirtError } from '@rackless/libvirt';
 import { attempt } from '../failure.js';

@@ -125,8 +125,8 @@ export class ImageStreams {
   }
 
   /**
-   * Replaces the host name with the checked address, because QEMU would look the name up again. TLS
-   * proves the name, so HTTPS needs no replacement.
+   * Replaces the host name with the checked address, because QEMU would look the name up again. HTTPS
+   * keeps the name, which the certificate proves if it is verified.
    * @throws {ImageError} mediaUnreachable, if the server answers only to its name.
    */
   async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {

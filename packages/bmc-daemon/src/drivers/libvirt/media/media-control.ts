@@ -200,7 +200,8 @@ export class LibvirtMedia {
 
   /**
    * Changes the definition and then the running guest. Meanwhile the definition names the drive, so
-   * that the next daemon can finish the change. A failure restores the definition.
+   * that the next daemon can finish the change. A failure restores the definition. For a transient
+   * machine, changes the guest first and then the record.
    * @param change.plugs whether the guest gets or loses a drive, and not only an image.
    */
   async #carryOut(

@@ -137,7 +137,7 @@ export class PowerControl {
   }
 
   /**
-   * Installs a firmware update on a transient machine, which keeps its process. Another machine
+   * Installs a firmware update on a transient machine, which keeps its process. A persistent machine
    * with an update gets a new process, and its start installs the update.
    */
   async #onReset(machine: Machine): Promise<void> {

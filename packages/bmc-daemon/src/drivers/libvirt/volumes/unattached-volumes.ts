@@ -75,8 +75,8 @@ export class UnattachedVolumes {
 
   /**
    * Deletes a volume that no machine uses.
-   * @returns false if a guest has the volume and its definition does not. The next connection
-   *   checks again.
+   * @returns false if a guest or a saved state has the volume and the definition does not. The next
+   *   connection checks again.
    */
   async #isSettled(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;

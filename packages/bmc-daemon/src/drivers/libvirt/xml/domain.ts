@@ -1,6 +1,6 @@
 /**
- * Reads a domain's XML as plain data with libvirt's names, both live and inactive XML. Only live
- * XML has aliases.
+ * Reads a domain's XML as plain data with libvirt's names, both live and inactive XML. The
+ * aliases that libvirt assigns are in live XML only.
  * @see https://libvirt.org/formatdomain.html
  */
 import { DriverError } from '../../driver-error.js';

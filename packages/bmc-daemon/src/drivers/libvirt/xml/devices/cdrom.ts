@@ -76,7 +76,7 @@ export function setDriveMedia(
 /**
  * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link addCdrom}. The bus
  * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these only SCSI
- * supports hot-plug, so a hot-plugged drive is on USB.
+ * supports hot-plug, so a hot-plugged drive is on USB, or on SCSI if the machine has no USB.
  * @param target its target. A hot-plugged drive gets the target of its cold-plugged successor.
  * @throws {DriverError} unsupported, if the machine has no bus for it.
  */

@@ -12,7 +12,7 @@ interface Bootable {
   readonly key: DeviceKey;
   /** `<boot order>`; null if absent. */
   readonly bootOrder: number | null;
-  /** Alias, in live XML only. */
+  /** Alias; in a definition null, or one that the user has set. */
   readonly alias: string | null;
   readonly address: DeviceAddress | null;
   /** Its element, which an edit of the same text can change. */

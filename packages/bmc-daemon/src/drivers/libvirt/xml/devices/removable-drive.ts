@@ -62,7 +62,7 @@ interface ImageOptions {
 
 /**
  * Inserts an image into a drive, and adds a drive if there is none.
- * @throws {DriverError} unsupported, if there is no place for a drive.
+ * @throws {DriverError} unsupported, if the machine cannot have the drive; noPlace, if the bus is full.
  */
 export function insertImage(
   edit: DefinitionEdit,
@@ -128,7 +128,7 @@ function floppyTarget(domain: Domain): string {
   return 'fda';
 }
 
-/** Returns the target of a new USB stick. @throws {DriverError} unsupported. */
+/** Returns the target of a new USB stick. @throws {DriverError} noPlace. */
 export function stickTarget(domains: readonly Domain[]): string {
   return freeDiskTarget(domains, 'usb');
 }

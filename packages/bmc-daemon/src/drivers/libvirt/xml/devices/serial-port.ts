@@ -15,7 +15,7 @@ const CONNECTABLE: ReadonlySet<string | null> = new Set(['pty', 'unix']);
  * @see https://libvirt.org/formatdomain.html#serial-port
  */
 export interface SerialPort {
-  /** Alias, `serial0`; null in a definition, which has none. */
+  /** Alias, `serial0`; null in a definition without an alias of the user. */
   readonly alias: string | null;
 }
 

@@ -18,7 +18,7 @@ import { memberSchemas } from './record-schema.js';
 import { withoutPrefix, withPrefix } from './unknown-markup.js';
 import { readVersion1 } from './version-1.js';
 
-/** For virDomainSetMetadata: `uri` and `key`. */
+/** For virDomainSetMetadata: `uri`. */
 export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
 /** For virDomainSetMetadata: `key`. */
 export const METADATA_PREFIX = 'rackless';

@@ -110,7 +110,7 @@ function isReadable(read: () => boolean): boolean {
 
 type Members = Omit<MachineRecord, 'later' | 'unknown'>;
 
-/** The schema of each member. An array or an object with one invalid part is invalid. */
+/** The schema of each member. Except for `settings`, an array or an object with one invalid part is invalid. */
 export const memberSchemas = {
   indicator,
   boot,

@@ -9,7 +9,7 @@ export interface SettingsRecord {
   readonly failure: SettingsFailure | null;
   /** Values before the first change by a client: `ResetBios` restores them. */
   readonly original: SettingsChange;
-  /** The last known template of the machine's UEFI variables, stored while it boots by BIOS. */
+  /** The template of the machine's UEFI variables, while its definition has another template or boots by BIOS. */
   readonly variables: string | null;
 }
 
