@@ -98,7 +98,7 @@ it('rejects changes of volumes and drives', async () => {
   at.servers.put(1);
   const { send, messages } = await serve();
   const rejected = await send('PATCH', `${storage}/local/Drives/root`, { LocationIndicatorActive: true });
-  expect([rejected.status, messages(rejected)]).toEqual([400, ['PropertyNotWritable']]);
+  expect([rejected.status, messages(rejected)]).toEqual([400, ['PropertyUnknown']]);
   const deleted = await send('DELETE', `${storage}/local/Volumes/root`);
   expect([deleted.status, messages(deleted)]).toEqual([409, ['ResourceCannotBeDeleted']]);
   const created = await send('POST', `${storage}/local/Volumes`, { CapacityBytes: 2 ** 30 });

@@ -26,6 +26,20 @@ interface ChassisDrive extends DriveEntity {
 
 const body = z.strictObject(indicatorBody);
 
+/** For the disks of a driver that stores no indicators. */
+const emptyBody = z.strictObject({});
+
+/** Returns whether a PATCH has the indicator. A configured drive rejects it with the reason. */
+const hasIndicator = ({ drive }: DriveEntity, { driver }: Services): boolean =>
+  driver.volumes !== undefined || drive.disk === null;
+
+/** Returns the schema of a PATCH. */
+function patchBody(entity: DriveEntity, services: Services): z.ZodType<z.infer<typeof body>> {
+  return hasIndicator(entity, services) ? body : emptyBody;
+}
+
+const patchShape = (entity: DriveEntity, services: Services): string => String(hasIndicator(entity, services));
+
 function renderDrive(id: string, { system, storage, drive }: DriveEntity, { settings, driver }: Services): JsonObject {
   const { name, capacityBytes, protocol, disk } = drive;
   const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}`;
@@ -51,25 +65,20 @@ function renderDrive(id: string, { system, storage, drive }: DriveEntity, { sett
 
 /**
  * Sets the indicator of a drive.
- * @throws {RedfishError} 400 for a configured drive, and if the driver stores no indicators.
- * @throws {DriverError} of the driver.
+ * @throws {RedfishError} 400 for a configured drive. @throws {DriverError} of the driver.
  */
 async function applyIndicator(
   { system, drive: { id, disk } }: DriveEntity,
   wantedBody: z.infer<typeof body>,
   { driver: { volumes } }: Services,
 ): Promise<undefined> {
-  if (disk === null || volumes === undefined) {
+  if (disk === null) {
     const [name = ''] = Object.keys(wantedBody);
     const fault = withPointers(message('PropertyNotWritable', name), `#/${name}`);
-    const why =
-      disk === null
-        ? 'The drive comes from the configuration and is not a disk.'
-        : 'The hypervisor stores no indicators.';
-    throw new RedfishError(400, [withDetail(fault, why)]);
+    throw new RedfishError(400, [withDetail(fault, 'The drive comes from the configuration and is not a disk.')]);
   }
   const wanted = wantedIndicator(wantedBody, driveIndicator(disk));
-  if (wanted !== undefined) await volumes.setDriveIndicator(system.uuid, id, wanted);
+  if (wanted !== undefined) await volumes?.setDriveIndicator(system.uuid, id, wanted);
 }
 
 /** A drive under its storage. `Storage.Drives` links to it; it has no collection there. */
@@ -86,7 +95,11 @@ export const drive = defineResource({
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: (entity, { services }) => renderDrive(entity.drive.id, entity, services),
-  patch: { body, apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services) },
+  patch: {
+    body: (entity, services) => patchBody(entity, services),
+    shape: (entity, services) => patchShape(entity, services),
+    apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services),
+  },
 });
 
 const driveCollection = defineResource({
@@ -109,7 +122,10 @@ const chassisDrive = defineResource({
   entity: 'Drive',
   odataType: '#Drive.v1_22_0.Drive',
   uri: '/redfish/v1/Chassis/{chassisId}/Drives/{driveId}',
-  load: async ({ params: { chassisId, driveId }, services }) => {
+  load: async ({
+    params: { chassisId, driveId },
+    services,
+  }): Promise<ChassisDrive & { readonly chassis: ChassisEntity }> => {
     const chassis = await loadChassis(chassisId, services, ['disks']);
     // In a shared chassis the id starts with the UUID of the machine, so only that machine is read.
     const machines = chassis.machines.filter(({ uuid }) => chassis.system !== null || driveId.startsWith(uuid));
@@ -120,7 +136,11 @@ const chassisDrive = defineResource({
   },
   canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassis.uuid }),
   render: (entity, { services }) => renderDrive(entity.id, entity, services),
-  patch: { body, apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services) },
+  patch: {
+    body: (entity, services) => patchBody(entity, services),
+    shape: (entity, services) => patchShape(entity, services),
+    apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services),
+  },
 });
 
 /** Returns the drives of the machines in a chassis. Ignores machines that were removed meanwhile. */
