@@ -12,7 +12,7 @@ import type { Host } from '../../src/drivers/libvirt/machine/host.js';
 import { ImageStore } from '../../src/drivers/libvirt/media/image-store.js';
 import { ImageStreams } from '../../src/drivers/libvirt/media/image-stream.js';
 import type { Machine } from '../../src/drivers/libvirt/machine/inventory.js';
-import { LibvirtMedia } from '../../src/drivers/libvirt/media/media-control.js';
+import { LibvirtMedia } from '../../src/drivers/libvirt/media/libvirt-media.js';
 import { PowerControl } from '../../src/drivers/libvirt/power/power-control.js';
 import { SystemReader } from '../../src/drivers/libvirt/read/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata/metadata.js';

@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange/exchange.js';
 import { dropLongHeaders } from '../exchange/head-limit.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/connection/answer-fault.js';
-import { secretMask } from '../upstream/own-secrets.js';
+import { secretMask } from '../upstream/secret-mask.js';
 import { rawAnswerHeaders } from './headers.js';
 
 /** Callbacks of {@link passAnswer}. */

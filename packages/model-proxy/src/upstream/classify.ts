@@ -6,7 +6,7 @@ import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { UpstreamError } from '../providers/dialect.js';
 import { inModelGroup } from './model-group.js';
-import { secretMask, type SecretMask } from './own-secrets.js';
+import { secretMask, type SecretMask } from './secret-mask.js';
 
 /** The deployment of a request. A subset of the router's `Selection`. */
 interface ErrorSelection {

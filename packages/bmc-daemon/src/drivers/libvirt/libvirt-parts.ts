@@ -16,7 +16,7 @@ import { ImageStore } from './media/image-store.js';
 import { ImageStreams } from './media/image-stream.js';
 import { Inventory } from './machine/inventory.js';
 import type { LibvirtDriverOptions } from './libvirt-driver-options.js';
-import { LibvirtMedia } from './media/media-control.js';
+import { LibvirtMedia } from './media/libvirt-media.js';
 import { Variables } from './firmware/nvram.js';
 import { PendingSettings } from './firmware/pending-settings.js';
 import { PowerControl } from './power/power-control.js';

@@ -8,7 +8,7 @@ import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import type { Deployment } from '../../providers/deployment.js';
 import type { Selection } from '../../routing/router.js';
 import { pythonSeconds } from '../../upstream/connection-faults.js';
-import { secretMask } from '../../upstream/own-secrets.js';
+import { secretMask } from '../../upstream/secret-mask.js';
 import type { Exchange } from '../exchange.js';
 import { dropLongHeaders } from '../head-limit.js';
 import { costOf } from './response-cost.js';

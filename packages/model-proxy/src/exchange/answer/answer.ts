@@ -4,7 +4,7 @@
  */
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { TranslatedCall } from '../../providers/translation.js';
-import { secretMask } from '../../upstream/own-secrets.js';
+import { secretMask } from '../../upstream/secret-mask.js';
 import type { UpstreamCall } from '../../upstream/upstream.js';
 import type { Endpoint } from '../../endpoints/endpoint.js';
 import type { Exchange } from '../exchange.js';

@@ -27,7 +27,7 @@ import type { FirmwareChooser } from '../firmware/firmware-choice.js';
 import type { Host } from '../machine/host.js';
 import type { ImageLease } from '../media/stored-images.js';
 import type { Machine } from '../machine/inventory.js';
-import type { LibvirtMedia } from '../media/media-control.js';
+import type { LibvirtMedia } from '../media/libvirt-media.js';
 import { ejectMedia, insertMedia } from '../media/media-definition.js';
 import type { Variables } from '../firmware/nvram.js';
 import { updateGuestDrive } from '../media/saved-state-media.js';
