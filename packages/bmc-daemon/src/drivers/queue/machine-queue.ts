@@ -5,8 +5,8 @@
  * Edits have a queue of their own. So a change of a property does not wait for a download.
  *
  * Ironic and sushy do not wait for the task of a slow InsertMedia, so their next power-on waits
- * here. If the insert fails, the power-on fails too: a guest never boots an empty drive. An eject
- * cancels the inserts of its drive that were requested before it.
+ * here. If the insert fails, the power-on fails too, so that the guest does not boot an empty drive.
+ * An eject cancels the inserts of its drive that were requested before it.
  */
 import { DriverError } from '../driver-error.js';
 import type { OperationOptions } from '../operation-options.js';
@@ -45,7 +45,7 @@ export class MachineQueue {
   /**
    * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
    * never within another edit.
-   * @throws what the edit throws; {DriverError} unavailable after {@link close}.
+   * @throws what the edit throws; {DriverError} unavailable, if the edit waits at the {@link close}.
    */
   edit<Result>(uuid: string, edit: () => Promise<Result>): Promise<Result> {
     return this.#edits.run(uuid, async () => {

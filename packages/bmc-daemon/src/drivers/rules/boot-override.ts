@@ -67,8 +67,8 @@ export function overrideDevice({ enabled, target, option, httpUri }: BootOverrid
 }
 
 /**
- * Returns the override after a boot: a once override is disabled. Its target stays, and its image
- * stays in the drive.
+ * Returns the override after a boot: a once override is disabled, and its target removed. The URI of an
+ * HTTP boot stays, and its image stays in the drive.
  */
 export function afterBoot(override: BootOverride): BootOverride {
   if (override.enabled !== 'once') return override;

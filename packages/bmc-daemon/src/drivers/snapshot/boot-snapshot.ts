@@ -36,8 +36,8 @@ export interface BootSnapshot {
 }
 
 /**
- * A change of the boot settings. Absent members stay. `target: 'none'` is the same as `enabled:
- * 'disabled'`.
+ * A change of the boot settings. Absent members stay. `target: 'none'` ends the override, and removes its
+ * target and URI; `enabled: 'disabled'` keeps both.
  */
 export interface BootChange {
   readonly enabled?: BootOverrideEnabled;

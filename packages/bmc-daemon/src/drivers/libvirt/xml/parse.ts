@@ -1,6 +1,6 @@
 /**
  * An XML parser that gives the position of everything in the text, so that an edit keeps all other
- * bytes. No library returns unchanged what it was not asked to change.
+ * bytes.
  *
  * Why not a library: the tree libraries (xmldom, fast-xml-parser, libxmljs2) have no offsets.
  * saxes, the only tokenizer with positions, has them for tags only and not for attribute values.

@@ -92,7 +92,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
   };
 }
 
-/** Returns the members that a client has set. */
+/** Returns the members that only some machines have. */
 function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExtras): Partial<CompleteSnapshot> {
   return {
     ...(failure === undefined || failure === null ? {} : { failure }),

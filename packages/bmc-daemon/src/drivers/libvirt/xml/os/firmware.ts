@@ -39,8 +39,8 @@ export function variablesOf(os: OperatingSystem, firmware: FirmwareType): string
 }
 
 /**
- * Sets the firmware. Changes nothing if the definition has that type already, so that the user's own
- * choice of UEFI firmware stays. After a change the old variables do not fit:
+ * Sets the firmware. Changes nothing if the definition has that type already, and the chosen file if
+ * there is one: the user's own choice of UEFI firmware stays. After a change the old variables do not fit:
  * start with VIR_DOMAIN_START_RESET_NVRAM.
  *
  * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware
@@ -65,7 +65,7 @@ export function setFirmware({ domain, xml }: DefinitionEdit, firmware: FirmwareT
   }
   const smm = firmware === 'efi' && choice.requiresSmm === true;
   if (smm && /^(x86_64|i686)$/.test(domain.os.architecture) && !domain.os.machineType.includes('q35')) {
-    const why = `${loaderPath ?? ''} needs System Management Mode, which a ${domain.os.machineType} has not`;
+    const why = `${loaderPath ?? ''} needs System Management Mode, which a ${domain.os.machineType} does not have`;
     throw new DriverError('unsupported', `setting the firmware of ${domain.name}: ${why}`, {
       field: 'firmware',
     });

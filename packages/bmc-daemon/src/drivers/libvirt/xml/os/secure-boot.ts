@@ -96,7 +96,7 @@ export function setSecureBoot(
   // The first goes directly after <type>.
   for (const lines of markup.toReversed()) xml.insert(os, lines, type);
   if (files?.requiresSmm === true) enableSmm(xml);
-  else if (mode !== 'off') removeDisabledSmm(xml);
+  else if (mode !== 'off') enableDisabledSmm(xml);
 }
 
 function selectedMarkup(mode: SecureBootMode, path: string | null): readonly (readonly string[])[] {
@@ -138,10 +138,10 @@ export function enableSmm(xml: XmlEdit): void {
 }
 
 /**
- * Removes a disabled SMM. libvirt enables SMM for firmware that it selects, unless the definition
- * disables it.
+ * Enables SMM if the definition disables it. Otherwise libvirt enables SMM itself for firmware that it
+ * selects.
  */
-function removeDisabledSmm(xml: XmlEdit): void {
+function enableDisabledSmm(xml: XmlEdit): void {
   const smm = child(xml.root, 'features', 'smm');
   if (smm !== undefined && attribute(smm, 'state') === 'off') xml.setAttribute(smm, 'state', 'on');
 }
