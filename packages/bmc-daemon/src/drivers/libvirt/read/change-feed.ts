@@ -114,6 +114,8 @@ export class ChangeFeed {
     for (const uuid of this.#changedMeanwhile) {
       const state = before?.get(uuid);
       if (state !== undefined) seen.set(uuid, state);
+      // Removed after it was listed; its event is already reported.
+      else if (before !== undefined) seen.delete(uuid);
     }
     this.#known = seen;
     if (before === undefined) return;
