@@ -1,0 +1,152 @@
+/** Each service of a cloud fails in each way. A short failure is invisible to clients, a long one is a 503. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTestLog } from '../../../daemon/test/support/log.js';
+import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
+import {
+  sendJson,
+  settingsFor,
+  startCloudServer,
+  type CloudServer,
+  type NovaHandler,
+} from '../support/cloud-server.js';
+import { idOf, listServers, type ListedServers } from '../support/listed-servers.js';
+import { serveResources, type Served } from '../support/served-resources.js';
+
+const answerWith =
+  (status: number): NovaHandler =>
+  (_request, response) =>
+    void response.writeHead(status, { 'retry-after': '0' }).end('<h1>no</h1>');
+
+const rejectedToken = answerWith(401);
+const faults: Readonly<Record<string, NovaHandler>> = {
+  'limits the rate': answerWith(429),
+  'is overloaded': answerWith(503),
+  'ends an answer in its middle': (_request, response) => {
+    response.writeHead(200, { 'content-length': 5000 });
+    response.write('{"', () => response.destroy());
+  },
+  'closes the connection': ({ socket }) => void socket.destroy(),
+};
+const silence: NovaHandler = () => undefined;
+
+let cloud: CloudServer;
+let servers: ListedServers;
+let served: Served | undefined;
+beforeEach(async () => {
+  cloud = await startCloudServer();
+  servers = listServers(cloud);
+  // Each server has an image or a boot volume of its own, so that no reading is stored already.
+  for (let index = 1; index < 20; index += 1) {
+    servers.put(index, { image: { id: `image-${index}` } });
+    servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
+  }
+  const volume = { name: 'root', size: 1, bootable: 'true', attachments: [] };
+  cloud.others.set('image', (_request, response) => sendJson(response, 200, {}));
+  cloud.others.set('volumev3', (_request, response) => sendJson(response, 200, { volume }));
+});
+afterEach(async () => {
+  await served?.close();
+  served = undefined;
+  await cloud.close();
+});
+
+async function serve(timeoutMs = 120_000): Promise<Served> {
+  const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
+  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs, log });
+  await driver.start();
+  served = await serveResources(driver);
+  return served;
+}
+
+/** A service, its handler, and a resource that needs it for each server. */
+interface Part {
+  readonly handler: NovaHandler;
+  replace(handler: NovaHandler): void;
+  /** Makes the next request of a client need the service. */
+  require?(): void;
+  pathOf(index: number): string;
+}
+
+const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`;
+const otherPart = (type: string, pathOf: Part['pathOf']): Part => ({
+  handler: cloud.others.get(type) ?? silence,
+  replace: (handler) => void cloud.others.set(type, handler),
+  pathOf,
+});
+const parts: Readonly<Record<string, () => Part>> = {
+  Nova: () => ({
+    handler: cloud.nova,
+    replace: (handler) => {
+      cloud.nova = handler;
+    },
+    pathOf: systemOf,
+  }),
+  Keystone: () => {
+    const { nova } = cloud;
+    return {
+      handler: cloud.keystone,
+      replace: (handler) => {
+        cloud.keystone = handler;
+      },
+      // The daemon asks for a token only if Nova rejects the one that it has.
+      require: () => {
+        cloud.nova = (...request) => {
+          cloud.nova = nova;
+          rejectedToken(...request);
+        };
+      },
+      pathOf: systemOf,
+    };
+  },
+  Glance: () => otherPart('image', (index) => `${systemOf(index)}/Bios`),
+  Cinder: () => otherPart('volumev3', (index) => `${systemOf(index + 20)}/Bios`),
+};
+
+describe.each(Object.keys(parts))('%s', (name) => {
+  const partOf = (): Part => {
+    const part = parts[name]?.();
+    if (part === undefined) throw new Error(`there is no service ${name}`);
+    return part;
+  };
+
+  it('fails once, and the client does not see it', async () => {
+    const { send } = await serve();
+    const part = partOf();
+    // Keystone rejects the credentials with a 401, and the daemon does not repeat a request for a token that Keystone
+    // may have executed.
+    const short = name === 'Keystone' ? [answerWith(429), answerWith(503)] : [rejectedToken, ...Object.values(faults)];
+    for (const [index, fault] of short.entries()) {
+      let isRepeated = false;
+      part.replace((...request) => {
+        part.replace((...next) => {
+          isRepeated = true;
+          part.handler(...next);
+        });
+        fault(...request);
+      });
+      part.require?.();
+      expect([index, (await send('GET', part.pathOf(index + 1))).status, isRepeated]).toEqual([index, 200, true]);
+    }
+  });
+
+  it.each(Object.entries(faults))('%s, and the client gets a 503 until it recovers', async (_, fault) => {
+    const { send } = await serve();
+    const part = partOf();
+    part.replace(fault);
+    part.require?.();
+    const { status, body } = await send('GET', part.pathOf(1));
+    expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining('ServiceTemporarilyUnavailable')]);
+    expect((await send('GET', '/redfish/v1')).status).toBe(200);
+    part.replace(part.handler);
+    expect((await send('GET', part.pathOf(2))).status).toBe(200);
+  });
+
+  it('does not answer, and the client gets a 503', async () => {
+    const { send } = await serve(3000);
+    const part = partOf();
+    part.replace(silence);
+    part.require?.();
+    const { status, body } = await send('GET', part.pathOf(1));
+    expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining('ServiceTemporarilyUnavailable')]);
+  });
+});
