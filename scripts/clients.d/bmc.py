@@ -66,7 +66,7 @@ class Machine:
         self.path = body['@odata.id']
         self.id, self.name = body['Id'], body['Name']
         self.manager = body['Links']['ManagedBy'][0]['@odata.id']
-        self.is_uefi = body['Boot'].get('BootSourceOverrideMode') == 'UEFI'
+        self.is_uefi = body.get('Boot', {}).get('BootSourceOverrideMode') == 'UEFI'
 
     def body(self):
         return self.bmc.get(self.path)
@@ -78,8 +78,8 @@ class Machine:
     @property
     def boot(self):
         """Returns (enabled, target) of the boot override."""
-        boot = self.body()['Boot']
-        return boot['BootSourceOverrideEnabled'], boot['BootSourceOverrideTarget']
+        boot = self.body().get('Boot', {})
+        return boot.get('BootSourceOverrideEnabled'), boot.get('BootSourceOverrideTarget')
 
     def drive(self, media_type='CD'):
         """Returns the first virtual-media drive for this media type."""
@@ -100,7 +100,13 @@ class Machine:
         if self.power != 'Off':
             self.reset('ForceOff')
             self.wait_for_power('Off')
-        for path in self.bmc.members(f'{self.manager}/VirtualMedia'):
-            if self.bmc.get(path)['Inserted']:
-                self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {})
-        self.bmc.write('PATCH', self.path, {'Boot': {'BootSourceOverrideEnabled': 'Disabled'}})
+        if self.bmc.ask('GET', f'{self.manager}/VirtualMedia')[0] == 200:
+            for path in self.bmc.members(f'{self.manager}/VirtualMedia'):
+                if self.bmc.get(path)['Inserted']:
+                    self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {})
+        if self.boot[0] not in (None, 'Disabled'):
+            without = {'BootSourceOverrideEnabled': 'Disabled'}
+            # sushy-tools has no such value.
+            disk = {'BootSourceOverrideEnabled': 'Continuous', 'BootSourceOverrideTarget': 'Hdd'}
+            if self.bmc.ask('PATCH', self.path, {'Boot': without})[0] >= 300:
+                self.bmc.write('PATCH', self.path, {'Boot': disk})

@@ -1,8 +1,12 @@
 """Reads the serial line of a machine of scripts/clients (see scripts/guests/build-guest)."""
 import re
+import threading
+import time
 from pathlib import Path
 
 from steps import Unexpected, wait_for
+
+POLL_SECONDS = 0.05
 
 
 class Console:
@@ -10,14 +14,32 @@ class Console:
 
     def __init__(self, file):
         self._file = Path(file) if file else None
+        self._output = bytearray()
+        self._position = 0
+        self._lock = threading.Lock()
         self._seen = 0
+        if self._file:
+            threading.Thread(target=self._follow, daemon=True).start()
 
     @property
     def is_readable(self):
         return self._file is not None
 
+    def _follow(self):
+        while True:
+            self._text()
+            time.sleep(POLL_SECONDS)
+
     def _text(self):
-        return self._file.read_bytes().decode(errors='replace') if self._file.exists() else ''
+        """Returns all output. A hypervisor may truncate the file at each start."""
+        with self._lock:
+            if self._file.exists():
+                with self._file.open('rb') as file:
+                    size = file.seek(0, 2)
+                    file.seek(self._position if self._position <= size else 0)
+                    self._output += file.read()
+                    self._position = file.tell()
+            return self._output.decode(errors='replace')
 
     def forget(self):
         """Ignores the output so far."""

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Starts a libvirtd, two guests and a daemon for scripts/clients, if it gets no daemon. Sourced
-# after setup.sh, with `work` set.
+# Starts a libvirtd with two guests, or an OpenStack with a server, and a daemon, for
+# scripts/clients and scripts/conformance if they get no daemon. Sourced after setup.sh, with `work`
+# set.
 : "${work:?is set by scripts/clients}"
 # shellcheck source=scripts/start.d/private-libvirtd.sh
 . scripts/start.d/private-libvirtd.sh
@@ -10,6 +11,8 @@
 state=$work/libvirt
 
 lab_daemon=
+lab_cloud=
+lab_server=
 lab_user="admin"
 lab_url=
 lab_password_file=$work/password
@@ -64,6 +67,26 @@ start_guests() {
     <feature enabled='no' name='enrolled-keys'/></firmware><loader stateless='no'/><boot dev='hd'/></os>"
 }
 
+# Starts an OpenStack, or uses the one whose clouds.yaml is RACKLESS_OPENSTACK_LAB. Creates lab_server
+# in it.
+start_cloud() {
+  OS_CLIENT_CONFIG_FILE=${RACKLESS_OPENSTACK_LAB:-}
+  if [ -z "$OS_CLIENT_CONFIG_FILE" ]; then
+    # QEMU may run as another account.
+    chmod 755 "$work"
+    start_private_libvirtd
+    lab_cloud=$work/openstack
+    # Below the ports of outgoing connections. Other tests may run an OpenStack at the same time.
+    OS_CLIENT_CONFIG_FILE=$(scripts/openstack-lab up --dir "$lab_cloud" --port $((20000 + 10 * (RANDOM % 1000))) \
+      --libvirt-uri "$libvirt_uri" --shutdown-seconds 2)
+  fi
+  export OS_CLIENT_CONFIG_FILE
+  say "A server (its guest has no hardware acceleration)"
+  lab_server=$(cloud_server create "$(scripts/guests/build-guest --kind disk --linux)" "$work/consoles")
+}
+
+cloud_server() { /usr/bin/python3 -B scripts/clients.d/cloud_server.py "$OS_CLIENT_CONFIG_FILE" "$@"; }
+
 # Starts a daemon with HTTPS and a password. Arguments: more lines of its configuration.
 start_daemon() {
   local port
@@ -108,5 +131,7 @@ stop_lab() {
     kill "$lab_daemon" 2>/dev/null || true
     wait "$lab_daemon" 2>/dev/null || true
   fi
+  if [ -n "$lab_server" ]; then cloud_server delete "$lab_server" || true; fi
+  if [ -n "$lab_cloud" ]; then scripts/openstack-lab down --dir "$lab_cloud" >&2 || true; fi
   if [ -n "$libvirtd_pid" ]; then stop_private_libvirtd; fi
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bmc import Bmc, Machine
+import nova
 from console import Console
 from images import ImageServer, address_towards
 from page import environment
@@ -69,6 +70,7 @@ def main():
     parser.add_argument('--images', required=True, help='folder with boot.iso and other.iso')
     parser.add_argument('--image')
     parser.add_argument('--consoles')
+    parser.add_argument('--backend', choices=('nova',), help='skip what it cannot do')
     parser.add_argument('--quick', action='store_true')
     parser.add_argument('--folder', required=True)
     arguments = parser.parse_args()
@@ -78,7 +80,7 @@ def main():
     machines = choose_machines(bmc, arguments.system)
     address = urlsplit(bmc.url)
     images = ImageServer(arguments.images, address_towards(address.hostname, address.port or 443))
-    steps = Steps(secrets=[password])
+    steps = Steps(secrets=[password], **({'reason_of': nova.reason_of} if arguments.backend == 'nova' else {}))
     lab = Lab(arguments, bmc, machines, images, steps, Path(arguments.folder))
     for name in arguments.clients.split(','):
         if name not in CLIENTS:

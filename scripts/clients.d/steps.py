@@ -36,14 +36,20 @@ def wait_for(what, probe, wanted, seconds=120):
 class Steps:
     """Runs and counts the steps of all clients."""
 
-    def __init__(self, secrets=(), output=sys.stdout):
+    """@param reason_of returns why the service does not offer a step (`client.name`); None if it does."""
+
+    def __init__(self, secrets=(), output=sys.stdout, reason_of=lambda step: None):
         self.counts = {}  # client: [passed, failed, not run]
         self.seconds = {}
         self.failed = []
         self._secrets = [secret for secret in secrets if secret]
         self._output = output
+        self._reason_of = reason_of
 
     def _report(self, verdict, client, name, why=''):
+        not_offered = self._reason_of(f'{client}.{name.partition("[")[0]}')
+        if not_offered and verdict == 'FAIL':
+            verdict, why = 'SKIP', not_offered
         # One line for any error, without passwords.
         why = re.sub(r'\s+', ' ', str(why)).strip()
         for secret in self._secrets:

@@ -77,7 +77,7 @@ class Machine(Deployments):
     def after_managing(self):
         machine, node = self.machine, self.node
         return {
-            'power-on': lambda _: (node.wait_for_power('power on'), expect('power', machine.power, 'On'), self.console.expect_boot('DISK')),
+            'power-on': lambda _: (node.wait_for_power('power on'), machine.wait_for_power('On'), self.console.expect_boot('DISK')),
             'boot-from-the-CD-once': lambda _: expect('the override', machine.boot, ('Once', 'Cd')),
             'boot-from-the-disk-always': lambda _: expect('the override', machine.boot, ('Continuous', 'Hdd')),
             'show-the-boot-device': lambda said: (expect_in('the boot device', said, 'disk'), expect_in('persistent', said, 'True')),

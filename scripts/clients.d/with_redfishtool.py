@@ -17,9 +17,9 @@ OF_THE_SERVICE = (
 def checks(lab, machine):
     """Returns the checks of the output, by step of the page."""
     bmc = machine.bmc
-    account = f'{bmc.get("/redfish/v1/")["AccountService"]["@odata.id"]}/Accounts'
 
     def users():
+        account = f'{bmc.get("/redfish/v1/")["AccountService"]["@odata.id"]}/Accounts'
         return [bmc.get(path)['UserName'] for path in bmc.members(account)]
 
     return {

@@ -1,0 +1,57 @@
+"""The steps of the clients that a daemon before OpenStack's Nova does not offer, with the reasons.
+
+docs/guides/openstack.md lists the same differences for users.
+"""
+from fnmatch import fnmatchcase
+
+BUTTON = 'Nova has no action that only presses the button'
+DRIVES = 'a server has one CD drive'
+FIRMWARE = 'Nova has no firmware settings to change'
+INDICATOR = 'Nova stores no indicator'
+MODE = 'Nova fixes boot mode and Secure Boot when it creates a server'
+NETWORK = 'Nova cannot boot from the network'
+ORDER = 'Nova has no boot order'
+RUNNING = 'Nova cannot change the CD of a running guest'
+TAG = 'Nova stores no asset tag'
+VOLUMES = 'the daemon does not create volumes in Cinder'
+
+NOT_OFFERED = {
+    'sushy.asset-tag': TAG,
+    'sushy.indicator*': INDICATOR,
+    'sushy.make-a-volume': VOLUMES,
+    'sushy.delete-the-volume': VOLUMES,
+    'sushy.boot-mode*': MODE,
+    'sushy.secure-boot-*': MODE,
+    'sushy.override-by-network-once': NETWORK,
+    'sushy.override-by-http-once': NETWORK,
+    'sushy.bios-set*': FIRMWARE,
+    'sushy.bios-reset': FIRMWARE,
+    'sushy.insert-while-on': RUNNING,
+    'sushy.change-while-on': RUNNING,
+    'sushy.push-the-power-button': BUTTON,
+    'redfishtool.boot-from-the-network-always': NETWORK,
+    'redfishtool.blink': INDICATOR,
+    'redfishtool.light-the-chassis': INDICATOR,
+    'redfishtool.set-the-asset-tag': TAG,
+    'redfishtool.patch': TAG,
+    'gofish.boot-options': ORDER,
+    'gofish.refuses-a-stale-change': TAG,
+    'gofish.set-the-asset-tag': TAG,
+    'ansible.GetBootOrder': ORDER,
+    'ansible.SetBootOrder': ORDER,
+    'ansible.SetOneTimeBoot': NETWORK,
+    'ansible.IndicatorLed*': INDICATOR,
+    'ansible.*Bios*': FIRMWARE,
+    'ansible.EnableSecureBoot': MODE,
+    'ironic.boot-from-the-network*': NETWORK,
+    'ironic.boot-device-network-*': NETWORK,
+    'ironic.boot-mode*': MODE,
+    'ironic.secure-boot-*': MODE,
+    'ironic.indicator-*': INDICATOR,
+    'ironic.*config-drive': DRIVES,
+}
+
+
+def reason_of(step):
+    """Returns why Nova does not offer this step, without its suffix; None if it does."""
+    return next((reason for pattern, reason in NOT_OFFERED.items() if fnmatchcase(step, pattern)), None)
