@@ -5,8 +5,6 @@
  * machine.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,15 +21,10 @@ import { resources } from '../../src/features.js';
 import type { ResourceSettings } from '../../src/resources/services.js';
 import { accessWithAccount, testServices } from '../support/services.js';
 import { backends, type Backend, type BackendMachine } from './backends.js';
+import { listen, startImageServer, type ImageServer, type Listening } from './image-server.js';
+import { crawl, getter, linksOf, messageIds, objectAt, request, type Answer, type Body } from './spec-client.js';
 
-export type Body = Readonly<Record<string, unknown>>;
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  /** Undefined without a body. */
-  readonly body: Body | undefined;
-}
+export type { Answer, Body } from './spec-client.js';
 
 export interface SpecSettings extends Partial<ResourceSettings> {
   readonly strict?: boolean;
@@ -244,129 +237,4 @@ async function serve(
       log.flush();
     },
   };
-}
-
-interface Listening {
-  readonly url: string;
-  readonly stop: () => Promise<void>;
-}
-
-async function listen(handler: RequestListener): Promise<Listening> {
-  const server: Server = createServer(handler);
-  // Node closes idle connections after 5 s. A test that computes for that long would send its next
-  // request on a closing connection.
-  server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // Listening on TCP, so neither null nor a path.
-  return {
-    url: `http://127.0.0.1:${port}`,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-interface ImageServer {
-  at(name: string): string;
-  /** Returns whether a request for a slow image waits. */
-  readonly isHeld: () => boolean;
-  /** Answers all waiting requests: `slow.iso` with the image, `slow-gone.iso` with 404. */
-  readonly release: () => void;
-  readonly stop: () => Promise<void>;
-}
-
-/** Starts a server of images of 64 KiB. */
-async function startImageServer(): Promise<ImageServer> {
-  const image = Buffer.alloc(65_536, 'disc');
-  const credentials = `Basic ${Buffer.from('user:pass word').toString('base64')}`;
-  const held: (() => void)[] = [];
-  const { url, stop } = await listen((incoming, response) => {
-    const path = new URL(incoming.url ?? '/', 'http://images.test').pathname;
-    const serve = (): void => {
-      response.writeHead(200, { 'Content-Length': image.length, ETag: `"${path}"` });
-      response.end(incoming.method === 'HEAD' ? undefined : image);
-    };
-    const refuse = (): void => void response.writeHead(404).end();
-    if (path === '/slow.iso') held.push(serve);
-    else if (path === '/slow-gone.iso') held.push(refuse);
-    else if (path === '/disc.iso' || path === '/other.iso') serve();
-    else if (path !== '/secret.iso') refuse();
-    else if (incoming.headers.authorization === credentials) serve();
-    else response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="images"' }).end();
-  });
-  return {
-    at: (name) => `${url}/${name}`,
-    isHeld: () => held.length > 0,
-    release: () => held.splice(0).forEach((answer) => answer()),
-    stop,
-  };
-}
-
-async function request(
-  url: string,
-  method: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
-  const response = await fetch(url, {
-    method,
-    redirect: 'manual',
-    headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
-    // Sends a string unchanged, so that a test can send invalid JSON.
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? undefined : (JSON.parse(text) as Body), // Redfish sends objects.
-  };
-}
-
-function isObject(value: unknown): value is Body {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function objectAt(body: Body, name: string): Body {
-  const value = body[name];
-  if (!isObject(value)) throw new Error(`reading ${name}: ${JSON.stringify(body)} has no such object`);
-  return value;
-}
-
-function listAt(body: Body, name: string): readonly Body[] {
-  const value = body[name];
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function linksOf(collection: Body): readonly string[] {
-  return listAt(collection, 'Members').map((member) => String(member['@odata.id']));
-}
-
-/** Returns a function that GETs a path and expects 200. */
-function getter(url: string): (path: string) => Promise<Body> {
-  return async (path) => {
-    const { status, body } = await request(`${url}${path}`, 'GET', undefined);
-    expect({ path, status }).toEqual({ path, status: 200 });
-    return body ?? {};
-  };
-}
-
-async function crawl(get: (path: string) => Promise<Body>): Promise<ReadonlyMap<string, Body>> {
-  const found = new Map<string, Body>();
-  const waiting = ['/redfish/v1'];
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (found.has(path)) continue;
-    const body = await get(path);
-    found.set(path, body);
-    for (const [, link] of JSON.stringify(body).matchAll(/"(?:@odata\.id|@Redfish\.ActionInfo)":"([^"#]+)/g))
-      if (link) waiting.push(link);
-  }
-  return found;
-}
-
-/** Returns the message keys of an error body, or of a resource with messages. */
-function messageIds(body: Body): readonly string[] {
-  const holder = isObject(body['error']) ? body['error'] : body;
-  return listAt(holder, '@Message.ExtendedInfo').map(({ MessageId }) => String(MessageId).split('.').at(-1) ?? '');
 }

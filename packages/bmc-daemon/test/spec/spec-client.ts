@@ -1,0 +1,85 @@
+/** The client of the contract suites: requests, links and messages. */
+import { expect } from '@jest/globals';
+
+/** A parsed body. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** An answer of the service. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Undefined without a body. */
+  readonly body: Body | undefined;
+}
+
+/** Sends a request. A string is sent unchanged as the body. */
+export async function request(
+  url: string,
+  method: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+    // Sends a string unchanged, so that a test can send invalid JSON.
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : (JSON.parse(text) as Body), // Redfish sends objects.
+  };
+}
+
+function isObject(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns an object member of a body. */
+export function objectAt(body: Body, name: string): Body {
+  const value = body[name];
+  if (!isObject(value)) throw new Error(`reading ${name}: ${JSON.stringify(body)} has no such object`);
+  return value;
+}
+
+function listAt(body: Body, name: string): readonly Body[] {
+  const value = body[name];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Returns the links to the members of a collection. */
+export function linksOf(collection: Body): readonly string[] {
+  return listAt(collection, 'Members').map((member) => String(member['@odata.id']));
+}
+
+/** Returns a function that GETs a path and expects 200. */
+export function getter(url: string): (path: string) => Promise<Body> {
+  return async (path) => {
+    const { status, body } = await request(`${url}${path}`, 'GET', undefined);
+    expect({ path, status }).toEqual({ path, status: 200 });
+    return body ?? {};
+  };
+}
+
+/** Returns all bodies that are reachable from the service root, by path. */
+export async function crawl(get: (path: string) => Promise<Body>): Promise<ReadonlyMap<string, Body>> {
+  const found = new Map<string, Body>();
+  const waiting = ['/redfish/v1'];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (found.has(path)) continue;
+    const body = await get(path);
+    found.set(path, body);
+    for (const [, link] of JSON.stringify(body).matchAll(/"(?:@odata\.id|@Redfish\.ActionInfo)":"([^"#]+)/g))
+      if (link) waiting.push(link);
+  }
+  return found;
+}
+
+/** Returns the message keys of an error body, or of a resource with messages. */
+export function messageIds(body: Body): readonly string[] {
+  const holder = isObject(body['error']) ? body['error'] : body;
+  return listAt(holder, '@Message.ExtendedInfo').map(({ MessageId }) => String(MessageId).split('.').at(-1) ?? '');
+}
