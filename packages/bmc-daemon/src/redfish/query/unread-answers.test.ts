@@ -55,7 +55,8 @@ async function open(expansion: Partial<ExpansionLimits>): Promise<Services> {
     services,
     authenticate: withoutLogin,
     strict: true,
-    expansion,
+    // A test that rejects a waiting request sets a limit of its own.
+    expansion: { waitMs: 600_000, ...expansion },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
   return services;
