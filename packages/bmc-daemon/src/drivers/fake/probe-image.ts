@@ -2,7 +2,7 @@
 import type { ImageRequest } from '../../media/image.js';
 import { ImageError } from '../../media/image-error.js';
 import { openImage, type ImageServerLimits } from '../../media/image-server.js';
-import { DriverError } from '../driver-error.js';
+import { mediaFailure } from '../media-failure.js';
 import type { InsertOptions } from '../operation-options.js';
 
 /** Limits for a driver without settings. */
@@ -27,6 +27,6 @@ export async function probeImage(image: ImageRequest, options: InsertOptions, li
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ImageError) || error.kind === 'aborted') throw error;
-    throw new DriverError(error.kind, error.message, { cause: error, field: 'image' });
+    throw mediaFailure(error);
   }
 }

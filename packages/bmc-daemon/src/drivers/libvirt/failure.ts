@@ -2,6 +2,7 @@
 import { isLibvirtError, type ErrorCode } from '@rackless/libvirt';
 import { ImageError } from '../../media/image-error.js';
 import { DriverError, type DriverErrorKind } from '../driver-error.js';
+import { mediaFailure } from '../media-failure.js';
 
 const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   NO_DOMAIN: 'notFound',
@@ -30,13 +31,7 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
  */
 export function driverError(doing: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
-  if (error instanceof ImageError) {
-    const kind = error.kind === 'aborted' ? 'unavailable' : error.kind;
-    return new DriverError(kind, error.message, {
-      cause: error,
-      ...(kind === 'unavailable' ? {} : { field: 'image' }),
-    });
-  }
+  if (error instanceof ImageError) return mediaFailure(error);
   if (isLibvirtError(error)) {
     // libvirt has no error code for a full disk, nor for a disk that is too small.
     const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(

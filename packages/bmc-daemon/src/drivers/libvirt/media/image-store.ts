@@ -2,7 +2,6 @@
 import type { ImageRequest } from '../../../media/image.js';
 import { storedUrl } from '../../../media/image.js';
 import { imageVolumeName, privateVolumeName, identifiesContent } from '../../../media/image-key.js';
-import { withDeadline } from '../../../media/image-deadline.js';
 import {
   downloadDeadline,
   inspectImage,
@@ -10,6 +9,7 @@ import {
   type ImageDownload,
   type ImageServerLimits,
 } from '../../../media/image-server.js';
+import { downloadKey, SharedDownloads, type DownloadContext } from '../../../media/shared-downloads.js';
 import { DriverError } from '../../driver-error.js';
 import { driverError } from '../failure.js';
 import type { ImageVolumes } from './image-volumes.js';
@@ -31,29 +31,20 @@ interface AcquireOptions {
   readonly maxBytes?: number;
 }
 
-/** One download and the number of its waiting callers. */
-interface Fetch {
-  readonly result: Promise<string>;
-  readonly progress: Set<(percent: number) => void>;
-  readonly controller: AbortController;
-  waiting: number;
-}
-
 /** The parameters of one download. */
 interface DownloadRequest {
   readonly image: ImageRequest;
   readonly images: ImageVolumes;
   readonly limits: ImageServerLimits;
-  readonly progress: ReadonlySet<(percent: number) => void>;
-  readonly signal: AbortSignal;
+  readonly context: DownloadContext;
 }
 
 /** The images of one host; closed with the driver. */
 export class ImageStore {
   readonly #options: ImageStoreOptions;
   readonly #stored: StoredImages;
-  readonly #fetches = new Map<string, Fetch>();
-  readonly #closing = new AbortController();
+  /** Their results are the names of complete images. */
+  readonly #downloads = new SharedDownloads<string>();
 
   constructor(options: ImageStoreOptions) {
     this.#options = options;
@@ -85,24 +76,24 @@ export class ImageStore {
     options.signal?.throwIfAborted();
     const images = await this.#stored.open({ create: true });
     if (images === null) throw new DriverError('internal', 'fetching the image: there is no storage pool');
-    const fetch = this.#join(image, images, options);
-    const { onProgress, signal } = options;
-    if (onProgress !== undefined) fetch.progress.add(onProgress);
+    const { own = false, maxBytes, onProgress, signal } = options;
+    const unique = own ? privateVolumeName(storedUrl(image.url)) : null;
+    const limits = { ...this.#options.limits };
+    limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
+    const begin = (context: DownloadContext): Promise<string> => {
+      const wanted: DownloadRequest = { image, images, limits, context };
+      return unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted);
+    };
     try {
-      const deadline = downloadDeadline(image.url, this.#options.limits);
-      // Each caller has its own deadline: a shared download may end and restart several times.
-      const name = await withDeadline(deadline, signal, (within) => abortable(fetch.result, within));
-      // The lease starts in the same tick in which the download ends, so that no sweep can remove
-      // the image in between.
-      return await this.#stored.lease(name, images);
+      return await this.#downloads.join(downloadKey(image, maxBytes, unique), begin, {
+        deadline: downloadDeadline(image.url, this.#options.limits),
+        signal,
+        onProgress,
+        take: (name) => this.#stored.lease(name, images),
+      });
     } catch (error) {
       signal?.throwIfAborted();
       throw driverError('fetching the image', error);
-    } finally {
-      if (onProgress !== undefined) fetch.progress.delete(onProgress);
-      fetch.waiting -= 1;
-      // No caller waits any more: abort the download.
-      if (fetch.waiting === 0) fetch.controller.abort();
     }
   }
 
@@ -116,42 +107,15 @@ export class ImageStore {
 
   /** Aborts all downloads and removes their partial volumes. */
   async close(): Promise<void> {
-    this.#closing.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
+    this.#downloads.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
     await this.#stored.settled();
-    await Promise.allSettled([...this.#fetches.values()].map(({ result }) => result));
-  }
-
-  #join(image: ImageRequest, images: ImageVolumes, { own = false, maxBytes }: AcquireOptions): Fetch {
-    // The key contains the credentials, so that a client without access to the server does not get
-    // the image.
-    const { userName, password, verifyCertificate, authorities = [] } = image;
-    const url = storedUrl(image.url);
-    const unique = own ? privateVolumeName(url) : null;
-    const key = JSON.stringify([url, userName, password, verifyCertificate, authorities, maxBytes, unique]);
-    const running = this.#fetches.get(key);
-    if (running !== undefined && !running.controller.signal.aborted) {
-      running.waiting += 1;
-      return running;
-    }
-    const controller = new AbortController();
-    const progress = new Set<(percent: number) => void>();
-    const signal = AbortSignal.any([controller.signal, this.#closing.signal]);
-    const limits = { ...this.#options.limits };
-    limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
-    const wanted: DownloadRequest = { image, images, limits, progress, signal };
-    const result = unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted);
-    const fetch: Fetch = { result, progress, controller, waiting: 1 };
-    this.#fetches.set(key, fetch);
-    const forget = (): void => {
-      if (this.#fetches.get(key) === fetch) this.#fetches.delete(key);
-    };
-    result.then(forget, forget);
-    return fetch;
+    await this.#downloads.settled();
   }
 
   /** Downloads the image if needed. @returns the name of the complete image. */
   async #fetch(wanted: DownloadRequest): Promise<string> {
-    const { image, images, limits, signal } = wanted;
+    const { image, images, limits, context } = wanted;
+    const { signal } = context;
     const url = storedUrl(image.url);
     if (this.#stored.hasImageOf(url)) {
       const validator = await inspectImage(image, limits, signal);
@@ -187,42 +151,13 @@ export class ImageStore {
   }
 
   async #fetchOwn(name: string, wanted: DownloadRequest): Promise<string> {
-    await this.#stored.fill(name, await open(wanted), wanted.images, wanted.signal);
+    await this.#stored.fill(name, await open(wanted), wanted.images, wanted.context.signal);
     return name;
   }
 }
 
-async function open({ image, limits, progress, signal }: DownloadRequest): Promise<ImageDownload> {
-  const meter = progressMeter(progress);
+async function open({ image, limits, context: { signal, meter } }: DownloadRequest): Promise<ImageDownload> {
   const download = await openImage(image, limits, signal, (bytes) => meter.received(bytes));
   meter.sizeBytes = download.validator.sizeBytes;
   return download;
-}
-
-interface ProgressMeter {
-  sizeBytes: number | null;
-  received(bytes: number): void;
-}
-
-function progressMeter(listeners: ReadonlySet<(percent: number) => void>): ProgressMeter {
-  let reported = -1;
-  return {
-    sizeBytes: null,
-    received(bytes) {
-      if (this.sizeBytes === null || this.sizeBytes === 0) return;
-      const percent = Math.floor((bytes * 100) / this.sizeBytes);
-      if (percent !== reported) for (const listener of listeners) listener(percent);
-      reported = percent;
-    },
-  };
-}
-
-/** Returns what the promise gives, or throws the signal's reason if that comes first. */
-async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  return await new Promise<Value>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
