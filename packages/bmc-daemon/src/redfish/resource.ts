@@ -112,10 +112,10 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    */
   readonly loggedValues?: readonly string[];
   /**
-   * Why a client cannot set a property, by property name; added to the PropertyNotWritable message.
-   * Default: no reason.
+   * Why a client cannot set a property, by property name; added to the PropertyNotWritable message. Use a
+   * function if it depends on the entity. Default: no reason.
    */
-  readonly readOnly?: ReadonlyMap<string, string>;
+  readonly readOnly?: ReadonlyMap<string, string> | ((entity: Entity) => ReadonlyMap<string, string>);
   /**
    * Property names for the driver's fields, for the errors of `apply`. Default: none, so the error
    * names no property.

@@ -54,11 +54,9 @@ function patchOperation<Services>(
     const shown = () => renderer.body(entity, params, view);
     return withTranslatedErrors(exchange, { body, properties: patch.properties }, async () => {
       const schema = typeof patch.body === 'function' ? patch.body(entity, view.services) : patch.body;
-      const result = await patch.apply(
-        entity,
-        validate(schema, body, { kind: 'resource', shown, readOnly: patch.readOnly }),
-        request,
-      );
+      const readOnly = typeof patch.readOnly === 'function' ? patch.readOnly(entity) : patch.readOnly;
+      const valid = validate(schema, body, { kind: 'resource', shown, readOnly });
+      const result = await patch.apply(entity, valid, request);
       if (result?.task !== undefined) return writeAnswer(result, exchange, options);
       // Report the change before the answer is built: building may fail, and the change has still
       // happened.

@@ -58,8 +58,9 @@ export const coreResources: readonly Resource<Services>[] = [
 ];
 
 /**
- * Returns the resources for a driver. Omits virtual media and the log of actions if the driver has none.
- * The BIOS settings have no PATCH if the driver cannot change them.
+ * Returns the resources for a driver. Omits virtual media and the log of actions if the driver has none,
+ * and the boot options if the driver cannot change their order. The BIOS settings have no PATCH if the
+ * driver cannot change them.
  */
 export function coreResourcesOf({
   media,
@@ -70,6 +71,7 @@ export function coreResourcesOf({
     ...(media === undefined ? virtualMediaResources : []),
     ...(logs === undefined ? actionLogResources : []),
     ...(changeable.has('settings') ? [] : biosResources),
+    ...(changeable.has('bootOrder') ? [] : bootOptionResources),
   ]);
   const fixed = changeable.has('settings') ? [] : fixedBiosResources;
   return [...coreResources.filter((resource) => !missing.has(resource)), ...fixed];

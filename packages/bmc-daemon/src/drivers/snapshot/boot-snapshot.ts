@@ -30,9 +30,15 @@ export interface BootSnapshot {
   readonly options: readonly BootOptionSnapshot[];
   /** The machine's own boot order, without the override. */
   readonly order: readonly DeviceKey[];
-  readonly firmware: FirmwareType;
+  /** Null: unknown, because the hypervisor does not show it here. */
+  readonly firmware: FirmwareType | null;
   /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if it has no address yet. */
   readonly firstDevicePath: string | null;
+  /**
+   * Why clients can select only a device kind of `available`, and not a device, an order or a mode;
+   * absent if they can. A sentence for clients.
+   */
+  readonly fixed?: string;
 }
 
 /**

@@ -80,8 +80,9 @@ function unknown(path: Path, owner: BodyOwner): Message {
   const name = nameOf(path);
   if (owner.kind === 'action')
     return withPointers(message('ActionParameterUnknown', owner.action, name), pointer(path));
-  const key = valueAt(owner.shown(), path) === undefined ? 'PropertyUnknown' : 'PropertyNotWritable';
-  const why = key === 'PropertyNotWritable' ? owner.readOnly?.get(name) : undefined;
+  const why = owner.readOnly?.get(name);
+  const isUnknown = why === undefined && valueAt(owner.shown(), path) === undefined;
+  const key = isUnknown ? 'PropertyUnknown' : 'PropertyNotWritable';
   const fault = message(key, name);
   return withPointers(why === undefined ? fault : withDetail(fault, why), pointer(path));
 }

@@ -67,9 +67,11 @@ const bootShape = ({ boot, architecture }: Bootable) =>
       .string()
       .transform((text, context) => {
         const target = targetNamed(text);
-        if (target === 'none' || isUefiTarget(target)) return target;
-        if (target !== undefined && boot.available.includes(target)) return target;
-        context.addIssue({ code: 'invalid_value', values: [...allowableTargets(boot), 'None'], input: text });
+        if (target === 'none' || (boot.fixed === undefined && isUefiTarget(target))) return target;
+        if (target !== undefined && boot.available.some((device) => device === target)) return target;
+        const values = [...allowableTargets(boot), 'None'];
+        if (boot.fixed === undefined) context.addIssue({ code: 'invalid_value', values, input: text });
+        else context.addIssue({ code: 'custom', params: { message: notOffered(text, values, boot.fixed) } });
         return z.NEVER;
       })
       .optional(),
@@ -91,6 +93,23 @@ const bootShape = ({ boot, architecture }: Bootable) =>
       .optional(),
   });
 
+/** Properties of `Boot` that select more than a kind of device. */
+const fixedProperties = [
+  ...(['BootSourceOverrideMode', 'UefiTargetBootSourceOverride', 'BootNext', 'HttpBootUri', 'BootOrder'] as const),
+];
+
+/** Returns why clients cannot set some properties of `Boot`, for the errors of a PATCH. */
+export function fixedBoot(boot: Pick<BootSnapshot, 'fixed'> | undefined): ReadonlyMap<string, string> {
+  const { fixed } = boot ?? {};
+  return new Map(fixed === undefined ? [] : fixedProperties.map((name) => [name, fixed]));
+}
+
+/** Returns the fault of a target that the hypervisor does not offer. */
+function notOffered(text: string, values: readonly string[], why: string): Message {
+  const subject = message('PropertyValueNotInList', text, 'BootSourceOverrideTarget');
+  return withDetail(subject, `Accepted values: ${values.join(', ')}. ${why}`);
+}
+
 /**
  * Returns the schema of `Boot` in a PATCH for a machine. If the machine lacks the device of a target or
  * of a boot option, the error lists the valid values.
@@ -100,6 +119,7 @@ export function bootBody(system: Bootable, changeable: ReadonlySet<SystemChangeP
   const omitted = [
     ...(changeable.has('bootOrder') ? [] : (['BootOrder'] as const)),
     ...(changeable.has('cd') ? [] : (['HttpBootUri'] as const)),
+    ...(system.boot.fixed === undefined ? [] : fixedProperties),
   ];
   return withoutProperties(bootShape(system), omitted).superRefine((body, context) => {
     for (const { path, fault } of conflicts(body, system.boot)) {
@@ -155,14 +175,18 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
  */
 export function renderBoot({ boot, architecture }: Bootable, self: string): JsonObject {
   const { option, httpUri } = boot;
-  const next = boot.target === 'next' ? boot.options.find(({ key }) => key === option) : undefined;
-  return {
+  const shown = {
     BootSourceOverrideEnabled: enabledOut[boot.enabled],
     'BootSourceOverrideEnabled@Redfish.AllowableValues': Object.keys(enabledIn),
-    BootSourceOverrideMode: boot.firmware === 'efi' ? 'UEFI' : 'Legacy',
-    'BootSourceOverrideMode@Redfish.AllowableValues': allowableModes(architecture),
+    ...(boot.firmware === null ? {} : { BootSourceOverrideMode: boot.firmware === 'efi' ? 'UEFI' : 'Legacy' }),
     BootSourceOverrideTarget: targetOut[boot.target],
     'BootSourceOverrideTarget@Redfish.AllowableValues': allowableTargets(boot),
+  };
+  if (boot.fixed !== undefined) return shown;
+  const next = boot.target === 'next' ? boot.options.find(({ key }) => key === option) : undefined;
+  return {
+    ...shown,
+    'BootSourceOverrideMode@Redfish.AllowableValues': allowableModes(architecture),
     UefiTargetBootSourceOverride: boot.firstDevicePath,
     ...(boot.firmware === 'efi'
       ? { HttpBootUri: httpUri ?? null, BootNext: next === undefined ? null : bootReference(next) }
@@ -179,7 +203,9 @@ export function renderBoot({ boot, architecture }: Bootable, self: string): Json
  */
 function allowableTargets(boot: BootSnapshot): readonly string[] {
   const devices = boot.available.map((device) => bootSource[device]);
-  return boot.firmware === 'efi' ? [...devices, ...uefiTargets.map((target) => otherTargets[target])] : devices;
+  return boot.firmware === 'efi' && boot.fixed === undefined
+    ? [...devices, ...uefiTargets.map((target) => otherTargets[target])]
+    : devices;
 }
 
 /**

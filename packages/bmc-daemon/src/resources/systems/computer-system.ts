@@ -7,7 +7,7 @@ import { withoutProperties } from '../../redfish/body/without-properties.js';
 import type { JsonObject, ResourceRequest, WriteResult } from '../../redfish/resource.js';
 import { vendor, version } from '../../version.js';
 import { applyChange, wantedBoot } from '../boot/boot-change.js';
-import { bootBody, bootProperties, renderBoot, type BootBody } from '../boot/boot.js';
+import { bootBody, bootProperties, fixedBoot, renderBoot, type BootBody } from '../boot/boot.js';
 import { chassisReference } from '../chassis/chassis-place.js';
 import { assetTagBody, powerRestorePolicies, wantedTag } from './identity.js';
 import { firmwareVersion } from '../update/firmware-inventory.js';
@@ -51,7 +51,8 @@ const computerSystem = defineResource({
     renderSystem(system, { self, services, metrics: summaryMetrics(self, isServed) }),
   patch: {
     body: patchBody,
-    shape: ({ autostart, boot }) => [autostart, boot].map((detail) => detail !== undefined).join(),
+    shape: ({ autostart, boot }) => [autostart, boot, boot?.fixed].map((detail) => detail !== undefined).join(),
+    readOnly: ({ boot }) => fixedBoot(boot),
     loggedValues: [
       'AssetTag',
       'Boot.BootSourceOverrideEnabled',
