@@ -86,6 +86,8 @@ const libvirtLayers = [
 /** Layers of the folder `drivers/nova` of bmc-daemon. */
 const novaLayers = [
   ['nova-driver.ts'],
+  ['media/'],
+  ['image/'],
   ['power-control.ts', 'remote-consoles.ts', 'server-reader.ts'],
   ['failure.ts'],
   ['inventory/'],

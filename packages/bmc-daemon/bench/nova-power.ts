@@ -175,7 +175,7 @@ async function measure(folder: string, { file, cloud }: Target): Promise<boolean
   const ids = servers.map(({ id }) => id);
 
   const endpoint = cloud.endpoints.compute ?? (await endpointOfNova(cloud));
-  const relay = await startRelay(cloud, endpoint);
+  const relay = await startRelay(cloud, { nova: endpoint });
   const clouds = join(folder, 'clouds.json');
   await writeFile(clouds, relay.clouds);
   const daemon = await startMeasured(folder, {

@@ -30,6 +30,15 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'After this time, the client gets 503 with `Retry-After`.',
     'A listing has this time for each page of 1,000 servers.',
   ],
+  osVmediaRescueBus: [
+    'Nova attaches the image to this bus, as its property `hw_rescue_bus` says.',
+    "`'sata'` fits all machine types of x86. `'ide'` does not exist on machines of the type q35.",
+  ],
+  osVmediaImageFileUpload: [
+    'The daemon fetches an image with the limits of the settings `EMULATOR_VMEDIA_*`.',
+    'With False, Glance fetches it by its import method `web-download`, with the rules of Glance.',
+    'The daemon always fetches images with a user name itself.',
+  ],
   libvirtUri: [
     'Examples: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`.',
     'If libvirt is not reachable at the start, the daemon starts and waits for it.',

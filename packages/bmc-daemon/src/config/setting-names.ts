@@ -60,8 +60,6 @@ export const recognizedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_BLANK_IMAGE: 'the OpenStack backend',
   OS_VMEDIA_DELAY_EJECT: 'the OpenStack backend',
   OS_VMEDIA_DISK_FORMAT_OVERRIDE: 'the OpenStack backend',
-  OS_VMEDIA_IMAGE_FILE_UPLOAD: 'the OpenStack backend',
-  OS_VMEDIA_RESCUE_BUS: 'the OpenStack backend',
   OS_VMEDIA_RESCUE_DEVICE: 'the OpenStack backend',
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
 };

@@ -1,4 +1,8 @@
 /** The servers of an OpenStack cloud: EMULATOR_OS_CLOUD. */
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { defaultStateDir } from '../config/state-folder.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
@@ -9,7 +13,7 @@ import type { DriverContext } from './hypervisor.js';
  * Creates the driver of a cloud.
  * @param name the cloud in clouds.yaml.
  */
-export function nova(name: string, { settings, environment, log, at }: DriverContext): HypervisorDriver {
+export function nova(name: string, { settings, environment, images, log, at }: DriverContext): HypervisorDriver {
   const refused = (error: unknown): unknown =>
     error instanceof CloudError ? at('osCloud', `EMULATOR_OS_CLOUD cannot be used: ${error.message}`, error) : error;
   try {
@@ -18,6 +22,12 @@ export function nova(name: string, { settings, environment, log, at }: DriverCon
       filter: settings.osFilter ?? {},
       architecture: settings.osArchitecture,
       timeoutMs: settings.osTimeoutSeconds * 1000,
+      media: {
+        limits: images,
+        bus: settings.osVmediaRescueBus,
+        fetchedByGlance: !settings.osVmediaImageFileUpload,
+        daemon: daemonName(settings.stateDir ?? defaultStateDir(environment, process.getuid?.())),
+      },
       log,
     });
     const start = (): Promise<void> =>
@@ -28,4 +38,10 @@ export function nova(name: string, { settings, environment, log, at }: DriverCon
   } catch (error) {
     throw refused(error);
   }
+}
+
+/** Returns a name that differs for every daemon, because one daemon at a time uses a state folder. */
+function daemonName(stateDir: string): string {
+  const place = JSON.stringify([hostname(), path.resolve(stateDir)]);
+  return createHash('sha256').update(place).digest('hex').slice(0, 16);
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import { faultsOf, type Crawled } from '../contract/crawler.js';
-import { sendJson, settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
+import { mediaSettings, sendJson, settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
 import { crawlService, itFollowsDmtf } from '../support/crawled-service.js';
 import { idOf, listServers } from '../support/listed-servers.js';
 
@@ -35,7 +35,13 @@ describe('the service before a cloud', () => {
       'OS-EXT-STS:task_state': 'powering-on',
     });
     const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-    const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs: 120_000, log });
+    const driver = createNovaDriver({
+      cloud: settingsFor(cloud.url),
+      filter: {},
+      timeoutMs: 120_000,
+      media: mediaSettings,
+      log,
+    });
     await driver.start();
     service = await crawlService(driver);
     ({ found } = service);
@@ -69,6 +75,13 @@ describe('the service before a cloud', () => {
     expect(bodyOf(2)['Status']).toMatchObject({ Health: 'Critical' });
     const names = Object.keys(bodyOf(1));
     expect(names).toEqual(expect.arrayContaining(['ProcessorSummary', 'MemorySummary', 'EthernetInterfaces']));
-    expect(names.filter((name) => /^Boot|VirtualMedia|Indicator|AssetTag/.test(name))).toEqual([]);
+    expect(names.filter((name) => /Indicator|AssetTag/.test(name))).toEqual([]);
+    expect(bodyOf(1)['Boot']).toEqual({
+      BootSourceOverrideEnabled: 'Continuous',
+      'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Once', 'Continuous', 'Disabled'],
+      BootSourceOverrideTarget: 'Hdd',
+      'BootSourceOverrideTarget@Redfish.AllowableValues': ['Cd', 'Hdd'],
+      '@Redfish.WriteableProperties': ['BootSourceOverrideTarget', 'BootSourceOverrideEnabled'],
+    });
   });
 });

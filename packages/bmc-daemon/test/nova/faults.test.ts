@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import {
+  mediaSettings,
   sendJson,
   settingsFor,
   startCloudServer,
@@ -52,7 +53,7 @@ afterEach(async () => {
 
 async function serve(timeoutMs = 120_000): Promise<Served> {
   const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs, log });
+  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs, media: mediaSettings, log });
   await driver.start();
   served = await serveResources(driver);
   return served;

@@ -45,7 +45,7 @@ it('shows the properties of the image, and offers no change', async () => {
   expect(await get(`/redfish/v1/UpdateService/FirmwareInventory/BIOS-${idOf(1)}`)).toMatchObject({
     Description: 'UEFI firmware',
   });
-  expect(at.requestsTo('/image')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
+  expect(at.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
 it.each<[string, object, object, string | null, boolean | null]>([

@@ -5,31 +5,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { daemonFixture } from '../daemon/fixture.js';
 import { waitFor, type DaemonProcess } from '../daemon/process.js';
 import { describeLab, labCloud, labFile, openOwner, withLab, type LabOwner } from './lab.js';
+import { send, type Body } from './redfish-client.js';
 import { answerWith, startRelay, type Fault, type Relay } from './relay.js';
-
-type Body = Record<string, unknown>;
-
-/** Sends a request to a daemon, and follows a task to its end. */
-async function send(url: string, method: string, path: string, body?: object) {
-  const headers = { 'content-type': 'application/json' };
-  const first = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  let answer = first;
-  await waitFor(
-    async () => {
-      if (answer.status !== 202) return true;
-      await answer.text();
-      answer = await fetch(url + (first.headers.get('location') ?? ''));
-      return undefined;
-    },
-    () => `the task of ${method} ${path} has not ended`,
-  );
-  const text = await answer.text();
-  return {
-    status: answer.status,
-    retryAfter: answer.headers.get('retry-after'),
-    body: JSON.parse(text || '{}') as Body,
-  }; // Redfish sends objects
-}
 
 const systems = '/redfish/v1/Systems';
 const read = async (url: string, path: string): Promise<Body> => (await send(url, 'GET', path)).body;
@@ -230,7 +207,7 @@ describeLab('a daemon before a faulty cloud', () => {
     const { links } = (JSON.parse(version.text) as { readonly version: { readonly links: { href: string }[] } })
       .version; // Nova's form
     owner.session.close();
-    relay = await startRelay(labCloud(), (links[0]?.href ?? '').replace(/\/$/, ''));
+    relay = await startRelay(labCloud(), { nova: (links[0]?.href ?? '').replace(/\/$/, '') });
     writeFileSync(at('clouds.json'), relay.clouds);
     daemon = start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
       env: { OS_CLIENT_CONFIG_FILE: at('clouds.json'), EMULATOR_OS_TIMEOUT_SECONDS: '15' },

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
-import { settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
+import { mediaSettings, settingsFor, startCloudServer, type CloudServer } from '../support/cloud-server.js';
 import { idOf, listServers, type ListedServers } from '../support/listed-servers.js';
 import { serveResources, type Body, type Served, type ServedAnswer } from '../support/served-resources.js';
 
@@ -32,7 +32,7 @@ async function serveMany(count: number, timeoutMs: number): Promise<Many> {
   const servers = listServers(cloud);
   for (let index = 0; index < count; index += 1) servers.put(index, {}, 0);
   const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs, log });
+  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs, media: mediaSettings, log });
   await driver.start();
   served = await serveResources(driver);
   return { served, driver, servers };

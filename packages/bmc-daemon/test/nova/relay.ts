@@ -1,4 +1,4 @@
-/** A relay between the daemon and the lab's Keystone and Nova, which injects faults. */
+/** A relay between the daemon and the lab's Keystone, Nova and Glance, which injects faults. */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CloudSettings } from '../../src/drivers/nova/cloud/cloud-settings.js';
@@ -25,8 +25,15 @@ export interface Relay {
   up(): Promise<void>;
 }
 
-/** Starts a relay before a cloud. @param novaUrl the URL of Nova. */
-export async function startRelay(cloud: CloudSettings, novaUrl: string): Promise<Relay> {
+/** URLs of services, without a slash at the end. */
+interface Services {
+  readonly nova: string;
+  /** Default: the daemon finds Glance in the catalog. */
+  readonly glance?: string;
+}
+
+/** Starts a relay before a cloud. */
+export async function startRelay(cloud: CloudSettings, { nova: novaUrl, glance }: Services): Promise<Relay> {
   const seen: string[] = [];
   const server = createServer((request, response) => {
     const { url = '', method = '' } = request;
@@ -37,7 +44,12 @@ export async function startRelay(cloud: CloudSettings, novaUrl: string): Promise
       answer(response);
       return;
     }
-    const target = isNova ? novaUrl + url.slice('/nova'.length) : cloud.identityUrl + url.slice('/v3'.length);
+    const isGlance = glance !== undefined && url.startsWith('/glance/');
+    const target = isNova
+      ? novaUrl + url.slice('/nova'.length)
+      : isGlance
+        ? glance + url.slice('/glance'.length)
+        : cloud.identityUrl + url.slice('/v3'.length);
     const { host: _host, ...headers } = request.headers;
     const onwards = httpRequest(target, { method, headers, agent: false }, (passed) => {
       response.writeHead(passed.statusCode ?? 502, passed.headers);
@@ -60,9 +72,13 @@ export async function startRelay(cloud: CloudSettings, novaUrl: string): Promise
     project_name: 'name' in project ? project.name : undefined,
     project_domain_id: 'default',
   };
+  const endpoints = {
+    compute_endpoint_override: `${url}/nova`,
+    ...(glance === undefined ? {} : { image_endpoint_override: `${url}/glance` }),
+  };
   const relay: Relay = {
     clouds: JSON.stringify({
-      clouds: { lab: { auth: { auth_url: `${url}/v3`, ...names }, compute_endpoint_override: `${url}/nova` } },
+      clouds: { lab: { auth: { auth_url: `${url}/v3`, ...names }, ...endpoints } },
     }),
     fault: () => undefined,
     seen,

@@ -123,3 +123,14 @@ export function settingsFor(
     ...others,
   };
 }
+
+/** Settings of virtual media for a driver whose cloud has no images. */
+export const mediaSettings = {
+  limits: {
+    ...{ connectTimeoutMs: 60_000, answerTimeoutMs: 60_000, idleTimeoutMs: 60_000, downloadTimeoutMs: 600_000 },
+    maxBytes: 1024 ** 3,
+  },
+  bus: 'sata',
+  fetchedByGlance: false,
+  daemon: 'test',
+};

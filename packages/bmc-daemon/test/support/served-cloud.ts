@@ -3,7 +3,7 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
 import { fetchedConsoleLogs } from '../../src/console/fetched-console-logs.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
-import { settingsFor, startCloudServer, type CloudServer, type NovaHandler } from './cloud-server.js';
+import { mediaSettings, settingsFor, startCloudServer, type CloudServer, type NovaHandler } from './cloud-server.js';
 import { listServers, type ListedServers } from './listed-servers.js';
 import { serveResources, type Served } from './served-resources.js';
 
@@ -15,8 +15,11 @@ interface ServedCloud {
   requestsTo(path: string): readonly string[];
   /** Answers some requests to Nova before the list of servers does. @returns false for all others. */
   answer(handler: (...request: Parameters<NovaHandler>) => boolean): void;
-  /** Serves the resources. The cloud must have its servers and services already. */
-  serve(): Promise<Served>;
+  /**
+   * Serves the resources. The cloud must have its servers and services already.
+   * @param media replaces settings of virtual media.
+   */
+  serve(media?: Partial<typeof mediaSettings>): Promise<Served>;
 }
 
 /** Declares a cloud for each test of a file. */
@@ -47,13 +50,15 @@ export function servedCloud(): ServedCloud {
         if (!handler(...request)) nova(...request);
       };
     },
-    serve: async () => {
+    serve: async (parts = {}) => {
+      const media = { ...mediaSettings, ...parts };
       const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
       const driver = createNovaDriver({
         cloud: settingsFor(cloud.url),
         filter: {},
         architecture: 'x86_64',
         timeoutMs: 120_000,
+        media,
         log,
       });
       await driver.start();

@@ -1,7 +1,7 @@
 /** The settings of an OpenStack cloud, in addition to its name. */
 import { z } from 'zod';
 import type { ServerFilter } from '../../drivers/nova/compute/server-filter.js';
-import { number, type SettingDefinition } from './row.js';
+import { boolean, number, type SettingDefinition } from './row.js';
 
 const word = z.string().min(1);
 
@@ -36,5 +36,18 @@ export const openstackSettings = {
     name: 'EMULATOR_OS_TIMEOUT_SECONDS',
     default: 20,
     doc: 'How long a request waits for the cloud.',
+  }),
+  osVmediaRescueBus: {
+    name: 'EMULATOR_OS_VMEDIA_RESCUE_BUS',
+    type: z.enum(['sata', 'ide', 'scsi', 'virtio', 'usb']),
+    expected: "'sata', 'ide', 'scsi', 'virtio' or 'usb'",
+    default: 'sata',
+    form: 'text',
+    doc: 'Bus of the CD drive in which Nova boots an image.',
+  } satisfies SettingDefinition<'sata' | 'ide' | 'scsi' | 'virtio' | 'usb'>,
+  osVmediaImageFileUpload: boolean({
+    name: 'EMULATOR_OS_VMEDIA_IMAGE_FILE_UPLOAD',
+    default: true,
+    doc: 'Whether the daemon fetches an image and uploads it to Glance. False: Glance fetches it.',
   }),
 };

@@ -16,7 +16,7 @@ import { RejectedCredentials } from './http/cloud-failure.js';
 import { createReadingCache } from './http/reading-cache.js';
 import { createSession } from './http/session.js';
 import { createInventory } from './inventory/inventory.js';
-import { executeAction } from './power-control.js';
+import { createCloudMedia, type CloudMediaSettings } from './media/cloud-media.js';
 import { createRemoteConsoles } from './remote-consoles.js';
 import { createReader } from './server-reader.js';
 
@@ -28,6 +28,7 @@ interface NovaDriverOptions {
   readonly architecture?: string;
   /** Maximum time of one request to the cloud, with all repetitions. */
   readonly timeoutMs: number;
+  readonly media: CloudMediaSettings;
   readonly log: Log;
 }
 
@@ -49,6 +50,7 @@ export function createNovaDriver({
   filter,
   architecture = '',
   timeoutMs,
+  media: mediaSettings,
   log,
 }: NovaDriverOptions): HypervisorDriver {
   const session = createSession(cloud, { timeoutMs });
@@ -61,8 +63,70 @@ export function createNovaDriver({
   const inventory = createInventory(session, { architecture, hasGraphicalConsole: () => consoles.areAvailable });
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
-  const watch = createWatch(() => list.refresh(FRESH_MS), { name: cloud.name, log });
 
+  const { listSystems, uuidOf } = createLookup(list);
+  const media = createCloudMedia({
+    ...{ cloud, session, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
+    ...mediaSettings,
+  });
+  const refresh = async (): Promise<void> => {
+    await list.refresh(FRESH_MS);
+    await media.tend();
+  };
+  const watch = createWatch(refresh, { name: cloud.name, log });
+  const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
+    const uuid = await uuidOf(id);
+    const snapshot = await reader.read(uuid);
+    const known = list.find(uuid);
+    if (snapshot === undefined || known === undefined) {
+      throw new DriverError('notFound', `looking up server ${id}: there is none`);
+    }
+    return await inventory.complete(await media.complete(snapshot, known.server), known.server, shown);
+  };
+  return defineDriver({
+    name: `nova ${cloud.name}`,
+    powerActions: novaActions,
+    start: async () => {
+      try {
+        await list.refresh(0);
+        void media.tend();
+      } catch (error) {
+        if (error instanceof CloudError) throw error;
+        if (error instanceof RejectedCredentials) throw new CloudError([error.message], { cause: error });
+        watch.failed(error);
+      }
+      watch.start();
+    },
+    close: async () => {
+      watch.stop();
+      closing.abort(new DriverError('unavailable', 'the service is shutting down'));
+      // It deletes partial images, so the session closes after it.
+      await media.close();
+      session.close();
+    },
+    ping: () => translated(list.refresh(FRESH_MS)),
+    onChange: (listener) => list.onChange(listener),
+    listSystems: () => translated(listSystems()),
+    graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.open(uuid))) },
+    logs: {
+      maxActions: MAX_ACTIONS,
+      consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),
+      actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
+    },
+    getSystem: (id, shown = []) => translated(getSystem(id, shown)),
+    power: (id, action, options) => translated(media.power(id, action, options)),
+    changeable: media.changeable,
+    change: (id, change) => translated(media.change(id, change)),
+    media: {
+      insert: (id, device, image, options) => translated(media.media.insert(id, device, image, options)),
+      eject: (id, device, options) => translated(media.media.eject(id, device, options)),
+      set: (id, device, change) => translated(media.media.set(id, device, change)),
+    },
+  });
+}
+
+/** Lists the servers, and finds them by UUID or name. */
+function createLookup(list: ServerList) {
   const listSystems = async (): Promise<readonly SystemRef[]> => {
     await list.refresh(FRESH_MS);
     return list.refs;
@@ -79,47 +143,7 @@ export function createNovaDriver({
       `looking up server ${id}: ${named.length} servers have this name, so use the UUID`,
     );
   };
-  const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
-    const snapshot = await reader.read(await uuidOf(id));
-    if (snapshot === undefined) throw new DriverError('notFound', `looking up server ${id}: there is none`);
-    const { server } = list.find(snapshot.uuid) ?? {};
-    return server === undefined ? snapshot : await inventory.complete(snapshot, server, shown);
-  };
-  return defineDriver({
-    name: `nova ${cloud.name}`,
-    powerActions: novaActions,
-    start: async () => {
-      try {
-        await list.refresh(0);
-      } catch (error) {
-        if (error instanceof CloudError) throw error;
-        if (error instanceof RejectedCredentials) throw new CloudError([error.message], { cause: error });
-        watch.failed(error);
-      }
-      watch.start();
-    },
-    close: () => {
-      watch.stop();
-      closing.abort(new DriverError('unavailable', 'the service is shutting down'));
-      session.close();
-      return Promise.resolve();
-    },
-    ping: () => translated(list.refresh(FRESH_MS)),
-    onChange: (listener) => list.onChange(listener),
-    listSystems: () => translated(listSystems()),
-    graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.open(uuid))) },
-    logs: {
-      maxActions: MAX_ACTIONS,
-      consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),
-      actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
-    },
-    getSystem: (id, shown = []) => translated(getSystem(id, shown)),
-    power: async (id, action, options = {}) => {
-      const execute = async () =>
-        executeAction(await uuidOf(id), action, options, { api, list, closing: closing.signal });
-      await translated(execute());
-    },
-  });
+  return { listSystems, uuidOf };
 }
 
 async function translated<T>(result: Promise<T>): Promise<T> {

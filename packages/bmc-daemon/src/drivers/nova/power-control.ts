@@ -24,7 +24,7 @@ const MAX_PAUSE_MS = 10_000;
 const SILENCE_MS = 60_000;
 
 /** The parts that power actions use. */
-interface PowerControlOptions {
+export interface PowerControlOptions {
   readonly api: ComputeApi;
   readonly list: ServerList;
   /** Aborts when the driver closes. */
@@ -41,10 +41,33 @@ type Parts = Pick<PowerControlOptions, 'api' | 'list'>;
 export async function executeAction(
   id: string,
   action: PowerAction,
+  options: OperationOptions,
+  control: PowerControlOptions,
+): Promise<void> {
+  await finish(id, await begin(id, action, control), options, control);
+}
+
+/**
+ * Executes one action of Nova, as {@link executeAction} does.
+ * @param doing describes it in errors.
+ */
+export async function executePlan(
+  server: Server,
+  plan: PowerPlan & { readonly body: NonNullable<PowerPlan['body']> },
+  { doing, ...options }: OperationOptions & { readonly doing: string },
+  control: PowerControlOptions,
+): Promise<void> {
+  const accepted = await send(server.id, plan.body, { doing, ...control });
+  await finish(server.id, { server, doing, plan, accepted }, options, control);
+}
+
+/** Waits for the result of an action. */
+async function finish(
+  id: string,
+  { server, doing, plan, accepted }: Begun,
   { signal }: OperationOptions,
   { api, list, closing }: PowerControlOptions,
 ): Promise<void> {
-  const { server, doing, plan, accepted } = await begin(id, action, { api, list });
   if (plan === undefined) return;
   // The next reader sees the task.
   const after = await readAfter(id, { api, list });
@@ -72,21 +95,21 @@ async function begin(id: string, action: PowerAction, parts: Parts): Promise<Beg
     return { server, doing, plan, accepted };
   };
   const known = lastReading(id, parts.list);
-  if (known === undefined) return attempt(await read(id, parts));
+  if (known === undefined) return attempt(await readServer(id, parts));
   try {
     const begun = await attempt(known);
     // Another client may have changed the server after the reading.
-    return begun.plan === undefined ? await attempt(await read(id, parts)) : begun;
+    return begun.plan === undefined ? await attempt(await readServer(id, parts)) : begun;
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
-    return attempt(await read(id, parts));
+    return attempt(await readServer(id, parts));
   }
 }
 
 /** Reads a server after Nova has accepted an action. A failure of this reading is not one of the action. */
 async function readAfter(id: string, parts: Parts): Promise<Server | undefined> {
   try {
-    return await read(id, parts);
+    return await readServer(id, parts);
   } catch (error) {
     if (error instanceof CloudFailure) return undefined;
     throw error;
@@ -94,13 +117,14 @@ async function readAfter(id: string, parts: Parts): Promise<Server | undefined> 
 }
 
 /** Returns the last reading; undefined if it is old, or if a task ran, which may have ended. */
-function lastReading(id: string, list: ServerList): Server | undefined {
+export function lastReading(id: string, list: ServerList): Server | undefined {
   const known = list.find(id);
   if (known === undefined || performance.now() - known.readAt > FRESH_MS) return undefined;
   return known.server.task === null && known.snapshot.unansweredSince === undefined ? known.server : undefined;
 }
 
-async function read(id: string, { api, list }: Parts): Promise<Server> {
+/** Reads a server. @throws {DriverError} notFound, if it is not served; unavailable. */
+export async function readServer(id: string, { api, list }: Parts): Promise<Server> {
   const readAt = performance.now();
   const server = await api.getServer(id);
   const snapshot = list.record(id, server, { readAt });
@@ -147,7 +171,7 @@ async function settle(id: string, first: Server | undefined, goal: Goal, options
   while (performance.now() <= deadline) {
     const askedAt = performance.now();
     try {
-      if (await isSettled(known ?? (await read(id, options)), goal, options)) return;
+      if (await isSettled(known ?? (await readServer(id, options)), goal, options)) return;
       answeredAt = performance.now();
     } catch (error) {
       if (!(error instanceof CloudFailure) || performance.now() - answeredAt > SILENCE_MS) throw error;
@@ -168,7 +192,10 @@ async function settle(id: string, first: Server | undefined, goal: Goal, options
 /** Returns whether the server has reached the result. @throws {DriverError} if it will not reach it. */
 async function isSettled(server: Server, goal: Goal, { doing, accepted, wasThere, api }: Settling): Promise<boolean> {
   if (server.task !== null) return false;
-  if (server.vmState === 'error') throw failed(doing, 'the server has the state ERROR');
+  if (server.vmState === 'error') {
+    const why = server.fault === null ? '' : ` (${server.fault.message})`;
+    throw failed(doing, `the server has the state ERROR${why}`);
+  }
   const isThere = goal(server);
   if (isThere && !wasThere) return true;
   if (accepted?.requestId !== undefined && (await api.hasFailed(server.id, accepted.requestId))) {

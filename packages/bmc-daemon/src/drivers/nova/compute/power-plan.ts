@@ -11,7 +11,7 @@ export const novaActions: ReadonlySet<PowerAction> = new Set([
 ]);
 
 /** Returns whether a server has reached the result of an action. */
-type Goal = (server: Server) => boolean;
+export type Goal = (server: Server) => boolean;
 
 /** The request of an action, and its result. */
 export interface PowerPlan {

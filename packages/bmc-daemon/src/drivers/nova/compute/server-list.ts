@@ -73,6 +73,11 @@ export class ServerList {
     return this.#entries.get(id);
   }
 
+  /** Returns the last readings of all servers. */
+  get servers(): readonly Server[] {
+    return [...this.#entries.values()].map(({ server }) => server);
+  }
+
   /**
    * Stores a reading of one server, and reports what changed. Answers may arrive in another order than their
    * requests: an older reading changes nothing.

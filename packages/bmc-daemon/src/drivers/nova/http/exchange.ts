@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
@@ -12,11 +13,19 @@ import { RequestQueue } from './request-queue.js';
 
 /** A request. */
 export interface CloudRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
+}
+
+/** A request with a large body. */
+export interface CloudUpload extends Pick<CloudRequest, 'url' | 'headers'> {
+  readonly method: 'PUT';
+  /** Its failure ends the request. */
+  readonly body: Readable;
+  readonly signal: AbortSignal;
 }
 
 /** A complete answer of any status. */
@@ -34,6 +43,11 @@ export interface Exchange {
    * @throws {CloudFailure}
    */
   send(request: CloudRequest, deadline: number): Promise<CloudAnswer>;
+  /**
+   * Sends a stream, which has time as long as bytes move.
+   * @throws {CloudFailure}; the failure of the stream; the signal's reason.
+   */
+  upload(request: CloudUpload): Promise<CloudAnswer>;
   /** Ends all requests, and closes the connections. */
   close(): void;
 }
@@ -44,17 +58,16 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * Maximum number of connections to one service. Nova's API has one worker for each CPU by default, so
  * more connections make each request slower and complete no more of them.
  */
+/** Longest time without a byte in an upload. A service may need it to store the last bytes. */
+const MAX_SILENCE_MS = 120_000;
+/** Maximum number of connections to one service. */
 const MAX_CONNECTIONS = 16;
 /** Requests to one service that wait for a connection. 1,000 power operations at the same time fit. */
 const MAX_WAITING = 10_000;
 
 /** Creates the client of one cloud. */
-export function createExchange({ verify, ...certificates }: CloudTls): Exchange {
-  const pool = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
-  const agents = {
-    'http:': new HttpAgent(pool),
-    'https:': new HttpsAgent({ ...pool, rejectUnauthorized: verify, ...certificates }),
-  };
+export function createExchange(tls: CloudTls): Exchange {
+  const { begin, destroyIdle } = createConnections(tls);
   let isClosed = false;
   const running = new Set<ClientRequest>();
   const queues = new Map<string, RequestQueue>();
@@ -65,24 +78,11 @@ export function createExchange({ verify, ...certificates }: CloudTls): Exchange 
   };
   const open = ({ method, url, headers, body }: CloudRequest): ClientRequest => {
     const payload = body === undefined ? undefined : JSON.stringify(body);
-    const secure = url.protocol === 'https:';
-    const options = {
-      method,
-      // The peer may close an idle connection while a request is written to it. A POST must not be
-      // repeated then, so it has a connection of its own.
-      agent: method === 'POST' ? false : secure ? agents['https:'] : agents['http:'],
-      headers: {
-        accept: 'application/json',
-        'user-agent': 'rackless-bmc-daemon',
-        ...(payload === undefined
-          ? {}
-          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
-        ...headers,
-      },
-    };
-    const request = secure
-      ? httpsRequest(url, { ...options, rejectUnauthorized: verify, ...certificates })
-      : httpRequest(url, options);
+    const content =
+      payload === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) };
+    const request = begin({ method, url, headers: { ...content, ...headers } });
     request.end(payload);
     return request;
   };
@@ -113,13 +113,73 @@ export function createExchange({ verify, ...certificates }: CloudTls): Exchange 
       const doing = describe(request);
       return queueOf(request.url).run(doing, deadline, () => exchange(request, doing, deadline));
     },
+    upload: async (request) => {
+      if (isClosed) throw shuttingDown();
+      request.signal.throwIfAborted();
+      const sent = begin({ ...request, headers: { 'content-type': 'application/octet-stream', ...request.headers } });
+      running.add(sent);
+      return await sendStream(sent, request).finally(() => running.delete(sent));
+    },
     close: () => {
       isClosed = true;
       for (const request of running) request.destroy(shuttingDown());
-      agents['http:'].destroy();
-      agents['https:'].destroy();
+      destroyIdle();
     },
   };
+}
+
+/** Begins requests on kept connections, or on new ones. */
+function createConnections({ verify, ...certificates }: CloudTls) {
+  const pool = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
+  const agents = {
+    'http:': new HttpAgent(pool),
+    'https:': new HttpsAgent({ ...pool, rejectUnauthorized: verify, ...certificates }),
+  };
+  const begin = ({ method, url, headers }: Pick<CloudRequest, 'method' | 'url' | 'headers'>): ClientRequest => {
+    const secure = url.protocol === 'https:';
+    const options = {
+      method,
+      // The peer may close an idle connection while a request is written to it. A change must not be
+      // repeated then, so it has a connection of its own.
+      agent: method !== 'GET' ? false : secure ? agents['https:'] : agents['http:'],
+      headers: { accept: 'application/json', 'user-agent': 'rackless-bmc-daemon', ...headers },
+    };
+    return secure
+      ? httpsRequest(url, { ...options, rejectUnauthorized: verify, ...certificates })
+      : httpRequest(url, options);
+  };
+  const destroyIdle = (): void => {
+    for (const agent of Object.values(agents)) agent.destroy();
+  };
+  return { begin, destroyIdle };
+}
+
+/** Sends the body, which has time as long as bytes move, and waits for the answer. */
+async function sendStream(sent: ClientRequest, { body, signal, ...request }: CloudUpload): Promise<CloudAnswer> {
+  const doing = describe(request);
+  sent.setTimeout(MAX_SILENCE_MS, () => {
+    sent.destroy(new CloudFailure('timeout', `${doing}: no byte moved for ${MAX_SILENCE_MS / 1000} s`));
+  });
+  let failure: { readonly error: unknown } | undefined;
+  const stop = (error: unknown): void => {
+    failure ??= { error };
+    sent.destroy();
+  };
+  const onAbort = (): void => stop(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  body.once('error', stop);
+  try {
+    const answer = receive(sent, doing);
+    body.pipe(sent);
+    return await answer;
+  } catch (error) {
+    throw failure === undefined ? error : failure.error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // An answer may come before the end of the body: the service does not want the rest.
+    body.destroy();
+    sent.destroy();
+  }
 }
 
 const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the service is shutting down');
@@ -198,6 +258,6 @@ function translated(
 }
 
 /** Describes a request without its query: `GET http://cloud:8774/v2.1/servers`. */
-function describe({ method, url }: CloudRequest): string {
+function describe({ method, url }: Pick<CloudRequest, 'method' | 'url'>): string {
   return `${method} ${maskUrl(`${url.origin}${url.pathname}`)}`;
 }

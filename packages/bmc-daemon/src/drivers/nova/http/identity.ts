@@ -24,12 +24,16 @@ const catalogSchema = z.array(
     ),
   }),
 );
-const tokenSchema = z.object({ token: z.object({ catalog: catalogSchema.default([]) }) });
+const tokenSchema = z.object({
+  token: z.object({ catalog: catalogSchema.default([]), project: z.object({ id: z.string() }).optional() }),
+});
 
 /** A token with the catalog of its project. */
 export interface Token {
   readonly id: string;
   readonly catalog: z.infer<typeof catalogSchema>;
+  /** Undefined: the token names no project. */
+  readonly projectId: string | undefined;
 }
 
 /**
@@ -71,7 +75,8 @@ function parseToken(answer: CloudAnswer): Token | undefined {
   const parsed = tokenSchema.safeParse(jsonOf(answer));
   const id = answer.headers['x-subject-token'];
   if (!parsed.success || id === undefined || id === '') return undefined;
-  return { id, catalog: parsed.data.token.catalog };
+  const { catalog, project } = parsed.data.token;
+  return { id, catalog, projectId: project?.id };
 }
 
 /**

@@ -5,7 +5,7 @@ import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import { jsonOf, reasonOf } from './answer-text.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
-import { createExchange, type CloudAnswer, type CloudRequest } from './exchange.js';
+import { createExchange, type CloudAnswer, type CloudRequest, type CloudUpload, type Exchange } from './exchange.js';
 import { authenticate, endpointOf, type Token } from './identity.js';
 import { sendWithRetries } from './retry.js';
 
@@ -19,6 +19,12 @@ interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body'> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A request whose body is a stream. */
+interface UploadRequest extends Pick<CloudUpload, 'body' | 'signal'> {
+  readonly service: CloudService;
+  readonly path: string;
+}
+
 /** A session with one cloud. It gets tokens as it needs them. */
 export interface CloudSession {
   /**
@@ -29,6 +35,15 @@ export interface CloudSession {
    * @throws {CloudError} if the settings do not fit the cloud.
    */
   request(request: ServiceRequest): Promise<CloudAnswer>;
+  /**
+   * Sends a stream by PUT. It cannot be repeated, so another request should come shortly before it and
+   * renew the token if needed.
+   * @returns the answer with any other status below 500.
+   * @throws as {@link request}; the failure of the stream; the signal's reason.
+   */
+  upload(request: UploadRequest): Promise<CloudAnswer>;
+  /** Returns the id of the project; undefined if Keystone does not name it. @throws as {@link request}. */
+  projectId(): Promise<string | undefined>;
   /** Returns whether the catalog has the service. @throws as {@link CloudSession.request}. */
   offers(service: CloudService): Promise<boolean>;
   /** Returns the reason of an answer in one line, without secrets. */
@@ -48,40 +63,19 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
   const exchange = createExchange(settings.tls);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
-  let token: Promise<Token> | undefined;
-  let rejected: { readonly error: RejectedCredentials; readonly at: number } | undefined;
-  let tokenId = '';
-
-  const newToken = async (deadline: number): Promise<Token> => {
-    if (rejected !== undefined && performance.now() - rejected.at < REJECTED_PAUSE_MS) throw rejected.error;
-    try {
-      const found = await authenticate(settings, exchange, { deadline, signal: closing.signal });
-      rejected = undefined;
-      tokenId = found.id;
-      return found;
-    } catch (error) {
-      if (error instanceof RejectedCredentials) rejected = { error, at: performance.now() };
-      throw error;
-    }
+  const tokens = createTokens(settings, { exchange, signal: closing.signal });
+  const tokenWithin = (ms: number): Promise<Token> => {
+    const deadline = performance.now() + ms;
+    return before(deadline, tokens.current(deadline));
   };
-  const currentToken = (deadline: number): Promise<Token> => {
-    if (token === undefined) {
-      const next = newToken(deadline);
-      token = next;
-      next.catch(() => {
-        if (token === next) token = undefined;
-      });
-    }
-    return token;
-  };
-  const secrets = (): readonly string[] => [...settings.credentials.secrets, ...(tokenId === '' ? [] : [tokenId])];
-  const reason = (answer: CloudAnswer): string => reasonOf(answer, secrets());
+  const reason = (answer: CloudAnswer): string =>
+    reasonOf(answer, [...settings.credentials.secrets, ...tokens.secrets()]);
 
   const attempt = async (
     request: ServiceRequest,
     deadline: number,
   ): Promise<CloudAnswer & { used: Promise<Token> }> => {
-    const used = currentToken(deadline);
+    const used = tokens.current(deadline);
     // The request that began to get the token may have a later deadline.
     const known = await before(deadline, used);
     const url = new URL(endpointOf(request.service ?? 'compute', known, settings) + request.path);
@@ -89,7 +83,17 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     const headers = { ...request.headers, 'x-auth-token': known.id };
     const { method, body } = request;
     const limits = { deadline, signal: closing.signal };
-    return { ...(await sendWithRetries(exchange, { method, url, headers, body }, limits)), used };
+    const sent = sendWithRetries(exchange, { method, url, headers, body }, limits);
+    return { ...(await named(request.service ?? 'compute', sent)), used };
+  };
+  /** Returns the answer. @throws {CloudFailure} if the service cannot answer now. */
+  const usable = <Answer extends CloudAnswer>(
+    answer: Answer,
+    { service = 'compute', method, path }: Pick<ServiceRequest, 'service' | 'method' | 'path'>,
+  ): Answer => {
+    if (answer.status !== 401 && answer.status !== 429 && answer.status < 500 && !isRedirect(answer)) return answer;
+    const { title } = cloudServices[service];
+    throw new CloudFailure('interrupted', `${method} ${path}: ${title} answers ${reason(answer)}`);
   };
   return {
     reason,
@@ -98,18 +102,21 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
       let answer = await attempt(request, deadline);
       if (answer.status === 401) {
         // Another request may have renewed it.
-        if (token === answer.used) token = undefined;
+        tokens.forget(answer.used);
         answer = await attempt(request, deadline);
       }
-      if (answer.status === 401 || answer.status === 429 || answer.status >= 500 || isRedirect(answer)) {
-        const { title } = cloudServices[request.service ?? 'compute'];
-        throw new CloudFailure('interrupted', `${request.method} ${request.path}: ${title} answers ${reason(answer)}`);
-      }
-      return answer;
+      return usable(answer, request);
     },
+    upload: async ({ service, path, body, signal }) => {
+      const known = await tokenWithin(timeoutMs);
+      const url = new URL(endpointOf(service, known, settings) + path);
+      const headers = { 'x-auth-token': known.id };
+      const answer = await named(service, exchange.upload({ method: 'PUT', url, headers, body, signal }));
+      return usable(answer, { service, method: 'PUT', path });
+    },
+    projectId: async () => (await tokenWithin(timeoutMs)).projectId,
     offers: async (service) => {
-      const deadline = performance.now() + timeoutMs;
-      const known = await before(deadline, currentToken(deadline));
+      const known = await tokenWithin(timeoutMs);
       try {
         endpointOf(service, known, settings);
         return true;
@@ -123,6 +130,58 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
       exchange.close();
     },
   };
+}
+
+/** Gets tokens. Simultaneous callers share one. */
+function createTokens(
+  settings: CloudSettings,
+  { exchange, signal }: { readonly exchange: Exchange; readonly signal: AbortSignal },
+) {
+  let token: Promise<Token> | undefined;
+  let rejected: { readonly error: RejectedCredentials; readonly at: number } | undefined;
+  let tokenId = '';
+
+  const newToken = async (deadline: number): Promise<Token> => {
+    if (rejected !== undefined && performance.now() - rejected.at < REJECTED_PAUSE_MS) throw rejected.error;
+    try {
+      const found = await authenticate(settings, exchange, { deadline, signal });
+      rejected = undefined;
+      tokenId = found.id;
+      return found;
+    } catch (error) {
+      if (error instanceof RejectedCredentials) rejected = { error, at: performance.now() };
+      throw error;
+    }
+  };
+  const current = (deadline: number): Promise<Token> => {
+    if (token === undefined) {
+      const next = newToken(deadline);
+      token = next;
+      next.catch(() => {
+        if (token === next) token = undefined;
+      });
+    }
+    return token;
+  };
+  return {
+    /** Returns the present token, or another one. */
+    current,
+    /** Makes the next caller get another token, unless a caller has already done so. */
+    forget: (used: Promise<Token>): void => {
+      if (token === used) token = undefined;
+    },
+    secrets: (): readonly string[] => (tokenId === '' ? [] : [tokenId]),
+  };
+}
+
+/** Adds the name of the service to a failure. Its URL may be unknown to users. */
+async function named<T>(service: CloudService, sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (error) {
+    if (!(error instanceof CloudFailure) || error.kind === 'closed') throw error;
+    throw new CloudFailure(error.kind, `${cloudServices[service].title}: ${error.message}`, { cause: error.cause });
+  }
 }
 
 /** Waits until a deadline. @throws {CloudFailure} after it. */

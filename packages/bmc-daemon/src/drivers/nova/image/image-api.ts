@@ -1,0 +1,166 @@
+/**
+ * The calls of Glance's API for the images of this service.
+ * @see https://docs.openstack.org/api-ref/image/v2/
+ */
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import { DriverError } from '../../driver-error.js';
+import { CloudFailure } from '../http/cloud-failure.js';
+import type { CloudAnswer } from '../http/exchange.js';
+import { successOf, type CloudSession } from '../http/session.js';
+
+/** An image of this service in Glance. */
+export interface CloudImage {
+  readonly id: string;
+  /** Has hashes of the URL and of the content: see media/image-key.ts. */
+  readonly name: string;
+  /** `queued`, `saving`, `importing`, `active`, `killed`, … */
+  readonly status: string;
+  /** The URL that it comes from; undefined if a user removed the property. */
+  readonly url: string | undefined;
+  /** Glance could not import it, and set it back to `queued`. */
+  readonly importFailed: boolean;
+  /** All properties that are texts. */
+  readonly properties: ReadonlyMap<string, string>;
+}
+
+/** What describes a new image. */
+interface NewImage {
+  readonly name: string;
+  readonly url: string;
+  /** Bus of the CD drive in which Nova boots it. */
+  readonly bus: string;
+  /** Further properties. */
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/**
+ * Glance's API. All methods throw as {@link CloudSession.request}, and a {@link DriverError} for a
+ * rejected request.
+ */
+export interface ImageApi {
+  /** Returns the images of this service in the project, oldest first. */
+  list(): Promise<readonly CloudImage[]>;
+  get(id: string): Promise<CloudImage | undefined>;
+  create(image: NewImage): Promise<CloudImage>;
+  /** Sends the content. @throws the failure of the stream; the signal's reason. */
+  upload(id: string, body: Readable, signal: AbortSignal): Promise<void>;
+  /** Lets Glance fetch the content. It continues in the background. */
+  fetch(id: string, url: string): Promise<void>;
+  /** @param value null removes the property. */
+  setProperty(id: string, name: string, value: string | null): Promise<void>;
+  /** Does nothing for an image that is gone. */
+  remove(id: string): Promise<void>;
+}
+
+/** Marks the images of this service. */
+const TAG = 'rackless-media';
+const URL_PROPERTY = 'rackless_url';
+const PAGE_SIZE = 1000;
+/** Maximum number of pages: a server that repeats a page would otherwise never end. */
+const MAX_PAGES = 100;
+
+const imageSchema = z.looseObject({
+  id: z.uuid(),
+  name: z.string().nullish(),
+  status: z.string(),
+  visibility: z.string().optional(),
+  tags: z.array(z.string()).default([]),
+});
+const listSchema = z.object({ images: z.array(imageSchema), next: z.string().optional() });
+
+/** Creates the API of a session. */
+export function createImageApi(session: CloudSession): ImageApi {
+  const service = 'image';
+  const patchType = { 'content-type': 'application/openstack-images-v2.1-json-patch' };
+  const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, parts: object = {}) =>
+    session.request({ service, method, path, ...parts });
+  const pathOf = (id: string): string => `/v2/images/${encodeURIComponent(id)}`;
+  const rejected = (doing: string, answer: CloudAnswer): DriverError =>
+    rejection(`${doing}: Glance answers ${session.reason(answer)}`, answer.status);
+
+  return {
+    list: async () => {
+      // An administrator would see the images of all projects.
+      const owner = await session.projectId();
+      const limits = {
+        tag: TAG,
+        limit: String(PAGE_SIZE),
+        sort: 'created_at:asc',
+        ...(owner === undefined ? {} : { owner }),
+      };
+      let query = new URLSearchParams(limits);
+      const images = new Map<string, CloudImage>();
+      for (let page = 0; page < MAX_PAGES; page += 1) {
+        const answer = await send('GET', '/v2/images', { query });
+        const { images: members, next } = parsed(listSchema, answer, session);
+        for (const member of members) if (isOurs(member)) images.set(member.id, imageOf(member));
+        if (next === undefined) return [...images.values()];
+        query = new URL(next, 'http://glance').searchParams;
+      }
+      throw new CloudFailure('interrupted', `listing the images: Glance sends more than ${MAX_PAGES} pages`);
+    },
+    get: async (id) => {
+      const answer = await send('GET', pathOf(id));
+      if (answer.status === 404) return undefined;
+      const image = parsed(imageSchema, answer, session);
+      return isOurs(image) ? imageOf(image) : undefined;
+    },
+    create: async ({ name, url, bus, properties }) => {
+      const body = {
+        ...{ name, visibility: 'private', disk_format: 'iso', container_format: 'bare', tags: [TAG] },
+        ...{ hw_rescue_device: 'cdrom', hw_rescue_bus: bus, [URL_PROPERTY]: url, ...properties },
+      };
+      const answer = await send('POST', '/v2/images', { body });
+      if (answer.status !== 201) throw rejected('creating an image', answer);
+      return imageOf(parsed(imageSchema, { ...answer, status: 200 }, session));
+    },
+    upload: async (id, body, signal) => {
+      const answer = await session.upload({ service, path: `${pathOf(id)}/file`, body, signal });
+      if (answer.status >= 300) throw rejected('storing the image', answer);
+    },
+    fetch: async (id, uri) => {
+      const answer = await send('POST', `${pathOf(id)}/import`, { body: { method: { name: 'web-download', uri } } });
+      if (answer.status >= 300) throw rejected('letting Glance fetch the image', answer);
+    },
+    setProperty: async (id, name, value) => {
+      const path = `/${name}`;
+      const change = value === null ? { op: 'remove', path } : { op: 'add', path, value };
+      const answer = await send('PATCH', pathOf(id), { body: [change], headers: patchType });
+      // A conflict: the property, or the image, is gone already.
+      const isGone = value === null && (answer.status === 404 || answer.status === 409);
+      if (answer.status >= 300 && !isGone) throw rejected(`changing the image ${id}`, answer);
+    },
+    remove: async (id) => {
+      const answer = await send('DELETE', pathOf(id));
+      if (answer.status >= 300 && answer.status !== 404) throw rejected(`deleting the image ${id}`, answer);
+    },
+  };
+}
+
+function parsed<T>(schema: z.ZodType<T>, answer: CloudAnswer, session: CloudSession): T {
+  const result = schema.safeParse(successOf(answer, 'asking Glance', session, 'image'));
+  if (result.success) return result.data;
+  const place = result.error.issues[0]?.path.map(String).join('.') ?? '';
+  throw new CloudFailure('interrupted', `asking Glance: its answer has an unexpected form at ${place}`);
+}
+
+/** Returns whether the service created an image: nobody else can tag a private image of the project. */
+function isOurs({ tags, visibility }: z.infer<typeof imageSchema>): boolean {
+  return tags.includes(TAG) && visibility === 'private';
+}
+
+function imageOf(image: z.infer<typeof imageSchema>): CloudImage {
+  const texts = Object.entries(image).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const properties = new Map(texts);
+  const failed = properties.get('os_glance_failed_import') ?? '';
+  const { id, name, status } = image;
+  return { id, name: name ?? '', status, url: properties.get(URL_PROPERTY), importFailed: failed !== '', properties };
+}
+
+function rejection(message: string, status: number): DriverError {
+  // 413: the quota of the project.
+  if (status === 413) return new DriverError('storageFull', message);
+  // 403: the policy of the cloud, or a quota.
+  return new DriverError(status === 403 ? 'unsupported' : 'conflict', message);
+}

@@ -1,0 +1,129 @@
+/** Virtual media of servers: images of Glance, which Nova boots by a rescue. */
+import { storedUrl, type ImageRequest } from '../../../media/image.js';
+import { ImageError } from '../../../media/image-error.js';
+import { DriverError } from '../../driver-error.js';
+import type { MediaControl } from '../../media-control.js';
+import { mediaFailure } from '../../media-failure.js';
+import type { InsertOptions } from '../../operation-options.js';
+import type { MachineQueue } from '../../queue/machine-queue.js';
+import type { MediaDevice } from '../../snapshot/media-snapshot.js';
+import type { SystemRef } from '../../snapshot/system-snapshot.js';
+import type { Server } from '../compute/server.js';
+import type { ImageApi } from '../image/image-api.js';
+import type { CloudImageStore } from '../image/image-store.js';
+import type { ServerState } from './server-state.js';
+import type { StateStore } from './state-store.js';
+
+/** Dependencies of the control. */
+interface CloudMediaOptions {
+  readonly queue: MachineQueue;
+  readonly states: StateStore;
+  readonly store: CloudImageStore;
+  readonly images: Pick<ImageApi, 'get'>;
+  /** Finds a server by UUID or name. */
+  readonly find: (id: string) => Promise<SystemRef>;
+  /** Reads a server. */
+  readonly read: (id: string) => Promise<Server>;
+  /** Returns whether the cloud has an image service. */
+  readonly offersImages: () => Promise<boolean>;
+}
+
+/** Maximum number of attempts to insert an image that another daemon deletes meanwhile. */
+const MAX_ATTEMPTS = 3;
+
+/** Creates the control. */
+export function createMediaControl({
+  queue,
+  states,
+  store,
+  images,
+  find,
+  read,
+  offersImages,
+}: CloudMediaOptions): MediaControl {
+  const edit = (id: string, change: (state: ServerState, server: Server) => Promise<ServerState>): Promise<void> =>
+    queue.edit(id, async () => {
+      const server = await read(id);
+      const state = await states.settle(server);
+      const changed = await change(state, server);
+      if (changed !== state) await states.write(server, changed);
+    });
+  const insert = async (id: string, image: ImageRequest, options: InsertOptions): Promise<void> => {
+    const server = await read(id);
+    if (!(await offersImages())) {
+      const why = 'the cloud has no image service';
+      throw new DriverError('unsupported', `inserting an image into machine ${server.name}: ${why}`);
+    }
+    if (!(await lacks(images, (await states.read(server)).state, { image, server }))) return;
+    for (let attempt = 1; ; attempt += 1) {
+      const lease = await store.acquire(image, options);
+      try {
+        await edit(id, async (state, present) =>
+          (await lacks(images, state, { image, server: present })) ? { ...state, cd: lease.id } : state,
+        );
+        // A daemon that has not seen the mark in time may have deleted it.
+        if (attempt === MAX_ATTEMPTS || (await images.get(lease.id)) !== undefined) return;
+      } catch (error) {
+        setImmediate(() => void store.sweep());
+        throw error;
+      } finally {
+        lease.release();
+      }
+    }
+  };
+  const checkDevice = (device: MediaDevice): void => {
+    if (device === 'cdrom') return;
+    throw new DriverError('unsupported', `changing the drive ${device}: the servers of a cloud have a CD drive only`);
+  };
+  return {
+    insert: async (id, device, image, options = {}) => {
+      checkDevice(device);
+      const { uuid, name } = await find(id);
+      const run = (signal: AbortSignal) => insert(uuid, image, { ...options, signal });
+      await queue.insert({ uuid, name }, device, (signal) => translated(run(signal)), options);
+    },
+    eject: async (id, device, options = {}) => {
+      checkDevice(device);
+      const { uuid, name } = await find(id);
+      const eject = async (): Promise<void> => {
+        await edit(uuid, (state) => Promise.resolve(state.cd === null ? state : { ...state, cd: null }));
+        await store.sweep();
+      };
+      await queue.eject({ uuid, name }, device, eject, options);
+    },
+    set: async (id, device, change) => {
+      checkDevice(device);
+      const { uuid, name } = await find(id);
+      await edit(uuid, (state) => {
+        const { verifyCertificate, certificates } = change({
+          verifyCertificate: state.verifyCertificate,
+          certificates: [],
+        });
+        if (certificates.length === 0) return Promise.resolve({ ...state, verifyCertificate });
+        const why = 'Nova has no place for a certificate; EMULATOR_VMEDIA_CA_FILE names authorities for all images';
+        throw new DriverError('unsupported', `storing a certificate for machine ${name}: ${why}`);
+      });
+    },
+  };
+}
+
+/** Returns whether the drive needs the image. @throws {DriverError} mediaInUse. */
+async function lacks(
+  images: CloudMediaOptions['images'],
+  { cd }: ServerState,
+  { image, server }: { readonly image: ImageRequest; readonly server: Server },
+): Promise<boolean> {
+  if (cd === null) return true;
+  const present = await images.get(cd);
+  if (present === undefined) return true;
+  if (present.url === storedUrl(image.url)) return false;
+  throw new DriverError('mediaInUse', `inserting an image into machine ${server.name}: its drive holds another image`);
+}
+
+async function translated<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    throw error instanceof ImageError ? mediaFailure(error) : error;
+  }
+}

@@ -1,0 +1,107 @@
+/** The drive and the boot settings of a server for its snapshot. */
+import { imageName } from '../../../media/image.js';
+import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
+import type { Server } from '../compute/server.js';
+import type { CloudImage, ImageApi } from '../image/image-api.js';
+import { knownState, storedState } from './state-store.js';
+
+/** Adds the drive and the boot settings to snapshots. */
+export interface MediaView {
+  /** Without a change, it returns the same object for the same snapshot. */
+  complete(snapshot: SystemSnapshot, server: Server): Promise<SystemSnapshot>;
+  /** Makes the next reader list the images again. */
+  refresh(): void;
+}
+
+/** Delay after a failed listing of the images. Until then readers get what is known. */
+const RETRY_MS = 10_000;
+
+/** Why clients cannot change other boot settings. */
+const FIXED = 'Nova fixes the boot order, the boot mode and Secure Boot when it creates the server.';
+
+/**
+ * Creates the view. Readers share one listing of the images, and a cloud without inserted images needs
+ * none.
+ * @param freshMs a listing of this age needs no other one.
+ */
+export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs }: { readonly freshMs: number }): MediaView {
+  let images: ReadonlyMap<string, CloudImage> | undefined;
+  let listing: Promise<void> | undefined;
+  let nextAt = -Infinity;
+  const list = async (): Promise<void> => {
+    const startedAt = performance.now();
+    nextAt = startedAt + freshMs;
+    try {
+      images = new Map((await api.list()).map((image) => [image.id, image]));
+    } catch {
+      // A server must be readable while Glance is down. Operations report its failure.
+      nextAt = performance.now() + RETRY_MS;
+    }
+  };
+  const refresh = async (): Promise<void> => {
+    if (performance.now() >= nextAt) {
+      const present = list();
+      listing = present;
+      void present.finally(() => {
+        if (listing === present) listing = undefined;
+      });
+    }
+    await listing;
+  };
+  const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
+  return {
+    complete: async (snapshot, server) => {
+      const { cd } = storedState(server);
+      if (cd !== null) await refresh();
+      const parts = partsOf(server, images);
+      const key = JSON.stringify(parts);
+      const before = completed.get(snapshot);
+      if (before?.key === key) return before.result;
+      const result = { ...snapshot, ...parts };
+      completed.set(snapshot, { key, result });
+      return result;
+    },
+    refresh: () => {
+      nextAt = -Infinity;
+    },
+  };
+}
+
+/** @param images undefined: not known, because Glance does not answer. */
+function partsOf(
+  server: Server,
+  images: ReadonlyMap<string, CloudImage> | undefined,
+): Required<Pick<SystemSnapshot, 'media' | 'boot'>> {
+  const { cd: storedCd } = storedState(server);
+  const image = storedCd === null ? undefined : images?.get(storedCd);
+  const { state } = knownState(server, image);
+  const cd = images === undefined ? storedCd : state.cd;
+  const url = cd === null ? undefined : images?.get(cd)?.url;
+  const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
+  return {
+    media: [
+      {
+        device: 'cdrom',
+        inserted: cd !== null,
+        image: parsed === undefined ? null : (url ?? null),
+        imageName: parsed === undefined ? null : imageName(parsed),
+        writeProtected: true,
+        viaUri: cd !== null,
+        transferMethod: cd === null ? null : 'upload',
+        transferMethods: ['upload'],
+        verifyCertificate: state.verifyCertificate,
+        certificates: [],
+      },
+    ],
+    boot: {
+      available: ['cdrom', 'hd'],
+      enabled: state.boot.enabled,
+      target: state.boot.target,
+      options: [],
+      order: [],
+      firmware: null,
+      firstDevicePath: null,
+      fixed: FIXED,
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * Power actions of servers with virtual media. Nova boots an image by a rescue: it stops the server,
+ * and starts it with the image in a CD drive before the disks. Most actions are not allowed in rescue
+ * mode, so they begin with the end of the rescue, which boots the disks.
+ */
+import type { Log } from '@rackless/daemon/log/log.js';
+import { DriverError } from '../../driver-error.js';
+import type { OperationOptions } from '../../operation-options.js';
+import type { PowerAction } from '../../power.js';
+import type { MachineQueue } from '../../queue/machine-queue.js';
+import { mergeBootOverride } from '../../rules/boot-override.js';
+import type { BootChange } from '../../snapshot/boot-snapshot.js';
+import type { SystemRef } from '../../snapshot/system-snapshot.js';
+import type { Goal } from '../compute/power-plan.js';
+import type { Server } from '../compute/server.js';
+import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
+import { afterItsBoot, bootsCd, type ServerState } from './server-state.js';
+import { runsImage, type StateStore } from './state-store.js';
+
+/** Dependencies of {@link RescueBoot}. */
+interface RescueBootOptions extends PowerControlOptions {
+  readonly queue: MachineQueue;
+  readonly states: StateStore;
+  readonly log: Log;
+  /** Finds a server by UUID or name. */
+  readonly find: (id: string) => Promise<SystemRef>;
+  /** Reads a server. */
+  readonly read: (id: string) => Promise<Server>;
+  /** The same, but a reading of the last second is enough. */
+  readonly readSoon: (id: string) => Promise<Server>;
+}
+
+/** Actions that boot the server, or switch it off. The others do not depend on virtual media. */
+const boots: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);
+const stops: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
+
+const isRescued: Goal = ({ vmState }) => vmState === 'rescued';
+const isActive: Goal = ({ vmState }) => vmState === 'active';
+
+/** Returns whether an action boots the server. Nova rejects others, or they continue what runs already. */
+function isBoot(action: PowerAction, server: Server): boolean {
+  const { task, vmState } = server;
+  if (task !== null) return false;
+  if (vmState === 'rescued') return action !== 'create' && runsImage(server);
+  if (vmState === 'stopped') return action !== 'reboot';
+  return action !== 'create';
+}
+
+/** The power actions of one cloud. */
+export class RescueBoot {
+  readonly #options: RescueBootOptions;
+
+  constructor(options: RescueBootOptions) {
+    this.#options = options;
+  }
+
+  /** @see HypervisorDriver.power */
+  async power(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
+    const { queue, find } = this.#options;
+    const { uuid, name } = await find(id);
+    if (boots.has(action)) {
+      const boot = () => queue.edit(uuid, () => this.#boot(uuid, action, options));
+      await queue.power({ uuid, name }, boot, options);
+      return;
+    }
+    if (!stops.has(action)) {
+      await executeAction(uuid, action, options, this.#options);
+      return;
+    }
+    queue.switchOff({ uuid, name }, new DriverError('conflict', `starting machine ${name}: it was switched off`));
+    await queue.edit(uuid, () => this.#stop(uuid, action, options));
+  }
+
+  /** Changes the override. */
+  async change(id: string, change: BootChange): Promise<void> {
+    const { queue, find, read, states } = this.#options;
+    const { uuid, name } = await find(id);
+    const { firmware, ...override } = change;
+    if (firmware !== undefined) {
+      const why = 'Nova fixes it when it creates the server';
+      throw new DriverError('unsupported', `changing the boot mode of machine ${name}: ${why}`, { field: 'firmware' });
+    }
+    await queue.edit(uuid, async () => {
+      const server = await read(uuid);
+      const state = await states.settle(server);
+      await states.write(server, { ...state, boot: mergeBootOverride(state.boot, override) });
+    });
+  }
+
+  /** Moves the result of a boot to the metadata of its server, if no operation runs that does it. */
+  async settle(id: string): Promise<void> {
+    const { queue, read, states } = this.#options;
+    if (queue.isEditing(id)) return;
+    await queue.edit(id, async () => void (await states.settle(await read(id))));
+  }
+
+  async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
+    await this.#endRescue(await this.#options.readSoon(id), options);
+    await executeAction(id, action, options, this.#options);
+  }
+
+  async #boot(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
+    const { read, readSoon, states } = this.#options;
+    const server = await readSoon(id);
+    if (!isBoot(action, server)) {
+      await executeAction(id, action, options, this.#options);
+      return;
+    }
+    const state = await states.settle(server);
+    if (!bootsCd(state)) {
+      if (server.vmState === 'rescued') await this.#endRescue(server, options);
+      else await executeAction(id, action, options, this.#options);
+      if (state.boot.enabled === 'once') await this.#forgetOnce(id);
+      return;
+    }
+    await this.#endRescue(server, options);
+    // Nova stores nothing for a server with an error. A restart ends the error.
+    if (server.vmState === 'error') await executeAction(id, 'reset', options, this.#options);
+    await this.#rescue(await read(id), state, options);
+  }
+
+  /** Boots the image. A boot that fails leaves the override as it was. */
+  async #rescue(server: Server, state: ServerState, options: OperationOptions): Promise<void> {
+    const { states, read } = this.#options;
+    const { id, name } = server;
+    const doing = `booting server ${name} from its virtual CD`;
+    await states.write(server, { ...state, bootedAfter: await states.mark(id) });
+    const body = { rescue: { rescue_image_ref: state.cd } };
+    try {
+      await executePlan(await read(id), { body, goal: isRescued }, { doing, ...options }, this.#options);
+    } catch (error) {
+      // The mark stays if this fails too. A later operation, or another daemon, ends it.
+      await this.#settleQuietly(id);
+      throw error;
+    }
+  }
+
+  async #settleQuietly(id: string): Promise<void> {
+    try {
+      await this.#options.states.settle(await this.#options.read(id));
+    } catch (error) {
+      this.#options.log.debug('the mark of a boot that failed stays', { server: id, error });
+    }
+  }
+
+  /** Ends the rescue of an image of this service. The server then runs from its disks. */
+  async #endRescue(server: Server, options: OperationOptions): Promise<void> {
+    if (!runsImage(server)) return;
+    const { read, states } = this.#options;
+    const doing = `ejecting the boot image of server ${server.name}`;
+    const body = { unrescue: null };
+    await executePlan(server, { body, goal: isActive }, { doing, ...options }, this.#options);
+    await states.settle(await read(server.id));
+  }
+
+  /** Ends a once override whose boot did not need the CD drive. */
+  async #forgetOnce(id: string): Promise<void> {
+    const { states, read } = this.#options;
+    const server = await read(id);
+    const state = await states.settle(server);
+    if (state.boot.enabled === 'once') await states.write(server, afterItsBoot(state));
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Calls of Nova's API for the metadata of a server. They exist in all API versions.
+ * @see https://docs.openstack.org/api-ref/compute/
+ */
+import type { CloudSession } from '../http/session.js';
+import { rejection } from '../failure.js';
+
+/** The calls. All methods throw as {@link CloudSession.request}, and a {@link DriverError} for a rejection. */
+export interface ServerItems {
+  /**
+   * Sets or removes a metadata item.
+   * @param value null removes it.
+   * @returns false if the state of the server does not allow it, as rescue mode and ERROR do not.
+   */
+  setMetadata(id: string, key: string, value: string | null): Promise<boolean>;
+}
+
+/** Creates the calls of a session. */
+export function createServerItems(session: CloudSession): ServerItems {
+  const serverPath = (id: string): string => `/servers/${encodeURIComponent(id)}`;
+  return {
+    setMetadata: async (id, key, value) => {
+      const path = `${serverPath(id)}/metadata/${encodeURIComponent(key)}`;
+      const answer = await session.request(
+        value === null ? { method: 'DELETE', path } : { method: 'PUT', path, body: { meta: { [key]: value } } },
+      );
+      if (answer.status < 300) return true;
+      const rejected = { status: answer.status, reason: session.reason(answer) };
+      // The item, or the server, is gone already.
+      if (answer.status === 404 && value === null) return true;
+      if (answer.status === 409 && rejected.reason.includes('vm_state')) return false;
+      throw rejection(`storing the state of server ${id}`, rejected, { exists: false });
+    },
+  };
+}

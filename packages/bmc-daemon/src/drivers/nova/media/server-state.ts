@@ -1,0 +1,89 @@
+/**
+ * The virtual media and the boot override of a server as values. Their texts are stored in the cloud,
+ * where all daemons and also the owner of the server can change them.
+ */
+import { z } from 'zod';
+import { afterBoot, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
+
+/** What clients have set for a server. */
+export interface ServerState {
+  /** The id of the image in the CD drive; null: empty. */
+  readonly cd: string | null;
+  readonly boot: BootOverride;
+  /** Null: no client has set it, so the configuration applies. */
+  readonly verifyCertificate: boolean | null;
+  /**
+   * Present if this service boots, or has booted, the image: the id of the server's last action before
+   * that, which is empty if there was none.
+   */
+  readonly bootedAfter?: string;
+}
+
+/** The metadata item of a server with its state. */
+export const STATE_KEY = 'rackless:state';
+
+/** The name of an image's property with the state of a server that has this image in its drive. */
+export const stateProperty = (serverId: string): string => `rackless_state_${serverId}`;
+
+/** The state of a server that no client has changed. */
+export const untouchedState: ServerState = { cd: null, boot: untouchedOverride('hd'), verifyCertificate: null };
+
+const stateSchema = z.object({
+  cd: z.uuid().toLowerCase().nullish(),
+  enabled: z.enum(['once', 'continuous', 'disabled']).optional(),
+  target: z.enum(['cdrom', 'hd', 'none']).optional(),
+  verify: z.boolean().nullish(),
+  after: z.string().max(64).optional(),
+});
+
+/** Parses a stored text; undefined if there is none, or if it is not one of this service. */
+export function parseState(text: string | undefined): ServerState | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const parsed = stateSchema.safeParse(value);
+  if (!parsed.success) return undefined;
+  const { cd = null, verify = null, after, enabled, target } = parsed.data;
+  const { boot } = untouchedState;
+  return {
+    cd,
+    boot: { enabled: enabled ?? boot.enabled, target: target ?? boot.target },
+    verifyCertificate: verify,
+    ...(after === undefined ? {} : { bootedAfter: after }),
+  };
+}
+
+/** Formats a state, in less than 255 characters. */
+export function formatState({ cd, boot, verifyCertificate: verify, bootedAfter: after }: ServerState): string {
+  return JSON.stringify({
+    ...(cd === null ? {} : { cd }),
+    enabled: boot.enabled,
+    target: boot.target,
+    ...(verify === null ? {} : { verify }),
+    ...(after === undefined ? {} : { after }),
+  });
+}
+
+/** Returns whether a state is that of a server that no client has changed. */
+export function isUntouched(state: ServerState): boolean {
+  return formatState(state) === formatState(untouchedState);
+}
+
+/** Returns the state after the boot that it describes: a once override has ended. */
+export function afterItsBoot({ bootedAfter: _marker, ...state }: ServerState): ServerState {
+  return { ...state, boot: afterBoot(state.boot) };
+}
+
+/** Returns the state before the boot that it describes, which did not take place. */
+export function beforeItsBoot({ bootedAfter: _marker, ...state }: ServerState): ServerState {
+  return state;
+}
+
+/** Returns whether the next boot of a server is one of its CD drive. */
+export function bootsCd({ cd, boot }: ServerState): boolean {
+  return cd !== null && boot.enabled !== 'disabled' && boot.target === 'cdrom';
+}

@@ -1,0 +1,168 @@
+/**
+ * Reads and writes the states of servers in the cloud. A state is a metadata item of its server. Nova
+ * locks the metadata while the server is in rescue mode or in the state ERROR. A change in this time is
+ * stored as a property of the image in the drive, and moves to the metadata later.
+ */
+import { DriverError } from '../../driver-error.js';
+import type { ServerList } from '../compute/server-list.js';
+import type { ComputeApi } from '../compute/compute-api.js';
+import { isKnown, type Server } from '../compute/server.js';
+import type { CloudImage, ImageApi } from '../image/image-api.js';
+import type { ServerItems } from './server-items.js';
+import {
+  afterItsBoot,
+  beforeItsBoot,
+  formatState,
+  isUntouched,
+  parseState,
+  STATE_KEY,
+  stateProperty,
+  untouchedState,
+  type ServerState,
+} from './server-state.js';
+
+/** The calls of the store. */
+interface StateStoreOptions {
+  readonly items: ServerItems;
+  readonly api: Pick<ComputeApi, 'getServer' | 'listActions' | 'listServers'>;
+  readonly images: ImageApi;
+  readonly list: Pick<ServerList, 'record'>;
+  /** Runs after a change. @param dropped whether a server no longer uses an image. */
+  readonly onWritten: (dropped: boolean) => void;
+}
+
+/** The state of a server, and where it comes from. */
+interface KnownState {
+  /** What applies now. */
+  readonly state: ServerState;
+  /** The metadata item. */
+  readonly stored: ServerState;
+  /** The change that was made while the metadata was locked. */
+  readonly next: ServerState | undefined;
+}
+
+/** Maximum number of attempts to change a property, which another daemon may overwrite. */
+const MAX_ATTEMPTS = 3;
+
+/** Returns the state in the metadata of a server. */
+export function storedState({ metadata }: Pick<Server, 'metadata'>): ServerState {
+  return parseState(metadata[STATE_KEY]) ?? untouchedState;
+}
+
+/** Returns whether the server runs an image that this service booted. */
+export function runsImage(server: Pick<Server, 'metadata' | 'vmState'>): boolean {
+  return server.vmState === 'rescued' && storedState(server).bootedAfter !== undefined;
+}
+
+/**
+ * Returns what applies to a server. A change while the metadata was locked has precedence.
+ * @param image the image in the drive of the metadata; undefined: it is gone.
+ */
+export function knownState(server: Pick<Server, 'id' | 'metadata'>, image: CloudImage | undefined): KnownState {
+  const stored = storedState(server);
+  const next = parseState(image?.properties.get(stateProperty(server.id)));
+  const applied = next ?? (stored.bootedAfter === undefined ? stored : afterItsBoot(stored));
+  // A user may have deleted the image.
+  const isGone = next === undefined && stored.cd !== null && image === undefined;
+  return { state: isGone ? { ...applied, cd: null } : applied, stored, next };
+}
+
+/** The store. Calls for one server must not overlap. */
+export class StateStore {
+  readonly #options: StateStoreOptions;
+
+  constructor(options: StateStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Returns what applies to a server. @throws {CloudFailure} if Glance does not answer. */
+  async read(server: Server): Promise<KnownState> {
+    const { cd } = storedState(server);
+    return knownState(server, cd === null ? undefined : await this.#options.images.get(cd));
+  }
+
+  /**
+   * Stores a state.
+   * @throws {DriverError} conflict, if the server is in rescue mode and not with an image of this service.
+   */
+  async write(server: Server, state: ServerState): Promise<void> {
+    const { items } = this.#options;
+    const { stored, next } = await this.read(server);
+    // During the task that boots the image, the metadata must keep the mark of the boot.
+    const isBooting = server.task !== null && stored.bootedAfter !== undefined && state.bootedAfter === undefined;
+    const text = isUntouched(state) ? null : formatState(state);
+    if (isBooting || !(await items.setMetadata(server.id, STATE_KEY, text))) {
+      await this.#writeProperty(server, stored.cd, beforeItsBoot(state));
+      this.#options.onWritten(false);
+      return;
+    }
+    if (next !== undefined && stored.cd !== null) await this.#removeProperty(server.id, stored.cd);
+    const readAt = performance.now();
+    this.#options.list.record(server.id, await this.#options.api.getServer(server.id), { readAt });
+    this.#options.onWritten(stored.cd !== null && stored.cd !== state.cd);
+  }
+
+  /**
+   * Moves a change to the metadata that was made while they were locked, and ends the mark of a boot.
+   * Does nothing while the server runs the image.
+   * @returns the state that applies.
+   */
+  async settle(server: Server): Promise<ServerState> {
+    const { state, stored, next } = await this.read(server);
+    if (next === undefined && stored.bootedAfter === undefined) return state;
+    if (server.vmState === 'rescued' || server.task !== null) return state;
+    const settled = next ?? ((await this.#hasBooted(server.id, stored)) ? afterItsBoot(stored) : beforeItsBoot(stored));
+    const kept = state.cd === null ? { ...settled, cd: null } : settled;
+    await this.write(server, kept);
+    return kept;
+  }
+
+  /** Returns the text that marks a boot which begins now. */
+  async mark(id: string): Promise<string> {
+    return (await this.#options.api.listActions(id)).at(-1)?.id ?? '';
+  }
+
+  /** Returns the ids of the images that any server of the project uses, also servers that are not exposed. */
+  async imagesInUse(images: readonly CloudImage[]): Promise<ReadonlySet<string>> {
+    const { servers } = await this.#options.api.listServers();
+    const known = servers.filter(isKnown);
+    // A server whose cell is down hides its metadata.
+    if (known.length < servers.length) return new Set(images.map(({ id }) => id));
+    const inDrives = known.map((server) => storedState(server).cd);
+    const later = images.flatMap(({ properties }) =>
+      known.map(({ id }) => parseState(properties.get(stateProperty(id)))?.cd ?? null),
+    );
+    return new Set([...inDrives, ...later].filter((id) => id !== null));
+  }
+
+  /** Returns whether Nova has booted the image since the mark, and did not fail. */
+  async #hasBooted(id: string, { bootedAfter }: ServerState): Promise<boolean> {
+    const actions = await this.#options.api.listActions(id);
+    const marked = actions.findIndex((action) => action.id === bootedAfter);
+    return actions.slice(marked + 1).some(({ action, hasFailed }) => action === 'rescue' && !hasFailed);
+  }
+
+  /** Changes the property, and checks that no daemon has overwritten it: Glance writes all properties at once. */
+  async #writeProperty({ id, name }: Server, cd: string | null, state: ServerState): Promise<void> {
+    const { images } = this.#options;
+    const text = formatState(state);
+    for (let attempt = 1; cd !== null && attempt <= MAX_ATTEMPTS; attempt += 1) {
+      const image = await images.get(cd);
+      if (image === undefined) break;
+      if (image.properties.get(stateProperty(id)) === text) return;
+      await images.setProperty(cd, stateProperty(id), text);
+    }
+    if (cd !== null && (await images.get(cd))?.properties.get(stateProperty(id)) === text) return;
+    const why = 'Nova stores no settings of a server in this state, and its drive holds no image';
+    throw new DriverError('conflict', `changing the boot settings of server ${name}: ${why}`);
+  }
+
+  async #removeProperty(serverId: string, imageId: string): Promise<void> {
+    const { images } = this.#options;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      await images.setProperty(imageId, stateProperty(serverId), null);
+      const image = await images.get(imageId);
+      if (image === undefined || !image.properties.has(stateProperty(serverId))) return;
+    }
+  }
+}

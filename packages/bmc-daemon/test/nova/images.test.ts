@@ -1,0 +1,125 @@
+/** Images before a faulty Glance, and hostile states of servers. media.test.ts uses a real one. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { waitFor } from '../daemon/process.js';
+import { idOf } from '../support/listed-servers.js';
+import { createGlance, type Glance } from '../support/glance.js';
+import { sendJson } from '../support/cloud-server.js';
+import { servedCloud } from '../support/served-cloud.js';
+import type { Served } from '../support/served-resources.js';
+import { iso, startImages, type Images } from './media-lab.js';
+
+const test = servedCloud();
+let glance: Glance;
+let images: Images;
+beforeEach(async () => {
+  images = await startImages();
+  images.contents.set('/boot.iso', iso);
+  glance = createGlance();
+  test.cloud.others.set('image', glance.handler);
+  test.servers.put(1);
+  // Nova stores the metadata.
+  test.answer((request, response, path) => {
+    const [, , id = '', part, key = ''] = new URL(path, 'http://nova').pathname.split('/');
+    if (part !== 'metadata') return false;
+    let text = '';
+    request.on('data', (piece: Buffer) => (text += piece.toString()));
+    request.on('end', () => {
+      const { metadata } = test.servers.all.get(id)?.body ?? {};
+      const { [decodeURIComponent(key)]: _old, ...others } = metadata as Record<string, string>; // as the list of the test has it
+      const { meta = {} } = (text === '' ? {} : JSON.parse(text)) as { readonly meta?: object }; // the driver sends objects
+      test.servers.put(1, { metadata: { ...others, ...meta } });
+      sendJson(response, 200, { meta });
+    });
+    return true;
+  });
+});
+afterEach(() => images.close());
+
+const system = `/redfish/v1/Systems/${idOf(1)}`;
+const drive = `${system}/VirtualMedia/Cd`;
+const insert = (served: Served) =>
+  served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
+const untilImages = (count: number) =>
+  waitFor(
+    () => (glance.images.size === count ? true : undefined),
+    () => `Glance has ${glance.images.size} images instead of ${count}`,
+  );
+
+it('lets Glance fetch an image if configured, and reports a failed import', async () => {
+  const served = await test.serve({ fetchedByGlance: true });
+  glance.imported = 'queued';
+  const failed = await insert(served);
+  expect([failed.status, served.messages(failed)]).toEqual([502, ['CouldNotEstablishConnection']]);
+  expect(JSON.stringify(failed.body)).toContain('Glance could not fetch it');
+  await untilImages(0);
+  glance.imported = 'active';
+  expect((await insert(served)).status).toBe(204);
+  expect(images.downloads).toEqual([]);
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
+});
+
+it.each([
+  [413, 507, 'InsufficientStorage'],
+  [403, 400, 'ActionNotSupported'],
+  [503, 503, 'ServiceTemporarilyUnavailable'],
+])('reports an upload that Glance answers with %d as %d, and deletes the image', async (upload, status, key) => {
+  const served = await test.serve();
+  glance.uploadStatus = upload;
+  const answer = await insert(served);
+  expect([answer.status, served.messages(answer)]).toEqual([status, [key]]);
+  await untilImages(0);
+  expect(await served.get(drive)).toMatchObject({ Inserted: false });
+});
+
+it('deletes unused images at the start, and no image that it does not own or that another daemon marked', async () => {
+  const [now, old] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
+  const later = glance.put();
+  const used = glance.put({ [`rackless_state_${idOf(1)}`]: JSON.stringify({ cd: later }) });
+  const kept = [
+    used,
+    later,
+    glance.put({ rackless_lease_other: now }),
+    glance.put({ name: 'my.iso' }),
+    glance.put({ visibility: 'shared' }),
+    glance.put({ rackless_region: 'R2' }),
+  ];
+  glance.put({ rackless_lease_other: old });
+  glance.put({ rackless_lease_test: now, status: 'saving' });
+  glance.put({ rackless_url: undefined });
+  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
+  const served = await test.serve();
+  await untilImages(kept.length);
+  expect([...glance.images.keys()].sort()).toEqual(kept.sort());
+  expect(await served.get(drive)).toMatchObject({ Inserted: true });
+});
+
+it.each([
+  [''],
+  ['[]'],
+  ['{"cd":"../../v2/images","enabled":"once","target":"cdrom"}'],
+  ['{"cd":5}'],
+  ['{"target":"network"}'],
+  ['{"enabled":"forever"}'],
+  [`{"after":"${'x'.repeat(200)}"}`],
+])('ignores a state of a server such as %s', async (text) => {
+  test.servers.put(1, { metadata: { 'rackless:state': text } });
+  const served = await test.serve();
+  expect(await served.get(drive)).toMatchObject({ Inserted: false, Image: null });
+  expect((await served.get(system))['Boot']).toMatchObject({
+    BootSourceOverrideTarget: 'Hdd',
+    BootSourceOverrideEnabled: 'Continuous',
+  });
+  expect(test.requestsTo('/image/v2/images/')).toEqual([]);
+});
+
+it('shows servers while Glance is silent about their images', async () => {
+  const used = glance.put();
+  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
+  test.cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
+  const served = await test.serve();
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
+  const before = test.requestsTo('/image').length;
+  expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
+  // A failing Glance is asked again later.
+  expect(test.requestsTo('/image')).toHaveLength(before);
+});

@@ -1,0 +1,34 @@
+/** Redfish requests to a daemon before the lab. */
+import { waitFor } from '../daemon/process.js';
+
+/** The JSON object of an answer. */
+export type Body = Record<string, unknown>;
+
+/** An answer, for a task that of its result. */
+export interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly body: Body;
+}
+
+/** Sends a request to a daemon, and follows a task to its end. */
+export async function send(url: string, method: string, path: string, body?: object): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' };
+  const first = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  let answer = first;
+  await waitFor(
+    async () => {
+      if (answer.status !== 202) return true;
+      await answer.text();
+      answer = await fetch(url + (first.headers.get('location') ?? ''));
+      return undefined;
+    },
+    () => `the task of ${method} ${path} has not ended`,
+  );
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    retryAfter: answer.headers.get('retry-after'),
+    body: JSON.parse(text || '{}') as Body, // Redfish sends objects
+  };
+}

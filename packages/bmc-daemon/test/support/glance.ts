@@ -1,0 +1,78 @@
+/** Glance for a {@link CloudServer}, for faults that a real one does not have on demand. */
+import { randomUUID } from 'node:crypto';
+import { sendJson, type NovaHandler } from './cloud-server.js';
+
+/** An image as Glance shows it. */
+export type GlanceImage = Record<string, unknown> & { readonly id: string };
+
+/** The images, and the faults. */
+export interface Glance {
+  readonly handler: NovaHandler;
+  readonly images: Map<string, GlanceImage>;
+  /** Adds an image of the service. @param parts replace its properties. */
+  put(parts?: Record<string, unknown>): string;
+  /** Status of an image after `web-download`. */
+  imported: 'active' | 'queued';
+  /** Status of the answer to an upload. */
+  uploadStatus: number;
+}
+
+/** Creates it. */
+export function createGlance(): Glance {
+  const images: Glance['images'] = new Map();
+  const glance: Glance = {
+    images,
+    put: (parts = {}) => {
+      const id = randomUUID();
+      const own = {
+        name: 'rackless-0123456789abcdef-0123456789abcdef.iso',
+        rackless_region: 'R1',
+        rackless_url: 'http://x/',
+      };
+      images.set(id, { id, status: 'active', visibility: 'private', tags: ['rackless-media'], ...own, ...parts });
+      return id;
+    },
+    imported: 'active',
+    uploadStatus: 204,
+    handler: (request, response, path) => {
+      const { pathname, searchParams } = new URL(path, 'http://glance');
+      const [, , , id = '', part] = pathname.split('/');
+      const image = images.get(id);
+      const pieces: Buffer[] = [];
+      request.on('data', (piece: Buffer) => pieces.push(piece));
+      request.on('end', () => {
+        const text = Buffer.concat(pieces).toString();
+        if (id === '' && request.method === 'GET') {
+          const tag = searchParams.get('tag') ?? '';
+          const found = [...images.values()].filter(({ tags }) => (tags as string[]).includes(tag)); // a list in all images
+          sendJson(response, 200, { images: found });
+        } else if (id === '') {
+          const created = { id: randomUUID(), status: 'queued', ...(JSON.parse(text) as object) }; // the driver sends objects
+          images.set(created.id, created);
+          sendJson(response, 201, created);
+        } else if (image === undefined) response.writeHead(404).end('no image found');
+        else if (part === 'file') {
+          if (glance.uploadStatus < 300) images.set(id, { ...image, status: 'active', size: text.length });
+          response.writeHead(glance.uploadStatus).end();
+        } else if (part === 'import') {
+          const failed = glance.imported === 'queued' ? { os_glance_failed_import: 'file' } : {};
+          images.set(id, { ...image, status: glance.imported, ...failed });
+          response.writeHead(202).end();
+        } else if (request.method === 'DELETE') {
+          images.delete(id);
+          response.writeHead(204).end();
+        } else if (request.method === 'PATCH') {
+          const changes = JSON.parse(text) as { op: string; path: string; value?: string }[]; // a JSON patch
+          const members = new Map(Object.entries(image));
+          for (const { op, path: name, value } of changes) {
+            if (op === 'remove') members.delete(name.slice(1));
+            else members.set(name.slice(1), value);
+          }
+          images.set(id, { ...Object.fromEntries(members), id });
+          sendJson(response, 200, images.get(id));
+        } else sendJson(response, 200, image);
+      });
+    },
+  };
+  return glance;
+}
