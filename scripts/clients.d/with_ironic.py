@@ -1,8 +1,8 @@
 """Ironic: from enrolling to booting an ISO as in docs/guides/clients.md, and all its other requests to a BMC."""
 import re
 
-from ironic_deployments import Deployments
 from ironic_service import Ironic, Node
+from ironic_steps.deployments import Deployments
 from page import run_block
 from steps import Unexpected, expect, expect_in, wait_for
 from sushy_steps.system import import_sushy

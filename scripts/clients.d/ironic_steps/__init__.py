@@ -1,0 +1,1 @@
+"""The steps of Ironic by area, see with_ironic.py."""
