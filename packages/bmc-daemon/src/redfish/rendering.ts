@@ -2,14 +2,13 @@
  * Renders a loaded entity as the answer to a GET, and caches the result as long as the entity
  * exists.
  */
-import { actionUri, isOem } from './action-uri.js';
 import { annotate, type AnnotateOptions } from './annotate.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { shapeOf, wordsOf } from './body/schema-shape.js';
 import { withWriteableProperties, writeableOf, type Writeable } from './body/writeable.js';
 import { entityTag } from './conditions.js';
 import type { JsonObject } from './json.js';
-import type { Params, Resource } from './resource.js';
+import { actionUri, isOem, type Params, type Resource } from './resource.js';
 
 /** The part of the service that a request sees: everything, or one machine. */
 export interface View<Services> {

@@ -9,6 +9,7 @@ import type { Privilege } from './privileges.js';
 import type { JsonObject } from './json.js';
 import type { PropertyNames } from './messages/driver-errors.js';
 import type { Message } from './messages/messages.js';
+import { vendor } from '../version.js';
 
 export type { Json, JsonObject } from './json.js';
 
@@ -242,6 +243,19 @@ export interface ResourceDefinition<
 
 /** The key of an action in the Actions block: `#ComputerSystem.Reset`. */
 type ActionName = `#${string}.${string}`;
+
+/**
+ * Returns `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. An action that DMTF does not
+ * define has the path `/Actions/Oem/` (DSP0266, OEM actions).
+ */
+export function actionUri(resourceUri: string, name: string): string {
+  return `${resourceUri}/Actions/${isOem(name) ? 'Oem/' : ''}${name.slice(1)}`;
+}
+
+/** Our own actions have the name of the vendor: `#RacklessComputerSystem.OpenConsole`. */
+export function isOem(name: string): boolean {
+  return name.startsWith(`#${vendor}`);
+}
 
 /** Path parameters by name, if the type system does not know the template. */
 export type Params = Readonly<Record<string, string>>;

@@ -2,10 +2,9 @@
  * Renders docs/reference/resources.md from all resources.
  * `npm run generate` writes the page, and a test compares it.
  */
-import { actionUri } from '../redfish/action-uri.js';
 import { requirementOf } from '../redfish/privileges.js';
 import { createDocuments } from '../redfish/documents/documents.js';
-import type { Resource } from '../redfish/resource.js';
+import { actionUri, type Resource } from '../redfish/resource.js';
 import type { StreamDefinition } from '../redfish/stream.js';
 
 /** Sections of the page, by the first path segment after the service root. */

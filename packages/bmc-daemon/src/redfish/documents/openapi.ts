@@ -2,8 +2,8 @@
  * The OpenAPI document of this service (DSP0266, OpenAPI schema): its paths and methods. It refers
  * to DMTF's published schemas for the bodies.
  */
-import { actionUri } from '../action-uri.js';
 import type { JsonObject } from '../json.js';
+import { actionUri } from '../resource.js';
 
 /** The parts of a resource that the documents describe. */
 export interface DeclaredPath {
