@@ -92,7 +92,7 @@ class Machine(Deployments):
 
         def deployed(_):
             expect('the state', node.read()['provision_state'], 'active')
-            expect('power', machine.power, 'On')
+            machine.wait_for_power('On')
             expect('inserted', machine.drive()['Inserted'], True)
             self.console.expect_boot('ISO')
 
