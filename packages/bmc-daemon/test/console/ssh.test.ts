@@ -263,7 +263,7 @@ describe('access to a console', () => {
     await closed.waitFor('Connected');
     const session = access.sessions.list().find(({ user }) => user === 'olga');
     expect(session).toMatchObject({ type: 'HostConsole', address: '127.0.0.1' });
-    access.sessions.end(session?.id ?? '');
+    await access.sessions.end(session?.id ?? '');
     await ended.waitFor('the session was ended\n');
     expect(await ended.exit()).toBe(1);
     await access.accounts?.change('nick', { enabled: false });

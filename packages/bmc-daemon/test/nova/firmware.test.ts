@@ -102,6 +102,8 @@ it('answers 503 with the name of a service that fails, and reads the server with
     const { status, body } = await send('GET', `/redfish/v1/Systems/${idOf(index)}/Bios`);
     expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining(`${name} answers 418: no tea`)]);
     expect(await get(`/redfish/v1/Systems/${idOf(index)}`)).toHaveProperty('Bios');
+    const processor = await get(`/redfish/v1/Systems/${idOf(index)}/Processors/CPU0`);
+    expect(processor).toMatchObject({ ProcessorArchitecture: 'x86' });
   }
 });
 

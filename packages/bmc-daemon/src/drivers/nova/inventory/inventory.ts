@@ -53,7 +53,10 @@ export function createInventory(
     ...(firmware !== undefined && shown.includes('firmware')
       ? imageFirmware(firmware, { flavor: server.flavor, state }, await images.propertiesOf(server))
       : {}),
-    ...(shown.includes('processors') ? architectureBy(await images.propertiesOf(server), architecture) : {}),
+    // The number of processors is known without the image.
+    ...(shown.includes('processors')
+      ? architectureBy(await images.propertiesOf(server).catch(() => undefined), architecture)
+      : {}),
     ...(hasGraphicalConsole() ? { hasGraphicalConsole: true as const } : {}),
   });
   return {
