@@ -14,7 +14,7 @@ export interface SubmitOptions extends CallOptions {
    * the timeout), when the connection ends, or when the call cannot be sent. libvirtd allows five
    * unanswered calls per client.
    */
-  readonly onReleased?: () => void;
+  readonly onFinished?: () => void;
 }
 
 /** Options of a `Connection`. */

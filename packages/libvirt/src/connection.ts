@@ -136,13 +136,13 @@ export class Connection implements Caller {
     reject: (error: Error) => void,
     accept: SentCall['accept'],
   ): number | null {
-    const { signal, onReleased } = options;
+    const { signal, onFinished } = options;
     const { name } = procedure;
     const refusal =
       this.#failureOf(name, false) ?? (signal?.aborted === true ? callAborted(name, signal, false) : null);
     if (refusal !== null) {
       reject(refusal);
-      onReleased?.();
+      onFinished?.();
       return null;
     }
     const serial = this.#pending.nextSerial();
@@ -150,11 +150,11 @@ export class Connection implements Caller {
       this.#outbox.call(procedure, args, serial);
     } catch (cause) {
       reject(clientError('PROTOCOL', `calling ${name}: ${toError(cause).message}`, { procedure: name, cause }));
-      onReleased?.();
+      onFinished?.();
       return null;
     }
     const timeoutMs = options.timeoutMs ?? this.#options.callTimeoutMs;
-    this.#pending.add(serial, { procedure, accept, reject, timeoutMs, signal, onReleased });
+    this.#pending.add(serial, { procedure, accept, reject, timeoutMs, signal, onFinished });
     return serial;
   }
 
@@ -260,7 +260,7 @@ export class Connection implements Caller {
       const message = `calling ${name}: reading the reply: ${toError(cause).message}`;
       call.reject(clientError('PROTOCOL', message, { procedure: name, mayHaveRun: true, cause }));
     }
-    call.onReleased?.();
+    call.onFinished?.();
   }
 
   #makeStream(procedure: ProcedureHead, serial: number): LibvirtStream {

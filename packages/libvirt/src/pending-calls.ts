@@ -19,7 +19,7 @@ export interface SentCall {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   /** Called once when libvirtd has finished the call. */
-  readonly onReleased: (() => void) | undefined;
+  readonly onFinished: (() => void) | undefined;
 }
 
 /** A call without a reply whose caller still waits. */
@@ -86,7 +86,7 @@ export class PendingCalls {
     if (waiting === undefined) {
       const abandoned = this.#abandoned.get(serial);
       this.#abandoned.delete(serial);
-      abandoned?.onReleased?.();
+      abandoned?.onFinished?.();
       return null;
     }
     this.#waiting.delete(serial);
@@ -105,9 +105,9 @@ export class PendingCalls {
     for (const { call, removeAbort } of waiting) {
       removeAbort();
       call.reject(errorOf(call.procedure.name));
-      call.onReleased?.();
+      call.onFinished?.();
     }
-    for (const call of abandoned) call.onReleased?.();
+    for (const call of abandoned) call.onFinished?.();
   }
 
   #abandon(serial: number, error: LibvirtError): void {

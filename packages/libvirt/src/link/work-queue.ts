@@ -44,11 +44,12 @@ const MAX_PARALLEL_CALLS = 4;
 
 /**
  * Queue of calls that libvirtd may delay while a domain is busy. At most {@link MAX_PARALLEL_CALLS}
- * run in parallel. Calls to the same domain run in order, one at a time.
+ * run in parallel. Calls to the same domain run in order, one at a time. With `nextCallAfter: 'settled'`,
+ * a call may run beside one that timed out or was aborted and that libvirtd still executes.
  *
  * libvirtd continues a call that timed out, and the call still counts for the limit. If such calls
- * use up the limit and another call is ready, the queue retires the connection: new calls use a new connection, and the
- * old one closes when no caller waits for it.
+ * use up the limit and another call is ready, the queue retires the connection: new calls use a new
+ * connection, and the old one closes when no caller waits for it.
  */
 export class WorkQueue {
   readonly #waiting: Job[] = [];
@@ -93,11 +94,11 @@ export class WorkQueue {
         procedure: name,
         start: (connection) => {
           leaveQueue();
-          this.#send(connection, job, (onReleased) =>
+          this.#send(connection, job, (onFinished) =>
             connection.call(procedure, args, {
               timeoutMs: deadline - this.clock.now(),
               ...(signal === undefined ? {} : { signal }),
-              onReleased,
+              onFinished,
             }),
           ).then(resolve, reject);
         },
@@ -224,7 +225,7 @@ export class WorkQueue {
     return load;
   }
 
-  async #send<R>(connection: Connection, job: Job, call: (onReleased: () => void) => Promise<R>): Promise<R> {
+  async #send<R>(connection: Connection, job: Job, call: (onFinished: () => void) => Promise<R>): Promise<R> {
     const load = this.#loadOf(connection);
     load.unanswered += 1;
     load.awaited += 1;
