@@ -9,12 +9,12 @@ import { hasBody, readFormHead, readWhole } from './body-reader.js';
 import { chooseFiles, chooseProvider, hasOneAccount, type SelectionContext, type FilesChoice } from './choose.js';
 import { FormHeadReader } from './form-head.js';
 import { jsonChoice, splitList } from './json-choice.js';
-import { inspectForm } from './late-fields.js';
+import { rejectLateFields } from './late-fields.js';
 import type { RawTarget } from './paths.js';
 import { valueIn, withValue, type QueryPair } from './query.js';
 import type { RawBody } from './raw-call.js';
 
-/** LiteLLM's names for the deployment of a file. They are for this proxy and are not forwarded. */
+/** LiteLLM's fields that select the deployment of a file. The proxy uses and removes them. */
 const choiceNames: ReadonlySet<string> = new Set(['model', 'target_model_names', 'custom_llm_provider']);
 const choiceInQuery: ReadonlySet<string> = new Set([...choiceNames, 'provider']);
 
@@ -24,7 +24,7 @@ export interface RawTask {
   readonly target: RawTarget;
   /** The path of the client's URL, for errors. */
   readonly path: string;
-  /** The query without keys. */
+  /** The query without the client's API key. */
   readonly query: readonly QueryPair[];
   readonly selectionContext: SelectionContext;
 }
@@ -42,7 +42,8 @@ export interface Decision {
 
 /**
  * Selects the deployment. Reads the body, or a part of it, only if it can contain the name of the
- * deployment. Sends errors to the client, also errors that occur later.
+ * deployment. Sends errors to the client once it reads the body.
+ * @throws {ProxyError} for an error before it reads the body.
  */
 export function decide(task: RawTask, done: (decision: Decision) => void): void {
   const { exchange, target } = task;
@@ -78,11 +79,12 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
         provider: fields.get('custom_llm_provider') ?? null,
       });
       const isNamed = fields.size > 0 || namesInHead(task) !== undefined;
-      const inspect = isNamed || hasOneAccount(task.selectionContext) ? undefined : inspectForm(type, choiceNames);
-      inspect?.(rest);
+      // No field has selected a deployment: reject one that comes later.
+      const check = isNamed || hasOneAccount(task.selectionContext) ? undefined : rejectLateFields(type, choiceNames);
+      check?.(rest);
       const announced = lengthOf(exchange);
       const length = announced === null ? null : announced - removed;
-      const body = { kind: 'streamed', head: rest, length, ...(inspect === undefined ? {} : { inspect }) } as const;
+      const body = { kind: 'streamed', head: rest, length, ...(check === undefined ? {} : { check }) } as const;
       done({ selection, query, streams: false, body });
     });
   } else if (isJson) {
@@ -135,7 +137,8 @@ export function decideWebSocket(task: RawTask): Decision {
   if (target.kind === 'provider') return streamed(exchange, byModel(task));
   const model = valueIn(query, 'model');
   if (model === undefined) {
-    // OpenAI requires no model for a transcription or for a call that continues.
+    // OpenAI requires no model for a transcription session (`intent`), or to join an existing Realtime
+    // call (`call_id`).
     if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, router.modelNames);
     return streamed(exchange, {
       selection: chooseFiles({ models: [], provider: null }, path, selectionContext),

@@ -9,13 +9,13 @@ import { lateChoice } from '../errors/path.js';
  * Checks a chunk of a body before it is forwarded.
  * @throws {ProxyError} 400: the chunk contains the beginning of such a field.
  */
-type Inspect = (chunk: Buffer) => void;
+type ChunkCheck = (chunk: Buffer) => void;
 
 /**
- * Makes the check for a form.
+ * Returns the check for a form.
  * @param wanted names of the fields to reject.
  */
-export function inspectForm(contentType: string, wanted: ReadonlySet<string>): Inspect {
+export function rejectLateFields(contentType: string, wanted: ReadonlySet<string>): ChunkCheck {
   let scanner: MultipartScanner | null = new MultipartScanner(boundaryOf(contentType) ?? '');
   return (chunk) => {
     if (scanner === null) return;

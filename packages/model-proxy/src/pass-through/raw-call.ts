@@ -24,7 +24,7 @@ export type RawBody =
       /** Bytes of the whole body; null: unknown, so the body is sent in chunks. */
       readonly length: number | null;
       /** Checks each later chunk before it goes upstream. */
-      readonly inspect?: (chunk: Buffer) => void;
+      readonly check?: (chunk: Buffer) => void;
     };
 
 /** Options of {@link sendRaw}. */
@@ -50,7 +50,7 @@ export function sendRaw({ exchange, request, body, traced }: RawCallOptions): vo
 /** Makes the stream that the client's request fills. */
 function streamOf(
   exchange: Exchange,
-  { head, length, inspect }: Extract<RawBody, { readonly kind: 'streamed' }>,
+  { head, length, check }: Extract<RawBody, { readonly kind: 'streamed' }>,
 ): BodyStream {
   const { request } = exchange;
   const stream = new BodyStream({
@@ -69,7 +69,7 @@ function streamOf(
     if (stream.destroyed) return;
     try {
       chunks?.add(chunk);
-      inspect?.(chunk);
+      check?.(chunk);
       if (!stream.add(chunk)) request.pause();
     } catch (error) {
       breakOff(exchange, toProxyError(error));

@@ -1,6 +1,6 @@
 /**
- * The interface of the client for all requests to upstreams, model requests and raw ones. It uses
- * callbacks, which cost less than streams (docs/decisions/009).
+ * The interface for all requests to upstreams, model requests and raw ones. It uses callbacks, which
+ * cost less than streams (docs/decisions/009).
  */
 import type { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
@@ -18,7 +18,7 @@ export interface UpstreamRequest {
    */
   readonly headers: readonly string[];
   /**
-   * Buffers are sent as a single body with a Content-Length. The client does not change them, and
+   * Buffers are sent as a single body with a Content-Length. `Upstream` does not change them, and
    * stores them for a retry. A stream is sent while it arrives, over a new connection and without
    * retries. The stream is destroyed with the request.
    */

@@ -10,27 +10,27 @@ import type { Provider, Translation } from '../provider.js';
 import type { RequestMembers } from '../request-members.js';
 
 /**
- * Makes the texts of a search. Each has at most six bytes and begins with a rare byte, because Node
- * finds such texts fast (json/search.ts).
+ * Converts search texts to buffers. Each has at most six bytes, because Node finds such texts fast
+ * (json/search.ts).
  */
-const words = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
-const toolWords = words('strict', 'additi', 'custom');
-const messageWords = words('_block', '"file"');
+const needles = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
+const toolNeedles = needles('strict', 'additi', 'custom');
+const messageNeedles = needles('_block', '"file"');
 /** Messages without these members need no rewriting. */
 const messageKeys = ['thinking_blocks', 'file', 'image_url'];
-const imageWords = words('_url"');
+const imageNeedles = needles('_url"');
 
 const translate: Translation = (endpoint, members) => {
   const rewritten = new Map<string, Buffer | null>();
   if (endpoint !== 'chat/completions') return rewritten;
 
-  // Most requests need no rewriting. A search for the words costs less than to parse messages.
-  if (members.contains('tools', toolWords)) {
+  // Most requests need no rewriting. A search for these texts costs less than to parse messages.
+  if (members.contains('tools', toolNeedles)) {
     replace(rewritten, members, 'tools', vllmTools);
   }
   if (
     members.mayHold('messages', messageKeys) &&
-    (members.contains('messages', messageWords) || hasImageText(members))
+    (members.contains('messages', messageNeedles) || hasImageText(members))
   ) {
     replace(rewritten, members, 'messages', vllmMessages);
   }
@@ -48,7 +48,7 @@ const translate: Translation = (endpoint, members) => {
  * text.
  */
 function hasImageText(members: RequestMembers): boolean {
-  return members.contains('messages', imageWords, (following) => /^_url"\s*:\s*"/.test(following));
+  return members.contains('messages', imageNeedles, (following) => /^_url"\s*:\s*"/.test(following));
 }
 
 function replace(
