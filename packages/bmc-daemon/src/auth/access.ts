@@ -15,7 +15,7 @@ import { openPasswordFile } from '../password-file/password-file.js';
 import { createRoles, type Roles } from './role-store.js';
 import { createSessions, type Sessions, type SessionsOptions } from './sessions.js';
 import type { SharedAccess } from './shared/shared-access.js';
-import { accountsOf, rolesOf, syncFor, synchronized } from './shared/shared-changes.js';
+import { shareAccounts, shareRoles, syncFor, synchronized } from './shared/shared-changes.js';
 import { createSharedSessions } from './shared/shared-sessions.js';
 
 /** Accounts, roles, sessions and their settings. */
@@ -36,14 +36,17 @@ interface AccessOptions {
   readonly authFile: string | null;
   /** The result of {@link openAccessState}. */
   readonly state: StateFile<AccessState>;
-  /** The accounts and sessions of all replicas, which replace the files. Default: there are no other replicas. */
+  /**
+   * The shared store of accounts and sessions. If set, the service uses it instead of its own files.
+   * Default: none, for a service without replicas.
+   */
   readonly shared?: SharedAccess | undefined;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** A monotonic clock in milliseconds. Default: milliseconds since the process started. */
   readonly now?: () => number;
   /**
-   * Milliseconds since 1970 by a clock as steady as {@link now}. Default: the time at the start plus
-   * the time that has passed since.
+   * Milliseconds since 1970 by a clock as steady as {@link now}. Default: the clock of the shared
+   * store; without one, the time at the start plus the time that has passed since.
    */
   readonly clock?: () => number;
   /** Default: the values of {@link createLogin}. */
@@ -57,6 +60,9 @@ interface AccessOptions {
 
 /** Steady, so that setting the host's clock neither ends locks nor makes them last for years. */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
+
+/** Without accounts, all sessions have the same hash, so no session ends by a password change. */
+const NO_ACCOUNT_HASH = '';
 
 /** How long the daemon uses the password file without another check. */
 const FILE_CHECK_MS = 1000;
@@ -77,11 +83,11 @@ export function openAccess(options: AccessOptions): Access {
   const idleMs = () => state.state.settings.sessionTimeoutSeconds * 1000;
 
   if (authFile === null) {
-    const sessions = sessionsWith(() => 'without accounts, every session has the same hash');
+    const sessions = sessionsWith(() => NO_ACCOUNT_HASH);
     return withSettings(settings, {
       authenticate: synchronized(createOpenDoor(sessions), shared),
       accounts: null,
-      roles: rolesOf(
+      roles: shareRoles(
         createRoles(state, () => false),
         shared,
       ),
@@ -112,8 +118,8 @@ export function openAccess(options: AccessOptions): Access {
   const authenticate = createAuthentication({ accounts, sessions, login, settings: () => state.state.settings });
   return withSettings(settings, {
     authenticate: synchronized(authenticate, shared),
-    accounts: accountsOf(accounts, shared),
-    roles: rolesOf(
+    accounts: shareAccounts(accounts, shared),
+    roles: shareRoles(
       createRoles(state, (user) => accounts.find(user) !== undefined),
       shared,
     ),
@@ -154,13 +160,16 @@ async function beginSession(
 ): Promise<NewSession | Refusal> {
   const begun = await sessions.create({ user, address, type });
   if (begun === undefined)
-    return { refused: 'the account was closed just now', ...(user === null ? {} : { attemptedUser: user }) };
+    return {
+      refused: 'the account was disabled or removed during the login',
+      ...(user === null ? {} : { attemptedUser: user }),
+    };
   log.info('session created', { session: begun.session.id, type, account: user, address });
   return { ...begun, passwordChangeRequired };
 }
 
 /** Returns the settings and their change. */
-function settingsOf(state: StateFile<AccessState>, shared: SharedAccess | undefined): Shared {
+function settingsOf(state: StateFile<AccessState>, shared: SharedAccess | undefined): SettingsAccess {
   const change = (changed: Partial<AccessSettings>): void =>
     state.update((old) => ({ ...old, settings: { ...old.settings, ...changed } }));
   return {
@@ -171,9 +180,9 @@ function settingsOf(state: StateFile<AccessState>, shared: SharedAccess | undefi
   };
 }
 
-type Shared = Pick<Access, 'settings' | 'changeSettings'>;
+type SettingsAccess = Pick<Access, 'settings' | 'changeSettings'>;
 
 /** Adds the settings without a spread, which would read the getter only once. */
-function withSettings(shared: Shared, rest: Omit<Access, keyof Shared>): Access {
-  return Object.assign(shared, rest);
+function withSettings(settings: SettingsAccess, rest: Omit<Access, keyof SettingsAccess>): Access {
+  return Object.assign(settings, rest);
 }

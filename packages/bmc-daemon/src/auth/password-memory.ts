@@ -23,8 +23,8 @@ export class PasswordMemory {
 
   /**
    * Returns the digest of a password.
-   * @param hash the account's hash, empty if there is none, so that the digest changes with the
-   *   password file.
+   * @param hash the account's hash; empty without an account. It is part of the digest, so a new
+   *   hash in the password file makes a new digest.
    */
   digest(hash: string, user: string, password: Buffer): Buffer {
     return (

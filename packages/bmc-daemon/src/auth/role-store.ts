@@ -13,7 +13,7 @@ export interface Roles {
   list(): readonly Role[];
   /**
    * Creates a role.
-   * @throws {AccountError} if a role has the same name, in any case of letters; StateFileError.
+   * @throws {AccountError} if a role has the same name, ignoring case; StateFileError.
    */
   create(id: string, privileges: readonly Privilege[]): Awaitable<void>;
   /**

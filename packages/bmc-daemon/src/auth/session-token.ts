@@ -5,9 +5,9 @@ import { randomBytes } from 'node:crypto';
 const BYTES = 32;
 
 /**
- * Returns a token of 64 hexadecimal digits. Validators run statistical tests on a single token,
- * which two in a hundred random tokens fail; such a token is drawn again. This reveals 0.03 of the
- * 256 bits.
+ * Returns a token of 64 hexadecimal digits. Redfish validators test the randomness of one token, and
+ * 2 % of random tokens fail. The function rejects those and draws again. This costs 0.03 bits of
+ * entropy.
  */
 export function newSessionToken(): string {
   for (;;) {

@@ -20,9 +20,12 @@ export interface CertificateDetails {
 }
 
 /**
- * Extensions that every client knows: RFC 5280 requires that (key usage 15, subjectAltName 17, basic
- * constraints 19, name constraints 30, policies 32, 33, 36 and 54, extended key usage 37), or OpenSSL,
- * Go and browsers all process them (CRL distribution points 31).
+ * Extensions that clients process:
+ *
+ * - Required by RFC 5280 §4.2: key usage 15, subjectAltName 17, basic constraints 19, name constraints
+ *   30, certificate policies 32, policy constraints 36, extended key usage 37, inhibit anyPolicy 54.
+ * - Recommended by RFC 5280 §4.2: policy mappings 33.
+ * - Not required, but processed by OpenSSL, Go and browsers: CRL distribution points 31.
  */
 const processed: ReadonlySet<string> = new Set(
   [15, 17, 19, 30, 31, 32, 33, 36, 37, 54].map((number) => `2.5.29.${number}`),

@@ -43,8 +43,8 @@ export const noRequestedKeys: RequestedKeys = { keys: [] };
 /** Maximum number of open requests; a new request removes the oldest. */
 const MAX_REQUESTS = 8;
 /**
- * Maximum number of requests that wait for a key. With more, a new key could delete the key of a
- * request that its client has not received yet.
+ * Maximum number of requests that wait for a key. At most {@link MAX_REQUESTS}: with more, a new key
+ * could remove a key whose signing request is not yet sent.
  */
 const MAX_PENDING = 8;
 
@@ -71,7 +71,7 @@ export interface ServerCertificate {
    * @throws {ServerCertificateError}, {TlsFileWriteError}
    */
   replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;
-  /** Adopts files that were read again and are already in use at the listener. */
+  /** Updates `chain` after a reload. The listener already uses the new files. */
   adopt(tls: TlsOptions): void;
 }
 
@@ -125,10 +125,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     },
     async request(request) {
       if (pending >= MAX_PENDING)
-        throw new ServerCertificateError(
-          'busy',
-          `${MAX_PENDING} keys for signing requests are already being generated`,
-        );
+        throw new ServerCertificateError('busy', `${MAX_PENDING} signing requests already wait for their keys`);
       pending += 1;
       const made = lastRequest.then(() => generateRequest(request));
       lastRequest = made.catch(() => undefined);

@@ -14,7 +14,7 @@ export type KeyKind =
   | { readonly kind: 'rsa'; readonly bits: (typeof rsaLengths)[number] }
   | { readonly kind: 'ec'; readonly curve: (typeof curves)[number] };
 
-/** Parts of a name by object identifier (RFC 5280 appendix A, RFC 2985), in their usual order. */
+/** Object identifiers of the parts of a name (RFC 5280 appendix A, RFC 2985), in their usual order. */
 const nameParts = {
   country: '2.5.4.6',
   state: '2.5.4.8',
@@ -44,7 +44,7 @@ export interface SigningRequest {
   readonly usages: readonly KeyUsage[];
   /** RFC 2985 §5.4.1; empty: none. */
   readonly challengePassword: string;
-  /** RFC 2985 §5.4.2; empty: none. */
+  /** RFC 2985 §5.2.2; empty: none. */
   readonly unstructuredName: string;
 }
 
@@ -78,7 +78,7 @@ function signatureOf(kind: KeyKind): {
   return ofCurve[kind.curve];
 }
 
-/** Attributes of a request (RFC 2985 §5.4). */
+/** Attributes of a request (RFC 2985 §5.2.2 and §5.4). */
 const CHALLENGE_PASSWORD = '1.2.840.113549.1.9.7';
 const UNSTRUCTURED_NAME = '1.2.840.113549.1.9.2';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';

@@ -165,7 +165,7 @@ sushy-emulator works without changes:
   - \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and \`joinpath\`
   - \`str\`, and \`+\` between strings or lists
 - With other code in a setting, the daemon does not start. The message shows the line to write instead.
-  The daemon ignores such code in a name that is not a setting.
+  The daemon ignores such code in an assignment to any other name.
 - A port may be in quotes. \`'Uefi'\` in \`EMULATOR_BOOT_LOADER_MAP\` means \`'UEFI'\`, and causes a warning.
 - \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates machines in memory.
 - \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. The
@@ -182,7 +182,7 @@ function unusedNamesSection(): string {
     unused.set(purpose, [...(unused.get(purpose) ?? []), `\`SUSHY_EMULATOR_${stem}\``]);
   return `## Unused names of sushy-tools
 
-The daemon accepts these names with a warning.
+In the file, the daemon accepts these names with a warning. In the environment, it ignores them.
 
 ${[...unused].map(([purpose, names]) => [`- ${purpose}:`, ...names.map((name) => `  - ${name}`)].join('\n')).join('\n')}`;
 }
@@ -205,8 +205,8 @@ passwords. Names and passwords are UTF-8. If the bytes are not UTF-8, the daemon
 because python-requests sends Latin-1.
 
 **Cache.** After the first login of a user, the daemon stores a keyed digest of the password in memory.
-The digest is invalid after a change of the user's line. bcrypt therefore runs once for each user, not
-for each request. The daemon delays wrong passwords. Correct passwords also work during an attack: see
+bcrypt therefore runs once for each user, not for each request. A change of the user's line makes the
+digest invalid. The daemon delays wrong passwords. Correct passwords also work during an attack: see
 [accounts](../guides/accounts.md#log-ins-during-password-guessing).`;
 
 const signalsSection = `## Signals

@@ -19,7 +19,8 @@ import type { BootLoaderMap } from './rows/contract.js';
 import { settingsTable, type SettingKey, type Settings } from './settings.js';
 
 /**
- * One line for each fault and warning, which begins with its place, as in {@link LoadedSettings}.
+ * One line for each fault and warning. A line begins with its place if it has one, as in
+ * {@link LoadedSettings}.
  */
 interface Inspection {
   readonly faults: readonly string[];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { answeredNames, nameOfHost, shownNames } from './manager-names.js';
+import { requestNames, nameOfHost, shownNames } from './manager-names.js';
 
 const host = { hostName: 'kvm1', fqdn: 'kvm1.example.org' };
 const bare = { hostName: 'kvm1', fqdn: null };
@@ -14,8 +14,8 @@ describe('the names of a manager', () => {
     [{ hostName: 'b', fqdn: 'a.lab' }, host, { hostName: 'b', fqdn: 'a.lab' }, ['b', 'a.lab']],
     // The name of the host stays with the host.
     [{ hostName: null, fqdn: 'kvm1.lab' }, host, { hostName: 'kvm1', fqdn: 'kvm1.lab' }, ['kvm1.lab']],
-  ])('given %j on a host %j are %j', (own, of, shown, answered) => {
-    expect([shownNames(own, of), answeredNames(own, of)]).toEqual([shown, answered]);
+  ])('given %j on a host %j are %j', (own, of, shown, requested) => {
+    expect([shownNames(own, of), requestNames(own, of)]).toEqual([shown, requested]);
   });
 
   it.each([

@@ -12,8 +12,8 @@ export interface HostNames extends Names {
 }
 
 /**
- * Returns the shown names. A host name without an FQDN gets the domain of the host. An FQDN gives
- * the host name by its first label.
+ * Returns the shown names. A host name without an FQDN gets the domain of the host. Without a host
+ * name, the first label of the FQDN is the host name.
  */
 export function shownNames(own: Names, host: HostNames): HostNames {
   if (own.hostName === null && own.fqdn === null) return host;
@@ -22,8 +22,11 @@ export function shownNames(own: Names, host: HostNames): HostNames {
   return { hostName, fqdn: own.fqdn ?? (domain === '' ? null : `${hostName}${domain}`) };
 }
 
-/** Returns the names of this machine's manager, in lower case; empty if the manager has no own names. */
-export function answeredNames(own: Names, host: HostNames): readonly string[] {
+/**
+ * Returns the names in a Host header that select this manager, in lower case. Omits names of the
+ * host. Empty if the manager has no own names.
+ */
+export function requestNames(own: Names, host: HostNames): readonly string[] {
   if (own.hostName === null && own.fqdn === null) return [];
   const { hostName, fqdn } = shownNames(own, host);
   // The names of the host always mean the whole service.
@@ -35,7 +38,10 @@ export function isHostName(name: string, { hostName, fqdn }: HostNames): boolean
   return [hostName, fqdn, 'localhost'].some((known) => known !== null && lower(known) === lower(name));
 }
 
-/** Returns the name in a Host header in lower case; undefined for an address (RFC 9110 §7.2). */
+/**
+ * Returns the name or IPv4 address in a Host header (RFC 9110 §7.2) in lower case; undefined for an
+ * IPv6 address and for an invalid header.
+ */
 export function nameOfHost(header: string): string | undefined {
   const name = /^([^:[\]]+)(?::\d*)?$/.exec(header)?.[1];
   return name === undefined ? undefined : lower(name).replace(/\.$/, '');

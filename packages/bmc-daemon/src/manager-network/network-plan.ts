@@ -2,7 +2,7 @@
 import type { DeviceAddress } from '../host/host-addresses.js';
 import type { IpNetwork } from '../host/ip-network.js';
 import { checkAddress, type Surroundings } from './address-check.js';
-import { answeredNames, isHostName, type HostNames } from './manager-names.js';
+import { requestNames, isHostName, type HostNames } from './manager-names.js';
 import {
   networkOf,
   withoutMachine,
@@ -65,7 +65,7 @@ interface Planned<Part> {
 /** Returns all names of managers with the UUID of their machine. */
 export function indexNames({ machines }: ManagerNetworkState, host: HostNames): ReadonlyMap<string, string> {
   return new Map(
-    Object.entries(machines).flatMap(([uuid, own]) => answeredNames(own, host).map((name) => [name, uuid])),
+    Object.entries(machines).flatMap(([uuid, own]) => requestNames(own, host).map((name) => [name, uuid])),
   );
 }
 
@@ -88,7 +88,7 @@ export function planNames(
   const { hostName = before.hostName, fqdn = before.fqdn } = change;
   const planned = { hostName: own(hostName), fqdn: own(fqdn) };
   const taken = indexNames(withoutMachine(state, uuid), host);
-  const clash = answeredNames(planned, host).find((name) => taken.has(name));
+  const clash = requestNames(planned, host).find((name) => taken.has(name));
   if (clash === undefined) return { planned, faults: [] };
   // The fault is for the name that the client has set, even if the clash is the FQDN that the
   // domain of the host completes.

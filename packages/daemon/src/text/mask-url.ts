@@ -13,7 +13,8 @@ const passwordAsPort = /^\s*[a-z][a-z0-9+.-]*:[\\/]*[^\\/?#@]*:\d*[\\/?#].*@/i;
  * error messages contain them.
  */
 export function maskUrl(url: string | URL): string {
-  // The URL parser ignores line feeds and tabs. Without this, one in the scheme hides the user info.
+  // The URL parser ignores line feeds and tabs. Remove them first. A tab in the scheme would otherwise
+  // prevent the match of `userInfo`, and the password would stay in the text.
   const text = String(url).replace(/\p{Cc}/gu, '');
   // An unescaped slash or question mark in the password makes the URL invalid, or makes the beginning
   // of the password a port. The end of the password is then unknown.

@@ -7,7 +7,7 @@ import type { Roles } from '../role-store.js';
 import type { SharedAccess } from './shared-access.js';
 
 /** Returns accounts whose changes hold at all replicas. */
-export function accountsOf(accounts: Accounts, shared: SharedAccess | undefined): Accounts {
+export function shareAccounts(accounts: Accounts, shared: SharedAccess | undefined): Accounts {
   if (shared === undefined) return accounts;
   return {
     list: () => accounts.list(),
@@ -21,7 +21,7 @@ export function accountsOf(accounts: Accounts, shared: SharedAccess | undefined)
 }
 
 /** Returns roles whose changes hold at all replicas. */
-export function rolesOf(roles: Roles, shared: SharedAccess | undefined): Roles {
+export function shareRoles(roles: Roles, shared: SharedAccess | undefined): Roles {
   if (shared === undefined) return roles;
   return {
     list: () => roles.list(),

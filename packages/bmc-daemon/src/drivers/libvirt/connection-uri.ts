@@ -2,7 +2,8 @@
 import { parseUri } from '@rackless/libvirt';
 
 /**
- * Returns why a URI is invalid, in the words of a connection attempt; undefined for a valid URI.
+ * Returns why a URI is invalid, with the same text as the error of a connection attempt; undefined for
+ * a valid URI.
  */
 export function connectionUriFault(uri: string): string | undefined {
   try {

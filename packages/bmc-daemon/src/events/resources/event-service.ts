@@ -100,7 +100,8 @@ const eventService = defineResource({
           messageArgs: body.MessageArgs ?? [],
           severity: body.MessageSeverity ?? body.Severity ?? 'OK',
           origin,
-          // Always an event of the service: a test must not appear in or end the log of a machine.
+          // Always an event of the service: a test must not appear in the log of a machine. A test with
+          // ResourceRemoved would also delete that log.
           system: null,
           actor: { user, address },
           time: body.EventTimestamp === undefined ? services.now() : new Date(body.EventTimestamp),

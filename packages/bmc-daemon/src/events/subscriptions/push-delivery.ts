@@ -33,7 +33,7 @@ interface PushDeliveryOptions {
   readonly onStopped: (outcome: 'terminate' | 'suspend') => void;
 }
 
-/** Maximum pause of RetryForeverWithBackoff. */
+/** Maximum pause of RetryForeverWithBackoff, unless the interval itself is longer. */
 const MAX_PAUSE_MS = 3_600_000;
 
 /** Delivers the queued payloads of one subscription, one after the other, with retries. */
@@ -85,8 +85,8 @@ export class PushDelivery {
     if (this.#running || this.#suspended || this.#timer !== undefined || this.#isClosed()) return;
     if (this.#options.queue.isEmpty) return;
     this.#running = true;
-    // In the next turn of the event loop, so that the publisher does not render payloads, and its
-    // next events join the same payload.
+    // Start later, not inside `publish`. The publisher does not wait for rendering, and events of the
+    // same turn share one payload.
     setImmediate(() => {
       void this.#send().finally(() => {
         this.#running = false;

@@ -29,7 +29,7 @@ export interface DriveUnit {
   readonly name: string;
   readonly capacityBytes: number | null;
   readonly protocol: string;
-  /** The disk of the machine; null for a configured drive, which is only shown. */
+  /** The disk of the machine; null for a configured drive, which has no disk behind it. */
   readonly disk: DiskSnapshot | null;
 }
 
@@ -65,7 +65,10 @@ export interface StorageEntity {
   readonly storage: StorageUnit;
 }
 
-/** Returns whether a machine has storages: its disks are known, or EMULATOR_STORAGE has some for it. */
+/**
+ * Returns whether a machine has a Storage collection, possibly empty: its disks are known, or
+ * EMULATOR_STORAGE has an entry for it.
+ */
 export function hasStorage({ uuid, disks }: SystemSnapshot, { storage }: Pick<InventorySettings, 'storage'>): boolean {
   return disks !== undefined || storage[uuid] !== undefined;
 }
@@ -88,7 +91,8 @@ function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
     id,
     name: `${busName(id)} Storage`,
     bus: id,
-    // libvirt can use several controllers for a bus, but the guest uses the same driver for all of them.
+    // Show one controller for each bus, even if libvirt uses several: the guest uses one driver for
+    // all of them.
     controllers: [{ id, name: `${busName(id)} Controller`, speedGbps: null, protocols: [busProtocol(id)] }],
     drives: disks.map((disk) => driveOf(disk)),
     volumes: disks.map((disk) => volumeOf(disk)),

@@ -24,8 +24,8 @@ interface Module {
 
 /**
  * Returns the memory modules of a machine: at least one for the initial memory, one for each memory
- * device, and one for each empty slot. A virtio-mem device has its
- * present size; the other capacities add up to the rest of the machine's memory.
+ * device, and one for each empty slot. The capacity of a virtio-mem device is the size that the guest
+ * has now. The built-in memory is the machine's memory without the maximum sizes of all devices.
  */
 export function memoryModules({
   memoryKiB,
