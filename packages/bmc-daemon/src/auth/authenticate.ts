@@ -26,8 +26,8 @@ const MAX_VERIFIED_HEADERS = 1024;
 /** Returns the `authenticate` function of a service with a password file. */
 export function createAuthentication({ accounts, sessions, login, settings }: AuthenticationOptions): Authenticate {
   /**
-   * Verified headers by digest, with the user and the hash that verified them. To compute a digest is
-   * much cheaper than to parse the header.
+   * Verified headers by digest, with the user and the hash that verified them. A hit saves the parsing
+   * of the header and the login.
    */
   const verifiedHeaders = new Map<string, { readonly user: string; readonly hash: string }>();
   const headerKey = randomBytes(32).toString('base64');

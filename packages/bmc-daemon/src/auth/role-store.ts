@@ -1,4 +1,4 @@
-/** Stores the roles that administrators create, in addition to the predefined ones. */
+/** Stores the roles that clients create, in addition to the predefined ones. */
 import type { StateFile } from '../state-file.js';
 import type { AccessState } from './access-state.js';
 import { rolesOf } from './account-list.js';

@@ -1,4 +1,4 @@
-/** Roles: the three predefined roles of Redfish, and roles that administrators create. */
+/** Roles: the three predefined roles of Redfish, and roles that clients create. */
 import { z } from 'zod';
 import { privilegeNames, type Privilege } from '../../redfish/privileges.js';
 import { ROLE_ID, type Role } from '../roles.js';

@@ -19,7 +19,7 @@ export interface ControllerUnit {
   readonly id: string;
   readonly name: string;
   readonly speedGbps: number | null;
-  /** DMTF's Protocol values of its devices. */
+  /** DMTF's Protocol values of its devices; of the configured drives only in a configured storage. */
   readonly protocols: readonly string[];
 }
 

@@ -14,7 +14,7 @@ const plugged = q35Xml
   );
 
 describe('memory modules of a definition', () => {
-  it('are read with their total and present size', () => {
+  it('are read with their total and current size', () => {
     const { memoryDevices, memorySlots } = readDomain(plugged);
     expect(memorySlots).toBe(16);
     expect(memoryDevices).toEqual([

@@ -6,7 +6,7 @@ import type { MemoryDeviceSnapshot } from '../../../snapshot/hardware-snapshot.j
 import { attribute, child, childElements, type XmlElement } from '../tree.js';
 import { readMemoryKiB } from '../size.js';
 
-/** Returns the modules in order. A resizable device (`virtio-mem`) has its present size. */
+/** Returns the modules in order. A resizable device (`virtio-mem`) has its current size. */
 export function readMemoryDevices(devices: XmlElement | undefined): readonly MemoryDeviceSnapshot[] {
   return childElements(devices, 'memory').map((element) => {
     const target = child(element, 'target');
