@@ -307,6 +307,7 @@ const leftOut: readonly (readonly [RegExp, string])[] = [
   [/ PATCH \/redfish\/v1\/Chassis\/\{chassisId\}\/Drives\//, 'the same as below Systems'],
   [/\/VirtualMedia\/\{mediaId\}\/Certificates/, 'changes the metadata, as PATCH of VerifyCertificate'],
   [/\/LogServices\//, 'changes files of the daemon'],
+  [/RacklessComputerSystem\.OpenConsole$/, 'only for servers of a cloud'],
   [/ \/redfish\/v1\/Managers\/\{managerId\}/, 'changes files and addresses of the daemon'],
 ];
 /** `ForceOn` is `On`; `Suspend` needs an agent in the guest. */
