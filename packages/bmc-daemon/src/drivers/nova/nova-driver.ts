@@ -164,7 +164,7 @@ function createWatch(
   let lastFailure: string | undefined;
   const failed = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
-    if (!isStopped && reason !== lastFailure) log.warn(`cloud ${name} does not answer: ${reason}`);
+    if (!isStopped && reason !== lastFailure) log.warn(`cloud ${name} does not answer`, { error });
     lastFailure = reason;
   };
   const step = async (): Promise<void> => {

@@ -5,7 +5,6 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { limitInterimAnswers, MAX_INTERIM_ANSWERS } from '@rackless/daemon/http/interim-answers.js';
-import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { connectionReasons } from '../../../host/connection-reasons.js';
 import type { CloudTls } from '../cloud/cloud-settings.js';
 import { CloudFailure } from './cloud-failure.js';
@@ -54,13 +53,12 @@ export interface Exchange {
 
 /** Maximum size of an answer. A page of 1,000 servers has 4 MB. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Longest time without a byte in an upload. A service may need it to store the last bytes. */
+const MAX_SILENCE_MS = 120_000;
 /**
  * Maximum number of connections to one service. Nova's API has one worker for each CPU by default, so
  * more connections make each request slower and complete no more of them.
  */
-/** Longest time without a byte in an upload. A service may need it to store the last bytes. */
-const MAX_SILENCE_MS = 120_000;
-/** Maximum number of connections to one service. */
 const MAX_CONNECTIONS = 16;
 /** Requests to one service that wait for a connection. 1,000 power operations at the same time fit. */
 const MAX_WAITING = 10_000;
@@ -111,14 +109,24 @@ export function createExchange(tls: CloudTls): Exchange {
   return {
     send: (request, deadline) => {
       const doing = describe(request);
-      return queueOf(request.url).run(doing, deadline, () => exchange(request, doing, deadline));
+      return queueOf(request.url)
+        .run(doing, deadline, () => exchange(request, doing, deadline))
+        .catch((error: unknown) => {
+          throw withAddress(error, request.url);
+        });
     },
     upload: async (request) => {
       if (isClosed) throw shuttingDown();
       request.signal.throwIfAborted();
       const sent = begin({ ...request, headers: { 'content-type': 'application/octet-stream', ...request.headers } });
       running.add(sent);
-      return await sendStream(sent, request).finally(() => running.delete(sent));
+      try {
+        return await sendStream(sent, request);
+      } catch (error) {
+        throw withAddress(error, request.url);
+      } finally {
+        running.delete(sent);
+      }
     },
     close: () => {
       isClosed = true;
@@ -253,11 +261,22 @@ function translated(
   if (error instanceof CloudFailure) return error;
   const code = errorCode(error);
   const text = error instanceof Error ? error.message : String(error);
-  const reason = (code === undefined ? text : reasons[code]) ?? `${code}: ${text}`;
+  // The text of a system error has an address, which clients do not see.
+  const isSystem = error instanceof Error && 'syscall' in error;
+  const unknown = code === undefined ? text : isSystem ? code : `${code}: ${text}`;
+  const reason = reasons[code ?? ''] ?? unknown;
   return new CloudFailure(connected ? 'interrupted' : 'unreachable', `${doing}: ${reason}`, { cause: error });
 }
 
-/** Describes a request without its query: `GET http://cloud:8774/v2.1/servers`. */
+/** Adds the address of the service to the cause: the log has causes, and clients do not see them. */
+function withAddress(error: unknown, { origin }: URL): unknown {
+  if (!(error instanceof CloudFailure)) return error;
+  return new CloudFailure(error.kind, error.message, {
+    cause: new Error(`requesting ${origin}`, { cause: error.cause }),
+  });
+}
+
+/** Describes a request without its address and its query: `GET /v2.1/servers`. */
 function describe({ method, url }: Pick<CloudRequest, 'method' | 'url'>): string {
-  return `${method} ${maskUrl(`${url.origin}${url.pathname}`)}`;
+  return `${method} ${url.pathname}`;
 }

@@ -220,7 +220,12 @@ describe('repetitions', () => {
     const { port } = new URL(cloud.url);
     const session = open();
     await cloud.close();
-    await expect(get(session)).rejects.toThrow('connection refused');
+    const { origin } = new URL(cloud.url);
+    const failure: unknown = await get(session).catch((error: unknown) => error);
+    // Clients see the message; the log has the causes too.
+    const { message, cause } = failure as Error;
+    expect(message).toBe('POST /v3/auth/tokens: connection refused');
+    expect((cause as Error).message).toBe(`requesting ${origin}`);
     cloud = await startCloudServer({ port: Number(port) });
     cloud.nova = (_request, response) => ok(response);
     expect((await get(session)).status).toBe(200);
