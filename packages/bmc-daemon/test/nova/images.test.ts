@@ -123,3 +123,26 @@ it('shows servers while Glance is silent about their images', async () => {
   // A failing Glance is asked again later.
   expect(test.requestsTo('/image')).toHaveLength(before);
 });
+
+it('boots from the CD drive that another daemon has just inserted, although the last reading is recent', async () => {
+  const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
+  test.servers.put(1, off);
+  const rescues: string[] = [];
+  test.answer((_request, response, path) => {
+    if (!path.endsWith('/action')) return false;
+    const { metadata } = test.servers.all.get(idOf(1))?.body ?? {};
+    rescues.push(JSON.stringify(metadata));
+    test.servers.put(1, { 'OS-EXT-STS:vm_state': 'rescued', metadata });
+    response.writeHead(202).end();
+    return true;
+  });
+  const served = await test.serve();
+  expect(await served.get(system)).toMatchObject({ PowerState: 'Off' });
+  const state = { cd: glance.put(), enabled: 'once', target: 'cdrom' };
+  test.servers.put(1, { ...off, metadata: { 'rackless:state': JSON.stringify(state) } });
+  const answer = await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'On' });
+  expect(answer.status).toBe(204);
+  // The mark of the boot shows that the rescue was the first action.
+  expect(rescues).toHaveLength(1);
+  expect(rescues[0]).toContain('after');
+});

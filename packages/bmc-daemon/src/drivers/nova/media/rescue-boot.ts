@@ -100,8 +100,9 @@ export class RescueBoot {
   }
 
   async #boot(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
-    const { read, readSoon, states } = this.#options;
-    const server = await readSoon(id);
+    const { read, states } = this.#options;
+    // Another daemon may just have changed the media or the boot settings.
+    const server = await read(id);
     if (!isBoot(action, server)) {
       await executeAction(id, action, options, this.#options);
       return;
