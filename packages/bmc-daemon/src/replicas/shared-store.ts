@@ -197,12 +197,14 @@ class RedisStore implements SharedStore {
     this.#ahead = time - Date.now();
     if (isAll === 1) this.#kinds.clear();
     if (this.#epoch !== '' && epoch !== this.#epoch) this.#log.warn('the shared store has lost its content');
-    this.#epoch = epoch;
-    this.#revision = revision;
+    else if (revision < this.#revision) this.#log.warn('the shared store has returned to an older state');
     for (let index = 0; index + 2 < parts.length + 1; index += 3) {
       const [key, entryRevision, text] = parts.slice(index, index + 3);
       if (typeof key === 'string' && typeof entryRevision === 'number') this.#put(key, entryRevision, text ?? null);
     }
+    // Last, so that a failure above does not skip changes.
+    this.#epoch = epoch;
+    this.#revision = revision;
     if (parts.length > 0 || isAll === 1) for (const listener of this.#listeners) listener();
   }
 
@@ -211,8 +213,14 @@ class RedisStore implements SharedStore {
     const [kind, id] = [key.slice(0, slash), key.slice(slash + 1)];
     const entries = this.#kinds.get(kind) ?? new Map<string, StoredEntry>();
     this.#kinds.set(kind, entries);
-    if (typeof text !== 'string') entries.delete(id);
-    else entries.set(id, { id, revision, value: JSON.parse(text) as unknown });
+    entries.delete(id);
+    if (typeof text !== 'string') return;
+    try {
+      entries.set(id, { id, revision, value: JSON.parse(text) as unknown });
+    } catch {
+      // The error would quote the value, which may be secret.
+      this.#log.warn(`the shared store has an entry that is not JSON: ${JSON.stringify(key)}`);
+    }
   }
 
   #script(script: string, words: readonly string[]): Promise<unknown> {

@@ -13,7 +13,8 @@ export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as 
 
 /**
  * Returns what changed after a revision.
- * ARGV: the revision, its epoch, a name for a new epoch.
+ * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached means that
+ * Redis returned to an older state: a lagging copy took over, or a backup was restored.
  * Answer: epoch, revision, time in ms, whether it is everything, then key, revision and value of each
  * entry. The value of a deleted entry is null.
  */
@@ -26,7 +27,8 @@ end
 local time = redis.call('TIME')
 local revision = tonumber(redis.call('GET', KEYS[3]) or '0')
 local known = tonumber(ARGV[1])
-local all = epoch ~= ARGV[2] or known < tonumber(redis.call('GET', KEYS[5]) or '0')
+local floor = tonumber(redis.call('GET', KEYS[5]) or '0')
+local all = epoch ~= ARGV[2] or known > revision or known < floor
 local answer = {epoch, revision, time[1] * 1000 + math.floor(time[2] / 1000), all and 1 or 0}
 if not all and known == revision then return answer end
 local changed = redis.call('ZRANGEBYSCORE', KEYS[2], all and '-inf' or ('(' .. known), '+inf', 'WITHSCORES')

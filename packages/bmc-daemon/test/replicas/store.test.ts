@@ -1,0 +1,53 @@
+/** The copy that a replica has of the shared store, with a real Redis. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { connectRedis, type RedisLink } from '../../src/replicas/redis-link.js';
+import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { startRedis, type PrivateRedis } from './replicas.js';
+
+let redis: PrivateRedis;
+let link: RedisLink;
+let store: SharedStore;
+let logged: string[];
+beforeEach(async () => {
+  redis = await startRedis();
+  logged = [];
+  const log = (text: string): void => void logged.push(text);
+  link = await connectRedis(redis.url);
+  store = await openSharedStore(redis.url, { info: log, warn: log, error: log });
+});
+afterEach(async () => {
+  await store.close();
+  link.close();
+  await redis.stop();
+});
+
+const keys = ['revision', 'entries', 'changed'].map((name) => `{bmc-daemon}:${name}`);
+const run = (script: string) => link.command(['EVAL', script, '3', ...keys]);
+const put = (id: string) => store.commit([{ kind: 'k', id, value: { id } }]);
+const ids = () => store.list('k').map(({ id }) => id);
+
+it('reloads its copy after Redis returned to an older state', async () => {
+  await put('a');
+  await put('b');
+  // The state after the first change, as a lagging copy of Redis has it. One step, so that no beat sees a part of it.
+  const older = `redis.call('SET', KEYS[1], '1') redis.call('HDEL', KEYS[2], 'k/b') redis.call('ZREM', KEYS[3], 'k/b')`;
+  await run(older);
+  await store.sync();
+  expect(ids()).toEqual(['a']);
+  expect(logged).toEqual(['the shared store has returned to an older state']);
+  expect(await put('c')).toBe(true);
+  expect(ids()).toEqual(['a', 'c']);
+});
+
+it('ignores an entry that is not JSON, reads the others, and logs only its key', async () => {
+  await put('a');
+  const foreign = `for revision, id in ipairs({'b', 'c'}) do
+  redis.call('INCR', KEYS[1])
+  redis.call('HSET', KEYS[2], 'k/' .. id, id == 'b' and 'secret' or '{}')
+  redis.call('ZADD', KEYS[3], revision + 1, 'k/' .. id)
+end`;
+  await run(foreign);
+  await store.sync();
+  expect(ids()).toEqual(['a', 'c']);
+  expect(logged).toEqual(['the shared store has an entry that is not JSON: "k/b"']);
+});
