@@ -4,11 +4,15 @@
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { SharedStore } from '../../replicas/shared-store.js';
+import { StoreUnavailable } from '../../replicas/store-unavailable.js';
 import { RedfishError } from '../messages/errors.js';
 import { message, withDetail } from '../messages/messages.js';
 import { isRunning, type TaskRecord } from './task-record.js';
 import type { LocalTaskStore, TaskStore } from './task-store.js';
 import { parseTask, storedTask, TASK_KIND, type KnownTask } from './stored-task.js';
+
+/** How often a change is tried while other replicas change the same task. */
+const MAX_TRIES = 20;
 
 /** Returns a task store with the tasks of all replicas. Needs no close, because it uses the store's beat. */
 export function createSharedTasks(local: LocalTaskStore, store: SharedStore, log: Pick<Log, 'warn'>): TaskStore {
@@ -65,7 +69,7 @@ class SharedTasks implements TaskStore {
   }
 
   async cancel(...[id, by]: Parameters<TaskStore['cancel']>): Promise<boolean> {
-    for (;;) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const known = this.#others.get(id);
       if (known === undefined) return this.#local.cancel(id, by);
       const { record, isCancellable } = known;
@@ -76,6 +80,7 @@ class SharedTasks implements TaskStore {
       // Its replica sees this, and asks the work to stop.
       if (await this.#replace(known, cancelling)) return true;
     }
+    throw new StoreUnavailable('cancelling the task: other replicas change it at the same time');
   }
 
   ended(id: string): Promise<void> {
@@ -178,7 +183,12 @@ class SharedTasks implements TaskStore {
   async #storeUnstored(): Promise<void> {
     // The caller may change the task again in this turn.
     await Promise.resolve();
+    let lost = 0;
     while (this.#unstored.size > 0) {
+      if (lost === MAX_TRIES) {
+        this.#log.warn(`storing tasks at the next beat: other replicas changed them ${MAX_TRIES} times meanwhile`);
+        return;
+      }
       const [[id, record] = ['', null]] = this.#unstored;
       this.#unstored.delete(id);
       const { replica } = this.#store;
@@ -189,6 +199,7 @@ class SharedTasks implements TaskStore {
       if (value !== null && last !== undefined && !isRunning(last)) continue;
       try {
         const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
+        lost = isStored ? 0 : lost + 1;
         // Another replica has changed the task, for example to cancel it. This replica knows that now.
         const isOwn = this.#store.get(TASK_KIND, id) !== undefined;
         if (!isStored && isOwn && !this.#unstored.has(id)) this.#unstored.set(id, this.#local.get(id) ?? null);

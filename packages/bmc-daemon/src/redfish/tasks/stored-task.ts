@@ -29,7 +29,13 @@ const messages: z.ZodType<readonly Message[]> = z.array(
   }),
 );
 const owner = z.object({ user: z.string().nullable(), address: z.string() }).nullable();
-const date = z.number().transform((time) => new Date(time));
+/** The last millisecond of the year 9999, because Redfish's dates have years of four digits. */
+const MAX_TIME = Date.UTC(10_000, 0, 1) - 1;
+const date = z
+  .int()
+  .min(0)
+  .max(MAX_TIME)
+  .transform((time) => new Date(time));
 
 const schema = z.object({
   replica: z.string(),
@@ -49,7 +55,7 @@ const schema = z.object({
     messages,
     response: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null).exactOptional(),
     failure: z
-      .object({ status: z.number(), messages, headers: z.record(z.string(), z.string()) })
+      .object({ status: z.int().min(400).max(599), messages, headers: z.record(z.string(), z.string()) })
       .transform((failure) => new RedfishError(failure.status, failure.messages, failure.headers))
       .nullable(),
   }),
@@ -73,7 +79,7 @@ export function storedTask(
   };
 }
 
-/** Parses an entry; undefined if another version of the daemon wrote it in another form. */
+/** Parses an entry; undefined if its form is another one, for example of another version of the daemon. */
 export function parseTask({ revision, value }: StoredEntry): KnownTask | undefined {
   const parsed = schema.safeParse(value);
   return parsed.success ? { ...parsed.data, revision } : undefined;

@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SharedStore, StoredEntry } from '../../replicas/shared-store.js';
+import { StoreUnavailable } from '../../replicas/store-unavailable.js';
+import { redfishError } from '../messages/errors.js';
+import { createSharedTasks } from './shared-tasks.js';
+import { parseTask, storedTask, TASK_KIND } from './stored-task.js';
+import { createTaskStore } from './task-store.js';
+
+const newLocal = () => createTaskStore({ limit: 5, now: () => new Date('2024-01-01T00:00:00Z') });
+
+/** Returns the entry of a running task. */
+function entryOf(local = newLocal(), replica = 'other'): StoredEntry {
+  const record = local.create({ name: 'Reset', targetUri: '/t' });
+  return { id: record.id, revision: 1, value: storedTask(record, { replica, isCancellable: true }) };
+}
+
+/** A store in which another replica is always faster. A loop without a bound fails at the 1000th commit. */
+function losingStore(entries: readonly StoredEntry[]) {
+  let commits = 0;
+  const store: SharedStore = {
+    replica: 'this',
+    sync: () => Promise.resolve(),
+    get: (kind, id) => (kind === TASK_KIND ? entries.find((entry) => entry.id === id) : undefined),
+    list: (kind) => (kind === TASK_KIND ? entries : []),
+    commit: () => {
+      commits += 1;
+      return commits < 1000 ? Promise.resolve(false) : Promise.reject(new Error('the loop has no bound'));
+    },
+    onChange: () => undefined,
+    onBeat: () => undefined,
+    living: (replicas) => Promise.resolve(new Set(replicas)),
+    now: () => 0,
+    close: () => Promise.resolve(),
+  };
+  return { store, commits: () => commits };
+}
+
+describe('createSharedTasks', () => {
+  it('stops cancelling a task that other replicas change all the time', async () => {
+    const entry = entryOf();
+    const tasks = createSharedTasks(newLocal(), losingStore([entry]).store, { warn: () => undefined });
+    await expect(tasks.cancel(entry.id, { user: 'admin', address: '::1' })).rejects.toThrow(StoreUnavailable);
+  });
+
+  it('stops storing a task that other replicas change all the time, and logs it', async () => {
+    const local = newLocal();
+    const entry = entryOf(local, 'this');
+    const { store, commits } = losingStore([entry]);
+    const warnings: string[] = [];
+    const tasks = createSharedTasks(local, store, { warn: (text) => void warnings.push(text) });
+    tasks.progress(entry.id, 10);
+    await tasks.stored();
+    expect(warnings).toEqual([expect.stringContaining('storing tasks at the next beat')]);
+    const before = commits();
+    expect(before).toBeLessThan(100);
+    await tasks.stored();
+    expect(commits()).toBeGreaterThan(before);
+  });
+});
+
+describe('parseTask', () => {
+  const local = newLocal();
+  const { id } = local.create({ name: 'Reset', targetUri: '/t' });
+  local.fail(id, redfishError('InternalError'));
+  const [record] = local.list();
+  if (record === undefined) throw new Error('the task is missing');
+  const value = { record: {}, ...storedTask(record, { replica: 'other', isCancellable: false }) };
+  const parse = (changed: object) =>
+    parseTask({ id, revision: 1, value: { ...value, record: { ...value.record, ...changed } } });
+
+  it('parses what storedTask returns', () => {
+    expect(parse({})?.record).toEqual(record);
+  });
+
+  it.each([-1, 0.5, 8.64e15 + 1, Date.UTC(10_000, 0, 1)])('rejects the date %d', (time) => {
+    expect(parse({ startTime: time })).toBeUndefined();
+    expect(parse({ endTime: time })).toBeUndefined();
+  });
+
+  it.each([0, 99, 200, 404.5, 600])('rejects the status %d of a failure', (status) => {
+    expect(parse({ failure: { status, messages: [], headers: {} } })).toBeUndefined();
+  });
+});
