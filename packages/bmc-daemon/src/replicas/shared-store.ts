@@ -50,7 +50,10 @@ export interface SharedStore {
   onChange(listener: () => void): void;
   /** Calls the listener after each regular reading, about once a second. It must not throw. */
   onBeat(listener: () => void): void;
-  /** Returns which of these replicas have given a sign of life in the last seconds. */
+  /**
+   * Returns which of these replicas have given a sign of life in the last seconds. After a failure of the
+   * store, returns all of them for a while, because they could not give one.
+   */
   living(replicas: readonly string[]): Promise<ReadonlySet<string>>;
   /** Milliseconds since 1970 by the clock of the store, which is the same for all replicas. */
   now(): number;
@@ -97,6 +100,8 @@ class RedisStore implements SharedStore {
   #reading: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #failure: StoreUnavailable | undefined;
+  /** The last failure of a command, by the monotonic clock. */
+  #failedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -150,7 +155,8 @@ class RedisStore implements SharedStore {
     if (replicas.length === 0) return new Set();
     const answer = z
       .array(z.string().nullable())
-      .parse(await this.#link.command(['MGET', ...replicas.map((id) => keyOf(`replica:${id}`))]));
+      .parse(await this.#command(['MGET', ...replicas.map((id) => keyOf(`replica:${id}`))]));
+    if (performance.now() - this.#failedAt < LEASE_MS) return new Set(replicas);
     return new Set(replicas.filter((_id, index) => answer[index] !== null));
   }
 
@@ -224,12 +230,21 @@ class RedisStore implements SharedStore {
   }
 
   #script(script: string, words: readonly string[]): Promise<unknown> {
-    return this.#link.command(['EVAL', script, String(keyNames.length), ...keyNames.map(keyOf), ...words]);
+    return this.#command(['EVAL', script, String(keyNames.length), ...keyNames.map(keyOf), ...words]);
+  }
+
+  async #command(words: readonly string[]): Promise<unknown> {
+    try {
+      return await this.#link.command(words);
+    } catch (error) {
+      this.#failedAt = performance.now();
+      throw error;
+    }
   }
 
   async #beat(): Promise<void> {
     try {
-      await this.#link.command(['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)]);
+      await this.#command(['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)]);
       await this.#readOnce();
       for (const listener of this.#beatListeners) listener();
     } catch {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { connectRedis, type RedisLink } from '../../src/replicas/redis-link.js';
 import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { waitFor } from '../daemon/process.js';
 import { startRedis, type PrivateRedis } from './replicas.js';
 
 let redis: PrivateRedis;
@@ -50,4 +51,25 @@ end`;
   await store.sync();
   expect(ids()).toEqual(['a', 'c']);
   expect(logged).toEqual(['the shared store has an entry that is not JSON: "k/b"']);
+});
+
+it('takes no replica for dead until the store has answered for a whole lease', async () => {
+  const living = async () => [...(await store.living(['other']))];
+  expect(await living()).toEqual([]);
+  redis.pause();
+  await expect(store.sync()).rejects.toThrow('does not answer');
+  redis.resume();
+  await waitFor(
+    () =>
+      store.sync().then(
+        () => true,
+        () => undefined,
+      ),
+    () => 'the store does not answer again',
+  );
+  expect(await living()).toEqual(['other']);
+  await waitFor(
+    async () => ((await living()).length === 0 ? true : undefined),
+    () => 'the other replica still counts as living',
+  );
 });
