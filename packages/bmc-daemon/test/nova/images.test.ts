@@ -93,6 +93,26 @@ it('deletes unused images at the start, and no image that it does not own or tha
   expect(await served.get(drive)).toMatchObject({ Inserted: true });
 });
 
+it('deletes no image that another daemon has inserted during the sweep, and sweeps again for one that it has changed', async () => {
+  const [used, unused] = [glance.put(), glance.put()];
+  const changed = new Set<string>();
+  test.cloud.others.set('image', (request, response, path) => {
+    const id = path.split('/')[3] ?? '';
+    const image = glance.images.get(id);
+    // The servers have been read. The other daemon has marked the image, changed its server and released the mark.
+    if (image !== undefined && request.method === 'GET' && !changed.has(id)) {
+      changed.add(id);
+      glance.images.set(id, { ...image, updated_at: '2026-11-23T02:00:00Z' });
+      if (id === used) test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: used }) } });
+    }
+    glance.handler(request, response, path);
+  });
+  await test.serve();
+  await untilImages(1);
+  expect([...changed]).toEqual([used, unused]);
+  expect([...glance.images.keys()]).toEqual([used]);
+});
+
 it.each([
   [''],
   ['[]'],

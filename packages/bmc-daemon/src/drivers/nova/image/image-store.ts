@@ -4,6 +4,7 @@
  */
 import { pipeline } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { tooLarge } from '../../../media/image-body.js';
 import { anyHost, imageHosts } from '../../../media/image-hosts.js';
@@ -213,6 +214,11 @@ export class CloudImageStore {
     for (const image of free.filter(({ id }) => !used.has(id))) {
       const present = await api.get(image.id);
       if (present === undefined || !isFree(present)) continue;
+      if (wasChanged(image, present)) {
+        // A daemon may have inserted it after the servers were read.
+        this.#sweepAgain(0);
+        continue;
+      }
       await api.remove(image.id);
       log.info('deleted an image of the cloud that no server uses', { image: image.id, name: image.name });
     }
@@ -227,6 +233,13 @@ export class CloudImageStore {
   #isOwn({ name, properties }: CloudImage): boolean {
     return isImageVolume(name) && properties.get(REGION_PROPERTY) === this.#options.region;
   }
+}
+
+/** Returns whether an image was changed between two readings. The time has whole seconds, so marks and states count too. */
+function wasChanged(before: CloudImage, after: CloudImage): boolean {
+  const changing = ({ properties }: CloudImage): ReadonlyMap<string, string> =>
+    new Map([...properties].filter(([name]) => name === 'updated_at' || name.startsWith('rackless_')));
+  return !isDeepStrictEqual(changing(before), changing(after));
 }
 
 function unreadable(url: string, why: string): DriverError {
