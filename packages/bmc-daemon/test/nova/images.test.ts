@@ -166,3 +166,18 @@ it('boots from the CD drive that another daemon has just inserted, although the 
   expect(rescues).toHaveLength(1);
   expect(rescues[0]).toContain('after');
 });
+
+it('lists the images once while Glance hangs, and shows servers after 5 s', async () => {
+  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
+  const served = await test.serve();
+  // The sweep at the start lists the images too.
+  await waitFor(
+    () => (test.requestsTo('/image/v2/images?').length > 0 ? true : undefined),
+    () => 'the service has not listed the images',
+  );
+  const before = test.requestsTo('/image/v2/images?').length;
+  test.cloud.others.set('image', () => undefined);
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
+  expect(test.requestsTo('/image/v2/images?')).toHaveLength(before + 1);
+});

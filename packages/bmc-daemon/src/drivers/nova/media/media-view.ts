@@ -1,4 +1,5 @@
 /** The drive and the boot settings of a server for its snapshot. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { imageName } from '../../../media/image.js';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
@@ -15,6 +16,8 @@ export interface MediaView {
 
 /** Delay after a failed listing of the images. Until then readers get what is known. */
 const RETRY_MS = 10_000;
+/** Readers do not wait for the timeout of a request. */
+const PATIENCE_MS = 5000;
 
 /** Why clients cannot change other boot settings. */
 const FIXED = 'Nova fixes the boot order, the boot mode and Secure Boot when it creates the server.';
@@ -27,26 +30,29 @@ const FIXED = 'Nova fixes the boot order, the boot mode and Secure Boot when it 
 export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs }: { readonly freshMs: number }): MediaView {
   let images: ReadonlyMap<string, CloudImage> | undefined;
   let listing: Promise<void> | undefined;
+  /** Number of changes. A listing that began before a change does not show it. */
+  let changes = 0;
   let nextAt = -Infinity;
   const list = async (): Promise<void> => {
-    const startedAt = performance.now();
-    nextAt = startedAt + freshMs;
+    const before = changes;
+    nextAt = performance.now() + freshMs;
     try {
-      images = new Map((await api.list()).map((image) => [image.id, image]));
+      const listed = await api.list();
+      if (before === changes) images = new Map(listed.map((image) => [image.id, image]));
     } catch {
       // A server must be readable while Glance is down. Operations report its failure.
-      nextAt = performance.now() + RETRY_MS;
+      if (before === changes) nextAt = performance.now() + RETRY_MS;
+    } finally {
+      if (before === changes) listing = undefined;
     }
   };
   const refresh = async (): Promise<void> => {
-    if (performance.now() >= nextAt) {
-      const present = list();
-      listing = present;
-      void present.finally(() => {
-        if (listing === present) listing = undefined;
-      });
-    }
-    await listing;
+    if (listing === undefined && performance.now() >= nextAt) listing = list();
+    if (listing === undefined) return;
+    const patience = new AbortController();
+    const late = delay(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined);
+    await Promise.race([listing, late]);
+    patience.abort();
   };
   const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
   return {
@@ -62,6 +68,8 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs }: { read
       return result;
     },
     refresh: () => {
+      changes += 1;
+      listing = undefined;
       nextAt = -Infinity;
     },
   };
