@@ -12,6 +12,13 @@ const LANGUAGES = ['sh', 'console', 'text', 'json', 'js', 'ts', 'yaml', 'python'
 /** Blocks of a configuration of model-proxy. */
 const PROXY_BLOCKS = ['model_list', 'litellm_settings', 'general_settings', 'router_settings', 'credential_list'];
 
+/** The cloud that samples name. The check of bmc-daemon does not connect to it. */
+const CLOUDS = `clouds:
+  lab:
+    auth: {auth_url: 'http://127.0.0.1:5000/v3', application_credential_id: a, application_credential_secret: b}
+    auth_type: v3applicationcredential
+`;
+
 /**
  * Checks that each block is fenced and has a language, and that a script that runs a block exists
  * and names it.
@@ -104,7 +111,7 @@ function checkConf(text) {
   if (!/^EMULATOR_/m.test(text)) return undefined;
   // Ignores the files that a sample names, because they do not exist here.
   const settings = text.replace(/^(EMULATOR_(?:SSL_CERT|SSL_KEY|AUTH_FILE)) = .*$/gm, '$1 = None');
-  return complaintOf({ 'bmc-daemon.conf': settings }, 'bmc-daemon', [
+  return complaintOf({ 'bmc-daemon.conf': settings, 'clouds.yaml': CLOUDS }, 'bmc-daemon', [
     'check',
     '--strict',
     '--config',
