@@ -36,7 +36,10 @@ tests() { run_jest tests "${jest_arguments[@]}"; }
 # They run in jest's own processes, so coverage sees what they run. It costs less than a minute of CPU.
 fast=('packages/[^/]+/src/' 'packages/libvirt/test/fake-libvirtd/')
 fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2 --coverage --coverageReporters=json-summary; }
-other_tests() { run_jest other --testPathIgnorePatterns "${fast[@]}"; }
+# Its servers are rescued and restarted some thirty times, which takes up to 20 minutes. The nightly job
+# of OpenStack runs it.
+nightly=('packages/bmc-daemon/test/nova/media\.test')
+other_tests() { run_jest other --testPathIgnorePatterns "${fast[@]}" "${nightly[@]}"; }
 attacks() { scripts/attack "${node_option[@]}"; }
 clients() { scripts/clients --quick "${node_option[@]}"; }
 pages() { scripts/docs-commands "${node_option[@]}"; }
