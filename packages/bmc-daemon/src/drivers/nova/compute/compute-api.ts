@@ -4,9 +4,9 @@
  */
 import { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
-import { jsonOf } from '../http/answer-text.js';
+import { jsonOf, queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
-import { successOf, type CloudSession } from '../http/session.js';
+import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/session.js';
 import type { CloudAnswer } from '../http/exchange.js';
 import type { ActionRecord } from '../../hypervisor-logs.js';
 import { actionListSchema, actionRecords, MAX_ACTIONS } from './action-records.js';
@@ -95,6 +95,7 @@ export function createComputeApi(session: CloudSession): ComputeApi {
     session.request({ method: 'GET', path, query, headers: await headersOf() });
   const post = async (path: string, body: object) =>
     session.request({ method: 'POST', path, body, headers: await headersOf() });
+  const pathOf = (id: string): string => `/servers/${encodeURIComponent(id)}`;
 
   return {
     listServers: async (changesSince) => {
@@ -105,7 +106,7 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const answer = await get('/servers/detail', query);
         if (page === 0) asOf = timeOf(answer);
-        const { servers: members, servers_links: links } = checked(listSchema, answer, session);
+        const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
         for (const server of members.map(known)) servers.set(server.id, server);
         const next = links.find(({ rel }) => rel === 'next');
         if (next === undefined) return { servers: [...servers.values()], asOf };
@@ -114,14 +115,14 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       throw new CloudFailure('interrupted', `listing the servers: Nova sends more than ${MAX_PAGES} pages`);
     },
     getServer: async (id) => {
-      const answer = await get(`/servers/${encodeURIComponent(id)}`);
+      const answer = await get(pathOf(id));
       if (answer.status === 404) return undefined;
       const body = successOf(answer, `reading server ${id}`, session) as { readonly server?: unknown } | null; // any JSON
       return known(body?.server);
     },
     listPorts: async (id) => {
-      const answer = await get(`/servers/${encodeURIComponent(id)}/os-interface`);
-      return checked(portsSchema, answer, session).interfaceAttachments.map(
+      const answer = await get(`${pathOf(id)}/os-interface`);
+      return bodyOf(portsSchema, answer, session).interfaceAttachments.map(
         ({ mac_addr: mac, net_id: network, port_state }) => ({
           mac: mac.toLowerCase(),
           network,
@@ -130,32 +131,30 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       );
     },
     act: async (id, body) => {
-      const answer = await post(`/servers/${encodeURIComponent(id)}/action`, body);
+      const answer = await post(`${pathOf(id)}/action`, body);
       if (answer.status < 300) return { requestId: answer.headers['x-compute-request-id'] };
       return { status: answer.status, reason: session.reason(answer) };
     },
     listActions: async (id) => {
       // Nova ignores the limit before version 2.58.
       const query = { limit: String(MAX_ACTIONS) };
-      const answer = await get(`/servers/${encodeURIComponent(id)}/os-instance-actions`, query);
-      return answer.status === 404 ? [] : actionRecords(checked(actionListSchema, answer, session).instanceActions);
+      const answer = await get(`${pathOf(id)}/os-instance-actions`, query);
+      return answer.status === 404 ? [] : actionRecords(bodyOf(actionListSchema, answer, session).instanceActions);
     },
     consoleOutput: async (id) => {
       const body = { 'os-getConsoleOutput': { length: CONSOLE_LINES } };
-      const answer = await post(`/servers/${encodeURIComponent(id)}/action`, body);
+      const answer = await post(`${pathOf(id)}/action`, body);
       // 404: the guest does not run. 409: it was never built.
       if (answer.status === 404 || answer.status === 409) return Buffer.alloc(0);
-      return consoleBytes(checked(outputSchema, answer, session).output ?? '');
+      return consoleBytes(bodyOf(outputSchema, answer, session).output ?? '');
     },
     openConsole: async (id, kind) => {
-      const answer = await post(`/servers/${encodeURIComponent(id)}/remote-consoles`, { remote_console: kind });
+      const answer = await post(`${pathOf(id)}/remote-consoles`, { remote_console: kind });
       if (answer.status >= 300) return { status: answer.status, reason: session.reason(answer) };
-      return checked(consoleSchema, answer, session).remote_console;
+      return bodyOf(consoleSchema, answer, session).remote_console;
     },
     hasFailed: async (id, requestId) => {
-      const answer = await get(
-        `/servers/${encodeURIComponent(id)}/os-instance-actions/${encodeURIComponent(requestId)}`,
-      );
+      const answer = await get(`${pathOf(id)}/os-instance-actions/${encodeURIComponent(requestId)}`);
       const parsed = actionSchema.safeParse(answer.status === 200 ? jsonOf(answer) : undefined);
       return parsed.data?.instanceAction.message === 'Error';
     },
@@ -165,7 +164,7 @@ export function createComputeApi(session: CloudSession): ComputeApi {
 /** Selects the API version once. @throws {CloudError} if Nova is too old. */
 async function findVersion(session: CloudSession): Promise<string> {
   const answer = await session.request({ method: 'GET', path: '/' });
-  const { version } = checked(versionSchema, answer, session).version;
+  const { version } = bodyOf(versionSchema, answer, session).version;
   const [major, minor = NaN] = version.split('.').map(Number);
   if (major !== 2 || !(minor >= OLDEST)) {
     throw new CloudError([`Nova has API version '${version.slice(0, 20)}', and the daemon needs 2.${OLDEST} or newer`]);
@@ -173,25 +172,10 @@ async function findVersion(session: CloudSession): Promise<string> {
   return `2.${Math.min(minor, NEWEST)}`;
 }
 
-function checked<T>(schema: z.ZodType<T>, answer: CloudAnswer, session: CloudSession): T {
-  const parsed = schema.safeParse(successOf(answer, 'asking Nova', session));
-  if (parsed.success) return parsed.data;
-  throw unexpected(parsed.error.issues[0]?.path ?? []);
-}
-
 function known(value: unknown): Server | UnknownServer {
   const server = parseServer(value);
-  if (server === undefined) throw unexpected(['servers']);
+  if (server === undefined) throw unexpectedForm(['servers']);
   return server;
-}
-
-const unexpected = (path: readonly PropertyKey[]): CloudFailure =>
-  new CloudFailure('interrupted', `asking Nova: its answer has an unexpected form at ${path.map(String).join('.')}`);
-
-/** Returns the query of a link. Its host may be one that only the cloud itself can reach. */
-function queryOf(href: string): URLSearchParams {
-  const start = href.indexOf('?');
-  return new URLSearchParams(start === -1 ? '' : href.slice(start + 1));
 }
 
 function timeOf({ headers }: CloudAnswer): number | undefined {

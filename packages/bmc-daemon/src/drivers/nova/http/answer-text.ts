@@ -49,6 +49,12 @@ function plainText(text: string): string {
     .replace(/<[^>]*>/g, ' ');
 }
 
+/** Returns the query of a link. Its host may be one that only the cloud itself can reach. */
+export function queryOf(link: string): URLSearchParams {
+  const start = link.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : link.slice(start + 1));
+}
+
 /** Returns the delay in milliseconds that `Retry-After` asks for; undefined without one. */
 export function retryAfterMs({ headers }: Pick<CloudAnswer, 'headers'>, now: number): number | undefined {
   const value = headers['retry-after'];

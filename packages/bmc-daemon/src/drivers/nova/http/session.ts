@@ -1,5 +1,6 @@
 /** Authorized requests to the services of a cloud. */
 import { setMaxListeners } from 'node:events';
+import type { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
@@ -211,4 +212,23 @@ export function successOf(
   if (body !== undefined) return body;
   const why = answer.status === 200 ? 'what is not JSON' : session.reason(answer);
   throw new CloudFailure('interrupted', `${what}: ${cloudServices[service].title} answers ${why}`);
+}
+
+/** Returns the body of an answer if it has the form. @throws {CloudFailure} for any other answer. */
+export function bodyOf<T>(
+  schema: z.ZodType<T>,
+  answer: CloudAnswer,
+  session: Pick<CloudSession, 'reason'>,
+  service: CloudService = 'compute',
+): T {
+  const parsed = schema.safeParse(successOf(answer, `asking ${cloudServices[service].title}`, session, service));
+  if (parsed.success) return parsed.data;
+  throw unexpectedForm(parsed.error.issues[0]?.path ?? [], service);
+}
+
+/** Returns the failure of an answer with an unexpected form at this path. */
+export function unexpectedForm(path: readonly PropertyKey[], service: CloudService = 'compute'): CloudFailure {
+  const place = path.map(String).join('.');
+  const { title } = cloudServices[service];
+  return new CloudFailure('interrupted', `asking ${title}: its answer has an unexpected form at ${place}`);
 }

@@ -5,9 +5,10 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DriverError } from '../../driver-error.js';
+import { queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import type { CloudAnswer } from '../http/exchange.js';
-import { successOf, type CloudSession } from '../http/session.js';
+import { bodyOf, type CloudSession } from '../http/session.js';
 
 /** An image of this service in Glance. */
 export interface CloudImage {
@@ -93,17 +94,17 @@ export function createImageApi(session: CloudSession): ImageApi {
       const images = new Map<string, CloudImage>();
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const answer = await send('GET', '/v2/images', { query });
-        const { images: members, next } = parsed(listSchema, answer, session);
+        const { images: members, next } = bodyOf(listSchema, answer, session, service);
         for (const member of members) if (isOurs(member)) images.set(member.id, imageOf(member));
         if (next === undefined) return [...images.values()];
-        query = new URL(next, 'http://glance').searchParams;
+        query = queryOf(next);
       }
       throw new CloudFailure('interrupted', `listing the images: Glance sends more than ${MAX_PAGES} pages`);
     },
     get: async (id) => {
       const answer = await send('GET', pathOf(id));
       if (answer.status === 404) return undefined;
-      const image = parsed(imageSchema, answer, session);
+      const image = bodyOf(imageSchema, answer, session, service);
       return isOurs(image) ? imageOf(image) : undefined;
     },
     create: async ({ name, url, bus, properties }) => {
@@ -113,7 +114,7 @@ export function createImageApi(session: CloudSession): ImageApi {
       };
       const answer = await send('POST', '/v2/images', { body });
       if (answer.status !== 201) throw rejected('creating an image', answer);
-      return imageOf(parsed(imageSchema, { ...answer, status: 200 }, session));
+      return imageOf(bodyOf(imageSchema, { ...answer, status: 200 }, session, service));
     },
     upload: async (id, body, signal) => {
       const answer = await session.upload({ service, path: `${pathOf(id)}/file`, body, signal });
@@ -136,13 +137,6 @@ export function createImageApi(session: CloudSession): ImageApi {
       if (answer.status >= 300 && answer.status !== 404) throw rejected(`deleting the image ${id}`, answer);
     },
   };
-}
-
-function parsed<T>(schema: z.ZodType<T>, answer: CloudAnswer, session: CloudSession): T {
-  const result = schema.safeParse(successOf(answer, 'asking Glance', session, 'image'));
-  if (result.success) return result.data;
-  const place = result.error.issues[0]?.path.map(String).join('.') ?? '';
-  throw new CloudFailure('interrupted', `asking Glance: its answer has an unexpected form at ${place}`);
 }
 
 /** Returns whether the service created an image: nobody else can tag a private image of the project. */
