@@ -1,6 +1,6 @@
 /** The output of consoles, which Nova records. */
 import { expect, it } from '@jest/globals';
-import { sendJson } from '../support/cloud-server.js';
+import { sendJson, whenRead } from '../support/cloud-server.js';
 import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Body } from '../support/served-resources.js';
@@ -16,9 +16,7 @@ function print(status: number, body: unknown): string[] {
   const bodies: string[] = [];
   at.answer((request, response, path) => {
     if (!path.endsWith('/action')) return false;
-    let text = '';
-    request.on('data', (piece: Buffer) => (text += piece.toString()));
-    request.on('end', () => {
+    whenRead(request, (text) => {
       bodies.push(text);
       sendJson(response, status, body);
     });

@@ -1,17 +1,8 @@
 /** Each service of a cloud fails in each way. A short failure is invisible to clients, a long one is a 503. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestLog } from '../../../daemon/test/support/log.js';
-import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
-import {
-  mediaSettings,
-  sendJson,
-  settingsFor,
-  startCloudServer,
-  type CloudServer,
-  type NovaHandler,
-} from '../support/cloud-server.js';
-import { idOf, listServers, type ListedServers } from '../support/listed-servers.js';
-import { serveResources, type Served } from '../support/served-resources.js';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { sendJson, type NovaHandler } from '../support/cloud-server.js';
+import { idOf } from '../support/listed-servers.js';
+import { servedCloud } from '../support/served-cloud.js';
 
 const answerWith =
   (status: number): NovaHandler =>
@@ -30,34 +21,17 @@ const faults: Readonly<Record<string, NovaHandler>> = {
 };
 const silence: NovaHandler = () => undefined;
 
-let cloud: CloudServer;
-let servers: ListedServers;
-let served: Served | undefined;
-beforeEach(async () => {
-  cloud = await startCloudServer();
-  servers = listServers(cloud);
+const at = servedCloud();
+beforeEach(() => {
   // Each server has an image or a boot volume of its own, so that no reading is stored already.
   for (let index = 1; index < 20; index += 1) {
-    servers.put(index, { image: { id: `image-${index}` } });
-    servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
+    at.servers.put(index, { image: { id: `image-${index}` } });
+    at.servers.put(index + 20, { image: '', 'os-extended-volumes:volumes_attached': [{ id: `v${index}` }] });
   }
   const volume = { name: 'root', size: 1, bootable: 'true', attachments: [] };
-  cloud.others.set('image', (_request, response) => sendJson(response, 200, {}));
-  cloud.others.set('volumev3', (_request, response) => sendJson(response, 200, { volume }));
+  at.cloud.others.set('image', (_request, response) => sendJson(response, 200, {}));
+  at.cloud.others.set('volumev3', (_request, response) => sendJson(response, 200, { volume }));
 });
-afterEach(async () => {
-  await served?.close();
-  served = undefined;
-  await cloud.close();
-});
-
-async function serve(timeoutMs = 120_000): Promise<Served> {
-  const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
-  const driver = createNovaDriver({ cloud: settingsFor(cloud.url), filter: {}, timeoutMs, media: mediaSettings, log });
-  await driver.start();
-  served = await serveResources(driver);
-  return served;
-}
 
 /** A service, its handler, and a resource that needs it for each server. */
 interface Part {
@@ -70,29 +44,29 @@ interface Part {
 
 const systemOf = (index: number): string => `/redfish/v1/Systems/${idOf(index)}`;
 const otherPart = (type: string, pathOf: Part['pathOf']): Part => ({
-  handler: cloud.others.get(type) ?? silence,
-  replace: (handler) => void cloud.others.set(type, handler),
+  handler: at.cloud.others.get(type) ?? silence,
+  replace: (handler) => void at.cloud.others.set(type, handler),
   pathOf,
 });
 const parts: Readonly<Record<string, () => Part>> = {
   Nova: () => ({
-    handler: cloud.nova,
+    handler: at.cloud.nova,
     replace: (handler) => {
-      cloud.nova = handler;
+      at.cloud.nova = handler;
     },
     pathOf: systemOf,
   }),
   Keystone: () => {
-    const { nova } = cloud;
+    const { nova } = at.cloud;
     return {
-      handler: cloud.keystone,
+      handler: at.cloud.keystone,
       replace: (handler) => {
-        cloud.keystone = handler;
+        at.cloud.keystone = handler;
       },
       // The daemon asks for a token only if Nova rejects the one that it has.
       require: () => {
-        cloud.nova = (...request) => {
-          cloud.nova = nova;
+        at.cloud.nova = (...request) => {
+          at.cloud.nova = nova;
           rejectedToken(...request);
         };
       },
@@ -111,7 +85,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
   };
 
   it('fails once, and the client does not see it', async () => {
-    const { send } = await serve();
+    const { send } = await at.serve();
     const part = partOf();
     // Keystone rejects the credentials with a 401, and the daemon does not repeat a request for a token that Keystone
     // may have executed.
@@ -131,7 +105,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
   });
 
   it.each(Object.entries(faults))('%s, and the client gets a 503 until it recovers', async (_, fault) => {
-    const { send } = await serve();
+    const { send } = await at.serve();
     const part = partOf();
     part.replace(fault);
     part.require?.();
@@ -143,7 +117,7 @@ describe.each(Object.keys(parts))('%s', (name) => {
   });
 
   it('does not answer, and the client gets a 503', async () => {
-    const { send } = await serve(3000);
+    const { send } = await at.serve({ timeoutMs: 3000 });
     const part = partOf();
     part.replace(silence);
     part.require?.();

@@ -1,7 +1,7 @@
 /** Graphical consoles in a browser. lab.test.ts uses a real Nova. */
 import { expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
-import { sendJson } from '../support/cloud-server.js';
+import { sendJson, whenRead } from '../support/cloud-server.js';
 import { idOf } from '../support/listed-servers.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
@@ -16,9 +16,7 @@ function offer(type: string, answer: { readonly status: number; readonly body: o
   const asked: string[] = [];
   at.answer((request, response, path) => {
     if (!path.endsWith('/remote-consoles')) return false;
-    let text = '';
-    request.on('data', (piece: Buffer) => (text += piece.toString()));
-    request.on('end', () => {
+    whenRead(request, (text) => {
       const { remote_console: wanted } = JSON.parse(text) as { readonly remote_console: { readonly type: string } }; // the driver's
       asked.push(wanted.type);
       if (wanted.type === type) sendJson(response, answer.status, answer.body);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
 import { idOf } from '../support/listed-servers.js';
 import { createGlance, type Glance } from '../support/glance.js';
-import { sendJson } from '../support/cloud-server.js';
+import { sendJson, whenRead } from '../support/cloud-server.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
 import { iso, startImages, type Images } from './media-lab.js';
@@ -21,9 +21,7 @@ beforeEach(async () => {
   test.answer((request, response, path) => {
     const [, , id = '', part, key = ''] = new URL(path, 'http://nova').pathname.split('/');
     if (part !== 'metadata') return false;
-    let text = '';
-    request.on('data', (piece: Buffer) => (text += piece.toString()));
-    request.on('end', () => {
+    whenRead(request, (text) => {
       const { metadata } = test.servers.all.get(id)?.body ?? {};
       const { [decodeURIComponent(key)]: _old, ...others } = metadata as Record<string, string>; // as the list of the test has it
       const { meta = {} } = (text === '' ? {} : JSON.parse(text)) as { readonly meta?: object }; // the driver sends objects
@@ -46,7 +44,7 @@ const untilImages = (count: number) =>
   );
 
 it('lets Glance fetch an image if configured, and reports a failed import', async () => {
-  const served = await test.serve({ fetchedByGlance: true });
+  const served = await test.serve({ media: { fetchedByGlance: true } });
   glance.imported = 'queued';
   const failed = await insert(served);
   expect([failed.status, served.messages(failed)]).toEqual([502, ['CouldNotEstablishConnection']]);

@@ -34,6 +34,13 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(JSON.stringify(body));
 }
 
+/** Calls `use` with the whole body of a request. */
+export function whenRead(request: IncomingMessage, use: (text: string) => void): void {
+  let text = '';
+  request.on('data', (piece: Buffer) => (text += piece.toString()));
+  request.on('end', () => use(text));
+}
+
 /** Nova's description of its API, for the start of a driver. */
 export const apiVersion = { version: { id: 'v2.1', version: '2.93' } };
 

@@ -1,5 +1,5 @@
 /** Nova's list of servers for a {@link CloudServer}, for numbers of servers that the lab does not have. */
-import { apiVersion, sendJson, type CloudServer } from './cloud-server.js';
+import { apiVersion, sendJson, whenRead, type CloudServer } from './cloud-server.js';
 
 /** Servers that a test adds, changes and deletes. */
 export interface ListedServers {
@@ -51,9 +51,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     else if (part === 'remote-consoles')
       sendJson(response, 400, { badRequest: { message: 'Unavailable console type.' } });
     else if (part === 'action') {
-      let text = '';
-      request.on('data', (piece: Buffer) => (text += piece.toString()));
-      request.on('end', () => {
+      whenRead(request, (text) => {
         const action = Object.keys(JSON.parse(text) as object)[0] ?? '';
         if (action === 'os-getConsoleOutput') {
           sendJson(response, 200, { output: 'booting\n' });

@@ -17,9 +17,10 @@ interface ServedCloud {
   answer(handler: (...request: Parameters<NovaHandler>) => boolean): void;
   /**
    * Serves the resources. The cloud must have its servers and services already.
-   * @param media replaces settings of virtual media.
+   * @param options.media replaces settings of virtual media.
+   * @param options.timeoutMs of a request to the cloud. Default: two minutes.
    */
-  serve(media?: Partial<typeof mediaSettings>): Promise<Served>;
+  serve(options?: { readonly media?: Partial<typeof mediaSettings>; readonly timeoutMs?: number }): Promise<Served>;
 }
 
 /** Declares a cloud for each test of a file. */
@@ -50,15 +51,14 @@ export function servedCloud(): ServedCloud {
         if (!handler(...request)) nova(...request);
       };
     },
-    serve: async (parts = {}) => {
-      const media = { ...mediaSettings, ...parts };
+    serve: async ({ media = {}, timeoutMs = 120_000 } = {}) => {
       const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
       const driver = createNovaDriver({
         cloud: settingsFor(cloud.url),
         filter: {},
         architecture: 'x86_64',
-        timeoutMs: 120_000,
-        media,
+        timeoutMs,
+        media: { ...mediaSettings, ...media },
         log,
       });
       await driver.start();
