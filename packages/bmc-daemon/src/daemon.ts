@@ -155,7 +155,7 @@ function loadFirstTls({ settings, origins }: DaemonOptions): TlsOptions | undefi
   }
 }
 
-/** What the service needs before it opens. */
+/** Parts that exist before the service opens. */
 interface Opening {
   readonly stateDir: string;
   readonly store: SharedStore | null;

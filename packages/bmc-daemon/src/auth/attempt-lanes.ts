@@ -26,7 +26,7 @@ export interface Attempt {
 /** `retryAfterMs`: the attempt was not verified, or its result must not be reported yet. */
 export type Verdict = { readonly right: boolean } | { readonly retryAfterMs: number };
 
-/** What the queue counts for one address, one pair or one account. */
+/** The counts of the queue for one address, one pair of address and user, or one account. */
 export interface AttemptCounts {
   /** Pace in the common lane. */
   readonly pace: Pace;

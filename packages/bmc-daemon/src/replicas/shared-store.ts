@@ -21,7 +21,7 @@ export interface StoredEntry {
 
 /** A change of one entry. */
 export interface EntryChange {
-  /** What the entry is: `session`. */
+  /** Kind of the entry, for example `session`. */
   readonly kind: string;
   readonly id: string;
   /** The entry's revision before the change; 0: there must be no entry. Default: any. */
@@ -118,7 +118,7 @@ class RedisStore implements SharedStore {
   }
 
   sync(): Promise<void> {
-    // The next beat finds out whether it answers again. Until then, nobody waits for it.
+    // The next beat finds out whether Redis answers again. Until then, requests do not wait for it.
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return this.#readOnce();
   }

@@ -282,8 +282,8 @@ describe('a console stream that libvirt loses', () => {
   }
 
   /**
-   * Lets virsh take the port while libvirtd sends output: the guest prints, and nobody reads, until
-   * all buffers are full. Returns when virsh has the port and everything is read.
+   * Lets virsh take the port while libvirtd sends output: the guest prints, and the stream is
+   * not read until all buffers are full. Returns when virsh has the port and everything is read.
    * @returns the function that ends virsh.
    */
   async function takeOver(name: string, stream: Duplex): Promise<() => Promise<void>> {

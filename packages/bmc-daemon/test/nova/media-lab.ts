@@ -6,7 +6,7 @@ import { waitFor } from '../daemon/process.js';
 import { send, type Body } from './redfish-client.js';
 import type { LabOwner } from './lab.js';
 
-/** What a boot from {@link iso} prints. */
+/** The line that a boot from {@link iso} prints. */
 export const PRINTED = 'boot rackless-iso';
 export const iso = bootableIso({ label: 'rackless-iso' }, 1_048_576);
 

@@ -201,8 +201,8 @@ class SharedTasks implements TaskStore {
         const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
         lost = isStored ? 0 : lost + 1;
         // Another replica has changed the task, for example to cancel it. This replica knows that now.
-        const isOwn = this.#store.get(TASK_KIND, id) !== undefined;
-        if (!isStored && isOwn && !this.#unstored.has(id)) this.#unstored.set(id, this.#local.get(id) ?? null);
+        const isKnown = this.#store.get(TASK_KIND, id) !== undefined;
+        if (!isStored && isKnown && !this.#unstored.has(id)) this.#unstored.set(id, this.#local.get(id) ?? null);
       } catch {
         if (!this.#unstored.has(id)) this.#unstored.set(id, record);
         return;

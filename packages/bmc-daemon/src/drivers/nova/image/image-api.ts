@@ -25,7 +25,7 @@ export interface CloudImage {
   readonly properties: ReadonlyMap<string, string>;
 }
 
-/** What describes a new image. */
+/** The name and the properties of a new image. */
 interface NewImage {
   readonly name: string;
   readonly url: string;
@@ -139,7 +139,7 @@ export function createImageApi(session: CloudSession): ImageApi {
   };
 }
 
-/** Returns whether the service created an image: nobody else can tag a private image of the project. */
+/** Returns whether the service created an image. Only users of the project can tag its private images. */
 function isOurs({ tags, visibility }: z.infer<typeof imageSchema>): boolean {
   return tags.includes(TAG) && visibility === 'private';
 }

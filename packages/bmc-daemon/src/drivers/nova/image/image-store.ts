@@ -34,7 +34,7 @@ interface CloudImageStoreOptions {
   readonly log: Log;
 }
 
-/** An image that nobody deletes until it is released. */
+/** An image that no daemon deletes until it is released. */
 interface LeasedImage {
   readonly id: string;
   release(): void;

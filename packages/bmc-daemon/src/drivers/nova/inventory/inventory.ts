@@ -26,7 +26,7 @@ interface Completed {
   readonly result: SystemSnapshot;
 }
 
-/** What the driver knows about all servers. */
+/** Values of the driver that apply to all servers. */
 interface InventoryOptions {
   /** Architecture of servers whose image does not name one; empty: unknown. */
   readonly architecture: string;

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { afterBoot, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
 
-/** What clients have set for a server. */
+/** The drive and the boot settings of a server, as clients have set them. */
 export interface ServerState {
   /** The id of the image in the CD drive; null: empty. */
   readonly cd: string | null;

@@ -33,7 +33,7 @@ interface StateStoreOptions {
 
 /** The state of a server, and where it comes from. */
 interface KnownState {
-  /** What applies now. */
+  /** The state that applies now: after the boot that {@link stored} names, and without a deleted image. */
   readonly state: ServerState;
   /** The metadata item. */
   readonly stored: ServerState;
