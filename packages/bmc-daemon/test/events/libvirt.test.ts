@@ -262,9 +262,12 @@ describe('events of QEMU', () => {
     await host.virsh('resume', guest.name);
     await host.virsh('reset', guest.name);
     await until('the reset', () => seen().length >= 4);
+    // The boots after power-on and reset: libvirt has then reported all resets of the firmware.
+    await guest.serial.reaches(3);
     process.kill(await host.libvirtd.guestPid(guest.name), 'SIGKILL');
     await until('the end', () => /powered off|health/.test(seen().at(-1) ?? ''));
     const name = guest.name;
+    expect(seen().filter((text) => text.includes('was reset'))).toHaveLength(1);
     expect(seen().slice(0, 4)).toEqual([
       `'${name}' was powered on.`,
       `'${name}' was paused.`,

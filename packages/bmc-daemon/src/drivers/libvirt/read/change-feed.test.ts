@@ -1,17 +1,22 @@
 import { expect, it } from '@jest/globals';
-import { DomainEventType } from '@rackless/libvirt';
+import { DomainEventStoppedDetail, DomainEventType } from '@rackless/libvirt';
 import type { Host } from '../machine/host.js';
 import { ChangeFeed } from './change-feed.js';
 
 const web = { uuid: '00000000-0000-4000-8000-000000000001', name: 'web' };
 
-it('reports the removal of a machine once, if it comes during the comparison after a connection', async () => {
+interface Listed {
+  readonly list?: () => readonly (typeof web)[];
+  readonly onState?: () => void;
+}
+
+/** Starts a feed. @returns its changes, and the function that passes an event of libvirt to it. */
+function startFeed({ list = () => [web], onState }: Listed = {}) {
   const handlers = new Map<string, (event: unknown) => void>();
-  let machines = [web];
-  let onState = (): void => undefined;
   const host = {
     queue: { onEdited: () => undefined, isEditing: () => false },
     hypervisor: {
+      domainLookupByUuid: () => Promise.resolve(),
       events: {
         on: (kind: string, handle: (event: unknown) => void) => {
           handlers.set(kind, handle);
@@ -20,9 +25,9 @@ it('reports the removal of a machine once, if it comes during the comparison aft
       },
     },
     inventory: {
-      list: () => Promise.resolve(machines),
+      list: () => Promise.resolve(list()),
       state: () => {
-        onState();
+        onState?.();
         return Promise.resolve('shutoff');
       },
     },
@@ -35,10 +40,32 @@ it('reports the removal of a machine once, if it comes during the comparison aft
   const changes: string[] = [];
   feed.onChange(({ kind, name }) => changes.push(`${name} ${kind}`));
   feed.start();
+  const send = (kind: string, event: object = {}): void => handlers.get(kind)?.({ domain: web, ...event });
+  return { feed, changes, send };
+}
+
+it('reports the removal of a machine once, if it comes during the comparison after a connection', async () => {
+  let machines = [web];
+  let isGone = false;
+  const { feed, changes, send } = startFeed({
+    list: () => machines,
+    onState: () => {
+      if (isGone) send('lifecycle', { event: DomainEventType.UNDEFINED, detail: 0 });
+    },
+  });
   await feed.catchUp();
-  onState = () => handlers.get('lifecycle')?.({ domain: web, event: DomainEventType.UNDEFINED, detail: 0 });
+  isGone = true;
   await feed.catchUp();
   machines = [];
   await feed.catchUp();
   expect(changes).toEqual(['web undefined']);
+});
+
+it('reports the resets at the beginning of a reset once, and one of the next run again', async () => {
+  const { feed, changes, send } = startFeed();
+  await feed.catchUp();
+  for (let count = 0; count < 3; count += 1) send('reboot');
+  send('lifecycle', { event: DomainEventType.STOPPED, detail: DomainEventStoppedDetail.DESTROYED });
+  send('reboot');
+  expect(changes).toEqual(['web rebooted', 'web stopped', 'web rebooted']);
 });

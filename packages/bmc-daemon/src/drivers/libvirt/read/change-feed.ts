@@ -36,6 +36,12 @@ interface LifecycleChange {
  */
 type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
 
+/**
+ * Resets of a machine within this time are one change. SeaBIOS resets the machine twice more at the
+ * beginning of each reset, usually within 100 ms, and libvirt reports all of them.
+ */
+const RESET_WINDOW_MS = 2_000;
+
 /** Dependencies of {@link ChangeFeed}. */
 interface ChangeFeedOptions {
   readonly host: Host;
@@ -57,6 +63,8 @@ export class ChangeFeed {
   readonly #changedMeanwhile = new Set<string>();
   /** Changes of definitions and images that came during an edit, by machine. */
   readonly #held = new Map<string, MachineChange[]>();
+  /** When the last reset of each running machine was reported, in milliseconds of `performance.now()`. */
+  readonly #resetAt = new Map<string, number>();
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
@@ -81,7 +89,7 @@ export class ChangeFeed {
       });
     const subscriptions = [
       on('lifecycle', (event) => this.#onLifecycle(event)),
-      on('reboot', ({ domain }) => this.#publishChange(domain, { kind: 'rebooted' })),
+      on('reboot', ({ domain }) => this.#onReset(domain)),
       on('trayChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
       on('diskChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
       on('deviceAdded', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
@@ -127,10 +135,18 @@ export class ChangeFeed {
     this.#publishChange(machine, { kind });
   }
 
+  #onReset(domain: SystemRef): void {
+    const now = performance.now();
+    if (now - (this.#resetAt.get(domain.uuid) ?? -Infinity) < RESET_WINDOW_MS) return;
+    this.#resetAt.set(domain.uuid, now);
+    this.#publishChange(domain, { kind: 'rebooted' });
+  }
+
   #onLifecycle({ domain, event, detail }: DomainEvent<'lifecycle'>): void {
     const described = describeLifecycle(event, detail);
     if (described === undefined) return;
     const { uuid, name } = domain;
+    if (event === DomainEventType.STOPPED) this.#resetAt.delete(uuid);
     const change = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
     this.#changedMeanwhile.add(uuid);
     // A transient machine appears with its start: libvirt reports the start only.
