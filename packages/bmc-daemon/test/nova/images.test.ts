@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
 import { idOf } from '../support/listed-servers.js';
 import { createGlance, type Glance } from '../support/glance.js';
-import { sendJson, whenRead } from '../support/cloud-server.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
 import { iso, startImages, type Images } from './media-lab.js';
@@ -17,19 +16,6 @@ beforeEach(async () => {
   glance = createGlance();
   test.cloud.others.set('image', glance.handler);
   test.servers.put(1);
-  // Nova stores the metadata.
-  test.answer((request, response, path) => {
-    const [, , id = '', part, key = ''] = new URL(path, 'http://nova').pathname.split('/');
-    if (part !== 'metadata') return false;
-    whenRead(request, (text) => {
-      const { metadata } = test.servers.all.get(id)?.body ?? {};
-      const { [decodeURIComponent(key)]: _old, ...others } = metadata as Record<string, string>; // as the list of the test has it
-      const { meta = {} } = (text === '' ? {} : JSON.parse(text)) as { readonly meta?: object }; // the driver sends objects
-      test.servers.put(1, { metadata: { ...others, ...meta } });
-      sendJson(response, 200, { meta });
-    });
-    return true;
-  });
 });
 afterEach(() => images.close());
 
@@ -163,6 +149,19 @@ it('boots from the CD drive that another daemon has just inserted, although the 
   // The mark of the boot shows that the rescue was the first action.
   expect(rescues).toHaveLength(1);
   expect(rescues[0]).toContain('after');
+});
+
+it('switches off a server that another daemon has just booted from its CD drive, although the last reading is recent', async () => {
+  const served = await test.serve();
+  expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
+  const state = { cd: glance.put(), enabled: 'continuous', target: 'cdrom', after: 'req-1' };
+  test.servers.put(1, {
+    'OS-EXT-STS:vm_state': 'rescued',
+    metadata: { 'rackless:state': JSON.stringify(state) },
+  });
+  const answer = await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
+  expect([answer.status, served.messages(answer)]).toEqual([204, []]);
+  expect(await served.get(system)).toMatchObject({ PowerState: 'Off' });
 });
 
 it('lists the images once while Glance hangs, and shows servers after 5 s', async () => {

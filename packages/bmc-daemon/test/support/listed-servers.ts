@@ -1,4 +1,5 @@
-/** Nova's list of servers for a {@link CloudServer}, for numbers of servers that the lab does not have. */
+/** Nova's servers for a {@link CloudServer}, for faults and numbers that the lab does not have. */
+import type { ServerResponse } from 'node:http';
 import { apiVersion, sendJson, whenRead, type CloudServer } from './cloud-server.js';
 
 /** Servers that a test adds, changes and deletes. */
@@ -15,50 +16,93 @@ export const idOf = (index: number): string => `00000000-0000-4000-8000-${String
 /** The image of all servers. */
 export const IMAGE_ID = '00000000-0000-4000-8000-0000000000ff';
 
-/** The action of the creation, as Nova lists it. */
-const created = {
-  action: 'create',
-  request_id: 'req-1',
+/** Actions of a server as Nova lists them, newest first. */
+type ListedActions = readonly Readonly<Record<string, string | null>>[];
+
+/** An action, as Nova lists it. */
+const listed = (action: string, id: string) => ({
+  action,
+  request_id: id,
   user_id: 'user-1',
   start_time: '2026-11-23T01:15:02.960631',
   message: null,
+});
+const created = listed('create', 'req-1');
+
+/** The state after each action, and the name of the action in Nova's list. */
+const actions: Readonly<
+  Record<string, { readonly name: string; readonly vmState: string; readonly powerState: number }>
+> = {
+  'os-start': { name: 'start', vmState: 'active', powerState: 1 },
+  'os-stop': { name: 'stop', vmState: 'stopped', powerState: 4 },
+  reboot: { name: 'reboot', vmState: 'active', powerState: 1 },
+  rescue: { name: 'rescue', vmState: 'rescued', powerState: 1 },
+  unrescue: { name: 'unrescue', vmState: 'active', powerState: 1 },
 };
 
-/** The state after each action. */
-const actions: Readonly<Record<string, { readonly vmState: string; readonly powerState: number }>> = {
-  'os-start': { vmState: 'active', powerState: 1 },
-  'os-stop': { vmState: 'stopped', powerState: 4 },
-};
+/** States in which Nova stores no metadata. */
+const locked: ReadonlySet<unknown> = new Set(['rescued', 'error']);
 
-/** Lets a cloud answer with servers: the list, single ones, no ports, and actions, which end at once. */
+/**
+ * Lets a cloud answer with servers: the list, single ones, no ports, metadata, and actions, which end at once. In rescue
+ * mode, a server accepts `unrescue` only.
+ */
 export function listServers(cloud: CloudServer): ListedServers {
   const all: ListedServers['all'] = new Map();
-  const act = (id: string, action: string): void => {
+  const histories = new Map<string, ListedActions>();
+  const refuse = (response: ServerResponse, id: string, doing: string): void => {
+    const vmState = String(all.get(id)?.body['OS-EXT-STS:vm_state']);
+    const message = `Cannot '${doing}' instance ${id} while it is in vm_state ${vmState}`;
+    sendJson(response, 409, { conflictingRequest: { code: 409, message } });
+  };
+  const act = (response: ServerResponse, id: string, action: string): void => {
     const { body } = all.get(id) ?? {};
     const next = actions[action];
     if (body === undefined || next === undefined) throw new Error(`no action ${action} of server ${id}`);
-    const { vmState, powerState } = next;
+    const { name, vmState, powerState } = next;
+    if (body['OS-EXT-STS:vm_state'] === 'rescued' && action !== 'unrescue') {
+      refuse(response, id, name);
+      return;
+    }
     const state = { 'OS-EXT-STS:vm_state': vmState, 'OS-EXT-STS:power_state': powerState };
     all.set(id, { body: { ...body, ...state }, changed: Date.now() });
+    const past = histories.get(id) ?? [created];
+    const requestId = `req-${past.length + 1}`;
+    histories.set(id, [listed(name, requestId), ...past]);
+    response.writeHead(202, { 'x-compute-request-id': requestId }).end();
+  };
+  const setMetadata = (response: ServerResponse, id: string, key: string, value: string | undefined): void => {
+    const server = all.get(id);
+    if (server === undefined || locked.has(server.body['OS-EXT-STS:vm_state'])) {
+      refuse(response, id, 'update_server_metadata');
+      return;
+    }
+    const { [key]: _old, ...others } = server.body['metadata'] as Record<string, string>; // the tests list objects of texts
+    const metadata = value === undefined ? others : { ...others, [key]: value };
+    all.set(id, { ...server, body: { ...server.body, metadata } });
+    sendJson(response, 200, { meta: metadata });
   };
   cloud.nova = (request, response, path) => {
     const url = new URL(path, 'http://nova');
-    const [, , id = '', part] = url.pathname.split('/');
+    const [, , id = '', part, key = ''] = url.pathname.split('/');
     if (url.pathname === '/') sendJson(response, 200, apiVersion);
     else if (id === 'detail') sendJson(response, 200, pageOf(all, url.searchParams));
     else if (part === 'os-interface') sendJson(response, 200, { interfaceAttachments: [] });
-    else if (part === 'os-instance-actions') sendJson(response, 200, { instanceActions: [created] });
+    else if (part === 'os-instance-actions')
+      sendJson(response, 200, { instanceActions: histories.get(id) ?? [created] });
     else if (part === 'remote-consoles')
       sendJson(response, 400, { badRequest: { message: 'Unavailable console type.' } });
-    else if (part === 'action') {
+    else if (part === 'metadata') {
+      whenRead(request, (text) => {
+        const name = decodeURIComponent(key);
+        const { meta = {} } = (text === '' ? {} : JSON.parse(text)) as { readonly meta?: Record<string, string> }; // the driver sends texts
+        setMetadata(response, id, name, meta[name]);
+      });
+    } else if (part === 'action') {
       whenRead(request, (text) => {
         const action = Object.keys(JSON.parse(text) as object)[0] ?? '';
-        if (action === 'os-getConsoleOutput') {
-          sendJson(response, 200, { output: 'booting\n' });
-          return;
-        }
-        act(id, action);
-        response.writeHead(202).end();
+        if (action === 'os-getConsoleOutput') sendJson(response, 200, { output: 'booting\n' });
+        else act(response, id, action);
       });
     } else if (all.has(id)) sendJson(response, 200, { server: all.get(id)?.body });
     else sendJson(response, 404, { itemNotFound: { message: 'Instance could not be found.' } });

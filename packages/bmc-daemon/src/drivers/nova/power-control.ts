@@ -117,7 +117,7 @@ async function readAfter(id: string, parts: Parts): Promise<Server | undefined> 
 }
 
 /** Returns the last reading; undefined if it is old, or if a task ran, which may have ended. */
-export function lastReading(id: string, list: ServerList): Server | undefined {
+function lastReading(id: string, list: ServerList): Server | undefined {
   const known = list.find(id);
   if (known === undefined || performance.now() - known.readAt > FRESH_MS) return undefined;
   return known.server.task === null && known.snapshot.unansweredSince === undefined ? known.server : undefined;

@@ -11,7 +11,7 @@ import { createImageApi } from '../image/image-api.js';
 import { ImageLeases } from '../image/image-leases.js';
 import { CloudImageStore } from '../image/image-store.js';
 import type { CloudSession } from '../http/session.js';
-import { lastReading, readServer } from '../power-control.js';
+import { readServer } from '../power-control.js';
 import { createMediaControl } from './media-control.js';
 import { createMediaView, type MediaView } from './media-view.js';
 import { RescueBoot } from './rescue-boot.js';
@@ -83,8 +83,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     return { uuid, name: known.name };
   };
   const read = (id: string) => readServer(id, { api, list });
-  const readSoon = async (id: string) => lastReading(id, list) ?? (await read(id));
-  const boot = new RescueBoot({ api, list, closing, queue, states, find, read, readSoon, log });
+  const boot = new RescueBoot({ api, list, closing, queue, states, find, read, log });
   const offersImages = () => session.offers('image');
   const sweep = async (): Promise<void> => {
     if (await offersImages()) await store.sweep();

@@ -26,8 +26,6 @@ interface RescueBootOptions extends PowerControlOptions {
   readonly find: (id: string) => Promise<SystemRef>;
   /** Reads a server. */
   readonly read: (id: string) => Promise<Server>;
-  /** The same, but a reading of the last second is enough. */
-  readonly readSoon: (id: string) => Promise<Server>;
 }
 
 /** Actions that boot the server, or switch it off. The others do not depend on virtual media. */
@@ -95,7 +93,8 @@ export class RescueBoot {
   }
 
   async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
-    await this.#endRescue(await this.#options.readSoon(id), options);
+    // Another daemon may just have booted the image. Nova stops no server in rescue mode.
+    await this.#endRescue(await this.#options.read(id), options);
     await executeAction(id, action, options, this.#options);
   }
 
