@@ -164,6 +164,18 @@ it('switches off a server that another daemon has just booted from its CD drive,
   expect(await served.get(system)).toMatchObject({ PowerState: 'Off' });
 });
 
+it('reports an insert whose image other daemons delete again and again', async () => {
+  const served = await test.serve();
+  test.answer((request) => {
+    if (request.url?.includes('/metadata/') === true) glance.images.clear();
+    return false;
+  });
+  const answer = await insert(served);
+  expect([answer.status, served.messages(answer)]).toEqual([503, ['ServiceTemporarilyUnavailable']]);
+  expect(images.downloads).toHaveLength(3);
+  expect(await served.get(drive)).toMatchObject({ Inserted: false });
+});
+
 it('lists the images once while Glance hangs, and shows servers after 5 s', async () => {
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const served = await test.serve();

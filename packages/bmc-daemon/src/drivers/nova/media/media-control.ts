@@ -62,7 +62,8 @@ export function createMediaControl({
           (await lacks(images, state, { image, server: present })) ? { ...state, cd: lease.id } : state,
         );
         // A daemon that has not seen the mark in time may have deleted it.
-        if (attempt === MAX_ATTEMPTS || (await images.get(lease.id)) !== undefined) return;
+        if ((await images.get(lease.id)) !== undefined) return;
+        if (attempt === MAX_ATTEMPTS) throw deleted(server);
       } catch (error) {
         setImmediate(() => void store.sweep());
         throw error;
@@ -118,6 +119,11 @@ async function lacks(
   if (present === undefined) return true;
   if (present.url === storedUrl(image.url)) return false;
   throw new DriverError('mediaInUse', `inserting an image into machine ${server.name}: its drive holds another image`);
+}
+
+function deleted({ name }: Server): DriverError {
+  const why = `its image in Glance was deleted ${MAX_ATTEMPTS} times meanwhile`;
+  return new DriverError('unavailable', `inserting an image into machine ${name}: ${why}`);
 }
 
 async function translated<T>(result: Promise<T>): Promise<T> {
