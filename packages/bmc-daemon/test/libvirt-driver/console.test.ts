@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { echoGuestXml } from '../../../libvirt/test/harness/echo-guest.js';
 import { createConsoleHub } from '../../src/console/console-hub.js';
-import { openConsoleLogs } from '../../src/console/console-log.js';
+import { consoleLogBounds, openConsoleLogs } from '../../src/console/console-log.js';
 import { openConsoleServices, type ConsoleRecorder } from '../../src/console/console-services.js';
 import type { SilencePace } from '../../src/console/console-silence.js';
 import type { DriverErrorKind } from '../../src/drivers/driver-error.js';
@@ -271,7 +271,9 @@ describe('a console stream that libvirt loses', () => {
       log,
       silence: { ...never, ...silence },
     });
-    const logs = openConsoleLogs({ driver, hub, folder: host.file(`consoles-${uuid}`), log });
+    // Stores everything: on a busy host, the guest prints more than the default bounds before the test ends.
+    const bounds = { ...consoleLogBounds, lastSegments: 10_000, burstBytes: 2 ** 30 };
+    const logs = openConsoleLogs({ driver, hub, folder: host.file(`consoles-${uuid}`), log, bounds });
     hub.attach(uuid, {
       data: (bytes) => (heard += bytes.length),
       state: (state, why) => states.push(`${state}: ${why}`),
