@@ -39,6 +39,11 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'With False, Glance fetches it by its import method `web-download`, with the rules of Glance.',
     'The daemon always fetches images with a user name itself.',
   ],
+  osIpxeImage: [
+    'The image is an ISO image of iPXE with the properties `hw_rescue_device=cdrom` and `hw_rescue_bus`.',
+    'If Glance has no such image, the daemon logs a warning at the start. A boot from the network then gets 409.',
+    '[Boot from the network](../guides/openstack.md#boot-from-the-network) shows how to upload it.',
+  ],
   libvirtUri: [
     'Examples: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`.',
     'If libvirt is not reachable at the start, the daemon starts and waits for it.',

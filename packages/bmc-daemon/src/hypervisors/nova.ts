@@ -26,6 +26,7 @@ export function nova(name: string, { settings, environment, images, log, at }: D
         limits: images,
         bus: settings.osVmediaRescueBus,
         fetchedByGlance: !settings.osVmediaImageFileUpload,
+        networkImage: settings.osIpxeImage,
         daemon: daemonName(settings.stateDir ?? defaultStateDir(environment, process.getuid?.())),
       },
       log,

@@ -102,7 +102,7 @@ it.each([
   ['[]'],
   ['{"cd":"../../v2/images","enabled":"once","target":"cdrom"}'],
   ['{"cd":5}'],
-  ['{"target":"network"}'],
+  ['{"target":"usb"}'],
   ['{"enabled":"forever"}'],
   [`{"after":"${'x'.repeat(200)}"}`],
 ])('ignores a state of a server such as %s', async (text) => {

@@ -139,5 +139,6 @@ export const mediaSettings = {
   },
   bus: 'sata',
   fetchedByGlance: false,
+  networkImage: null as string | null,
   daemon: 'test',
 };

@@ -20,6 +20,7 @@ export interface Glance {
 /** Creates it. */
 export function createGlance(): Glance {
   const images: Glance['images'] = new Map();
+  const ids = new Set<string>();
   const glance: Glance = {
     images,
     put: (parts = {}) => {
@@ -43,13 +44,19 @@ export function createGlance(): Glance {
       request.on('end', () => {
         const text = Buffer.concat(pieces).toString();
         if (id === '' && request.method === 'GET') {
-          const tag = searchParams.get('tag') ?? '';
-          const found = [...images.values()].filter(({ tags }) => (tags as string[]).includes(tag)); // a list in all images
+          const [tag, wanted] = [searchParams.get('tag'), searchParams.get('name')];
+          const found = [...images.values()]
+            .filter(({ tags }) => tag === null || (tags as string[]).includes(tag)) // a list in all images
+            .filter(({ name }) => wanted === null || name === wanted);
           sendJson(response, 200, { images: found });
         } else if (id === '') {
           const created = { id: randomUUID(), status: 'queued', ...(JSON.parse(text) as object) }; // the driver sends objects
-          images.set(created.id, created);
-          sendJson(response, 201, created);
+          if (ids.has(created.id)) response.writeHead(409).end('an image with this id exists, or has existed');
+          else {
+            ids.add(created.id);
+            images.set(created.id, created);
+            sendJson(response, 201, created);
+          }
         } else if (image === undefined) response.writeHead(404).end('no image found');
         else if (part === 'file') {
           if (glance.uploadStatus < 300) images.set(id, { ...image, status: 'active', size: text.length });

@@ -16,7 +16,7 @@ interface ServedCloud {
   /** Answers some requests to Nova before the list of servers does. @returns false for all others. */
   answer(handler: (...request: Parameters<NovaHandler>) => boolean): void;
   /**
-   * Serves the resources. The cloud must have its servers and services already.
+   * Serves the resources, by one more daemon with each call. The cloud must have its servers and services already.
    * @param options.media replaces settings of virtual media.
    * @param options.timeoutMs of a request to the cloud. Default: two minutes.
    */
@@ -27,14 +27,14 @@ interface ServedCloud {
 export function servedCloud(): ServedCloud {
   let cloud: CloudServer;
   let servers: ListedServers;
-  let served: Served | undefined;
+  let served: Served[] = [];
   beforeEach(async () => {
     cloud = await startCloudServer();
     servers = listServers(cloud);
   });
   afterEach(async () => {
-    await served?.close();
-    served = undefined;
+    for (const one of served) await one.close();
+    served = [];
     await cloud.close();
   });
   return {
@@ -63,8 +63,9 @@ export function servedCloud(): ServedCloud {
       });
       await driver.start();
       const consoleLogs = driver.logs === undefined ? null : fetchedConsoleLogs(driver.logs);
-      served = await serveResources(driver, { consoleSsh: null, consoleLogs });
-      return served;
+      const one = await serveResources(driver, { consoleSsh: null, consoleLogs });
+      served.push(one);
+      return one;
     },
   };
 }

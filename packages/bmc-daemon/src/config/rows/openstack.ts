@@ -1,7 +1,7 @@
 /** The settings of an OpenStack cloud, in addition to its name. */
 import { z } from 'zod';
 import type { ServerFilter } from '../../drivers/nova/compute/server-filter.js';
-import { boolean, number, type SettingDefinition } from './row.js';
+import { boolean, number, optionalText, type SettingDefinition } from './row.js';
 
 const word = z.string().min(1);
 
@@ -49,5 +49,10 @@ export const openstackSettings = {
     name: 'EMULATOR_OS_VMEDIA_IMAGE_FILE_UPLOAD',
     default: true,
     doc: 'Whether the daemon fetches an image and uploads it to Glance. False: Glance fetches it.',
+  }),
+  osIpxeImage: optionalText({
+    name: 'EMULATOR_OS_IPXE_IMAGE',
+    default: null,
+    doc: 'Id or name of the image in Glance that boots a server from the network. None: `Pxe` is not available.',
   }),
 };

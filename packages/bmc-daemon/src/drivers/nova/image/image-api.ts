@@ -35,6 +35,14 @@ interface NewImage {
   readonly properties: Readonly<Record<string, string>>;
 }
 
+/** An image without content, which only has properties. */
+interface NewNote {
+  /** Glance accepts each id once, also after the image is deleted. */
+  readonly id: string;
+  readonly name: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
 /**
  * Glance's API. All methods throw as {@link CloudSession.request}, and a {@link DriverError} for a
  * rejected request.
@@ -44,6 +52,8 @@ export interface ImageApi {
   list(): Promise<readonly CloudImage[]>;
   get(id: string): Promise<CloudImage | undefined>;
   create(image: NewImage): Promise<CloudImage>;
+  /** Does nothing if an image with this id exists, or has existed. */
+  createNote(note: NewNote): Promise<void>;
   /** Sends the content. @throws the failure of the stream; the signal's reason. */
   upload(id: string, body: Readable, signal: AbortSignal): Promise<void>;
   /** Lets Glance fetch the content. It continues in the background. */
@@ -57,6 +67,8 @@ export interface ImageApi {
 /** Marks the images of this service. */
 const TAG = 'rackless-media';
 const URL_PROPERTY = 'rackless_url';
+/** The members of each new image. */
+const ours = { visibility: 'private', disk_format: 'iso', container_format: 'bare', tags: [TAG] };
 const PAGE_SIZE = 1000;
 /** Maximum number of pages: a server that repeats a page would otherwise never end. */
 const MAX_PAGES = 100;
@@ -108,13 +120,15 @@ export function createImageApi(session: CloudSession): ImageApi {
       return isOurs(image) ? imageOf(image) : undefined;
     },
     create: async ({ name, url, bus, properties }) => {
-      const body = {
-        ...{ name, visibility: 'private', disk_format: 'iso', container_format: 'bare', tags: [TAG] },
-        ...{ hw_rescue_device: 'cdrom', hw_rescue_bus: bus, [URL_PROPERTY]: url, ...properties },
-      };
+      const rescue = { hw_rescue_device: 'cdrom', hw_rescue_bus: bus };
+      const body = { ...ours, name, ...rescue, [URL_PROPERTY]: url, ...properties };
       const answer = await send('POST', '/v2/images', { body });
       if (answer.status !== 201) throw rejected('creating an image', answer);
       return imageOf(bodyOf(imageSchema, { ...answer, status: 200 }, session, service));
+    },
+    createNote: async ({ id, name, properties }) => {
+      const answer = await send('POST', '/v2/images', { body: { ...ours, id, name, ...properties } });
+      if (answer.status >= 300 && answer.status !== 409) throw rejected('creating an image', answer);
     },
     upload: async (id, body, signal) => {
       const answer = await session.upload({ service, path: `${pathOf(id)}/file`, body, signal });

@@ -40,7 +40,8 @@ interface LeasedImage {
   release(): void;
 }
 
-const REGION_PROPERTY = 'rackless_region';
+/** The property with the region of an image. */
+export const REGION_PROPERTY = 'rackless_region';
 const FIRST_POLL_MS = 200;
 const LAST_POLL_MS = 5000;
 

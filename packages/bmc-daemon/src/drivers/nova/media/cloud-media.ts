@@ -9,6 +9,7 @@ import type { ComputeApi } from '../compute/compute-api.js';
 import type { ServerList } from '../compute/server-list.js';
 import { createImageApi } from '../image/image-api.js';
 import { ImageLeases } from '../image/image-leases.js';
+import { createNetworkImage } from '../image/network-image.js';
 import { CloudImageStore } from '../image/image-store.js';
 import type { CloudSession } from '../http/session.js';
 import { readServer } from '../power-control.js';
@@ -16,7 +17,8 @@ import { createMediaControl } from './media-control.js';
 import { createMediaView, type MediaView } from './media-view.js';
 import { RescueBoot } from './rescue-boot.js';
 import { createServerItems } from './server-items.js';
-import { StateStore, storedState } from './state-store.js';
+import { StateStore } from './state-store.js';
+import { createTending } from './tending.js';
 
 /** Settings of virtual media. */
 export interface CloudMediaSettings {
@@ -26,6 +28,8 @@ export interface CloudMediaSettings {
   readonly bus: string;
   /** Whether Glance fetches images itself. */
   readonly fetchedByGlance: boolean;
+  /** Id or name of the image that boots a server from the network; null: servers cannot do that. */
+  readonly networkImage: string | null;
   /** Identifies this daemon: the same after a restart, and different for every other one. */
   readonly daemon: string;
 }
@@ -55,25 +59,21 @@ interface CloudMedia
   tend(): Promise<void>;
 }
 
-/**
- * A mark of a boot that is as old as this, without a boot, belongs to a daemon that was killed. Another
- * daemon may be about to boot the server.
- */
-const ABANDONED_MS = 60_000;
-
 /** Creates the parts. */
 export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
-  const { cloud, session, api, list, uuidOf, freshMs, closing, log, limits, bus, fetchedByGlance, daemon } = options;
+  const { cloud, session, api, list, uuidOf, freshMs, closing, log } = options;
+  const { limits, bus, fetchedByGlance, networkImage, daemon } = options;
   const images = createImageApi(session);
   const leases = new ImageLeases(images, { daemon, log });
-  const view = createMediaView(images, { freshMs });
+  const network = createNetworkImage(session, networkImage);
+  const view = createMediaView(images, { freshMs, bootsNetwork: networkImage !== null });
   const onWritten = (dropped: boolean): void => {
     view.refresh();
     if (dropped) void store.sweep();
   };
-  const states = new StateStore({ items: createServerItems(session), api, images, list, onWritten });
-  const imagesInUse = (known: Parameters<StateStore['imagesInUse']>[0]) => states.imagesInUse(known);
   const region = cloud.region ?? '';
+  const states = new StateStore({ items: createServerItems(session), api, images, list, region, onWritten });
+  const imagesInUse = (known: Parameters<StateStore['imagesInUse']>[0]) => states.imagesInUse(known);
   const store = new CloudImageStore({ api: images, leases, limits, bus, fetchedByGlance, region, imagesInUse, log });
   const queue = new MachineQueue();
   setMaxListeners(0, closing);
@@ -83,33 +83,18 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     return { uuid, name: known.name };
   };
   const read = (id: string) => readServer(id, { api, list });
-  const boot = new RescueBoot({ api, list, closing, queue, states, find, read, log });
+  const parts = { api, list, closing, queue, states, find, read, log };
+  const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
   const offersImages = () => session.offers('image');
   const sweep = async (): Promise<void> => {
     if (await offersImages()) await store.sweep();
   };
 
-  let isSwept = false;
-  const markedAt = new Map<string, { readonly mark: string; readonly at: number }>();
-  const tend = async (): Promise<void> => {
-    if (!isSwept) await sweep();
-    isSwept = true;
-    const marked = list.servers.filter((server) => storedState(server).bootedAfter !== undefined);
-    const ids = new Set(marked.map(({ id }) => id));
-    for (const id of markedAt.keys()) if (!ids.has(id)) markedAt.delete(id);
-    for (const server of marked) {
-      const { id, vmState, task } = server;
-      const mark = storedState(server).bootedAfter ?? '';
-      const known = markedAt.get(id);
-      if (known?.mark !== mark || vmState === 'rescued' || task !== null) {
-        markedAt.set(id, { mark, at: performance.now() });
-      } else if (performance.now() - known.at > ABANDONED_MS) {
-        markedAt.delete(id);
-        await boot.settle(id);
-        await sweep();
-      }
-    }
+  const begin = async (): Promise<void> => {
+    await sweep();
+    await network.check(log);
   };
+  const tend = createTending({ list, begin, settle: (id) => boot.settle(id), sweep, log });
   list.onChange(({ kind }) => {
     // A deleted server may have been the last one that used an image.
     if (kind === 'undefined') void sweep().catch(() => undefined);
@@ -122,7 +107,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     },
     power: (id, action, power = {}) => boot.power(id, action, power),
     complete: (snapshot, server) => view.complete(snapshot, server),
-    tend: () => tend().catch((error: unknown) => log.debug('tending virtual media failed', { error })),
+    tend,
     close: async () => {
       await Promise.all([queue.close(), store.close()]);
       leases.close();

@@ -4,7 +4,7 @@ import { imageName } from '../../../media/image.js';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
 import type { CloudImage, ImageApi } from '../image/image-api.js';
-import { knownState, storedState } from './state-store.js';
+import { holderOf, knownState, storedState } from './state-store.js';
 
 /** Adds the drive and the boot settings to snapshots. */
 export interface MediaView {
@@ -21,13 +21,21 @@ const PATIENCE_MS = 5000;
 
 /** Why clients cannot change other boot settings. */
 const FIXED = 'Nova fixes the boot order, the boot mode and Secure Boot when it creates the server.';
+const NO_NETWORK = `${FIXED} A boot from the network needs EMULATOR_OS_IPXE_IMAGE.`;
+
+/** Options of {@link createMediaView}. */
+interface MediaViewOptions {
+  /** A listing of this age needs no other one. */
+  readonly freshMs: number;
+  /** Whether servers can boot from the network. */
+  readonly bootsNetwork: boolean;
+}
 
 /**
  * Creates the view. Readers share one listing of the images, and a cloud without inserted images needs
  * none.
- * @param freshMs a listing of this age needs no other one.
  */
-export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs }: { readonly freshMs: number }): MediaView {
+export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNetwork }: MediaViewOptions): MediaView {
   let images: ReadonlyMap<string, CloudImage> | undefined;
   let listing: Promise<void> | undefined;
   /** Number of changes. A listing that began before a change does not show it. */
@@ -57,9 +65,8 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs }: { read
   const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
   return {
     complete: async (snapshot, server) => {
-      const { cd } = storedState(server);
-      if (cd !== null) await refresh();
-      const parts = partsOf(server, images);
+      if (holderOf(server) !== undefined) await refresh();
+      const parts = partsOf(server, images, { bootsNetwork });
       const key = JSON.stringify(parts);
       const before = completed.get(snapshot);
       if (before?.key === key) return before.result;
@@ -79,10 +86,10 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs }: { read
 function partsOf(
   server: Server,
   images: ReadonlyMap<string, CloudImage> | undefined,
+  { bootsNetwork }: Pick<MediaViewOptions, 'bootsNetwork'>,
 ): Required<Pick<SystemSnapshot, 'media' | 'boot'>> {
   const { cd: storedCd } = storedState(server);
-  const image = storedCd === null ? undefined : images?.get(storedCd);
-  const { state } = knownState(server, image);
+  const { state } = knownState(server, images?.get(holderOf(server) ?? ''));
   const cd = images === undefined ? storedCd : state.cd;
   const url = cd === null ? undefined : images?.get(cd)?.url;
   const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
@@ -102,14 +109,14 @@ function partsOf(
       },
     ],
     boot: {
-      available: ['cdrom', 'hd'],
+      available: [...(bootsNetwork ? (['network'] as const) : []), 'cdrom', 'hd'],
       enabled: state.boot.enabled,
       target: state.boot.target,
       options: [],
       order: [],
       firmware: null,
       firstDevicePath: null,
-      fixed: FIXED,
+      fixed: bootsNetwork ? FIXED : NO_NETWORK,
     },
   };
 }

@@ -1,7 +1,8 @@
 /**
- * Power actions of servers with virtual media. Nova boots an image by a rescue: it stops the server,
- * and starts it with the image in a CD drive before the disks. Most actions are not allowed in rescue
- * mode, so they begin with the end of the rescue, which boots the disks.
+ * Power actions of servers that boot an image: that of their virtual CD drive, or iPXE for a boot from
+ * the network. Nova boots an image by a rescue: it stops the server, and starts it with the image in a
+ * CD drive before the disks. Most actions are not allowed in rescue mode, so they begin with the end of
+ * the rescue, which boots the disks.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../../driver-error.js';
@@ -14,7 +15,7 @@ import type { SystemRef } from '../../snapshot/system-snapshot.js';
 import type { Goal } from '../compute/power-plan.js';
 import type { Server } from '../compute/server.js';
 import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
-import { afterItsBoot, bootsCd, type ServerState } from './server-state.js';
+import { afterItsBoot, imageToBoot, type ServerState } from './server-state.js';
 import { runsImage, type StateStore } from './state-store.js';
 
 /** Dependencies of {@link RescueBoot}. */
@@ -26,6 +27,14 @@ interface RescueBootOptions extends PowerControlOptions {
   readonly find: (id: string) => Promise<SystemRef>;
   /** Reads a server. */
   readonly read: (id: string) => Promise<Server>;
+  /** Returns the id of the image that boots from the network. @throws {DriverError} if there is none. */
+  readonly networkImage: () => Promise<string>;
+}
+
+/** An image, and the start of the errors of its boot. */
+interface BootImage {
+  readonly id: string;
+  readonly doing: string;
 }
 
 /** Actions that boot the server, or switch it off. The others do not depend on virtual media. */
@@ -107,7 +116,8 @@ export class RescueBoot {
       return;
     }
     const state = await states.settle(server);
-    if (!bootsCd(state)) {
+    const image = await this.#imageOf(server, state);
+    if (image === undefined) {
       if (server.vmState === 'rescued') await this.#endRescue(server, options);
       else await executeAction(id, action, options, this.#options);
       if (state.boot.enabled === 'once') await this.#forgetOnce(id);
@@ -116,16 +126,37 @@ export class RescueBoot {
     await this.#endRescue(server, options);
     // Nova stores nothing for a server with an error. A restart ends the error.
     if (server.vmState === 'error') await executeAction(id, 'reset', options, this.#options);
-    await this.#rescue(await read(id), state, options);
+    await this.#rescue(await read(id), { state, image }, options);
   }
 
-  /** Boots the image. A boot that fails leaves the override as it was. */
-  async #rescue(server: Server, state: ServerState, options: OperationOptions): Promise<void> {
+  /**
+   * Returns the image that the next boot needs; undefined: it boots the disks.
+   * @throws {DriverError} conflict, if the image does not exist. The server continues as before.
+   */
+  async #imageOf({ name }: Server, state: ServerState): Promise<BootImage | undefined> {
+    const device = imageToBoot(state);
+    if (device === undefined) return undefined;
+    if (device === 'cdrom') return { id: state.cd ?? '', doing: `booting server ${name} from its virtual CD` };
+    const doing = `booting server ${name} from the network`;
+    try {
+      return { id: await this.#options.networkImage(), doing };
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      throw new DriverError(error.kind, `${doing}: ${error.message}`, { cause: error });
+    }
+  }
+
+  /** Boots an image. A boot that fails leaves the override as it was. */
+  async #rescue(
+    server: Server,
+    { state, image }: { readonly state: ServerState; readonly image: BootImage },
+    options: OperationOptions,
+  ): Promise<void> {
     const { states, read } = this.#options;
-    const { id, name } = server;
-    const doing = `booting server ${name} from its virtual CD`;
+    const { id } = server;
+    const { doing } = image;
     await states.write(server, { ...state, bootedAfter: await states.mark(id) });
-    const body = { rescue: { rescue_image_ref: state.cd } };
+    const body = { rescue: { rescue_image_ref: image.id } };
     try {
       await executePlan(await read(id), { body, goal: isRescued }, { doing, ...options }, this.#options);
     } catch (error) {
@@ -153,7 +184,7 @@ export class RescueBoot {
     await states.settle(await read(server.id));
   }
 
-  /** Ends a once override whose boot did not need the CD drive. */
+  /** Ends a once override whose boot did not need an image. */
   async #forgetOnce(id: string): Promise<void> {
     const { states, read } = this.#options;
     const server = await read(id);

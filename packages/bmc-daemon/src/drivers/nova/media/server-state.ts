@@ -3,7 +3,7 @@
  * where all daemons and also the owner of the server can change them.
  */
 import { z } from 'zod';
-import { afterBoot, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
+import { afterBoot, overrideDevice, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
 
 /** The drive and the boot settings of a server, as clients have set them. */
 export interface ServerState {
@@ -13,7 +13,7 @@ export interface ServerState {
   /** Null: no client has set it, so the configuration applies. */
   readonly verifyCertificate: boolean | null;
   /**
-   * Present if this service boots, or has booted, the image: the id of the server's last action before
+   * Present if this service boots, or has booted, an image: the id of the server's last action before
    * that, which is empty if there was none.
    */
   readonly bootedAfter?: string;
@@ -31,7 +31,7 @@ export const untouchedState: ServerState = { cd: null, boot: untouchedOverride('
 const stateSchema = z.object({
   cd: z.uuid().toLowerCase().nullish(),
   enabled: z.enum(['once', 'continuous', 'disabled']).optional(),
-  target: z.enum(['cdrom', 'hd', 'none']).optional(),
+  target: z.enum(['network', 'cdrom', 'hd', 'none']).optional(),
   verify: z.boolean().nullish(),
   after: z.string().max(64).optional(),
 });
@@ -83,7 +83,9 @@ export function beforeItsBoot({ bootedAfter: _marker, ...state }: ServerState): 
   return state;
 }
 
-/** Returns whether the next boot of a server is one of its CD drive. */
-export function bootsCd({ cd, boot }: ServerState): boolean {
-  return cd !== null && boot.enabled !== 'disabled' && boot.target === 'cdrom';
+/** Returns which image the next boot of a server needs; undefined: it boots its disks. */
+export function imageToBoot({ cd, boot }: ServerState): 'cdrom' | 'network' | undefined {
+  const device = overrideDevice(boot);
+  if (device === 'network') return device;
+  return device === 'cdrom' && cd !== null ? device : undefined;
 }

@@ -1,13 +1,17 @@
 /**
  * Reads and writes the states of servers in the cloud. A state is a metadata item of its server. Nova
  * locks the metadata while the server is in rescue mode or in the state ERROR. A change in this time is
- * stored as a property of the image in the drive, and moves to the metadata later.
+ * stored as a property of an image, and moves to the metadata later. The image is that in the drive. If
+ * the drive is empty, as after a boot from the network, it is a note: an image without content.
  */
+import { createHash } from 'node:crypto';
+import { imageVolumePrefix } from '../../../media/image-key.js';
 import { DriverError } from '../../driver-error.js';
 import type { ServerList } from '../compute/server-list.js';
 import type { ComputeApi } from '../compute/compute-api.js';
 import { isKnown, type Server } from '../compute/server.js';
 import type { CloudImage, ImageApi } from '../image/image-api.js';
+import { REGION_PROPERTY } from '../image/image-store.js';
 import type { ServerItems } from './server-items.js';
 import {
   afterItsBoot,
@@ -27,6 +31,8 @@ interface StateStoreOptions {
   readonly api: Pick<ComputeApi, 'getServer' | 'listActions' | 'listServers'>;
   readonly images: ImageApi;
   readonly list: Pick<ServerList, 'record'>;
+  /** The region, because several regions may share one Glance. */
+  readonly region: string;
   /** Runs after a change. @param dropped whether a server no longer uses an image. */
   readonly onWritten: (dropped: boolean) => void;
 }
@@ -49,6 +55,25 @@ export function storedState({ metadata }: Pick<Server, 'metadata'>): ServerState
   return parseState(metadata[STATE_KEY]) ?? untouchedState;
 }
 
+/**
+ * Returns the id of the image that holds changes while the metadata are locked; undefined if there is
+ * none. The id of a note differs for each boot, because Glance accepts no id again.
+ */
+export function holderOf(server: Pick<Server, 'id' | 'metadata'>): string | undefined {
+  const { cd, bootedAfter } = storedState(server);
+  if (cd !== null) return cd;
+  return bootedAfter === undefined ? undefined : noteId(server.id, bootedAfter);
+}
+
+/** Returns a UUID of version 8. */
+function noteId(serverId: string, bootedAfter: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([serverId, bootedAfter]))
+    .digest('hex');
+  const parts = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(12, 15)}`, `8${hash.slice(15, 18)}`];
+  return [...parts, hash.slice(18, 30)].join('-');
+}
+
 /** Returns whether the server runs an image that this service booted. */
 export function runsImage(server: Pick<Server, 'metadata' | 'vmState'>): boolean {
   return server.vmState === 'rescued' && storedState(server).bootedAfter !== undefined;
@@ -56,7 +81,7 @@ export function runsImage(server: Pick<Server, 'metadata' | 'vmState'>): boolean
 
 /**
  * Returns what applies to a server. A change while the metadata was locked has precedence.
- * @param image the image in the drive of the metadata; undefined: it is gone.
+ * @param image that of {@link holderOf}; undefined: there is none.
  */
 export function knownState(server: Pick<Server, 'id' | 'metadata'>, image: CloudImage | undefined): KnownState {
   const stored = storedState(server);
@@ -77,8 +102,8 @@ export class StateStore {
 
   /** Returns what applies to a server. @throws {CloudFailure} if Glance does not answer. */
   async read(server: Server): Promise<KnownState> {
-    const { cd } = storedState(server);
-    return knownState(server, cd === null ? undefined : await this.#options.images.get(cd));
+    const holder = holderOf(server);
+    return knownState(server, holder === undefined ? undefined : await this.#options.images.get(holder));
   }
 
   /**
@@ -92,11 +117,11 @@ export class StateStore {
     const isBooting = server.task !== null && stored.bootedAfter !== undefined && state.bootedAfter === undefined;
     const text = isUntouched(state) ? null : formatState(state);
     if (isBooting || !(await items.setMetadata(server.id, STATE_KEY, text))) {
-      await this.#writeProperty(server, stored.cd, beforeItsBoot(state));
+      await this.#writeProperty(server, beforeItsBoot(state));
       this.#options.onWritten(false);
       return;
     }
-    if (next !== undefined && stored.cd !== null) await this.#removeProperty(server.id, stored.cd);
+    if (next !== undefined) await this.#removeChange(server);
     const readAt = performance.now();
     this.#options.list.record(server.id, await this.#options.api.getServer(server.id), { readAt });
     this.#options.onWritten(stored.cd !== null && stored.cd !== state.cd);
@@ -128,11 +153,11 @@ export class StateStore {
     const known = servers.filter(isKnown);
     // A server whose cell is down hides its metadata.
     if (known.length < servers.length) return new Set(images.map(({ id }) => id));
-    const inDrives = known.map((server) => storedState(server).cd);
+    const now = known.map(holderOf);
     const later = images.flatMap(({ properties }) =>
-      known.map(({ id }) => parseState(properties.get(stateProperty(id)))?.cd ?? null),
+      known.map(({ id }) => parseState(properties.get(stateProperty(id)))?.cd ?? undefined),
     );
-    return new Set([...inDrives, ...later].filter((id) => id !== null));
+    return new Set([...now, ...later].filter((id) => id !== undefined));
   }
 
   /** Returns whether Nova has booted the image since the mark, and did not fail. */
@@ -143,26 +168,43 @@ export class StateStore {
   }
 
   /** Changes the property, and checks that no daemon has overwritten it: Glance writes all properties at once. */
-  async #writeProperty({ id, name }: Server, cd: string | null, state: ServerState): Promise<void> {
+  async #writeProperty(server: Server, state: ServerState): Promise<void> {
     const { images } = this.#options;
+    const holder = holderOf(server);
+    const property = stateProperty(server.id);
     const text = formatState(state);
-    for (let attempt = 1; cd !== null && attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const image = await images.get(cd);
-      if (image === undefined) break;
-      if (image.properties.get(stateProperty(id)) === text) return;
-      await images.setProperty(cd, stateProperty(id), text);
+    for (let attempt = 1; holder !== undefined && attempt <= MAX_ATTEMPTS; attempt += 1) {
+      const image = await images.get(holder);
+      if (image?.properties.get(property) === text) return;
+      if (image !== undefined) await images.setProperty(holder, property, text);
+      else if (storedState(server).cd === null) await this.#createNote(holder, { [property]: text });
+      else break;
     }
-    if (cd !== null && (await images.get(cd))?.properties.get(stateProperty(id)) === text) return;
+    if (holder !== undefined && (await images.get(holder))?.properties.get(property) === text) return;
     const why = 'Nova stores no settings of a server in this state, and its drive holds no image';
-    throw new DriverError('conflict', `changing the boot settings of server ${name}: ${why}`);
+    throw new DriverError('conflict', `changing the settings of server ${server.name}: ${why}`);
   }
 
-  async #removeProperty(serverId: string, imageId: string): Promise<void> {
+  async #createNote(id: string, properties: Readonly<Record<string, string>>): Promise<void> {
+    const { images, region } = this.#options;
+    // The name is one that the service gives, so that it deletes the note when no server needs it.
+    const name = `${imageVolumePrefix('')}${id.replaceAll('-', '').slice(0, 16)}.iso`;
+    await images.createNote({ id, name, properties: { ...properties, [REGION_PROPERTY]: region } });
+  }
+
+  /** Removes the change that has moved to the metadata. */
+  async #removeChange(server: Server): Promise<void> {
     const { images } = this.#options;
+    const holder = holderOf(server);
+    if (holder === undefined) return;
+    if (storedState(server).cd === null) {
+      await images.remove(holder);
+      return;
+    }
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      await images.setProperty(imageId, stateProperty(serverId), null);
-      const image = await images.get(imageId);
-      if (image === undefined || !image.properties.has(stateProperty(serverId))) return;
+      await images.setProperty(holder, stateProperty(server.id), null);
+      const image = await images.get(holder);
+      if (image === undefined || !image.properties.has(stateProperty(server.id))) return;
     }
   }
 }

@@ -1,0 +1,74 @@
+/** The image that boots a server from the network: EMULATOR_OS_IPXE_IMAGE. It belongs to the operator. */
+import { z } from 'zod';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { DriverError } from '../../driver-error.js';
+import { bodyOf, type CloudSession } from '../http/session.js';
+
+/** The image for boots from the network. */
+interface NetworkImage {
+  /**
+   * Returns its id.
+   * @throws {DriverError} conflict, if there is no such image, or if Nova would not boot it from a CD
+   *   drive; as {@link CloudSession.request}.
+   */
+  find(): Promise<string>;
+  /** Logs a warning if servers cannot boot the image. */
+  check(log: Pick<Log, 'warn' | 'debug'>): Promise<void>;
+}
+
+const imageSchema = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  status: z.string(),
+  hw_rescue_device: z.string().optional(),
+});
+const listSchema = z.object({ images: z.array(imageSchema) });
+
+const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Creates the reader of the image. It asks Glance at each boot, so that the operator can replace the
+ * image.
+ * @param wanted its id or name; null: none is configured.
+ */
+export function createNetworkImage(session: CloudSession, wanted: string | null): NetworkImage {
+  const images = async (name: string): Promise<z.infer<typeof listSchema>['images']> => {
+    if (!(await session.offers('image'))) return [];
+    const get = (path: string, query = {}) => session.request({ service: 'image', method: 'GET', path, query });
+    if (isUuid.test(name)) {
+      const answer = await get(`/v2/images/${name.toLowerCase()}`);
+      return answer.status === 404 ? [] : [bodyOf(imageSchema, answer, session, 'image')];
+    }
+    const answer = await get('/v2/images', { name });
+    // Glance reads some names as conditions.
+    return bodyOf(listSchema, answer, session, 'image').images.filter((image) => image.name === name);
+  };
+  const find = async (): Promise<string> => {
+    if (wanted === null) throw unusable('is not set');
+    const found = await images(wanted);
+    const [image] = found;
+    if (image === undefined) throw unusable(`names the image '${wanted}', which does not exist in Glance`);
+    if (found.length > 1) throw unusable(`names ${found.length} images '${wanted}'; use the id of one of them`);
+    if (image.status !== 'active') throw unusable(`names the image '${wanted}', whose status is ${image.status}`);
+    // Without it, Nova would boot the image in place of the server's disk.
+    if (image.hw_rescue_device !== 'cdrom')
+      throw unusable(`names the image '${wanted}', which lacks the property hw_rescue_device=cdrom`);
+    return image.id;
+  };
+  return {
+    find,
+    check: async (log) => {
+      if (wanted === null) return;
+      try {
+        await find();
+      } catch (error) {
+        if (error instanceof DriverError) log.warn(`servers cannot boot from the network: ${error.message}`);
+        else log.debug('the image for boots from the network is not known yet', { error });
+      }
+    },
+  };
+}
+
+function unusable(why: string): DriverError {
+  return new DriverError('conflict', `EMULATOR_OS_IPXE_IMAGE ${why}`);
+}

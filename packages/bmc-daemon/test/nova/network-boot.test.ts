@@ -1,0 +1,177 @@
+/** Boot from the network by the image of EMULATOR_OS_IPXE_IMAGE, before a Nova that locks metadata. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createNetworkImage } from '../../src/drivers/nova/image/network-image.js';
+import { createSession } from '../../src/drivers/nova/http/session.js';
+import { waitFor } from '../daemon/process.js';
+import { sendJson, settingsFor } from '../support/cloud-server.js';
+import { createGlance, type Glance } from '../support/glance.js';
+import { idOf } from '../support/listed-servers.js';
+import { rescueServer, type RescueServer } from '../support/rescue-server.js';
+import { servedCloud } from '../support/served-cloud.js';
+import type { Body, Served } from '../support/served-resources.js';
+import { iso, startImages, type Images } from './media-lab.js';
+
+const test = servedCloud();
+let glance: Glance;
+let server: RescueServer;
+let images: Images;
+/** The id of the image. */
+let ipxe: string;
+beforeEach(async () => {
+  images = await startImages();
+  images.contents.set('/boot.iso', iso);
+  glance = createGlance();
+  ipxe = glance.put({ name: 'ipxe', visibility: 'public', tags: [], hw_rescue_device: 'cdrom' });
+  test.cloud.others.set('image', glance.handler);
+  server = rescueServer(test.servers, 1);
+  test.answer((...request) => server.handler(...request));
+});
+afterEach(() => images.close());
+
+const system = `/redfish/v1/Systems/${idOf(1)}`;
+const drive = `${system}/VirtualMedia/Cd`;
+const serve = (networkImage: string | null = 'ipxe') => test.serve({ media: { networkImage } });
+const setBoot = (served: Served, target: string, enabled = 'Once') =>
+  served.send('PATCH', system, { Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } });
+const boot = async (served: Served): Promise<readonly unknown[]> => {
+  const shown = (await served.get(system))['Boot'] as Body; // an object of the schema
+  return [shown['BootSourceOverrideTarget'], shown['BootSourceOverrideEnabled']];
+};
+const reset = async (served: Served, type: string) => {
+  const answer = await served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: type });
+  return [answer.status, JSON.stringify(answer.body ?? '')] as const;
+};
+const mustReset = async (served: Served, type: string) => expect((await reset(served, type))[0]).toBe(204);
+const insert = (served: Served) =>
+  served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
+const rescue = (id: string) => ({ rescue: { rescue_image_ref: id } });
+const unrescue = { unrescue: null };
+/** The images of the service: those in drives, and notes. */
+const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // a list in all images
+const untilOwnImages = (count: number) =>
+  waitFor(
+    () => (ownImages().length === count ? true : undefined),
+    () => `Glance has ${JSON.stringify(ownImages())} instead of ${count} images`,
+  );
+
+it('offers the network only with an image, and names the setting otherwise', async () => {
+  const targets = async (served: Served) =>
+    ((await served.get(system))['Boot'] as Body)['BootSourceOverrideTarget@Redfish.AllowableValues']; // an object of the schema
+  const without = await serve(null);
+  expect(await targets(without)).toEqual(['Cd', 'Hdd']);
+  const refused = await setBoot(without, 'Pxe');
+  expect([refused.status, without.messages(refused)]).toEqual([400, ['PropertyValueNotInList']]);
+  expect(JSON.stringify(refused.body)).toContain('needs EMULATOR_OS_IPXE_IMAGE');
+  const served = await serve();
+  expect(await targets(served)).toEqual(['Pxe', 'Cd', 'Hdd']);
+  expect((await setBoot(served, 'Pxe')).status).toBe(200);
+  // Another daemon may not have the setting.
+  expect(await reset(without, 'ForceRestart')).toEqual([409, expect.stringContaining('EMULATOR_OS_IPXE_IMAGE is not')]);
+  expect([await boot(without), server.actions]).toEqual([['Pxe', 'Once'], []]);
+});
+
+it.each([['its name'], ['its id']])('boots the image once by %s, and then the disk', async (reference) => {
+  const served = await serve(reference === 'its id' ? ipxe.toUpperCase() : 'ipxe');
+  await setBoot(served, 'Pxe');
+  await mustReset(served, 'ForceRestart');
+  expect([server.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
+  expect(await served.get(drive)).toMatchObject({ Inserted: false });
+  await mustReset(served, 'ForceRestart');
+  expect([server.actions, server.vmState(), server.item()]).toEqual([[unrescue], 'active', expect.anything()]);
+  expect(await boot(served)).toEqual(['None', 'Disabled']);
+});
+
+it('boots the image at each restart, and stays off after a power-off', async () => {
+  const served = await serve();
+  await setBoot(served, 'Pxe', 'Continuous');
+  await mustReset(served, 'ForceRestart');
+  await mustReset(served, 'GracefulRestart');
+  expect(server.actions.splice(0)).toEqual([rescue(ipxe), unrescue, rescue(ipxe)]);
+  await mustReset(served, 'ForceOff');
+  expect([server.actions.splice(0), server.vmState()]).toEqual([[unrescue, { 'os-stop': null }], 'stopped']);
+  await mustReset(served, 'On');
+  expect([server.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
+});
+
+it('keeps changes while the image runs and the drive is empty, for all daemons and after a restart', async () => {
+  const [first, second] = [await serve(), await serve()];
+  await setBoot(first, 'Pxe', 'Continuous');
+  await mustReset(second, 'ForceRestart');
+  const item = server.item();
+  // Nova locks the metadata of the server from now on.
+  expect((await setBoot(first, 'Hdd', 'Continuous')).status).toBe(200);
+  expect(await boot(first)).toEqual(['Hdd', 'Continuous']);
+  expect((await setBoot(first, 'Hdd', 'Once')).status).toBe(200);
+  expect([server.item(), ownImages().length]).toEqual([item, 1]);
+  // A restarted daemon deletes unused images at its start.
+  const third = await serve();
+  expect(await boot(third)).toEqual(['Hdd', 'Once']);
+  expect((await insert(third)).status).toBe(204);
+  expect(await third.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
+  await untilOwnImages(2);
+  server.actions.length = 0;
+  await mustReset(third, 'ForceRestart');
+  expect([server.actions, await boot(third)]).toEqual([[unrescue], ['None', 'Disabled']]);
+  // The image stays in the drive, and the note is gone.
+  await untilOwnImages(1);
+  expect(await third.get(drive)).toMatchObject({ Inserted: true });
+  expect((await third.send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {})).status).toBe(204);
+  await untilOwnImages(0);
+});
+
+it('selects either the CD drive or the network', async () => {
+  const served = await serve();
+  expect((await insert(served)).status).toBe(204);
+  const cd = ownImages()[0]?.id ?? '';
+  await setBoot(served, 'Cd', 'Continuous');
+  await setBoot(served, 'Pxe', 'Continuous');
+  expect(await boot(served)).toEqual(['Pxe', 'Continuous']);
+  await mustReset(served, 'ForceRestart');
+  expect(await served.get(drive)).toMatchObject({ Inserted: true });
+  await setBoot(served, 'Cd', 'Continuous');
+  await mustReset(served, 'ForceRestart');
+  expect(server.actions).toEqual([rescue(ipxe), unrescue, rescue(cd)]);
+});
+
+it.each([
+  ['does not exist', { name: 'other' }, /names the image 'ipxe', which does not exist in Glance/],
+  ['is not active', { status: 'queued' }, /names the image 'ipxe', whose status is queued/],
+  ['is not for a CD drive', { hw_rescue_device: undefined }, /lacks the property hw_rescue_device=cdrom/],
+])('rejects a boot if the image %s, and leaves the server and the override alone', async (_, parts, why) => {
+  const served = await serve();
+  await setBoot(served, 'Pxe', 'Continuous');
+  await mustReset(served, 'ForceRestart');
+  server.actions.length = 0;
+  const image = glance.images.get(ipxe);
+  if (image !== undefined) glance.images.set(ipxe, { ...image, ...parts });
+  const answer = await reset(served, 'ForceRestart');
+  expect(answer).toEqual([409, expect.stringMatching(why)]);
+  expect(answer[1]).toContain('Booting server server-1 from the network: EMULATOR_OS_IPXE_IMAGE');
+  expect([server.actions, server.vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
+});
+
+it('keeps a once override if Nova rejects the image', async () => {
+  const served = await serve();
+  await setBoot(served, 'Pxe');
+  server.nextAction = (_request, response) =>
+    sendJson(response, 400, { badRequest: { message: `Requested rescue image ${ipxe} is not supported` } });
+  const [status, body] = await reset(served, 'ForceRestart');
+  expect([status, body]).toEqual([409, expect.stringMatching(/from the network.*is not supported/)]);
+  expect(await boot(served)).toEqual(['Pxe', 'Once']);
+});
+
+it('warns at the start about an image that servers cannot boot, and waits for Glance', async () => {
+  const session = createSession(settingsFor(test.cloud.url), { timeoutMs: 120_000 });
+  const logged: string[] = [];
+  const log = { warn: (text: string) => void logged.push(`warn ${text}`), debug: () => void logged.push('debug') };
+  glance.put({ name: 'ipxe', tags: [] });
+  for (const name of ['none', 'ipxe', ipxe]) await createNetworkImage(session, name).check(log);
+  test.cloud.others.set('image', (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end());
+  await createNetworkImage(session, 'ipxe').check(log);
+  session.close();
+  expect(logged).toEqual([
+    "warn servers cannot boot from the network: EMULATOR_OS_IPXE_IMAGE names the image 'none', which does not exist in Glance",
+    "warn servers cannot boot from the network: EMULATOR_OS_IPXE_IMAGE names 2 images 'ipxe'; use the id of one of them",
+    'debug',
+  ]);
+});
