@@ -23,7 +23,7 @@ const layers = {
     ['connection.ts'],
     ['connection-options.ts'],
     ['transport/', 'stream-slot.ts', 'stream.ts', 'keepalive.ts', 'pending-calls.ts', 'outbox.ts'],
-    ['uri.ts', 'caller.ts'],
+    ['uri.ts', 'uri-parameters.ts', 'caller.ts'],
     ['protocol/'],
     ['codec.ts'],
     ['xdr.ts', 'errors.ts', 'enums.ts', 'abort.ts', 'clock.ts', 'listeners.ts', 'constants/'],

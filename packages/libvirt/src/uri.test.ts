@@ -5,36 +5,114 @@ import { parseUri, socketCandidates } from './uri.js';
 const root = { uid: 0, runtimeDir: undefined };
 const user = { uid: 1000, runtimeDir: '/run/user/1000' };
 
+const noParameters = {
+  authfile: null,
+  command: null,
+  keyfile: null,
+  knownHosts: null,
+  knownHostsVerify: null,
+  mode: 'auto',
+  name: null,
+  netcat: null,
+  noVerify: false,
+  pkipath: null,
+  proxy: 'auto',
+  socket: null,
+  tlsPriority: null,
+};
+const local = { transport: 'unix', user: null, host: null, port: null, parameters: noParameters };
+const withParameters = (parameters: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => ({
+  ...noParameters,
+  ...('socket' in parameters ? { proxy: 'netcat' } : {}),
+  ...parameters,
+});
+
 describe('a connection URI', () => {
   it.each([
-    ['qemu:///system', { driver: 'qemu', path: '/system', socket: null, serverName: 'qemu:///system' }],
-    ['qemu+unix:///system', { driver: 'qemu', path: '/system', socket: null, serverName: 'qemu:///system' }],
-    ['QEMU:///session', { driver: 'qemu', path: '/session', socket: null, serverName: 'qemu:///session' }],
-    ['test:///default', { driver: 'test', path: '/default', socket: null, serverName: 'test:///default' }],
+    ['qemu:///system', { driver: 'qemu', path: '/system', serverName: 'qemu:///system' }],
+    ['qemu+unix:///system', { driver: 'qemu', path: '/system', serverName: 'qemu:///system' }],
+    ['QEMU:///session', { driver: 'qemu', path: '/session', serverName: 'qemu:///session' }],
+    ['test:///default', { driver: 'test', path: '/default', serverName: 'test:///default' }],
     [
       'test+unix:///default?socket=/tmp/a+b%20c/sock',
-      { driver: 'test', path: '/default', socket: '/tmp/a+b c/sock', serverName: 'test:///default' },
+      {
+        driver: 'test',
+        path: '/default',
+        parameters: withParameters({ socket: '/tmp/a+b c/sock' }),
+        serverName: 'test:///default',
+      },
     ],
     [
       'qemu+unix:///system?socket=/s&name=qemu:///embed',
-      { driver: 'qemu', path: '/system', socket: '/s', serverName: 'qemu:///embed' },
+      {
+        driver: 'qemu',
+        path: '/system',
+        parameters: withParameters({ socket: '/s', name: 'qemu:///embed' }),
+        serverName: 'qemu:///embed',
+      },
     ],
     // As in libvirt's parser: names may be escaped, and a semicolon is a separator.
     [
       'qemu:///system?mode=auto;%73ocket=/s',
-      { driver: 'qemu', path: '/system', socket: '/s', serverName: 'qemu:///system' },
+      { driver: 'qemu', path: '/system', parameters: withParameters({ socket: '/s' }), serverName: 'qemu:///system' },
     ],
-    ['lxc:///?socket=/s&own=1', { driver: 'lxc', path: '/', socket: '/s', serverName: 'lxc:///?own=1' }],
+    [
+      'lxc:///?socket=/s&own=1',
+      { driver: 'lxc', path: '/', parameters: withParameters({ socket: '/s' }), serverName: 'lxc:///?own=1' },
+    ],
   ])('%s is parsed', (text, parts) => {
-    expect(parseUri(text)).toEqual({ text, ...parts });
+    expect(parseUri(text)).toEqual({ text, ...local, ...parts });
+  });
+
+  it.each([
+    ['qemu+ssh://host/system', { transport: 'ssh', host: 'host' }],
+    ['qemu+SSH:///system', { transport: 'ssh', host: 'localhost' }],
+    ['qemu+ssh://root@host:2222/system', { transport: 'ssh', user: 'root', host: 'host', port: 2222 }],
+    ['qemu+ssh://a%40b@[fe80::1%25eth0]:22/system', { transport: 'ssh', user: 'a@b', host: 'fe80::1%eth0', port: 22 }],
+    [
+      'qemu+ssh://h/system?keyfile=/k&no_verify=1&no_tty=1&command=/c&netcat=/n&sshauth=agent&no_sanity=1&auth=x',
+      {
+        transport: 'ssh',
+        host: 'h',
+        parameters: withParameters({ keyfile: '/k', noVerify: true, command: '/c', netcat: '/n', proxy: 'netcat' }),
+      },
+    ],
+    [
+      'qemu+ssh://h/system?proxy=native&known_hosts=/a&known_hosts_verify=auto&no_verify=0',
+      {
+        transport: 'ssh',
+        host: 'h',
+        parameters: withParameters({ proxy: 'native', knownHosts: '/a', knownHostsVerify: 'auto' }),
+      },
+    ],
+    [
+      'qemu+ssh://h/system?mode=direct',
+      { transport: 'ssh', host: 'h', parameters: withParameters({ mode: 'direct', proxy: 'netcat' }) },
+    ],
+  ])('%s is parsed with the parameters of its transport', (text, parts) => {
+    const common = { driver: 'qemu', path: '/system', serverName: 'qemu:///system' };
+    expect(parseUri(text)).toEqual({ text, ...local, ...common, ...parts });
   });
 
   it.each([
     ['', 'a libvirt URI looks like qemu:///system'],
     ['qemu', 'a libvirt URI looks like qemu:///system'],
-    ['qemu+ssh://host/system', 'transport "ssh" is not supported yet, only unix sockets on this host are'],
-    ['qemu+tls://host/system', 'transport "tls" is not supported yet, only unix sockets on this host are'],
-    ['qemu://host/system', 'host "host" needs a remote transport, which is not supported yet'],
+    ['qemu+libssh2://host/system', 'transport "libssh2" is not supported: use ssh'],
+    ['qemu+tls://host/system', 'transport "tls" is not supported: use one of unix, ssh'],
+    ['qemu://host/system', 'transport "tls" is not supported: use one of unix, ssh'],
+    ['qemu+unix://host/system', 'the unix transport connects only to this host, not to "host"'],
+    ['qemu+ssh://host:0/system', 'port 0 is not in the range 1 to 65535'],
+    ['qemu+ssh://host:65536/system', 'port 65536 is not in the range 1 to 65535'],
+    ['qemu+ssh://fe80::1/system', '"fe80::1" is not a host with an optional port; an IPv6 address needs brackets'],
+    ['qemu+ssh://-oProxyCommand=x/system', 'the host has a character that is not allowed'],
+    ['qemu+ssh://$(x)@host/system', 'the user name has a character that is not allowed'],
+    ['qemu+ssh://host/system?no_verify=yes', 'parameter "no_verify" must be a number, not "yes"'],
+    ['qemu+ssh://host/system?no_tty=', 'parameter "no_tty" must be a number, not ""'],
+    ['qemu+ssh://host/system?mode=fast', 'parameter "mode" must be auto, direct, legacy, not "fast"'],
+    ['qemu+ssh://host/system?proxy=nc', 'parameter "proxy" must be auto, netcat, native, not "nc"'],
+    ['qemu+ssh://host/system?keyfile=', 'parameter "keyfile" is empty or has a zero byte'],
+    ['qemu+ssh://host/system?command=%00', 'parameter "command" is empty or has a zero byte'],
+    ['qemu+ssh://host/system?proxy=native&netcat=nc', 'parameter "netcat" is not allowed together with "proxy=native"'],
     ['esx://host/', "the esx driver runs inside libvirt's own client library, not in a daemon"],
     ['qemu+unix:///system?socket=sock', 'the socket must be an absolute path without a zero byte'],
     ['qemu+unix:///system?socket=%zz', 'parameter "socket" is badly escaped'],
@@ -51,10 +129,11 @@ describe('a connection URI', () => {
   });
 
   it('is rejected without its password in the error', () => {
-    expect(() => parseUri('qemu+tcp://root:secret@host/system')).toThrow(
-      'reading the connection URI "qemu+tcp://root:***@host/system": transport "tcp" is not supported yet',
+    expect(() => parseUri('qemu+ssh://root:secret@host/system')).toThrow(
+      'reading the connection URI "qemu+ssh://root:***@host/system": a password in a URI is not supported; ' +
+        "write it into libvirt's auth.conf",
     );
-    expect(() => parseUri('qemu://root:secret@host/system')).toThrow(/: host "host" needs a remote transport/);
+    expect(() => parseUri('qemu+ftp://root:secret@host/system')).toThrow(/^((?!secret).)*$/);
   });
 });
 
@@ -75,6 +154,13 @@ describe('the sockets of a URI', () => {
     ['lxc:///', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtlxcd-sock'], false],
   ])('%s for %o are those of libvirtd and the modular daemon', (text, places, paths, mayStartDaemon) => {
     expect(socketCandidates(parseUri(text), places)).toEqual({ paths, mayStartDaemon });
+  });
+
+  it('are only those of libvirtd or of the modular daemon, if the mode says so', () => {
+    expect(socketCandidates(parseUri('qemu:///system?mode=legacy'), root).paths).toEqual(['/run/libvirt/libvirt-sock']);
+    expect(socketCandidates(parseUri('qemu:///system?mode=direct'), root).paths).toEqual([
+      '/run/libvirt/virtqemud-sock',
+    ]);
   });
 
   it('are only the given socket, if there is one', () => {

@@ -1,4 +1,8 @@
-import { clientError } from './errors.js';
+import { clientError, toError } from './errors.js';
+import { readParameters, type UriParameters } from './uri-parameters.js';
+
+/** How bytes get to libvirtd. */
+type TransportName = 'unix' | 'ssh';
 
 /** A parsed connection URI. */
 export interface LibvirtUri {
@@ -6,10 +10,16 @@ export interface LibvirtUri {
   readonly text: string;
   /** Hypervisor driver: `qemu`, `test` and so on. */
   readonly driver: string;
+  readonly transport: TransportName;
+  /** User name for ssh or for authentication at libvirtd; null: the default. */
+  readonly user: string | null;
+  /** Host name or address, without brackets; null: this host, through a unix socket. */
+  readonly host: string | null;
+  /** null: the default port of the transport. */
+  readonly port: number | null;
   /** `/system`, `/session` or `/default`. */
   readonly path: string;
-  /** Socket path of `?socket=`; null: the default sockets. */
-  readonly socket: string | null;
+  readonly parameters: UriParameters;
   /**
    * URI that libvirtd opens, e.g. `qemu:///system`: the value of `?name=`, or the URI without
    * client parameters.
@@ -30,90 +40,88 @@ const clientSideDrivers = new Set([
   'openvz',
 ]);
 
-/** URI parameters for the client, which libvirtd must not receive. */
-const clientParameters = new Set([
-  'socket',
-  'name',
-  'mode',
-  'keyfile',
-  'command',
-  'netcat',
-  'no_verify',
-  'no_tty',
-  'pkipath',
-  'proxy',
-  'auth',
-  'sshauth',
-  'known_hosts',
-  'known_hosts_verify',
-  'knownhosts',
-  'tls_priority',
-]);
-
+const transports: readonly TransportName[] = ['unix', 'ssh'];
 const pattern = /^([a-z][a-z0-9]*)(?:\+([a-z0-9]+))?:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i;
 
 /**
  * Parses a libvirt connection URI: `qemu:///system`, `qemu+unix:///system?socket=/path`,
- * `test:///default`.
+ * `qemu+ssh://root@host/system`, `test:///default`.
  * @throws {LibvirtError} INVALID_URI with the reason.
  * @see https://libvirt.org/uri.html
  */
 export function parseUri(text: string): LibvirtUri {
+  try {
+    return parse(text);
+  } catch (error) {
+    const { message, cause } = toError(error);
+    // libvirt URIs have no password, but a user may write one.
+    const shown = text.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@');
+    throw clientError('INVALID_URI', `reading the connection URI "${shown}": ${message}`, { cause });
+  }
+}
+
+function parse(text: string): LibvirtUri {
   const match = pattern.exec(text);
-  if (match === null) throw invalid(text, 'a libvirt URI looks like qemu:///system');
-  const [, driver = '', transport = 'unix', authority = '', path = '/', query = ''] = match;
-  const scheme = driver.toLowerCase();
-  if (clientSideDrivers.has(scheme)) {
-    throw invalid(text, `the ${scheme} driver runs inside libvirt's own client library, not in a daemon`);
+  if (match === null) throw new Error('a libvirt URI looks like qemu:///system');
+  const [, scheme = '', transportText, authority = '', path = '/', query = ''] = match;
+  const driver = scheme.toLowerCase();
+  if (clientSideDrivers.has(driver)) {
+    throw new Error(`the ${driver} driver runs inside libvirt's own client library, not in a daemon`);
   }
-  if (transport.toLowerCase() !== 'unix') {
-    throw invalid(text, `transport "${transport}" is not supported yet, only unix sockets on this host are`);
+  const address = readAuthority(authority);
+  // As in libvirt: a host without a transport means TLS.
+  const transport = readTransport(transportText ?? (address.host === null ? 'unix' : 'tls'));
+  if (transport === 'unix' && authority !== '') {
+    throw new Error(`the unix transport connects only to this host, not to "${address.host ?? ''}"`);
   }
-  if (authority !== '') {
-    const host = authority.replace(/^.*@/, '');
-    throw invalid(text, `host "${host}" needs a remote transport, which is not supported yet`);
-  }
-  const parameters = parseQuery(text, query);
-  // The last value counts if a parameter is repeated.
-  const valueOf = (name: string): string | null => parameters.findLast((each) => each.name === name)?.value ?? null;
-  const forDaemon = parameters.filter(({ name }) => !clientParameters.has(name)).map(({ raw }) => raw);
+  const { parameters, forDaemon } = readParameters(query);
   return {
     text,
-    driver: scheme,
+    driver,
+    transport,
+    ...address,
+    host: transport === 'unix' ? null : (address.host ?? 'localhost'),
     path,
-    socket: checkedSocket(text, valueOf('socket')),
-    serverName: valueOf('name') ?? `${scheme}://${path}${forDaemon.length === 0 ? '' : `?${forDaemon.join('&')}`}`,
+    parameters,
+    serverName: parameters.name ?? `${driver}://${path}${forDaemon.length === 0 ? '' : `?${forDaemon.join('&')}`}`,
   };
 }
 
-interface Parameter {
-  /** Lower case, because libvirt ignores the case of names. */
-  readonly name: string;
-  readonly value: string;
-  /** Original text in the URI. */
-  readonly raw: string;
+function readTransport(text: string): TransportName {
+  const found = transports.find((each) => each === text.toLowerCase());
+  if (found !== undefined) return found;
+  const hint = /^libssh2?$/i.test(text) ? 'use ssh' : `use one of ${transports.join(', ')}`;
+  throw new Error(`transport "${text}" is not supported: ${hint}`);
 }
 
-/**
- * Parses the query. URLSearchParams would turn `+` into a space, but `+` is legal in a socket path.
- */
-function parseQuery(text: string, query: string): readonly Parameter[] {
-  // virURIParseParams also accepts semicolons.
-  const pairs = query.split(/[&;]/).filter((pair) => pair !== '');
-  return pairs.map((raw) => {
-    const [name = '', ...value] = raw.split('=');
-    try {
-      return { name: decodeURIComponent(name).toLowerCase(), value: decodeURIComponent(value.join('=')), raw };
-    } catch (cause) {
-      throw invalid(text, `parameter "${name}" is badly escaped`, cause);
-    }
-  });
+/** Reads `[user@][host][:port]`. The host may be an IPv6 address in brackets. */
+function readAuthority(authority: string): Pick<LibvirtUri, 'user' | 'host' | 'port'> {
+  const at = authority.lastIndexOf('@');
+  const user = at < 0 ? null : decoded('user name', authority.slice(0, at));
+  if (user?.includes(':') === true) {
+    throw new Error("a password in a URI is not supported; write it into libvirt's auth.conf");
+  }
+  const rest = authority.slice(at + 1);
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d{0,5}))?$/.exec(rest) ?? [];
+  if (bracketed === undefined && plain === undefined) {
+    throw new Error(`"${rest}" is not a host with an optional port; an IPv6 address needs brackets`);
+  }
+  const port = digits === undefined || digits === '' ? null : Number(digits);
+  if (port !== null && (port < 1 || port > 65_535)) throw new Error(`port ${port} is not in the range 1 to 65535`);
+  const host = decoded('host', bracketed ?? plain ?? '');
+  return { user: user === '' ? null : user, host: host === '' ? null : host, port };
 }
 
-function checkedSocket(text: string, socket: string | null): string | null {
-  // Node truncates a path at a zero byte and would connect to another socket.
-  if (socket === null || (socket.startsWith('/') && !socket.includes('\0'))) return socket;
-  throw invalid(text, 'the socket must be an absolute path without a zero byte');
+function decoded(what: string, text: string): string {
+  let value: string;
+  try {
+    value = decodeURIComponent(text);
+  } catch (cause) {
+    throw new Error(`the ${what} is badly escaped`, { cause });
+  }
+  // ssh gives both to the commands of its configuration.
+  if (/^-|[\s\p{Cc}'"`$;&<>|(){}]/u.test(value)) throw new Error(`the ${what} has a character that is not allowed`);
+  return value;
 }
 
 /** Properties of this process that determine the socket paths. */
@@ -141,20 +149,17 @@ interface SocketCandidates {
  * libvirtd and of the modular daemon, in /run/libvirt or in the user's runtime directory.
  */
 export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment): SocketCandidates {
-  if (uri.socket !== null) return { paths: [uri.socket], mayStartDaemon: false };
+  const { socket, mode } = uri.parameters;
+  if (socket !== null) return { paths: [socket], mayStartDaemon: false };
   const session = uri.path === '/session' || (uri.driver === 'test' && environment.uid !== 0);
   const directory = session ? `${environment.runtimeDir ?? `/run/user/${environment.uid}`}/libvirt` : '/run/libvirt';
   // Every modular daemon has the test driver; virtqemud is the most common.
   const modular = uri.driver === 'test' ? 'qemu' : uri.driver;
+  const legacySocket = `${directory}/libvirt-sock`;
+  const directSocket = `${directory}/virt${modular}d-sock`;
   return {
-    paths: [`${directory}/libvirt-sock`, `${directory}/virt${modular}d-sock`],
+    paths: [...(mode === 'direct' ? [] : [legacySocket]), ...(mode === 'legacy' ? [] : [directSocket])],
     // A libvirtd that root starts is always the system daemon.
     mayStartDaemon: session && environment.uid !== 0,
   };
-}
-
-function invalid(text: string, why: string, cause?: unknown): Error {
-  // libvirt URIs have no password, but a user may write one.
-  const shown = text.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@');
-  return clientError('INVALID_URI', `reading the connection URI "${shown}": ${why}`, { cause });
 }

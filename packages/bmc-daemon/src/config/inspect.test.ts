@@ -111,7 +111,7 @@ describe('what settings name', () => {
 
   it.each([
     ['x', 'a libvirt URI looks like qemu:///system'],
-    ['qemu+tcp://h/system', 'transport "tcp" is not supported yet, only unix sockets on this host are'],
+    ['qemu+ssh://h/system?no_verify=yes', 'parameter "no_verify" must be a number, not "yes"'],
   ])('the libvirt URI %s is a fault with the text of a failed start, except with the fake driver', (uri, why) => {
     const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
     expect(inspect(setting)).toEqual({

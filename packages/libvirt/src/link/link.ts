@@ -49,7 +49,7 @@ export interface LinkOptions {
    * `Math.random`.
    */
   readonly random?: () => number;
-  /** Opens a transport to the daemon. Default: a unix socket, according to the URI. */
+  /** Opens a transport to the daemon. Default: the transport of the URI. */
   readonly transport?: OpenTransport;
 }
 

@@ -1,4 +1,4 @@
-/** Implements {@link Link} for a libvirtd on this host. */
+/** Implements {@link Link}. */
 import type { CallOptions, Caller } from '../caller.js';
 import { systemClock } from '../clock.js';
 import { Connection } from '../connection.js';
@@ -6,7 +6,7 @@ import { clientError, isLibvirtError, type LibvirtError, toError } from '../erro
 import { Listeners, runCallback } from '../listeners.js';
 import type { EventProcedure, Procedure } from '../protocol/procedure.js';
 import type { LibvirtStream } from '../stream.js';
-import { openLocal } from '../transport/open-local.js';
+import { transportOf } from '../transport/open-transport.js';
 import { type LibvirtUri, parseUri } from '../uri.js';
 import { handshake } from './handshake.js';
 import type { ConnectedOptions, Link, LinkOptions, LinkState } from './link.js';
@@ -29,15 +29,14 @@ const defaults = {
 
 /**
  * Starts to connect to libvirtd and returns immediately. Close the link after use.
- * @param uri e.g. `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path`,
- *   `test:///default`.
+ * @param uri e.g. `qemu:///system`, `qemu+ssh://root@host/system`, `test:///default`.
  * @throws {LibvirtError} INVALID_URI.
  */
 export function openLink(uri: string, options: LinkOptions = {}): Link {
-  return new LocalLink(parseUri(uri), options);
+  return new OpenLink(parseUri(uri), options);
 }
 
-class LocalLink implements Link {
+class OpenLink implements Link {
   readonly #settings: Required<LinkOptions>;
   readonly #events: LinkEvents;
   readonly #hooks: LinkHooks;
@@ -54,7 +53,7 @@ class LocalLink implements Link {
     readonly uri: LibvirtUri,
     options: LinkOptions,
   ) {
-    const settings = { ...defaults, transport: openLocal(uri), ...options };
+    const settings = { ...defaults, transport: transportOf(uri), ...options };
     const warn = (error: Error): void => runCallback(() => settings.onWarning(error));
     this.#settings = settings;
     this.#events = new LinkEvents(warn);

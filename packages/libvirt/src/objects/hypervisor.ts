@@ -48,7 +48,7 @@ export class Hypervisor {
 
   /**
    * Connects to a host.
-   * @param uri `qemu:///system`, `qemu:///session`, `test:///default`, `qemu+unix:///system?socket=/path`.
+   * @param uri `qemu:///system`, `qemu+ssh://root@host/system`, `test:///default`; see the README.
    * @throws {LibvirtError} INVALID_URI; NOT_CONNECTED if the first attempt fails.
    */
   static async open(uri: string, { signal, ...options }: OpenOptions = {}): Promise<Hypervisor> {

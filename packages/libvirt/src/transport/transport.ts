@@ -9,7 +9,7 @@ export interface TransportHandlers {
   closed(error: Error | null): void;
 }
 
-/** A byte stream to libvirtd. Only unix sockets are implemented. */
+/** A byte stream to libvirtd. */
 export interface Transport {
   /**
    * Sends bytes, which must not change afterwards. `written` is called when the operating system

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from '@jest/globals';
+import { parseUri } from '../uri.js';
+import { sshCommand } from './ssh-command.js';
+
+const always = ['-T', '-e', 'none', '-o', 'BatchMode=yes', '-o', 'ControlMaster=no'];
+const netcatOf = (program: string, socket: string): string =>
+  `if '${program}' -q 2>&1 | grep "requires an argument" >/dev/null 2>&1; then exec '${program}' -q0 -U '${socket}'; fi; ` +
+  `exec '${program}' -U '${socket}'`;
+
+/** Returns the words that the shell of the remote host sees. */
+function remoteWords(uri: string): readonly string[] {
+  const command = sshCommand(parseUri(uri)).args.at(-1) ?? '';
+  // The shell itself splits the command.
+  return execFileSync('/bin/sh', ['-c', `set -- ${command}; printf '%s\\0' "$@"`], { encoding: 'utf8' })
+    .split('\0')
+    .slice(0, -1);
+}
+
+describe('the ssh command', () => {
+  it.each([
+    ['qemu+ssh://host/system', 'ssh', ['--', 'host']],
+    ['qemu+ssh:///system', 'ssh', ['--', 'localhost']],
+    ['qemu+ssh://root@host:2222/system', 'ssh', ['-p', '2222', '-l', 'root', '--', 'host']],
+    ['qemu+ssh://[2001:db8::1]:22/system', 'ssh', ['-p', '22', '--', '2001:db8::1']],
+    [
+      'qemu+ssh://root@192.0.2.1/system?&no_verify=1&no_tty=1',
+      'ssh',
+      ['-l', 'root', '-o', 'StrictHostKeyChecking=accept-new', '--', '192.0.2.1'],
+    ],
+    ['qemu+ssh://h/system?command=/opt/ssh&keyfile=/k%20ey', '/opt/ssh', ['-i', '/k ey', '--', 'h']],
+    ['qemu+ssh://h/system?known_hosts=/a%25b', 'ssh', ['-o', 'UserKnownHostsFile="/a%%b"', '--', 'h']],
+    ['qemu+ssh://h/system?known_hosts_verify=normal', 'ssh', ['-o', 'StrictHostKeyChecking=yes', '--', 'h']],
+    ['qemu+ssh://h/system?known_hosts_verify=auto', 'ssh', ['-o', 'StrictHostKeyChecking=accept-new', '--', 'h']],
+    ['qemu+ssh://h/system?known_hosts_verify=ignore', 'ssh', ['-o', 'StrictHostKeyChecking=no', '--', 'h']],
+  ])('of %s has the parameters of the URI', (uri, program, args) => {
+    const command = sshCommand(parseUri(uri));
+    expect([command.program, command.args.slice(0, -1)]).toEqual([program, [...always, ...args]]);
+  });
+
+  it.each([
+    [
+      'qemu+ssh://h/system',
+      `if command -v virt-ssh-helper >/dev/null 2>&1; then exec virt-ssh-helper 'qemu:///system'; fi; ` +
+        netcatOf('nc', '/var/run/libvirt/libvirt-sock'),
+    ],
+    ['qemu+ssh://h/system?proxy=native', "exec virt-ssh-helper 'qemu:///system'"],
+    ['qemu+ssh://h/session?proxy=native', "exec virt-ssh-helper 'qemu:///session'"],
+    ['qemu+ssh://h/system?proxy=netcat', netcatOf('nc', '/var/run/libvirt/libvirt-sock')],
+    ['qemu+ssh://h/system?mode=direct', netcatOf('nc', '/var/run/libvirt/virtqemud-sock')],
+    ['qemu+ssh://h/system?mode=legacy', netcatOf('nc', '/var/run/libvirt/libvirt-sock')],
+    ['qemu+ssh://h/system?netcat=/opt/nc', netcatOf('/opt/nc', '/var/run/libvirt/libvirt-sock')],
+    ['qemu+ssh://h/session?socket=/s', netcatOf('nc', '/s')],
+    ["qemu+ssh://h/system?socket=/it's;reboot", netcatOf('nc', "/it'\\''s")],
+  ])('of %s runs this on the remote host', (uri, script) => {
+    expect(remoteWords(uri)).toEqual(['sh', '-c', script]);
+  });
+
+  it('rejects a session whose socket netcat cannot know', () => {
+    expect(() => sshCommand(parseUri('qemu+ssh://h/session?proxy=netcat'))).toThrow('parameter "socket" is missing');
+  });
+});

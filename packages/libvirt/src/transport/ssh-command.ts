@@ -1,0 +1,100 @@
+/** The command line of ssh, and the command that it runs on the remote host. */
+import type { LibvirtUri } from '../uri.js';
+
+/** A program with its arguments. */
+interface CommandLine {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/**
+ * Returns the ssh command of a URI.
+ * @throws {Error} if the remote socket of the URI is unknown.
+ */
+export function sshCommand(uri: LibvirtUri): CommandLine {
+  const { user, host, port, parameters } = uri;
+  const { command, keyfile, knownHosts } = parameters;
+  const checking = hostKeyChecking(uri);
+  return {
+    program: command ?? 'ssh',
+    args: [
+      // A service cannot answer questions. Without a terminal and without the escape character, all
+      // bytes pass unchanged.
+      ...['-T', '-e', 'none', '-o', 'BatchMode=yes'],
+      // A process that shares its connection could not be stopped alone. It may use the connection of
+      // another process (ControlPath).
+      ...['-o', 'ControlMaster=no'],
+      ...(port === null ? [] : ['-p', String(port)]),
+      ...(user === null ? [] : ['-l', user]),
+      ...(keyfile === null ? [] : ['-i', keyfile]),
+      ...(knownHosts === null ? [] : ['-o', `UserKnownHostsFile=${configValue(knownHosts)}`]),
+      ...(checking === null ? [] : ['-o', `StrictHostKeyChecking=${checking}`]),
+      '--',
+      host ?? 'localhost',
+      remoteCommand(uri),
+    ],
+  };
+}
+
+/** Returns the value of StrictHostKeyChecking; null: the value of the user's configuration. */
+function hostKeyChecking({ parameters: { knownHostsVerify, noVerify } }: LibvirtUri): string | null {
+  if (knownHostsVerify === 'ignore') return 'no';
+  // ssh adds new keys and rejects changed keys.
+  if (knownHostsVerify === 'auto' || noVerify) return 'accept-new';
+  return knownHostsVerify === 'normal' ? 'yes' : null;
+}
+
+/** Quotes a value of ssh_config, where `%` starts a token. */
+function configValue(text: string): string {
+  return `"${text.replaceAll('%', '%%')}"`;
+}
+
+/**
+ * Returns the command for the remote shell. The user's shell may not be a POSIX shell, so sh runs
+ * the script.
+ */
+function remoteCommand(uri: LibvirtUri): string {
+  return `sh -c ${quoted(script(uri))}`;
+}
+
+function script(uri: LibvirtUri): string {
+  const { proxy, socket } = uri.parameters;
+  const helperUri = socket === null ? uri.serverName : withSocket(uri.serverName, socket);
+  const helper = `exec virt-ssh-helper ${quoted(helperUri)}`;
+  if (proxy === 'native') return helper;
+  if (proxy === 'netcat') return netcat(uri, remoteSocket(uri));
+  const isSession = uri.path === '/session';
+  const otherwise = isSession
+    ? 'echo "virt-ssh-helper is not installed; for a session without it, set the parameter socket" >&2; exit 127'
+    : netcat(uri, remoteSocket(uri));
+  return `if command -v virt-ssh-helper >/dev/null 2>&1; then ${helper}; fi; ${otherwise}`;
+}
+
+function withSocket(serverName: string, socket: string): string {
+  return `${serverName}${serverName.includes('?') ? '&' : '?'}socket=${encodeURIComponent(socket)}`;
+}
+
+/** Debian's netcat needs `-q0` to end when the client closes the connection. Others do not know it. */
+function netcat({ parameters }: LibvirtUri, socket: string): string {
+  const program = quoted(parameters.netcat ?? 'nc');
+  const target = `-U ${quoted(socket)}`;
+  return (
+    `if ${program} -q 2>&1 | grep "requires an argument" >/dev/null 2>&1; then exec ${program} -q0 ${target}; fi; ` +
+    `exec ${program} ${target}`
+  );
+}
+
+/** Returns the socket of the remote daemon. As in libvirt, `mode=auto` means libvirtd. */
+function remoteSocket({ driver, path, parameters: { socket, mode } }: LibvirtUri): string {
+  if (socket !== null) return socket;
+  if (path === '/session') {
+    throw new Error('parameter "socket" is missing: netcat cannot find the socket of a session');
+  }
+  const modular = driver === 'test' ? 'qemu' : driver;
+  return `/var/run/libvirt/${mode === 'direct' ? `virt${modular}d-sock` : 'libvirt-sock'}`;
+}
+
+/** Quotes a word for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

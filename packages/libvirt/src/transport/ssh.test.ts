@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { failureOf, until } from '../../test/fake/until.js';
+import { Hypervisor } from '../index.js';
+
+// Programs in place of ssh, for faults that a real ssh shows only sometimes.
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'rackless-ssh-'));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+/** Returns a URI whose ssh is this script. The script first writes its process id to a file. */
+async function uriOf(script: string): Promise<string> {
+  const command = join(dir, 'ssh');
+  const pid = join(dir, 'pid');
+  await writeFile(command, `#!/bin/sh\necho $$ >${pid}.part; mv ${pid}.part ${pid}\n${script}\n`, { mode: 0o755 });
+  return `test+ssh://host/default?command=${command}`;
+}
+
+async function pidsEnd(name: string): Promise<void> {
+  const pid = (await readFile(join(dir, name), 'utf8')).trim();
+  // A process that has ended but was not reaped is still in /proc.
+  await until('the process to end', () => !existsSync(`/proc/${pid}`));
+}
+
+const limits = { connectTimeoutMs: 240_000, callTimeoutMs: 240_000 };
+
+describe('an ssh client', () => {
+  it.each([
+    [
+      'ends',
+      'echo "Permission denied (publickey)." >&2; exit 255',
+      'ended with exit code 255: Permission denied (publickey).',
+    ],
+    ['dies', 'kill -9 $$', 'ended with SIGKILL'],
+    ['prints control characters', `printf 'a\\033[31m\\r\\nb' >&2; exit 1`, 'ended with exit code 1: a [31m b'],
+    [
+      'prints a banner',
+      'echo "Welcome to host"; exec sleep 1000',
+      'the remote host printed "Welcome to host" before the first message of libvirtd; ' +
+        'its shell must print nothing for commands over ssh',
+    ],
+    ['sends a huge length', `printf '\\002\\000\\000\\001'; exec sleep 1000`, 'message of 33554433 bytes'],
+    ['sends a short length', `printf '\\000\\000\\000\\004'; exec sleep 1000`, 'message of 4 bytes'],
+    ['closes its output', 'exec >&- 2>&-; exec sleep 1000', 'closed the connection'],
+  ])('that %s fails the connection with the reason, and leaves no process', async (_, script, why) => {
+    const uri = await uriOf(script);
+    const error = await failureOf(Hypervisor.open(uri, limits));
+    expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
+    expect(String(error)).toContain(why);
+    await pidsEnd('pid');
+  });
+
+  it('that floods its messages costs no memory, and its last messages are shown', async () => {
+    const error = await failureOf(
+      Hypervisor.open(await uriOf('yes noise | head -c 3000000 >&2; echo last >&2; exit 3')),
+    );
+    expect(String(error)).toMatch(/ended with exit code 3: .*noise last$/);
+    expect(String(error).length).toBeLessThan(2_000);
+  });
+
+  it('that cannot be started is named with its parameter', async () => {
+    const error = await failureOf(Hypervisor.open('test+ssh://host/default?command=/nonexistent/ssh'));
+    expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
+    expect(String(error)).toContain(
+      'parameter "command": /nonexistent/ssh cannot be started: spawn /nonexistent/ssh ENOENT',
+    );
+  });
+
+  it('that hangs is ended by the timeout of the attempt, with the processes that it started', async () => {
+    const uri = await uriOf(`trap '' TERM; sleep 1000 & echo $! >${join(dir, 'child')}; while :; do wait; done`);
+    const hypervisor = Hypervisor.connect(uri, { connectTimeoutMs: 240_000 });
+    await until('both processes', () => existsSync(join(dir, 'child')) && existsSync(join(dir, 'pid')));
+    await hypervisor.close();
+    await pidsEnd('pid');
+    await pidsEnd('child');
+
+    const error = await failureOf(Hypervisor.open(uri, { connectTimeoutMs: 500 }));
+    expect(String(error)).toContain('no answer within 500 ms');
+  });
+
+  it('has no terminal and no input from this process, so it cannot ask for a password', async () => {
+    const uri = await uriOf('if (: </dev/tty) 2>/dev/null; then echo terminal >&2; else echo none >&2; fi; exit 1');
+    expect(String(await failureOf(Hypervisor.open(uri)))).toMatch(/: none$/);
+  });
+});

@@ -1,0 +1,185 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { DomainEventType, Hypervisor } from '../../src/index.js';
+import { failureOf, until } from '../fake/until.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { type Relay, startRelay } from '../harness/relay.js';
+import { startSshd, type PrivateSshd } from '../harness/sshd.js';
+
+let daemon: PrivateLibvirtd;
+let sshd: PrivateSshd;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'test' });
+  sshd = await startSshd(daemon);
+});
+afterAll(async () => {
+  await sshd.stop();
+  await daemon.stop();
+});
+
+/** Long limits, because ssh and sshd start several processes for each connection. */
+const patient = { callTimeoutMs: 240_000, workTimeoutMs: 240_000, connectTimeoutMs: 240_000 };
+
+function uriOf(more: Readonly<Record<string, string>> = {}, port = sshd.port): string {
+  const query = new URLSearchParams({ keyfile: sshd.keyfile, known_hosts: sshd.knownHosts, ...more });
+  return `test+ssh://root@127.0.0.1:${port}/default?${query.toString()}`;
+}
+
+const isAlive = (pid: string): boolean => existsSync(`/proc/${pid}`);
+
+describe('a connection over ssh', () => {
+  it.each([
+    ['virt-ssh-helper', {}],
+    ['virt-ssh-helper only', { proxy: 'native' }],
+    ['netcat', { proxy: 'netcat' }],
+  ])('uses %s', async (_, parameters) => {
+    const hypervisor = await Hypervisor.open(uriOf(parameters), patient);
+    expect(await hypervisor.getType()).toBe('TEST');
+    await hypervisor.close();
+  });
+
+  it('uses netcat with a given socket', async () => {
+    const hypervisor = await Hypervisor.open(uriOf({ socket: daemon.socket }), patient);
+    expect(await hypervisor.getType()).toBe('TEST');
+    await hypervisor.close();
+  });
+
+  it('has events and changes, and leaves no process', async () => {
+    const command = join(sshd.dir, 'ssh');
+    const pids = join(sshd.dir, 'pids');
+    // A background process of sh has no input, so this script passes it on.
+    const script = `#!/bin/sh\necho $$ >>${pids}\nexec 3<&0\nssh "$@" <&3 &\necho $! >>${pids}\nwait\n`;
+    await writeFile(command, script, { mode: 0o755 });
+    const hypervisor = await Hypervisor.open(uriOf({ command }), patient);
+    const domain = await hypervisor.domainLookupByName('test');
+    const events = hypervisor.events.iterate('lifecycle');
+    await events.ready;
+    await domain.suspend();
+    const { value } = await events.next();
+    expect(value).toMatchObject({ event: DomainEventType.SUSPENDED });
+    await domain.resume();
+    await hypervisor.close();
+    const started = (await readFile(pids, 'utf8')).split('\n').filter(Boolean);
+    expect(started).toHaveLength(4); // control and work connection
+    await until('all processes to end', () => !started.some(isAlive));
+    await until('all sessions of the server to end', () => sshd.connections() === 0);
+  });
+
+  it('carries streams in both directions without a loss', async () => {
+    const host = await startLibvirtd({ driver: 'qemu' });
+    const server = await startSshd(host);
+    try {
+      const query = `keyfile=${server.keyfile}&known_hosts=${server.knownHosts}`;
+      const hypervisor = await Hypervisor.open(`qemu+ssh://root@127.0.0.1:${server.port}/system?${query}`, patient);
+      const pool = await hypervisor.storagePoolCreateXml(
+        `<pool type='dir'><name>p</name><target><path>${join(host.dir, 'tmp')}</path></target></pool>`,
+      );
+      const bytes = Buffer.alloc(5_000_000, 'libvirt over ssh ');
+      const volume = await pool.storageVolCreateXml(
+        `<volume><name>v</name><capacity>${bytes.length}</capacity><target><format type='raw'/></target></volume>`,
+      );
+      await pipeline(Readable.from([bytes]), await volume.upload());
+      expect((await buffer(await volume.download())).equals(bytes)).toBe(true);
+      await hypervisor.close();
+    } finally {
+      await server.stop();
+      await host.stop();
+    }
+  });
+});
+
+describe('ssh', () => {
+  it('rejects an unknown host key, and stores it with no_verify', async () => {
+    const known = join(sshd.dir, 'other_hosts');
+    const error = await failureOf(Hypervisor.open(uriOf({ known_hosts: known }), patient));
+    expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
+    expect(String(error)).toContain('Host key verification failed.');
+    const hypervisor = await Hypervisor.open(uriOf({ known_hosts: known, no_verify: '1' }), patient);
+    await hypervisor.close();
+    expect(await readFile(known, 'utf8')).toContain('ssh-ed25519');
+  });
+
+  it('rejects a changed host key also with no_verify', async () => {
+    const known = join(sshd.dir, 'changed_hosts');
+    const other = (await readFile(`${sshd.keyfile}.pub`, 'utf8')).split(' ').slice(0, 2).join(' ');
+    await writeFile(known, `[127.0.0.1]:${sshd.port} ${other}\n`);
+    const error = await failureOf(Hypervisor.open(uriOf({ known_hosts: known, no_verify: '1' }), patient));
+    expect(String(error)).toContain('Host key verification failed.');
+  });
+
+  it('fails if the server wants a password', async () => {
+    const keyfile = join(sshd.dir, 'no_key');
+    // A configuration without the keys and the agent of this account.
+    const command = join(sshd.dir, 'ssh-without-keys');
+    const script = '#!/bin/sh\nexec ssh -F none -o IdentityAgent=none -o IdentitiesOnly=yes "$@"\n';
+    await writeFile(command, script, { mode: 0o755 });
+    const error = await failureOf(Hypervisor.open(uriOf({ keyfile, command }), patient));
+    expect(String(error)).toContain('Permission denied');
+  });
+
+  it('fails if the remote shell prints a banner', async () => {
+    const noisy = await startSshd(daemon, 'echo "Last login: today"');
+    const uri = uriOf({ keyfile: noisy.keyfile, known_hosts: noisy.knownHosts }, noisy.port);
+    try {
+      expect(String(await failureOf(Hypervisor.open(uri, patient)))).toContain(
+        'the remote host printed "Last login: today" before the first message of libvirtd',
+      );
+    } finally {
+      await noisy.stop();
+    }
+  });
+
+  it('fails with the message of the remote program if there is no daemon', async () => {
+    const error = await failureOf(Hypervisor.open(uriOf({ socket: '/nonexistent' }), patient));
+    expect(String(error)).toContain('/nonexistent: No such file or directory');
+  });
+});
+
+describe('a network between client and server', () => {
+  let relay: Relay | undefined;
+  let hypervisor: Hypervisor | undefined;
+  afterEach(async () => {
+    await hypervisor?.close();
+    await relay?.stop();
+  });
+
+  it.each(['end', 'reset'] as const)('that breaks connections (%s) causes a reconnect with events', async (how) => {
+    relay = await startRelay(sshd.port);
+    await sshd.trust(relay.port);
+    hypervisor = await Hypervisor.open(uriOf({}, relay.port), { ...patient, backoff: { firstMs: 10, maxMs: 100 } });
+    const domain = await hypervisor.domainLookupByName('test');
+    const seen: number[] = [];
+    const subscription = hypervisor.events.on('lifecycle', ({ event }) => seen.push(event));
+    await subscription.ready;
+    const states: string[] = [];
+    hypervisor.onStateChange((state) => states.push(state));
+    relay.cut(how);
+    await until('the reconnect', () => states.join() === 'connecting,connected', 240_000);
+    await domain.suspend();
+    await until('the event', () => seen.includes(DomainEventType.SUSPENDED), 240_000);
+    await domain.resume();
+  });
+
+  it('that stalls ends the connection by keepalive, and the client connects as soon as bytes flow again', async () => {
+    relay = await startRelay(sshd.port);
+    await sshd.trust(relay.port);
+    hypervisor = await Hypervisor.open(uriOf({}, relay.port), {
+      ...patient,
+      keepalive: { intervalMs: 2_000, count: 3 },
+      backoff: { firstMs: 10, maxMs: 100 },
+    });
+    const states: string[] = [];
+    hypervisor.onStateChange((state) => states.push(state));
+    relay.stall();
+    await until('the loss', () => states.length > 0, 240_000);
+    expect(String(hypervisor.lastError)).toContain('libvirtd has been silent for');
+    await failureOf(hypervisor.getHostname({ timeoutMs: 50 }));
+    relay.resume();
+    expect(await hypervisor.getType()).toBe('TEST');
+  });
+});
