@@ -6,14 +6,12 @@ import { waitFor } from '../daemon/process.js';
 import { sendJson, settingsFor } from '../support/cloud-server.js';
 import { createGlance, type Glance } from '../support/glance.js';
 import { idOf } from '../support/listed-servers.js';
-import { rescueServer, type RescueServer } from '../support/rescue-server.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Body, Served } from '../support/served-resources.js';
 import { iso, startImages, type Images } from './media-lab.js';
 
 const test = servedCloud();
 let glance: Glance;
-let server: RescueServer;
 let images: Images;
 /** The id of the image. */
 let ipxe: string;
@@ -23,8 +21,7 @@ beforeEach(async () => {
   glance = createGlance();
   ipxe = glance.put({ name: 'ipxe', visibility: 'public', tags: [], hw_rescue_device: 'cdrom' });
   test.cloud.others.set('image', glance.handler);
-  server = rescueServer(test.servers, 1);
-  test.answer((...request) => server.handler(...request));
+  test.servers.put(1);
 });
 afterEach(() => images.close());
 
@@ -46,6 +43,9 @@ const insert = (served: Served) =>
   served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
 const rescue = (id: string) => ({ rescue: { rescue_image_ref: id } });
 const unrescue = { unrescue: null };
+const present = (): Record<string, unknown> => test.servers.all.get(idOf(1))?.body ?? {};
+const vmState = () => present()['OS-EXT-STS:vm_state'];
+const item = () => (present()['metadata'] as Record<string, string>)['rackless:state']; // the tests list objects of texts
 /** The images of the service: those in drives, and notes. */
 const ownImages = () => [...glance.images.values()].filter(({ tags }) => (tags as string[]).length > 0); // a list in all images
 const untilOwnImages = (count: number) =>
@@ -67,17 +67,17 @@ it('offers the network only with an image, and names the setting otherwise', asy
   expect((await setBoot(served, 'Pxe')).status).toBe(200);
   // Another daemon may not have the setting.
   expect(await reset(without, 'ForceRestart')).toEqual([409, expect.stringContaining('EMULATOR_OS_IPXE_IMAGE is not')]);
-  expect([await boot(without), server.actions]).toEqual([['Pxe', 'Once'], []]);
+  expect([await boot(without), test.servers.actions]).toEqual([['Pxe', 'Once'], []]);
 });
 
 it.each([['its name'], ['its id']])('boots the image once by %s, and then the disk', async (reference) => {
   const served = await serve(reference === 'its id' ? ipxe.toUpperCase() : 'ipxe');
   await setBoot(served, 'Pxe');
   await mustReset(served, 'ForceRestart');
-  expect([server.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
+  expect([test.servers.actions.splice(0), await boot(served)]).toEqual([[rescue(ipxe)], ['None', 'Disabled']]);
   expect(await served.get(drive)).toMatchObject({ Inserted: false });
   await mustReset(served, 'ForceRestart');
-  expect([server.actions, server.vmState(), server.item()]).toEqual([[unrescue], 'active', expect.anything()]);
+  expect([test.servers.actions, vmState(), item()]).toEqual([[unrescue], 'active', expect.anything()]);
   expect(await boot(served)).toEqual(['None', 'Disabled']);
 });
 
@@ -86,32 +86,32 @@ it('boots the image at each restart, and stays off after a power-off', async () 
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
   await mustReset(served, 'GracefulRestart');
-  expect(server.actions.splice(0)).toEqual([rescue(ipxe), unrescue, rescue(ipxe)]);
+  expect(test.servers.actions.splice(0)).toEqual([rescue(ipxe), unrescue, rescue(ipxe)]);
   await mustReset(served, 'ForceOff');
-  expect([server.actions.splice(0), server.vmState()]).toEqual([[unrescue, { 'os-stop': null }], 'stopped']);
+  expect([test.servers.actions.splice(0), vmState()]).toEqual([[unrescue, { 'os-stop': null }], 'stopped']);
   await mustReset(served, 'On');
-  expect([server.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
+  expect([test.servers.actions, await boot(served)]).toEqual([[rescue(ipxe)], ['Pxe', 'Continuous']]);
 });
 
 it('keeps changes while the image runs and the drive is empty, for all daemons and after a restart', async () => {
   const [first, second] = [await serve(), await serve()];
   await setBoot(first, 'Pxe', 'Continuous');
   await mustReset(second, 'ForceRestart');
-  const item = server.item();
+  const stored = item();
   // Nova locks the metadata of the server from now on.
   expect((await setBoot(first, 'Hdd', 'Continuous')).status).toBe(200);
   expect(await boot(first)).toEqual(['Hdd', 'Continuous']);
   expect((await setBoot(first, 'Hdd', 'Once')).status).toBe(200);
-  expect([server.item(), ownImages().length]).toEqual([item, 1]);
+  expect([item(), ownImages().length]).toEqual([stored, 1]);
   // A restarted daemon deletes unused images at its start.
   const third = await serve();
   expect(await boot(third)).toEqual(['Hdd', 'Once']);
   expect((await insert(third)).status).toBe(204);
   expect(await third.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
   await untilOwnImages(2);
-  server.actions.length = 0;
+  test.servers.actions.length = 0;
   await mustReset(third, 'ForceRestart');
-  expect([server.actions, await boot(third)]).toEqual([[unrescue], ['None', 'Disabled']]);
+  expect([test.servers.actions, await boot(third)]).toEqual([[unrescue], ['None', 'Disabled']]);
   // The image stays in the drive, and the note is gone.
   await untilOwnImages(1);
   expect(await third.get(drive)).toMatchObject({ Inserted: true });
@@ -130,7 +130,7 @@ it('selects either the CD drive or the network', async () => {
   expect(await served.get(drive)).toMatchObject({ Inserted: true });
   await setBoot(served, 'Cd', 'Continuous');
   await mustReset(served, 'ForceRestart');
-  expect(server.actions).toEqual([rescue(ipxe), unrescue, rescue(cd)]);
+  expect(test.servers.actions).toEqual([rescue(ipxe), unrescue, rescue(cd)]);
 });
 
 it.each([
@@ -141,20 +141,23 @@ it.each([
   const served = await serve();
   await setBoot(served, 'Pxe', 'Continuous');
   await mustReset(served, 'ForceRestart');
-  server.actions.length = 0;
+  test.servers.actions.length = 0;
   const image = glance.images.get(ipxe);
   if (image !== undefined) glance.images.set(ipxe, { ...image, ...parts });
   const answer = await reset(served, 'ForceRestart');
   expect(answer).toEqual([409, expect.stringMatching(why)]);
   expect(answer[1]).toContain('Booting server server-1 from the network: EMULATOR_OS_IPXE_IMAGE');
-  expect([server.actions, server.vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
+  expect([test.servers.actions, vmState(), await boot(served)]).toEqual([[], 'rescued', ['Pxe', 'Continuous']]);
 });
 
 it('keeps a once override if Nova rejects the image', async () => {
   const served = await serve();
   await setBoot(served, 'Pxe');
-  server.nextAction = (_request, response) =>
+  test.answer((_request, response, path) => {
+    if (!path.endsWith('/action')) return false;
     sendJson(response, 400, { badRequest: { message: `Requested rescue image ${ipxe} is not supported` } });
+    return true;
+  });
   const [status, body] = await reset(served, 'ForceRestart');
   expect([status, body]).toEqual([409, expect.stringMatching(/from the network.*is not supported/)]);
   expect(await boot(served)).toEqual(['Pxe', 'Once']);

@@ -6,6 +6,8 @@ import { apiVersion, sendJson, whenRead, type CloudServer } from './cloud-server
 export interface ListedServers {
   /** The servers as Nova shows them, oldest first. */
   readonly all: Map<string, { readonly body: Record<string, unknown>; readonly changed: number }>;
+  /** Bodies of the actions that Nova accepted, oldest first. */
+  readonly actions: unknown[];
   /** Adds or replaces a server. @param changed the time of the change; default: now. */
   put(index: number, parts?: Record<string, unknown>, changed?: number): void;
 }
@@ -50,19 +52,21 @@ const locked: ReadonlySet<unknown> = new Set(['rescued', 'error']);
 export function listServers(cloud: CloudServer): ListedServers {
   const all: ListedServers['all'] = new Map();
   const histories = new Map<string, ListedActions>();
+  const accepted: unknown[] = [];
   const refuse = (response: ServerResponse, id: string, doing: string): void => {
     const vmState = String(all.get(id)?.body['OS-EXT-STS:vm_state']);
     const message = `Cannot '${doing}' instance ${id} while it is in vm_state ${vmState}`;
     sendJson(response, 409, { conflictingRequest: { code: 409, message } });
   };
-  const act = (response: ServerResponse, id: string, action: string): void => {
+  /** Returns whether Nova accepts the action. */
+  const act = (response: ServerResponse, id: string, action: string): boolean => {
     const { body } = all.get(id) ?? {};
     const next = actions[action];
     if (body === undefined || next === undefined) throw new Error(`no action ${action} of server ${id}`);
     const { name, vmState, powerState } = next;
     if (body['OS-EXT-STS:vm_state'] === 'rescued' && action !== 'unrescue') {
       refuse(response, id, name);
-      return;
+      return false;
     }
     const state = { 'OS-EXT-STS:vm_state': vmState, 'OS-EXT-STS:power_state': powerState };
     all.set(id, { body: { ...body, ...state }, changed: Date.now() });
@@ -70,6 +74,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     const requestId = `req-${past.length + 1}`;
     histories.set(id, [listed(name, requestId), ...past]);
     response.writeHead(202, { 'x-compute-request-id': requestId }).end();
+    return true;
   };
   const setMetadata = (response: ServerResponse, id: string, key: string, value: string | undefined): void => {
     const server = all.get(id);
@@ -100,15 +105,17 @@ export function listServers(cloud: CloudServer): ListedServers {
       });
     } else if (part === 'action') {
       whenRead(request, (text) => {
-        const action = Object.keys(JSON.parse(text) as object)[0] ?? '';
+        const body = JSON.parse(text) as object; // the driver sends objects
+        const action = Object.keys(body)[0] ?? '';
         if (action === 'os-getConsoleOutput') sendJson(response, 200, { output: 'booting\n' });
-        else act(response, id, action);
+        else if (act(response, id, action)) accepted.push(body);
       });
     } else if (all.has(id)) sendJson(response, 200, { server: all.get(id)?.body });
     else sendJson(response, 404, { itemNotFound: { message: 'Instance could not be found.' } });
   };
   return {
     all,
+    actions: accepted,
     put: (index, parts = {}, changed = Date.now()) => {
       const body = {
         id: idOf(index),
