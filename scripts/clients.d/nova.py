@@ -9,14 +9,12 @@ DRIVES = 'a server has one CD drive'
 FIRMWARE = 'Nova has no firmware settings to change'
 INDICATOR = 'Nova stores no indicator'
 MODE = 'Nova fixes boot mode and Secure Boot when it creates a server'
-NETWORK = 'Nova cannot boot from the network'
+NETWORK = 'Nova boots from the network only with an image of iPXE'
 ORDER = 'Nova has no boot order'
 RUNNING = 'Nova cannot change the CD of a running guest'
-TAG = 'Nova stores no asset tag'
 VOLUMES = 'the daemon does not create volumes in Cinder'
 
 NOT_OFFERED = {
-    'sushy.asset-tag': TAG,
     'sushy.indicator*': INDICATOR,
     'sushy.make-a-volume': VOLUMES,
     'sushy.delete-the-volume': VOLUMES,
@@ -32,11 +30,7 @@ NOT_OFFERED = {
     'redfishtool.boot-from-the-network-always': NETWORK,
     'redfishtool.blink': INDICATOR,
     'redfishtool.light-the-chassis': INDICATOR,
-    'redfishtool.set-the-asset-tag': TAG,
-    'redfishtool.patch': TAG,
     'gofish.boot-options': ORDER,
-    'gofish.refuses-a-stale-change': TAG,
-    'gofish.set-the-asset-tag': TAG,
     'ansible.GetBootOrder': ORDER,
     'ansible.SetBootOrder': ORDER,
     'ansible.SetOneTimeBoot': NETWORK,

@@ -37,10 +37,10 @@ export type DriverErrorKind =
   | 'internal';
 
 /**
- * The rejected part of a change: a setting by its name, or a part of boot settings or of an image.
+ * The rejected part of a change: a setting by its name, the asset tag, or a part of boot settings or of an image.
  */
 export type DriverErrorField =
-  Exclude<keyof SettingsChange, 'kept'> | 'bootTarget' | 'bootOrder' | 'image' | 'transferMethod';
+  Exclude<keyof SettingsChange, 'kept'> | 'bootTarget' | 'bootOrder' | 'assetTag' | 'image' | 'transferMethod';
 
 /** An error of a driver. Resources map `field` to the property of the request. */
 export class DriverError extends Error {

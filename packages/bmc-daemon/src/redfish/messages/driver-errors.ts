@@ -15,8 +15,9 @@ import { withPointers, message, messageStatus, sentence, withDetail, type Messag
  */
 export type PropertyNames = Readonly<Partial<Record<DriverErrorField, string>>>;
 
-/** Property names of an image, unless the resource has other names for them. */
-const imageProperties: Readonly<Record<'image' | 'transferMethod', string>> = {
+/** Property names of most resources. */
+const usualProperties: Readonly<Record<'assetTag' | 'image' | 'transferMethod', string>> = {
+  assetTag: 'AssetTag',
   image: 'Image',
   transferMethod: 'TransferMethod',
 };
@@ -27,7 +28,7 @@ export interface ErrorContext {
   readonly action?: string;
   /** The request's body, for the value that a message quotes. */
   readonly body?: unknown;
-  /** Names in addition to {@link imageProperties}. Default: none. */
+  /** Names in addition to {@link usualProperties}. Default: none. */
   readonly properties?: PropertyNames | undefined;
   /** The requested URI, for a machine that no longer exists. */
   readonly path: string;
@@ -92,7 +93,7 @@ function status(error: DriverError, answer: Message): number {
 }
 
 function describe(error: DriverError, context: ErrorContext): Message {
-  const names = { ...imageProperties, ...context.properties };
+  const names = { ...usualProperties, ...context.properties };
   const property = error.field === undefined ? undefined : names[error.field];
   const imageProperty = names.image;
   const image = quoted(context.body, imageProperty);

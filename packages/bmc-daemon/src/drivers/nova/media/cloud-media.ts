@@ -101,10 +101,8 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   });
   return {
     media: createMediaControl({ queue, states, store, images, find, read, offersImages }),
-    changeable: new Set(['boot']),
-    change: async (id, { boot: change }) => {
-      if (change !== undefined) await boot.change(id, change);
-    },
+    changeable: new Set(['boot', 'assetTag']),
+    change: (id, change) => boot.change(id, change),
     power: (id, action, power = {}) => boot.power(id, action, power),
     complete: (snapshot, server) => view.complete(snapshot, server),
     tend,

@@ -87,13 +87,14 @@ function partsOf(
   server: Server,
   images: ReadonlyMap<string, CloudImage> | undefined,
   { bootsNetwork }: Pick<MediaViewOptions, 'bootsNetwork'>,
-): Required<Pick<SystemSnapshot, 'media' | 'boot'>> {
+): Required<Pick<SystemSnapshot, 'media' | 'boot' | 'assetTag'>> {
   const { cd: storedCd } = storedState(server);
   const { state } = knownState(server, images?.get(holderOf(server) ?? ''));
   const cd = images === undefined ? storedCd : state.cd;
   const url = cd === null ? undefined : images?.get(cd)?.url;
   const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
   return {
+    assetTag: state.assetTag,
     media: [
       {
         device: 'cdrom',

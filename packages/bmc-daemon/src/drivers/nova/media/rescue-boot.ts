@@ -10,12 +10,12 @@ import type { OperationOptions } from '../../operation-options.js';
 import type { PowerAction } from '../../power.js';
 import type { MachineQueue } from '../../queue/machine-queue.js';
 import { mergeBootOverride } from '../../rules/boot-override.js';
-import type { BootChange } from '../../snapshot/boot-snapshot.js';
 import type { SystemRef } from '../../snapshot/system-snapshot.js';
+import type { SystemChange } from '../../system-change.js';
 import type { Goal } from '../compute/power-plan.js';
 import type { Server } from '../compute/server.js';
 import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
-import { afterItsBoot, imageToBoot, type ServerState } from './server-state.js';
+import { afterItsBoot, fitsItem, imageToBoot, MAX_ASSET_TAG, type ServerState } from './server-state.js';
 import { runsImage, type StateStore } from './state-store.js';
 
 /** Dependencies of {@link RescueBoot}. */
@@ -78,19 +78,24 @@ export class RescueBoot {
     await queue.edit(uuid, () => this.#stop(uuid, action, options));
   }
 
-  /** Changes the override. */
-  async change(id: string, change: BootChange): Promise<void> {
+  /** Changes the override and the asset tag. An empty tag removes it. */
+  async change(id: string, { boot = {}, assetTag }: Pick<SystemChange, 'boot' | 'assetTag'>): Promise<void> {
     const { queue, find, read, states } = this.#options;
     const { uuid, name } = await find(id);
-    const { firmware, ...override } = change;
+    const { firmware, ...override } = boot;
     if (firmware !== undefined) {
       const why = 'Nova fixes it when it creates the server';
       throw new DriverError('unsupported', `changing the boot mode of machine ${name}: ${why}`, { field: 'firmware' });
     }
+    if (assetTag !== undefined && !fitsItem(assetTag)) {
+      const why = `the metadata of the server have place for ${MAX_ASSET_TAG} characters`;
+      throw new DriverError('invalid', `changing the asset tag of machine ${name}: ${why}`, { field: 'assetTag' });
+    }
     await queue.edit(uuid, async () => {
       const server = await read(uuid);
       const state = await states.settle(server);
-      await states.write(server, { ...state, boot: mergeBootOverride(state.boot, override) });
+      const tag = assetTag === undefined ? state.assetTag : assetTag || null;
+      await states.write(server, { ...state, boot: mergeBootOverride(state.boot, override), assetTag: tag });
     });
   }
 

@@ -3,6 +3,7 @@
  * @see https://docs.openstack.org/api-ref/compute/
  */
 import type { CloudSession } from '../http/session.js';
+import { DriverError } from '../../driver-error.js';
 import { rejection } from '../failure.js';
 
 /** The calls. All methods throw as {@link CloudSession.request}, and a {@link DriverError} for a rejection. */
@@ -29,6 +30,10 @@ export function createServerItems(session: CloudSession): ServerItems {
       // The item, or the server, is gone already.
       if (answer.status === 404 && value === null) return true;
       if (answer.status === 409 && rejected.reason.includes('vm_state')) return false;
+      // Nova's message is "Maximum number of metadata items exceeds 128".
+      if (answer.status === 403 && rejected.reason.includes('metadata items')) {
+        throw new DriverError('storageFull', `storing the state of server ${id}: Nova answers ${rejected.reason}`);
+      }
       throw rejection(`storing the state of server ${id}`, rejected, { exists: false });
     },
   };

@@ -12,6 +12,8 @@ export interface ServerState {
   readonly boot: BootOverride;
   /** Null: no client has set it, so the configuration applies. */
   readonly verifyCertificate: boolean | null;
+  /** Null: none. */
+  readonly assetTag: string | null;
   /**
    * Present if this service boots, or has booted, an image: the id of the server's last action before
    * that, which is empty if there was none.
@@ -26,13 +28,26 @@ export const STATE_KEY = 'rackless:state';
 export const stateProperty = (serverId: string): string => `rackless_state_${serverId}`;
 
 /** The state of a server that no client has changed. */
-export const untouchedState: ServerState = { cd: null, boot: untouchedOverride('hd'), verifyCertificate: null };
+export const untouchedState: ServerState = {
+  cd: null,
+  boot: untouchedOverride('hd'),
+  verifyCertificate: null,
+  assetTag: null,
+};
+
+/** Maximum length of an asset tag, as it is written in the item, so that the other members always fit. */
+export const MAX_ASSET_TAG = 64;
 
 const stateSchema = z.object({
   cd: z.uuid().toLowerCase().nullish(),
   enabled: z.enum(['once', 'continuous', 'disabled']).optional(),
   target: z.enum(['network', 'cdrom', 'hd', 'none']).optional(),
   verify: z.boolean().nullish(),
+  tag: z
+    .string()
+    .max(MAX_ASSET_TAG)
+    .regex(/^[^\p{Cc}\p{Cs}]+$/u)
+    .optional(),
   after: z.string().max(64).optional(),
 });
 
@@ -47,25 +62,39 @@ export function parseState(text: string | undefined): ServerState | undefined {
   }
   const parsed = stateSchema.safeParse(value);
   if (!parsed.success) return undefined;
-  const { cd = null, verify = null, after, enabled, target } = parsed.data;
+  const { cd = null, verify = null, tag = null, after, enabled, target } = parsed.data;
   const { boot } = untouchedState;
   return {
     cd,
     boot: { enabled: enabled ?? boot.enabled, target: target ?? boot.target },
     verifyCertificate: verify,
+    assetTag: tag,
     ...(after === undefined ? {} : { bootedAfter: after }),
   };
 }
 
-/** Formats a state, in less than 255 characters. */
-export function formatState({ cd, boot, verifyCertificate: verify, bootedAfter: after }: ServerState): string {
-  return JSON.stringify({
+/** Formats a state, in 255 characters or less if {@link fitsItem} accepts its asset tag. */
+export function formatState({ cd, boot, verifyCertificate: verify, assetTag: tag, bootedAfter }: ServerState): string {
+  return textOf({
     ...(cd === null ? {} : { cd }),
     enabled: boot.enabled,
     target: boot.target,
     ...(verify === null ? {} : { verify }),
-    ...(after === undefined ? {} : { after }),
+    ...(tag === null ? {} : { tag }),
+    ...(bootedAfter === undefined ? {} : { after: bootedAfter }),
   });
+}
+
+/** Returns whether the item can hold an asset tag. */
+export function fitsItem(assetTag: string): boolean {
+  return textOf(assetTag).length - '""'.length <= MAX_ASSET_TAG;
+}
+
+/** Formats JSON. Databases of older clouds do not store characters beyond U+FFFF, so it escapes them. */
+function textOf(value: unknown): string {
+  const units = (character: string): readonly string[] => character.split('');
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16)}`;
+  return JSON.stringify(value).replaceAll(/[\u{10000}-\u{10ffff}]/gu, (found) => units(found).map(escaped).join(''));
 }
 
 /** Returns whether a state is that of a server that no client has changed. */

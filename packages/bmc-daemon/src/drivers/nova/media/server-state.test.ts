@@ -1,0 +1,33 @@
+import { expect, it } from '@jest/globals';
+import { fitsItem, formatState, MAX_ASSET_TAG, parseState, untouchedState, type ServerState } from './server-state.js';
+
+/** Nova's limit for the value of a metadata item. */
+const MAX_ITEM = 255;
+
+const longest = (assetTag: string): ServerState => ({
+  cd: '00000000-0000-4000-8000-000000000001',
+  boot: { enabled: 'continuous', target: 'network' },
+  verifyCertificate: false,
+  assetTag,
+  bootedAfter: 'r'.repeat(64),
+});
+
+it.each([
+  ['ASCII', 'x'.repeat(MAX_ASSET_TAG)],
+  ['text that JSON escapes', '"\\'.repeat(MAX_ASSET_TAG / 4)],
+  ['characters beyond U+FFFF', '😀'.repeat(5)],
+  ['Chinese', '架'.repeat(MAX_ASSET_TAG)],
+])('stores the longest asset tag with all other members: %s', (_, tag) => {
+  const text = formatState(longest(tag));
+  expect([fitsItem(tag), text.length <= MAX_ITEM, /[\u{10000}-\u{10ffff}]/u.test(text)]).toEqual([true, true, false]);
+  expect(parseState(text)).toEqual(longest(tag));
+  expect(fitsItem(`${tag}😀`)).toBe(false);
+});
+
+it.each([[''], ['\u0007'], ['x'.repeat(65)], [5]])('ignores a state with the asset tag %p of a stranger', (tag) => {
+  expect(parseState(JSON.stringify({ tag }))).toBeUndefined();
+});
+
+it('reads a state without an asset tag as earlier versions wrote it', () => {
+  expect(parseState('{"enabled":"continuous","target":"hd"}')).toEqual(untouchedState);
+});

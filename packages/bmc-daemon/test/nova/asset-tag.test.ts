@@ -1,0 +1,95 @@
+/** Asset tags in the metadata of servers. */
+import { beforeEach, expect, it } from '@jest/globals';
+import { sendJson } from '../support/cloud-server.js';
+import { createGlance, type Glance } from '../support/glance.js';
+import { idOf } from '../support/listed-servers.js';
+import { servedCloud } from '../support/served-cloud.js';
+import type { Served } from '../support/served-resources.js';
+
+const test = servedCloud();
+let glance: Glance;
+beforeEach(() => {
+  glance = createGlance();
+  test.cloud.others.set('image', glance.handler);
+  test.servers.put(1);
+});
+
+const system = `/redfish/v1/Systems/${idOf(1)}`;
+const chassis = `/redfish/v1/Chassis/${idOf(1)}`;
+const setTag = (served: Served, tag: unknown, path = system) => served.send('PATCH', path, { AssetTag: tag });
+const tagOf = async (served: Served, path = system) => (await served.get(path))['AssetTag'];
+const metadata = () => test.servers.all.get(idOf(1))?.body['metadata'];
+
+it('stores a tag for all daemons and the chassis, and removes it', async () => {
+  const [first, second] = [await test.serve(), await test.serve()];
+  expect(await tagOf(first)).toBeNull();
+  expect((await setTag(first, 'rack "7" 架')).status).toBe(200);
+  expect([await tagOf(first), await tagOf(first, chassis)]).toEqual(['rack "7" 架', 'rack "7" 架']);
+  expect(metadata()).toEqual({ 'rackless:state': '{"enabled":"continuous","target":"hd","tag":"rack \\"7\\" 架"}' });
+  expect((await setTag(second, 'rack 8', chassis)).status).toBe(200);
+  expect(await tagOf(await test.serve())).toBe('rack 8');
+  expect((await setTag(second, null)).status).toBe(200);
+  expect([await tagOf(second), metadata()]).toEqual([null, {}]);
+});
+
+it.each([
+  ['x'.repeat(64), 200],
+  ['x'.repeat(65), 400],
+  ['"'.repeat(33), 400],
+])('accepts the tag %j with status %d', async (tag, status) => {
+  const served = await test.serve();
+  for (const path of [system, chassis]) {
+    const answer = await setTag(served, tag, path);
+    expect(answer.status).toBe(status);
+    if (status === 200) continue;
+    expect(served.messages(answer)).toEqual(['PropertyValueIncorrect']);
+    expect(JSON.stringify(answer.body)).toMatch(
+      /"#\/AssetTag".*place for 64 characters|place for 64 characters.*"#\/AssetTag"/,
+    );
+  }
+});
+
+it('changes tag and override together or not at all', async () => {
+  const served = await test.serve();
+  const boot = { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } };
+  expect((await served.send('PATCH', system, { ...boot, AssetTag: 'x'.repeat(65) })).status).toBe(400);
+  expect(metadata()).toEqual({});
+  expect((await served.send('PATCH', system, { ...boot, AssetTag: 'rack 7' })).status).toBe(200);
+  expect(test.requestsTo('/compute/servers/').filter((line) => line.startsWith('PUT'))).toHaveLength(1);
+  expect(await served.get(system)).toMatchObject({
+    AssetTag: 'rack 7',
+    Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' },
+  });
+});
+
+it('reports the quota of metadata items as 507 with the reason of Nova', async () => {
+  const served = await test.serve();
+  const message = 'Maximum number of metadata items exceeds 128';
+  test.answer((_request, response, path) => {
+    if (!path.includes('/metadata/')) return false;
+    sendJson(response, 403, { forbidden: { code: 403, message } });
+    return true;
+  });
+  const answer = await setTag(served, 'rack 7');
+  expect([answer.status, served.messages(answer)]).toEqual([507, ['InsufficientStorage']]);
+  expect(JSON.stringify(answer.body)).toContain(message);
+  expect(await tagOf(served)).toBeNull();
+});
+
+it('keeps a tag that is set while an image runs, and refuses one while its owner rescues the server', async () => {
+  const ipxe = glance.put({ name: 'ipxe', tags: [], hw_rescue_device: 'cdrom' });
+  const served = await test.serve({ media: { networkImage: ipxe } });
+  const reset = () => served.send('POST', `${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceRestart' });
+  await served.send('PATCH', system, { Boot: { BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' } });
+  expect((await reset()).status).toBe(204);
+  expect((await setTag(served, 'rack 7')).status).toBe(200);
+  expect(await tagOf(served)).toBe('rack 7');
+  expect((await reset()).status).toBe(204);
+  expect([await tagOf(served), JSON.stringify(metadata())]).toEqual(['rack 7', expect.stringContaining('rack 7')]);
+  test.servers.put(1, { 'OS-EXT-STS:vm_state': 'rescued', metadata: {} });
+  const refused = await setTag(await test.serve(), 'rack 8');
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    409,
+    expect.stringContaining('Nova stores no settings of a server in this state'),
+  ]);
+});
