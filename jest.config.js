@@ -22,7 +22,13 @@ const project = (name) => ({
 });
 
 export default {
-  projects: [project('daemon'), project('libvirt'), project('bmc-daemon'), project('model-proxy')],
+  projects: [
+    project('daemon'),
+    project('libvirt'),
+    project('bmc-daemon'),
+    project('model-proxy'),
+    project('racklessctl'),
+  ],
   // For two cores. The third worker uses the time in which tests wait for guests and for time limits.
   maxWorkers: 3,
   // Only with --coverage.

@@ -68,6 +68,15 @@ const layers = {
       'webassembly/',
     ],
   ],
+  racklessctl: [
+    ['cli.ts', 'cli/'],
+    ['commands/'],
+    ['machines/'],
+    ['redfish/'],
+    ['contexts/'],
+    ['output/'],
+    ['failure.ts', 'version.ts'],
+  ],
 };
 
 /** Layers of the folder `drivers/libvirt` of bmc-daemon, in the same form. */
@@ -307,5 +316,6 @@ export default {
     ...layerRules('libvirt'),
     ...layerRules('bmc-daemon'),
     ...layerRules('model-proxy'),
+    ...layerRules('racklessctl'),
   ],
 };

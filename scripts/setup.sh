@@ -147,7 +147,7 @@ need_node() {
     export PATH=$node/bin:$npm:$PATH
   fi
   hash -r
-  # For bin/bmc-daemon and bin/model-proxy. Not for a version that is used only once.
+  # For the commands in bin/. Not for a version that is used only once.
   if [ -z "${1:-}" ]; then link_node; fi
 }
 

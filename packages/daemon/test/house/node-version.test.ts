@@ -28,7 +28,7 @@ async function runAs(version: string, bin: string): Promise<{ readonly code: unk
   }
 }
 
-describe.each(['bmc-daemon', 'model-proxy'])('%s', (name) => {
+describe.each(['bmc-daemon', 'model-proxy', 'racklessctl'])('%s', (name) => {
   const bin = join(packages, name, 'bin', `${name}.js`);
 
   it.each(['10.19.0', '12.22.12', '18.20.4', '20.18.1'])(

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+// An older Node stops at the first import or newer syntax with an error that does not name the cause. So this file imports nothing
+// before it knows the version, and Node 10 can parse it. A test compares the version with package.json.
+const [major, minor] = process.versions.node.split('.').map(Number);
+// EX_CONFIG of sysexits.h.
+const unusable = 78;
+
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`racklessctl needs Node 20.19 or newer. This is Node ${process.versions.node} (${process.execPath}).
+In a clone of the repository: run scripts/start setup, then use bin/racklessctl there.`);
+  process.exitCode = unusable;
+} else {
+  import('../dist/cli.js').then(run, explain);
+}
+
+async function run(cli) {
+  // Not process.exit: it would lose output that is still being written.
+  process.exitCode = await cli.main(process.argv);
+  // Other open handles must not keep the process alive.
+  setTimeout(() => process.exit(), 1000).unref();
+}
+
+function explain(error) {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.url).endsWith('/dist/cli.js')) throw error;
+  console.error('racklessctl is not built. Run scripts/start setup.');
+  process.exitCode = unusable;
+}

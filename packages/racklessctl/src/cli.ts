@@ -1,0 +1,47 @@
+/** Runs one command line of racklessctl. */
+import { CommanderError } from 'commander';
+import { createParser, type ParsedCall } from './cli/parser.js';
+import { Call } from './commands/command.js';
+import { commands } from './commands/index.js';
+import { CommandFailure, exitCode } from './failure.js';
+import { Terminal } from './output/terminal.js';
+
+/**
+ * Runs one command.
+ * @param argv as `process.argv`.
+ * @returns the exit code.
+ */
+export async function main(argv: readonly string[]): Promise<number> {
+  const terminal = new Terminal(process);
+  const interruption = new AbortController();
+  const interrupt = (): void => {
+    // The second Ctrl-C ends the process at once.
+    process.removeListener('SIGINT', interrupt).removeListener('SIGTERM', interrupt);
+    interruption.abort(new CommandFailure(exitCode.interrupted, 'interrupted'));
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  // `racklessctl list | head -1` closes the pipe early. That is no failure.
+  process.stdout.on('error', () => interruption.abort(new CommandFailure(exitCode.done, '')));
+  try {
+    return await run(argv, terminal, interruption.signal);
+  } finally {
+    terminal.clearStatus();
+    process.removeListener('SIGINT', interrupt).removeListener('SIGTERM', interrupt);
+  }
+}
+
+async function run(argv: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<number> {
+  const parser = createParser(commands, async ({ definition, ...values }: ParsedCall) => {
+    await definition.run?.(new Call({ terminal, environment: process.env, signal, ...values }));
+  });
+  try {
+    await parser.parseAsync([...argv]);
+    return exitCode.done;
+  } catch (error) {
+    // Commander has already printed the help, the version or the error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
+    if (!(error instanceof CommandFailure)) throw error;
+    if (error.message !== '') terminal.complain(`racklessctl: ${error.message}`);
+    return error.code;
+  }
+}

@@ -1,0 +1,89 @@
+/** Makes commander's parser from the definitions of the commands. */
+import { Argument, Command, Option } from 'commander';
+import type { ArgumentDefinition, CommandDefinition, Example, OptionDefinition } from '../commands/command.js';
+import { configOption, remoteOptions } from '../commands/remote.js';
+import { version } from '../version.js';
+
+/** The values of one command line, by the names of the definitions. */
+export interface ParsedCall {
+  readonly definition: CommandDefinition;
+  readonly arguments: ReadonlyMap<string, readonly string[]>;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** Returns all options of a command: its own, and those for services and contexts. */
+const optionsOf = ({ options = [], isRemote = false }: CommandDefinition): readonly OptionDefinition[] => [
+  ...options,
+  ...(isRemote ? remoteOptions : []),
+  configOption,
+];
+
+/** Returns the flags of an option as help shows them: `-c, --context <name>`. */
+const flagsOf = ({ name, letter, value }: OptionDefinition): string =>
+  `${letter === undefined ? '' : `-${letter}, `}--${name}${value === undefined ? '' : ` <${value}>`}`;
+
+/** Returns an argument as help shows it: `[machines...]`. */
+function argumentText({ name, isOptional = false, isList = false }: ArgumentDefinition): string {
+  const inner = name + (isList ? '...' : '');
+  return isOptional ? `[${inner}]` : `<${inner}>`;
+}
+
+const examplesText = (examples: readonly Example[]): string =>
+  ['\nExamples:', ...examples.map(({ command, effect }) => `  ${command}\n      ${effect}`)].join('\n');
+
+function addCommand(parent: Command, definition: CommandDefinition, run: (call: ParsedCall) => Promise<void>): void {
+  const { name, summary, description = [], examples = [], commands = [] } = definition;
+  const command = parent
+    .command(name, { hidden: definition.isHidden ?? false })
+    .summary(summary)
+    .description([`${summary}.`, ...description].join('\n\n'))
+    .helpCommand(false)
+    .allowExcessArguments(false);
+  if (examples.length > 0) command.addHelpText('after', examplesText(examples));
+  for (const each of commands) addCommand(command, each, run);
+  if (definition.run === undefined) return;
+  const positional = definition.arguments ?? [];
+  for (const argument of positional) command.addArgument(new Argument(argumentText(argument), argument.summary));
+  for (const option of optionsOf(definition)) {
+    const note = option.default === undefined ? '' : ` (default: ${option.default})`;
+    // The attribute keeps the name of the definition, such as password-file.
+    command.addOption(new Option(flagsOf(option), option.summary + note));
+  }
+  command.action(async (...values: unknown[]) => {
+    const given = positional.map(({ name: each }, index): [string, readonly string[]] => [
+      each,
+      textsOf(values[index]),
+    ]);
+    const options = optionsOf(definition).map((option) => [
+      option.name,
+      command.getOptionValue(camelCase(option.name)) as unknown,
+    ]);
+    await run({
+      definition,
+      arguments: new Map(given),
+      options: Object.fromEntries(options) as Record<string, unknown>,
+    });
+  });
+}
+
+/** Commander's names of options: `passwordFile` for `--password-file`. */
+const camelCase = (name: string): string => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+
+const textsOf = (value: unknown): readonly string[] =>
+  (Array.isArray(value) ? (value as readonly unknown[]) : [value]).filter((each) => typeof each === 'string');
+
+/** Returns the parser. It calls `run` for the command of a command line, and throws commander's errors. */
+export function createParser(
+  commands: readonly CommandDefinition[],
+  run: (call: ParsedCall) => Promise<void>,
+): Command {
+  const program = new Command('racklessctl')
+    .description('A command line for Redfish services: machines of bmc-daemon and BMCs of real servers.')
+    .version(version, '--version', 'print the version')
+    .allowExcessArguments(false)
+    .configureHelp({ showGlobalOptions: false })
+    .showSuggestionAfterError(true)
+    .exitOverride();
+  for (const definition of commands) addCommand(program, definition, run);
+  return program;
+}

@@ -1,0 +1,123 @@
+/** What a command declares. Parser, help, completion, man pages and the reference come from it. */
+import type { Terminal } from '../output/terminal.js';
+import { usageFailure } from '../failure.js';
+
+/** What a shell offers for a value. */
+type Completion = 'machines' | 'contexts' | 'files' | readonly string[];
+
+/** A positional argument. */
+export interface ArgumentDefinition {
+  /** Shown as `<name>`, `[name]` or `[name...]`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly isOptional?: boolean;
+  /** The last argument may have several values. */
+  readonly isList?: boolean;
+  readonly completes?: Completion;
+}
+
+/** An option. */
+export interface OptionDefinition {
+  /** Without hyphens: `password-file`. */
+  readonly name: string;
+  /** One letter. */
+  readonly letter?: string;
+  /** The name of the value; undefined for a switch. */
+  readonly value?: string;
+  readonly summary: string;
+  readonly completes?: Completion;
+  /** The value without the option, for the documentation. */
+  readonly default?: string;
+}
+
+/** A command line with its effect. */
+export interface Example {
+  readonly command: string;
+  readonly effect: string;
+}
+
+/** A command, or a group of commands. */
+export interface CommandDefinition {
+  readonly name: string;
+  /** One line, which begins with a verb. */
+  readonly summary: string;
+  /** Paragraphs of plain text. */
+  readonly description?: readonly string[];
+  readonly arguments?: readonly ArgumentDefinition[];
+  readonly options?: readonly OptionDefinition[];
+  /** The command connects to services, so it has the options for that. */
+  readonly isRemote?: boolean;
+  readonly examples?: readonly Example[];
+  readonly commands?: readonly CommandDefinition[];
+  /** The completion of shells calls the command; help does not show it. */
+  readonly isHidden?: boolean;
+  readonly run?: (call: Call) => Promise<void> | void;
+}
+
+/** Checks a definition at compile time. */
+export const defineCommand = (definition: CommandDefinition): CommandDefinition => definition;
+
+/** One call of a command: its arguments and options, and its process. */
+export class Call {
+  readonly terminal: Terminal;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly #arguments: ReadonlyMap<string, readonly string[]>;
+  readonly #options: Readonly<Record<string, unknown>>;
+
+  constructor(parts: {
+    readonly terminal: Terminal;
+    readonly environment: NodeJS.ProcessEnv;
+    readonly signal: AbortSignal;
+    readonly arguments: ReadonlyMap<string, readonly string[]>;
+    /** By the name of {@link OptionDefinition}. */
+    readonly options: Readonly<Record<string, unknown>>;
+  }) {
+    this.terminal = parts.terminal;
+    this.environment = parts.environment;
+    this.signal = parts.signal;
+    this.#arguments = parts.arguments;
+    this.#options = parts.options;
+  }
+
+  /** Returns the value of a required argument. */
+  argument(name: string): string {
+    return this.#arguments.get(name)?.[0] ?? '';
+  }
+
+  /** Returns the values of an argument; an empty list if it was not given. */
+  list(name: string): readonly string[] {
+    return this.#arguments.get(name) ?? [];
+  }
+
+  /** Returns whether a switch was given. */
+  flag(name: string): boolean {
+    return this.#options[name] === true;
+  }
+
+  /** Returns the value of an option; undefined if it was not given. */
+  text(name: string): string | undefined {
+    const value = this.#options[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** Returns a number that is above 0. @throws {CommandFailure} */
+  number(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = Number(text);
+    if (!/^\d{1,9}(\.\d+)?$/.test(text) || value === 0)
+      throw usageFailure(`--${name} must be a number above 0, not '${text}'`);
+    return value;
+  }
+
+  /** Returns one of the allowed values. @throws {CommandFailure} */
+  choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const choice = choices.find((each) => each === text);
+    if (choice === undefined) throw usageFailure(`--${name} must be one of ${choices.join(', ')}, not '${text}'`);
+    return choice;
+  }
+}

@@ -1,0 +1,160 @@
+/** `racklessctl context` */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { checkUrl } from '../contexts/connection.js';
+import { readContexts, writeContexts, type Context } from '../contexts/context-file.js';
+import { CommandFailure, exitCode, usageFailure } from '../failure.js';
+import { defineCommand, type Call } from './command.js';
+import { printRows } from './print-rows.js';
+import { configFile } from './remote.js';
+
+const nameArgument = { name: 'name', summary: 'name of the context', completes: 'contexts' } as const;
+
+function missing(call: Call, name: string): CommandFailure {
+  return new CommandFailure(exitCode.noMatch, `${configFile(call)} has no context '${name}'`);
+}
+
+/** Where the password is, without the password. */
+function passwordPlace(context: Context): string | undefined {
+  if (context.password !== undefined) return 'in the file';
+  if (context['password-file'] !== undefined) return `file ${context['password-file']}`;
+  return context['password-command'] === undefined ? undefined : 'command';
+}
+
+const listContexts = defineCommand({
+  name: 'list',
+  summary: 'List the contexts',
+  options: [{ name: 'json', summary: 'print JSON' }],
+  run: (call) => {
+    const { contexts, current } = readContexts(configFile(call));
+    const rows = [...contexts].map(([name, { url, user, ca, insecure, ...rest }]) => ({
+      name,
+      current: name === current,
+      url,
+      user,
+      password: passwordPlace(rest),
+      ca,
+      insecure: insecure ?? false,
+      auth: rest.auth ?? 'session',
+    }));
+    printRows(
+      call,
+      rows,
+      [
+        { title: ' ', value: (row) => (row.current ? '*' : ' ') },
+        { title: 'NAME', value: (row) => row.name, canShrink: true },
+        { title: 'URL', value: (row) => row.url, canShrink: true },
+        { title: 'USER', value: (row) => row.user, canShrink: true },
+        { title: 'PASSWORD', value: (row) => row.password, canShrink: true },
+      ],
+      `${configFile(call)} has no contexts.`,
+    );
+  },
+});
+
+const useContext = defineCommand({
+  name: 'use',
+  summary: 'Select the context that commands use without --context',
+  arguments: [nameArgument],
+  run: (call) => {
+    const file = readContexts(configFile(call));
+    const name = call.argument('name');
+    if (!file.contexts.has(name)) throw missing(call, name);
+    writeContexts({ ...file, current: name });
+    call.terminal.print(`${name} is the current context`);
+  },
+});
+
+const setContext = defineCommand({
+  name: 'set',
+  summary: 'Add or change a context',
+  description: ['Options that are not given keep their value. The first context becomes the current one.'],
+  arguments: [nameArgument],
+  options: [
+    { name: 'url', value: 'url', summary: 'address of the service' },
+    { name: 'user', letter: 'u', value: 'name', summary: 'user to log in as' },
+    { name: 'password-file', value: 'file', summary: 'file with the password in its first line', completes: 'files' },
+    { name: 'password-command', value: 'command', summary: 'command that prints the password' },
+    { name: 'ca', value: 'file', summary: 'authorities to trust, as a PEM file', completes: 'files' },
+    { name: 'insecure', summary: 'accept any certificate of the service' },
+    { name: 'secure', summary: 'verify the certificate of the service' },
+    { name: 'auth', value: 'method', summary: 'session or basic', completes: ['session', 'basic'] },
+  ],
+  examples: [
+    {
+      command: 'racklessctl context set lab --url https://192.0.2.1:8000 --user admin --ca ca.pem',
+      effect: 'stores a service; commands ask for the password',
+    },
+    {
+      command:
+        "racklessctl context set rack1-07 --url https://10.1.0.7 -u root --password-command 'pass rack1/07' --insecure",
+      effect: 'a real BMC with a password manager and a self-signed certificate',
+    },
+  ],
+  run: (call) => {
+    const file = readContexts(configFile(call));
+    const name = call.argument('name');
+    // A pattern or a list would never find it.
+    if (!/^[\w.@:-]+$/.test(name)) throw usageFailure(`'${name}' is no name: use letters, digits and ._@:-`);
+    const context = changedContext(call, file.contexts.get(name) ?? {});
+    checkUrl(context.url, `context ${name}: `);
+    writeContexts({ ...file, current: file.current ?? name, contexts: new Map([...file.contexts, [name, context]]) });
+    call.terminal.print(`context ${name} stored in ${file.file}`);
+  },
+});
+
+function changedContext(call: Call, old: Context): Context {
+  if (call.flag('insecure') && call.flag('secure')) throw usageFailure('--insecure and --secure exclude each other');
+  const auth = call.choice('auth', ['session', 'basic']);
+  const texts = (['url', 'user', 'password-command'] as const).flatMap((key) => {
+    const value = call.text(key);
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  // A relative path must work in every folder.
+  const files = (['password-file', 'ca'] as const).flatMap((key) => {
+    const value = call.text(key);
+    if (value === undefined) return [];
+    if (!existsSync(value)) throw usageFailure(`--${key}: there is no file '${value}'`);
+    return [[key, path.resolve(value)] as const];
+  });
+  const given = Object.fromEntries([...texts, ...files]) as Context; // the keys above are keys of a context
+  const rest = withoutPassword(old);
+  const keeps = given['password-file'] === undefined && given['password-command'] === undefined;
+  return {
+    ...(keeps ? old : rest),
+    ...given,
+    ...(auth === undefined ? {} : { auth }),
+    ...(call.flag('insecure') ? { insecure: true } : {}),
+    ...(call.flag('secure') ? { insecure: false } : {}),
+  };
+}
+
+function withoutPassword(context: Context): Context {
+  const keys = ['password', 'password-file', 'password-command'];
+  return Object.fromEntries(Object.entries(context).filter(([key]) => !keys.includes(key)));
+}
+
+const removeContext = defineCommand({
+  name: 'remove',
+  summary: 'Remove a context',
+  arguments: [nameArgument],
+  run: (call) => {
+    const file = readContexts(configFile(call));
+    const name = call.argument('name');
+    const contexts = new Map(file.contexts);
+    if (!contexts.delete(name)) throw missing(call, name);
+    writeContexts({ ...file, contexts, current: file.current === name ? undefined : file.current });
+    call.terminal.print(`context ${name} removed`);
+  },
+});
+
+/** Manages the contexts. */
+export const contextGroup = defineCommand({
+  name: 'context',
+  summary: 'Store the services that you work with, and select one',
+  description: [
+    'A context is a service with its user and the place of its password. The file of the contexts is YAML. ' +
+      'Its keys are those of the options, and password. A file with passwords must have mode 0600.',
+  ],
+  commands: [listContexts, useContext, setContext, removeContext],
+});

@@ -1,0 +1,51 @@
+/** `racklessctl list` */
+import { selectMachines, summaryOf, type MachineSummary } from '../machines/machine.js';
+import type { Column } from '../output/table.js';
+import { defineCommand } from './command.js';
+import { printRows } from './print-rows.js';
+import { machinesArgument, withAllMachines } from './remote.js';
+
+const name: Column<MachineSummary> = { title: 'NAME', value: (row) => row.name, canShrink: true };
+const context: Column<MachineSummary> = { title: 'CONTEXT', value: (row) => row.context, canShrink: true };
+const columns: readonly Column<MachineSummary>[] = [
+  { title: 'POWER', value: ({ power }) => power },
+  { title: 'HEALTH', value: ({ health }) => health },
+  { title: 'CPUS', value: ({ cpus }) => cpus },
+  { title: 'MEMORY', value: ({ memoryGib }) => (memoryGib === undefined ? undefined : `${memoryGib} GiB`) },
+  { title: 'MODEL', value: ({ manufacturer, model }) => modelOf(manufacturer, model), canShrink: true },
+];
+const wideColumns: readonly Column<MachineSummary>[] = [
+  { title: 'ID', value: ({ id }) => id, canShrink: true },
+  { title: 'UUID', value: ({ uuid }) => uuid, canShrink: true },
+  { title: 'SERIAL', value: ({ serial }) => serial, canShrink: true },
+  { title: 'BIOS', value: ({ bios }) => bios, canShrink: true },
+  { title: 'HOST NAME', value: ({ hostName }) => hostName, canShrink: true },
+];
+
+/** The model often begins with the manufacturer. */
+function modelOf(manufacturer: string | undefined, model: string | undefined): string | undefined {
+  if (manufacturer === undefined || model?.startsWith(manufacturer) === true) return model;
+  return model === undefined ? manufacturer : `${manufacturer} ${model}`;
+}
+
+/** Lists machines. */
+export const listCommand = defineCommand({
+  name: 'list',
+  summary: 'List machines with their power state, health and size',
+  arguments: [machinesArgument],
+  options: [{ name: 'wide', letter: 'w', summary: 'more columns: id, UUID, serial number, BIOS, host name' }],
+  isRemote: true,
+  examples: [
+    { command: 'racklessctl list', effect: 'the machines of the current context' },
+    { command: "racklessctl list --context 'rack1-*'", effect: 'the machines of several services in one table' },
+    { command: "racklessctl list --json | jq -r '.[].uuid'", effect: 'the UUIDs, for a script' },
+  ],
+  run: (call) =>
+    withAllMachines(call, (all) => {
+      const patterns = call.list('machines');
+      const rows = (patterns.length === 0 ? all : selectMachines(all, patterns)).map(summaryOf);
+      const several = new Set(rows.map((row) => row.context)).size > 1;
+      const shown = [...(several ? [context] : []), name, ...columns, ...(call.flag('wide') ? wideColumns : [])];
+      printRows(call, rows, shown, 'There are no machines.');
+    }),
+});

@@ -1,0 +1,76 @@
+/** `racklessctl power` */
+import { summaryOf } from '../machines/machine.js';
+import { powerCommands, runPower, type PowerCommand } from '../machines/power.js';
+import { defineCommand, type Call, type CommandDefinition, type OptionDefinition } from './command.js';
+import { eachMachine, labelsOf } from './each-machine.js';
+import { printRows } from './print-rows.js';
+import { allOption, machinesArgument, withMachines } from './remote.js';
+import { taskOptions, taskTimeoutOption } from './task-options.js';
+
+const waitOption: OptionDefinition = {
+  name: 'wait',
+  value: 'seconds',
+  summary: 'wait until the machine has the power state, so many seconds at most',
+};
+
+const powerCommand = (name: string, command: PowerCommand): CommandDefinition => {
+  const first = command.summary.charAt(0).toUpperCase() + command.summary.slice(1);
+  return defineCommand({
+    name,
+    summary: `${first} (ResetType ${command.resetTypes.join(' or ')})`,
+    arguments: [machinesArgument],
+    options: [allOption, ...(command.target === undefined ? [] : [waitOption]), taskTimeoutOption],
+    isRemote: true,
+    run: (call) => changePower(call, command),
+  });
+};
+
+async function changePower(call: Call, command: PowerCommand): Promise<void> {
+  const seconds = call.number('wait');
+  const waitMs = seconds === undefined ? undefined : seconds * 1000;
+  await withMachines(call, (machines) => {
+    const labelOf = labelsOf(machines);
+    return eachMachine(call, machines, async (machine, bars) => ({
+      text: await runPower(machine, command, {
+        waitMs,
+        ...taskOptions(call, (progress) => bars.show(machine, labelOf(machine), progress)),
+      }),
+    }));
+  });
+}
+
+const statusCommand = defineCommand({
+  name: 'status',
+  summary: 'Show the power state',
+  arguments: [machinesArgument],
+  options: [allOption],
+  isRemote: true,
+  run: (call) =>
+    withMachines(call, (machines) => {
+      const labelOf = labelsOf(machines);
+      const rows = machines.map((machine) => {
+        const { context, name, id, uuid, power } = summaryOf(machine);
+        return { context, name, id, uuid, power, label: labelOf(machine) };
+      });
+      printRows(call, rows, [
+        { title: 'NAME', value: ({ label }) => label, canShrink: true },
+        { title: 'POWER', value: ({ power }) => power },
+      ]);
+    }),
+});
+
+/** Controls the power of machines. */
+export const powerGroup = defineCommand({
+  name: 'power',
+  summary: 'Switch machines on and off, restart and interrupt them',
+  description: [
+    'A machine that already has the power state gets no request. The service lists the reset types ' +
+      'that a machine supports; racklessctl sends no other one.',
+  ],
+  commands: [statusCommand, ...Object.entries(powerCommands).map(([name, command]) => powerCommand(name, command))],
+  examples: [
+    { command: 'racklessctl power on node-1 --wait 60', effect: 'switches on and waits for the power state On' },
+    { command: "racklessctl power force-off 'web-*'", effect: 'switches off all machines whose names begin with web-' },
+    { command: 'racklessctl power status --all', effect: 'the power state of all machines' },
+  ],
+});

@@ -1,0 +1,136 @@
+/** Options of all commands that connect to services, and the services and machines that they select. */
+import { contextFilePath } from '../contexts/context-file.js';
+import { findConnections, readAuthorities, type Connection } from '../contexts/connection.js';
+import { getPassword } from '../contexts/password.js';
+import { usageFailure } from '../failure.js';
+import { globExpression, readMachines, selectMachines, type Machine } from '../machines/machine.js';
+import { openService, type Service } from '../redfish/service.js';
+import type { ArgumentDefinition, Call, OptionDefinition } from './command.js';
+
+const DEFAULT_TIMEOUT_SECONDS = 30;
+
+/** Options of every command that has `isRemote`. */
+export const remoteOptions: readonly OptionDefinition[] = [
+  {
+    name: 'context',
+    letter: 'c',
+    value: 'name',
+    summary: "context, or a pattern such as 'rack1-*' for several",
+    completes: 'contexts',
+  },
+  { name: 'url', value: 'url', summary: 'address of a service, instead of a context' },
+  { name: 'user', letter: 'u', value: 'name', summary: 'user to log in as' },
+  { name: 'password-file', value: 'file', summary: 'file with the password in its first line', completes: 'files' },
+  { name: 'ca', value: 'file', summary: 'authorities to trust, as a PEM file', completes: 'files' },
+  { name: 'insecure', summary: 'accept any certificate of the service' },
+  {
+    name: 'auth',
+    value: 'method',
+    summary: 'session, or basic: the password with each request',
+    completes: ['session', 'basic'],
+    default: 'session',
+  },
+  { name: 'timeout', value: 'seconds', summary: 'longest time of a request', default: String(DEFAULT_TIMEOUT_SECONDS) },
+  { name: 'json', summary: 'print JSON' },
+];
+
+/** The option of every command that has a context file. */
+export const configOption: OptionDefinition = {
+  name: 'config',
+  value: 'file',
+  summary: 'file of the contexts (environment variable: RACKLESSCTL_CONFIG)',
+  completes: 'files',
+  default: '~/.config/racklessctl/contexts.yaml',
+};
+
+/** The argument of commands for any number of machines. */
+export const machinesArgument: ArgumentDefinition = {
+  name: 'machines',
+  summary: "names, ids, UUIDs, host names, serial numbers, their beginnings, or patterns such as 'web-*'",
+  isOptional: true,
+  isList: true,
+  completes: 'machines',
+};
+
+/** The option of commands for any number of machines. */
+export const allOption: OptionDefinition = { name: 'all', letter: 'a', summary: 'all machines' };
+
+/** A service that a command has opened, and the name of its context. */
+interface OpenedService {
+  readonly service: Service;
+  readonly connection: Connection;
+}
+
+/** Returns the path of the context file. */
+export const configFile = (call: Call): string => call.text('config') ?? contextFilePath(call.environment);
+
+/** Returns the connections that the options select. @throws {CommandFailure} */
+function connectionsOf(call: Call): readonly Connection[] {
+  return findConnections(
+    {
+      file: configFile(call),
+      context: call.text('context'),
+      url: call.text('url'),
+      user: call.text('user'),
+      passwordFile: call.text('password-file'),
+      ca: call.text('ca'),
+      insecure: call.flag('insecure'),
+      auth: call.text('auth'),
+    },
+    call.environment,
+    (glob, name) => /[*?[]/.test(glob) && globExpression(glob).test(name),
+  );
+}
+
+async function open(call: Call, connection: Connection): Promise<OpenedService> {
+  const { url, user, password, ca, insecure, auth } = connection;
+  const { stdin, stderr } = call.terminal.streams;
+  const endpoint = {
+    origin: url,
+    insecure,
+    timeoutMs: (call.number('timeout') ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+    ...(ca === undefined ? {} : { ca: readAuthorities(ca) }),
+  };
+  const name = `${user ?? ''} at ${url.host}`;
+  const credentials =
+    user === undefined
+      ? undefined
+      : {
+          user,
+          password: await getPassword(password, name, { input: stdin, output: stderr }, call.signal),
+          method: auth,
+        };
+  return { service: await openService({ endpoint, credentials, signal: call.signal }), connection };
+}
+
+/** Opens the selected services, calls a function, and closes them, whatever happens. */
+async function withServices<T>(call: Call, use: (opened: readonly OpenedService[]) => Promise<T> | T): Promise<T> {
+  const opened: OpenedService[] = [];
+  try {
+    // One after the other, because each may ask for a password.
+    for (const connection of connectionsOf(call)) opened.push(await open(call, connection));
+    return await use(opened);
+  } finally {
+    await Promise.all(opened.map(({ service }) => service.close()));
+  }
+}
+
+/** Opens the selected services and reads all their machines. */
+export async function withAllMachines<T>(
+  call: Call,
+  use: (machines: readonly Machine[]) => Promise<T> | T,
+): Promise<T> {
+  return withServices(call, async (opened) => {
+    const lists = await Promise.all(opened.map(({ service, connection }) => readMachines(service, connection.name)));
+    return use(lists.flat());
+  });
+}
+
+/** Opens the selected services and calls a function with the machines of the arguments. */
+export async function withMachines<T>(call: Call, use: (machines: readonly Machine[]) => Promise<T> | T): Promise<T> {
+  const patterns = call.list('machines');
+  const isAll = call.flag('all');
+  if (isAll && patterns.length > 0) throw usageFailure('--all and names of machines exclude each other');
+  if (!isAll && patterns.length === 0) throw usageFailure('name a machine, or give --all');
+  return withAllMachines(call, async (machines) => use(isAll ? machines : selectMachines(machines, patterns)));
+}

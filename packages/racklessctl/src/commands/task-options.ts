@@ -1,0 +1,18 @@
+/** The option for tasks, and its value for the client. */
+import type { TaskOptions } from '../redfish/task.js';
+import type { Call, OptionDefinition } from './command.js';
+
+const DEFAULT_SECONDS = 1800;
+
+/** The option of commands that may start a task. */
+export const taskTimeoutOption: OptionDefinition = {
+  name: 'task-timeout',
+  value: 'seconds',
+  summary: 'longest time of a task of the service',
+  default: String(DEFAULT_SECONDS),
+};
+
+/** Returns the options for the client. */
+export function taskOptions(call: Call, onProgress: TaskOptions['onProgress']): TaskOptions {
+  return { taskMs: (call.number('task-timeout') ?? DEFAULT_SECONDS) * 1000, onProgress };
+}

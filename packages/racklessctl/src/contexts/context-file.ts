@@ -1,0 +1,112 @@
+/** The file of contexts: the services that a user works with, and how to log in to them. */
+import { mkdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { replaceFile } from '@rackless/daemon/files/replace-file.js';
+import { readTextFile, fileReason } from '@rackless/daemon/files/text-file.js';
+import { nearestName } from '@rackless/daemon/text/nearest-name.js';
+import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
+import type { YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
+import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
+import { CommandFailure, exitCode } from '../failure.js';
+
+/** Keys of a context whose value is a text. */
+const textKeys = ['url', 'user', 'password', 'password-file', 'password-command', 'ca', 'auth'] as const;
+type TextKey = (typeof textKeys)[number];
+
+/** A context as the file has it. */
+export type Context = Readonly<Partial<Record<TextKey, string>>> & { readonly insecure?: boolean };
+
+/** The content of the file. */
+export interface Contexts {
+  /** The file, for messages and for paths relative to it. */
+  readonly file: string;
+  /** The name of the context that commands use without `--context`. */
+  readonly current: string | undefined;
+  readonly contexts: ReadonlyMap<string, Context>;
+}
+
+/** Returns the path of the file: `RACKLESSCTL_CONFIG`, or `racklessctl/contexts.yaml` of the user's configuration. */
+export function contextFilePath(environment: NodeJS.ProcessEnv): string {
+  const given = environment['RACKLESSCTL_CONFIG'];
+  if (given !== undefined && given !== '') return given;
+  const folder = environment['XDG_CONFIG_HOME'];
+  const base = folder !== undefined && path.isAbsolute(folder) ? folder : path.join(homedir(), '.config');
+  return path.join(base, 'racklessctl', 'contexts.yaml');
+}
+
+const fault = (file: string, line: number | undefined, text: string): CommandFailure =>
+  new CommandFailure(exitCode.configuration, `${file}${line === undefined || line === 0 ? '' : `:${line}`}: ${text}`);
+
+/** Reads the file. A missing file has no contexts. @throws {CommandFailure} with the file and the line. */
+export function readContexts(file: string): Contexts {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return { file, current: undefined, contexts: new Map() };
+  const text = textOf(file);
+  if (text.trim() === '') return { file, current: undefined, contexts: new Map() };
+  const { root, faults } = parseYaml(text, file);
+  const [first] = faults;
+  if (root === undefined) throw fault(file, first?.line, first?.message ?? 'this is not valid YAML');
+  checkKeys(file, root.members, ['current-context', 'contexts']);
+  const current = root.members.get('current-context');
+  const entries = root.members.get('contexts');
+  if (entries !== undefined && entries.kind !== 'mapping')
+    throw fault(file, entries.line, 'contexts must be a mapping of names');
+  const contexts = new Map([...(entries?.members ?? [])].map(([name, node]) => [name, contextOf(file, name, node)]));
+  if ([...contexts.values()].some(({ password }) => password !== undefined)) checkMode(file);
+  return { file, current: current === undefined ? undefined : textValue(file, 'current-context', current), contexts };
+}
+
+function textOf(file: string): string {
+  try {
+    return readTextFile(file);
+  } catch (error) {
+    throw new CommandFailure(exitCode.configuration, `${file}: ${fileReason(error)}`, { cause: error });
+  }
+}
+
+function contextOf(file: string, name: string, node: YamlNode): Context {
+  if (node.kind !== 'mapping')
+    throw fault(file, node.line, `context ${name} must be a mapping, such as {url: https://…}`);
+  checkKeys(file, node.members, [...textKeys, 'insecure']);
+  const texts = textKeys.flatMap((key): [TextKey, string][] => {
+    const value = node.members.get(key);
+    return value === undefined ? [] : [[key, textValue(file, key, value)]];
+  });
+  const insecure = node.members.get('insecure');
+  if (insecure !== undefined && (insecure.kind !== 'scalar' || typeof insecure.value !== 'boolean'))
+    throw fault(file, insecure.line, 'insecure must be true or false');
+  // The keys of the list are those of the type.
+  const context = Object.fromEntries(texts) as Context;
+  return insecure === undefined ? context : { ...context, insecure: insecure.value === true };
+}
+
+function textValue(file: string, key: string, node: YamlNode): string {
+  if (node.kind !== 'scalar' || node.value === null || typeof node.value === 'boolean')
+    throw fault(file, node.line, `${key} must be a text`);
+  return String(node.value);
+}
+
+function checkKeys(file: string, members: ReadonlyMap<string, YamlNode>, known: readonly string[]): void {
+  for (const [key, { line }] of members) {
+    if (known.includes(key)) continue;
+    const nearest = nearestName(key, known);
+    throw fault(file, line, `${key} is not a known key${nearest === undefined ? '' : `. Did you mean ${nearest}?`}`);
+  }
+}
+
+/** Others must not read a file with passwords, as OpenSSH requires it of its keys. */
+function checkMode(file: string): void {
+  const { mode } = statSync(file);
+  if ((mode & 0o077) !== 0)
+    throw fault(file, undefined, `the file has a password, and other users may read it. Run: chmod 600 '${file}'`);
+}
+
+/** Writes the file, with mode 0600 if it is new. Comments are lost. @throws {CommandFailure} */
+export function writeContexts({ file, current, contexts }: Contexts): void {
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    replaceFile(file, writeYaml({ 'current-context': current, contexts: Object.fromEntries(contexts) }));
+  } catch (error) {
+    throw new CommandFailure(exitCode.configuration, `writing ${file}: ${fileReason(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,32 @@
+/** Failures of a command, with the exit code that a script sees. */
+import { exitCode as daemonCodes } from '@rackless/daemon/process/exit-code.js';
+
+/** Exit codes. The numbers are those of sysexits.h, as in the daemons. */
+export const exitCode = {
+  ...daemonCodes,
+  /** EX_NOINPUT: no machine has this name. */
+  noMatch: 66,
+  /** EX_UNAVAILABLE: the service cannot be reached, or does not speak Redfish. */
+  unavailable: 69,
+  /** EX_TEMPFAIL: a time limit has passed. The operation may still succeed. */
+  timeout: 75,
+  /** EX_NOPERM: the service rejects the credentials, or the account lacks a privilege. */
+  denied: 77,
+  /** 128 + SIGINT, as shells report it. */
+  interrupted: 130,
+} as const;
+
+/** A failure that the user sees as one text, without a stack. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+  /** One of {@link exitCode}. */
+  readonly code: number;
+
+  constructor(code: number, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Creates the failure of a wrong option or argument. */
+export const usageFailure = (message: string): CommandFailure => new CommandFailure(exitCode.usage, message);

@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import { globExpression } from './machine.js';
+
+it.each([
+  ['web-*', 'web-1', true],
+  ['web-*', 'a-web-1', false],
+  ['web-?', 'WEB-1', true],
+  ['web-?', 'web-12', false],
+  ['web-[1-3]', 'web-2', true],
+  ['web-[!1-3]', 'web-2', false],
+  ['a.b*', 'axb', false],
+  ['(a+)+*', '(a+)+b', true],
+  ['[', '[', true],
+  ['[]', '[]', true],
+])('the pattern %s and the name %s: %s', (glob, name, matches) => {
+  expect(globExpression(glob).test(name)).toBe(matches);
+});
+
+it('rejects a pattern that has no meaning', () => {
+  expect(() => globExpression('[z-a]')).toThrow("'[z-a]' is not a valid pattern");
+});

@@ -1,0 +1,146 @@
+/** The machines of a service, and how a user selects them. */
+import { CommandFailure, exitCode } from '../failure.js';
+import { readMembers } from '../redfish/collection.js';
+import { linkAt, numberAt, textAt, type Resource } from '../redfish/resource.js';
+import type { Service } from '../redfish/service.js';
+
+/** A machine: DMTF's ComputerSystem, with the values that most commands show. */
+export interface Machine {
+  readonly service: Service;
+  /** The context of the service; undefined if the command line names the service. */
+  readonly context: string | undefined;
+  /** URI of the ComputerSystem. */
+  readonly uri: string;
+  readonly name: string;
+  readonly id: string;
+  readonly uuid: string | undefined;
+  /** The ComputerSystem as read at the start of the command. */
+  readonly resource: Resource;
+}
+
+/** Reads the machines of a service. @throws {CommandFailure} */
+export async function readMachines(service: Service, context: string | undefined): Promise<readonly Machine[]> {
+  const systems = linkAt(service.root, 'Systems');
+  if (systems === undefined)
+    throw new CommandFailure(exitCode.unavailable, `${service.origin.origin} has no collection of systems`);
+  const members = await readMembers(service, systems);
+  return members.flatMap((resource): Machine[] => {
+    const uri = linkAt(resource);
+    if (uri === undefined) return [];
+    const id = textAt(resource, 'Id') ?? uri.replace(/\/+$/, '').replace(/^.*\//, '');
+    const name = textAt(resource, 'Name') ?? id;
+    return [{ service, context, uri, id, name, uuid: textAt(resource, 'UUID'), resource }];
+  });
+}
+
+/** The values of a machine that tables and `--json` show. Undefined values are missing in JSON. */
+export function summaryOf({ context, name, id, uuid, uri, resource }: Machine): MachineSummary {
+  return {
+    context,
+    name,
+    id,
+    uuid,
+    uri,
+    power: textAt(resource, 'PowerState'),
+    health: textAt(resource, 'Status', 'Health') ?? textAt(resource, 'Status', 'State'),
+    state: textAt(resource, 'Status', 'State'),
+    manufacturer: textAt(resource, 'Manufacturer'),
+    model: textAt(resource, 'Model'),
+    serial: textAt(resource, 'SerialNumber'),
+    hostName: textAt(resource, 'HostName'),
+    bios: textAt(resource, 'BiosVersion'),
+    cpus:
+      numberAt(resource, 'ProcessorSummary', 'LogicalProcessorCount') ??
+      numberAt(resource, 'ProcessorSummary', 'Count'),
+    memoryGib: numberAt(resource, 'MemorySummary', 'TotalSystemMemoryGiB'),
+  };
+}
+
+/** See {@link summaryOf}. */
+export interface MachineSummary {
+  readonly context: string | undefined;
+  readonly name: string;
+  readonly id: string;
+  readonly uuid: string | undefined;
+  readonly uri: string;
+  /** `On`, `Off`, `PoweringOn`, … */
+  readonly power: string | undefined;
+  /** `OK`, `Warning`, `Critical`; `State` if there is no health. */
+  readonly health: string | undefined;
+  readonly state: string | undefined;
+  readonly manufacturer: string | undefined;
+  readonly model: string | undefined;
+  readonly serial: string | undefined;
+  readonly hostName: string | undefined;
+  readonly bios: string | undefined;
+  /** Logical processors, or sockets if the service has no other number. */
+  readonly cpus: number | undefined;
+  readonly memoryGib: number | undefined;
+}
+
+/** All names by which a user may select a machine. */
+const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
+  [name, id, uuid, textAt(resource, 'HostName'), textAt(resource, 'SerialNumber')].filter((text) => text !== undefined);
+
+/** Returns the machines that a pattern selects: a name, an id, a UUID, a unique prefix, or a glob. */
+export function selectMachines(machines: readonly Machine[], patterns: readonly string[]): readonly Machine[] {
+  const selected = new Set(patterns.flatMap((pattern) => matching(machines, pattern)));
+  return machines.filter((machine) => selected.has(machine));
+}
+
+function matching(machines: readonly Machine[], pattern: string): readonly Machine[] {
+  if (/[*?[]/.test(pattern)) {
+    const expression = globExpression(pattern);
+    return required(
+      machines.filter((machine) => namesOf(machine).some((name) => expression.test(name))),
+      pattern,
+      machines,
+    );
+  }
+  const wanted = pattern.toLowerCase();
+  const having = (test: (name: string) => boolean): readonly Machine[] =>
+    machines.filter((machine) => namesOf(machine).some((name) => test(name.toLowerCase())));
+  const exact = having((name) => name === wanted);
+  const found = exact.length > 0 ? exact : having((name) => name.startsWith(wanted));
+  if (found.length > 1)
+    throw new CommandFailure(
+      exitCode.noMatch,
+      `'${pattern}' means ${found.length} machines: ${list(found)}. Name one of them, or use '${pattern}*'`,
+    );
+  return required(found, pattern, machines);
+}
+
+function required(found: readonly Machine[], pattern: string, all: readonly Machine[]): readonly Machine[] {
+  if (found.length > 0) return found;
+  const hint = all.length === 0 ? 'The service has no machines' : `The machines are: ${list(all)}`;
+  throw new CommandFailure(exitCode.noMatch, `no machine is named '${pattern}'. ${hint}`);
+}
+
+const MAX_LISTED = 8;
+function list(machines: readonly Machine[]): string {
+  // Real BMCs often call every machine `System`.
+  const isAmbiguous = new Set(machines.map(({ name }) => name)).size < machines.length;
+  const names = machines
+    .slice(0, MAX_LISTED)
+    .map(({ context = '', name, id }) => (isAmbiguous ? `${id} (${name} ${context})` : name));
+  return names.join(', ') + (machines.length > MAX_LISTED ? `, and ${machines.length - MAX_LISTED} more` : '');
+}
+
+/** Returns the expression of a glob with `*`, `?` and `[a-z]`. It ignores case. */
+export function globExpression(glob: string): RegExp {
+  const source = glob.replace(/\[!?[^\]]+\]|[^]/gu, (part) => {
+    if (part === '*') return '.*';
+    if (part === '?') return '.';
+    if (part.length > 2 && part.startsWith('['))
+      return `[${part
+        .slice(1, -1)
+        .replace(/^!/, '^')
+        .replace(/[\\\]]/g, '\\$&')}]`;
+    return part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  });
+  try {
+    return new RegExp(`^${source}$`, 'iu');
+  } catch (error) {
+    throw new CommandFailure(exitCode.usage, `'${glob}' is not a valid pattern`, { cause: error });
+  }
+}

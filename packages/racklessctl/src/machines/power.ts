@@ -1,0 +1,108 @@
+/** Power actions of a machine. */
+import { CommandFailure, exitCode } from '../failure.js';
+import { linkAt, listAt, objectAt, textAt, textsAt, type Resource } from '../redfish/resource.js';
+import type { Service } from '../redfish/service.js';
+import { completeTask, type TaskOptions } from '../redfish/task.js';
+import { wait } from '../redfish/wait.js';
+import type { Machine } from './machine.js';
+
+/** A power command: Redfish's reset types in the order of preference, and the state that it leads to. */
+export interface PowerCommand {
+  readonly summary: string;
+  /** The first one that the machine allows is sent. */
+  readonly resetTypes: readonly string[];
+  /** A machine in this state needs no request. */
+  readonly target?: 'On' | 'Off';
+  /** The text for the user: `node-1: on`. */
+  readonly done: string;
+}
+
+/** The power commands by their names. */
+export const powerCommands = {
+  on: { summary: 'switch on', resetTypes: ['On', 'ForceOn'], target: 'On', done: 'on' },
+  off: {
+    summary: 'ask the operating system to shut down',
+    resetTypes: ['GracefulShutdown'],
+    target: 'Off',
+    done: 'shutting down',
+  },
+  'force-off': { summary: 'switch off at once', resetTypes: ['ForceOff'], target: 'Off', done: 'off' },
+  restart: { summary: 'ask the operating system to restart', resetTypes: ['GracefulRestart'], done: 'restarting' },
+  'force-restart': { summary: 'reset at once', resetTypes: ['ForceRestart'], done: 'reset' },
+  cycle: { summary: 'switch off and on', resetTypes: ['PowerCycle', 'FullPowerCycle'], done: 'power cycled' },
+  nmi: { summary: 'send a non-maskable interrupt', resetTypes: ['Nmi'], done: 'interrupted' },
+} as const satisfies Readonly<Record<string, PowerCommand>>;
+
+/** Options of {@link runPower}. */
+interface PowerOptions extends TaskOptions {
+  /** Wait until the machine has the state, so many milliseconds at most. Undefined: do not wait. */
+  readonly waitMs: number | undefined;
+}
+
+/** Milliseconds between two reads of the power state. */
+const POLL_MS = 1000;
+
+/**
+ * Executes a power command.
+ * @returns the text for the user.
+ * @throws {CommandFailure}
+ */
+export async function runPower(machine: Machine, command: PowerCommand, options: PowerOptions): Promise<string> {
+  const { service, uri, resource } = machine;
+  const { target } = command;
+  if (target !== undefined && textAt(resource, 'PowerState') === target) return `already ${target.toLowerCase()}`;
+  const action = objectAt(resource, 'Actions', '#ComputerSystem.Reset');
+  const path = linkAt(action, 'target');
+  if (path === undefined) throw new CommandFailure(exitCode.failed, 'the service offers no power actions for it');
+  const allowed = await allowableValues(service, action, 'ResetType');
+  const resetType = command.resetTypes.find((type) => allowed?.includes(type) ?? true);
+  if (resetType === undefined)
+    throw new CommandFailure(
+      exitCode.failed,
+      `the machine does not support ${command.resetTypes.join(' or ')} (ResetType). It supports: ${allowed?.join(', ') ?? ''}`,
+    );
+  const answer = await service.post(path, { ResetType: resetType }, `ResetType ${resetType}`);
+  await completeTask(service, answer, options);
+  if (target === undefined || options.waitMs === undefined) return command.done;
+  await reachPowerState({ service, uri }, target, options.waitMs);
+  return target.toLowerCase();
+}
+
+async function reachPowerState(
+  { service, uri }: Pick<Machine, 'service' | 'uri'>,
+  target: string,
+  waitMs: number,
+): Promise<void> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const state = textAt(await service.get(uri), 'PowerState');
+    if (state === target) return;
+    const left = deadline - performance.now();
+    if (left <= 0)
+      throw new CommandFailure(
+        exitCode.timeout,
+        `the power state is ${state ?? 'unknown'}, not ${target}, after ${waitMs / 1000} s`,
+      );
+    await wait(Math.min(POLL_MS, left), service.signal);
+  }
+}
+
+/**
+ * Returns the values that a parameter of an action may have; undefined if the service does not list
+ * them. They are in the action itself or in its ActionInfo.
+ */
+async function allowableValues(
+  service: Service,
+  action: Resource,
+  parameter: string,
+): Promise<readonly string[] | undefined> {
+  const listed = textsAt(action, `${parameter}@Redfish.AllowableValues`);
+  if (listed !== undefined && listed.length > 0) return listed;
+  const info = linkAt(action, '@Redfish.ActionInfo');
+  if (info === undefined) return undefined;
+  const parameters = listAt(await service.find(info), 'Parameters');
+  return textsAt(
+    parameters.find((each) => textAt(each, 'Name') === parameter),
+    'AllowableValues',
+  );
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { cutLine, plainJson, plainText, widthOf } from './plain-text.js';
+import { renderTable, type Column } from './table.js';
+
+const columns: readonly Column<readonly (string | number | null)[]>[] = [
+  { title: 'NAME', value: ([name]) => name, canShrink: true },
+  { title: 'CPUS', value: ([, cpus]) => cpus },
+  { title: 'MODEL', value: ([, , model]) => model, canShrink: true },
+];
+
+describe('a table', () => {
+  it('aligns columns, also of texts that take two columns for a character', () => {
+    const rows = [
+      ['web-1', 4, 'x'],
+      ['节点', 16, null],
+    ];
+    expect(renderTable(rows, columns).split('\n')).toEqual(['NAME   CPUS  MODEL', 'web-1  4     x', '节点   16    -']);
+  });
+
+  it('fits a terminal: the widest columns that may shrink are cut', () => {
+    const rows = [['a'.repeat(60), 4, 'b'.repeat(60)]];
+    const lines = renderTable(rows, columns, 80).split('\n');
+    expect(lines.map(widthOf)).toEqual([49, 80]);
+    expect(lines[1]).toBe(`${'a'.repeat(35)}…  4     ${'b'.repeat(35)}…`);
+  });
+
+  it('stays readable in a terminal that is too narrow', () => {
+    expect(renderTable([['a'.repeat(60), 4, 'model']], columns, 5)).toContain('aaaaaaa…  4     model');
+  });
+});
+
+describe('plain text', () => {
+  it('keeps line feeds, and letters of all languages', () => {
+    expect(plainText('a\nü 节点 🖥')).toBe('a\nü 节点 🖥');
+  });
+
+  it('escapes in JSON what JSON.stringify leaves', () => {
+    const value = { a: '\u009b\u202e\u007f\u001b\n' };
+    expect(plainJson(value)).toBe('{\n  "a": "\\u009b\\u202e\\u007f\\u001b\\n"\n}');
+    expect(JSON.parse(plainJson(value))).toEqual(value);
+  });
+
+  it('is cut at whole characters', () => {
+    expect(cutLine('节点节点', 5)).toBe('节点…');
+    expect(cutLine('abc', 3)).toBe('abc');
+  });
+});

@@ -1,0 +1,57 @@
+/** Tables for people. */
+import { cutLine, plainLine, widthOf } from './plain-text.js';
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => string | number | null | undefined;
+  /** The column may become narrower than its texts. */
+  readonly canShrink?: boolean;
+}
+
+const GAP = '  ';
+/** No column becomes narrower. */
+const MIN_COLUMNS = 8;
+
+/**
+ * Renders rows as lines, with a line of titles. Texts of services are escaped.
+ * @param maxColumns the width of the terminal. Undefined: no column is cut.
+ */
+export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], maxColumns?: number): string {
+  const cells = rows.map((row) => columns.map(({ value }) => shown(value(row))));
+  const titles = columns.map(({ title }) => title);
+  const widths = titles.map((title, index) =>
+    Math.max(widthOf(title), ...cells.map((line) => widthOf(line[index] ?? ''))),
+  );
+  const fitted = maxColumns === undefined ? widths : fit(widths, columns, maxColumns);
+  return [titles, ...cells].map((line) => renderLine(line, fitted)).join('\n');
+}
+
+const shown = (value: string | number | null | undefined): string =>
+  value === undefined || value === null || value === '' ? '-' : plainLine(String(value));
+
+function renderLine(cells: readonly string[], widths: readonly number[]): string {
+  return cells
+    .map((cell, index) => {
+      const width = widths[index] ?? 0;
+      const text = cutLine(cell, width);
+      return text + ' '.repeat(width - widthOf(text));
+    })
+    .join(GAP)
+    .trimEnd();
+}
+
+/** Takes columns away from the widest column that may shrink, until the table fits. */
+function fit(widths: readonly number[], columns: readonly Column<never>[], maxColumns: number): readonly number[] {
+  const fitted = [...widths];
+  let excess = fitted.reduce((sum, width) => sum + width, 0) + GAP.length * (fitted.length - 1) - maxColumns;
+  while (excess > 0) {
+    let widest = -1;
+    for (const [index, width] of fitted.entries())
+      if (columns[index]?.canShrink === true && width > MIN_COLUMNS && width > (fitted[widest] ?? 0)) widest = index;
+    if (widest === -1) break;
+    fitted[widest] = (fitted[widest] ?? 0) - 1;
+    excess -= 1;
+  }
+  return fitted;
+}

@@ -1,0 +1,69 @@
+/** Standard output and standard error of a command. */
+import { plainJson, plainText } from './plain-text.js';
+
+/** Streams of a process. */
+interface TerminalStreams {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+/** Prints results and messages. Escapes all text, because parts of it come from services. */
+export class Terminal {
+  readonly streams: TerminalStreams;
+  /** The line that {@link showStatus} has written and that the next line replaces. */
+  #hasStatus = false;
+
+  constructor(streams: TerminalStreams) {
+    this.streams = streams;
+  }
+
+  /** Width of the terminal; undefined if standard output is a file or a pipe. */
+  get columns(): number | undefined {
+    const { stdout } = this.streams;
+    return stdout.isTTY ? stdout.columns : undefined;
+  }
+
+  /** Prints a result to standard output, with a line feed. */
+  print(text: string): void {
+    this.clearStatus();
+    this.streams.stdout.write(`${plainText(text)}\n`);
+  }
+
+  /** Prints a result as JSON. */
+  printJson(value: unknown): void {
+    this.clearStatus();
+    this.streams.stdout.write(`${plainJson(value)}\n`);
+  }
+
+  /** Prints a value as one line of JSON, for streams. */
+  printJsonLine(value: unknown): void {
+    this.clearStatus();
+    this.streams.stdout.write(`${plainJson(value).replace(/\n\s*/g, '')}\n`);
+  }
+
+  /** Prints a message to standard error, with a line feed. */
+  complain(text: string): void {
+    this.clearStatus();
+    this.streams.stderr.write(`${plainText(text)}\n`);
+  }
+
+  /** Whether {@link showStatus} shows something. */
+  get showsStatus(): boolean {
+    return this.streams.stderr.isTTY;
+  }
+
+  /** Shows a line that the next line replaces, for example a progress bar. Needs a terminal. */
+  showStatus(line: string): void {
+    if (!this.showsStatus) return;
+    this.streams.stderr.write(`\r\x1b[K${plainText(line).replaceAll('\n', ' ')}`);
+    this.#hasStatus = true;
+  }
+
+  /** Removes the line of {@link showStatus}. */
+  clearStatus(): void {
+    if (!this.#hasStatus) return;
+    this.streams.stderr.write('\r\x1b[K');
+    this.#hasStatus = false;
+  }
+}

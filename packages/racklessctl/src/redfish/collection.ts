@@ -1,0 +1,67 @@
+/** Reads the members of collections, in pages and with `$expand` where the service offers it. */
+import { CommandFailure, exitCode } from '../failure.js';
+import type { Service } from './service.js';
+import { asResource, flagAt, linkAt, listAt, objectAt, type Resource } from './resource.js';
+
+/** Members that are read at the same time. */
+const CONCURRENCY = 4;
+/** Services with a fault may send pages without an end. */
+const MAX_MEMBERS = 100_000;
+
+/**
+ * Returns the members of a collection, in the service's order. Members that vanish meanwhile are
+ * left out.
+ * @throws {CommandFailure}
+ */
+export async function readMembers(service: Service, path: string): Promise<readonly Resource[]> {
+  const links = await readPages(service, await expanded(service, path));
+  return mapConcurrently(links, CONCURRENCY, async (member) => {
+    // A member with more than its link is expanded.
+    if (Object.keys(member).some((name) => !name.startsWith('@'))) return member;
+    const link = linkAt(member);
+    return link === undefined ? undefined : service.find(link);
+  }).then((members) => members.filter((member) => member !== undefined));
+}
+
+/** Reads the first page. With `$expand` if the service offers it, and without if it then fails. */
+async function expanded(service: Service, path: string): Promise<Resource> {
+  const offered = objectAt(service.root, 'ProtocolFeaturesSupported', 'ExpandQuery');
+  if (!path.includes('?') && (flagAt(offered, 'NoLinks') ?? false)) {
+    const answer = await service.find(`${path}?$expand=.${flagAt(offered, 'Levels') === true ? '($levels=1)' : ''}`);
+    // Some services offer it and do not implement it for all collections.
+    if (answer !== undefined && 'Members' in answer) return answer;
+  }
+  return service.get(path);
+}
+
+async function readPages(service: Service, first: Resource): Promise<readonly Resource[]> {
+  const members: Resource[] = [];
+  const seen = new Set<string>();
+  let page = first;
+  for (;;) {
+    members.push(...listAt(page, 'Members').map(asResource));
+    if (members.length > MAX_MEMBERS)
+      throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_MEMBERS} members`);
+    const next = linkAt(page, 'Members@odata.nextLink') ?? linkAt(page, '@odata.nextLink');
+    if (next === undefined) return members;
+    if (seen.has(next))
+      throw new CommandFailure(exitCode.unavailable, `the pages of a collection form a loop: ${next} follows itself`);
+    seen.add(next);
+    page = await service.get(next);
+  }
+}
+
+/** Calls a function for each item, with a limit of calls at the same time. Keeps the order. */
+export async function mapConcurrently<T, U>(
+  items: readonly T[],
+  limit: number,
+  call: (item: T) => Promise<U>,
+): Promise<readonly U[]> {
+  const results: U[] = [];
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await call(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}

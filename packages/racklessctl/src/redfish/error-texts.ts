@@ -1,0 +1,83 @@
+/** Texts for people from Redfish's error bodies (DSP0266, "Error responses"). */
+import { STATUS_CODES } from 'node:http';
+import { asResource, listAt, objectAt, textAt, textsAt, type Resource } from './resource.js';
+
+/** A message of a service. */
+interface ServiceMessage {
+  /** `Base.1.22.PropertyValueNotInList`. */
+  readonly id?: string;
+  /** The property, such as `Boot.BootSourceOverrideTarget`. */
+  readonly property?: string;
+  readonly text: string;
+}
+
+/** Longer texts are cut. */
+const MAX_TEXT = 500;
+
+/** `#/Boot/BootSourceOverrideTarget` and `#/Attributes/x~1y` as people write them. */
+const propertyOf = (pointer: string): string =>
+  pointer
+    .replace(/^#?\/?/, '')
+    .replaceAll('/', '.')
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
+
+function messageOf(entry: unknown, property?: string): ServiceMessage | undefined {
+  const id = textAt(entry, 'MessageId');
+  const args = (textsAt(entry, 'MessageArgs') ?? []).join(', ');
+  const text = textAt(entry, 'Message') ?? (id === undefined ? undefined : `${id}${args === '' ? '' : ` (${args})`}`);
+  if (text === undefined) return undefined;
+  const related = property ?? textsAt(entry, 'RelatedProperties')?.map(propertyOf).join(', ');
+  return {
+    text,
+    ...(id === undefined ? {} : { id }),
+    ...(related === undefined || related === '' ? {} : { property: related }),
+  };
+}
+
+/** Returns the messages of an error body, and those beside properties of a partial success. */
+export function messagesOf(body: Resource): readonly ServiceMessage[] {
+  const annotation = '@Message.ExtendedInfo';
+  const members = [body, objectAt(body, 'error')].flatMap((part) => [
+    ...listAt(part, annotation).map((entry) => messageOf(entry)),
+    ...Object.keys(part)
+      .filter((name) => name.endsWith(annotation) && name !== annotation)
+      .flatMap((name) => listAt(part, name).map((entry) => messageOf(entry, name.slice(0, -annotation.length)))),
+  ]);
+  return members.filter((message) => message !== undefined);
+}
+
+/** Returns a message as `property: text`, in one line. */
+export function messageText({ property, text }: ServiceMessage): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  // The name of the property is part of most texts of DMTF.
+  const shown = property === undefined || line.includes(property) ? line : `${property}: ${line}`;
+  return shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
+}
+
+/** Returns the reason of a failed answer: the service's messages, or the status and the title of a page. */
+export function reasonOf(status: number, text: string): string {
+  const body = asResource(jsonOf(text));
+  const messages = [...new Set(messagesOf(body).map(messageText))];
+  if (messages.length > 0) return messages.join('; ');
+  const general = textAt(body, 'error', 'message') ?? textAt(body, 'error', 'code') ?? pageTitle(text);
+  const name = STATUS_CODES[status] ?? 'unknown status';
+  return general === undefined || general === name
+    ? `${status} ${name}`
+    : `${status} ${name}: ${general.slice(0, MAX_TEXT)}`;
+}
+
+/** Returns the JSON of a text; undefined if it is none. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Web servers of BMCs and proxies answer some errors with HTML.
+    return undefined;
+  }
+}
+
+const pageTitle = (text: string): string | undefined => {
+  const title = /<title>([^<]{1,200})<\/title>/i.exec(text.slice(0, 20_000))?.[1];
+  return title?.replace(/\s+/g, ' ').trim();
+};

@@ -1,0 +1,204 @@
+/** Sends one HTTP request to a service, with limits for time and size. */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { gunzipSync, inflateSync } from 'node:zlib';
+import { errorCode } from '@rackless/daemon/error-code.js';
+import { fileReason } from '@rackless/daemon/files/text-file.js';
+import { CommandFailure, exitCode } from '../failure.js';
+
+/** The address of a service, and how to reach it. */
+export interface Endpoint {
+  /** `https://192.0.2.1:8000`, without a path. */
+  readonly origin: URL;
+  /** Trusted authorities in PEM. Undefined: those of Node. */
+  readonly ca?: string;
+  /** Accept any certificate. */
+  readonly insecure: boolean;
+  /** The time in which an answer must be complete, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** A request. */
+export interface ServiceRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Ends the request. */
+  readonly signal: AbortSignal;
+}
+
+/** The head of an answer, and its body as it arrives. */
+export interface OpenAnswer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly stream: IncomingMessage;
+}
+
+/** A complete answer of any status. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+/** Maximum size of an answer. An expanded collection of 2,000 machines has 10 MB. */
+const MAX_BYTES = 128 * 1024 * 1024;
+/** Maximum number of connections to a service. Small BMCs have few processes for requests. */
+const MAX_CONNECTIONS = 4;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused: nothing listens at this address',
+  ECONNRESET: 'the connection ended before the answer was complete',
+  EPIPE: 'the connection ended before the request was complete',
+  EHOSTUNREACH: 'there is no route to the host',
+  ENETUNREACH: 'there is no route to the network',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name cannot be resolved now',
+  ETIMEDOUT: 'the host does not answer',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed. Trust it with --ca FILE, or accept any with --insecure',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the authority of the certificate is unknown. Trust it with --ca FILE',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the authority of the certificate is unknown. Trust it with --ca FILE',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the authority of the certificate is unknown. Trust it with --ca FILE',
+  CERT_HAS_EXPIRED: 'the certificate has expired. Renew it, or accept any with --insecure',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for other names than this one',
+  EPROTO: 'TLS failed. The service may speak http instead of https',
+  HPE_INVALID_CONSTANT: 'the answer is not HTTP. The service may speak https instead of http',
+};
+
+/** Sends requests to one service. */
+export class Exchange {
+  readonly endpoint: Endpoint;
+  readonly #options: { readonly ca?: string; readonly rejectUnauthorized: boolean };
+  readonly #agent: HttpAgent;
+  readonly #isHttps: boolean;
+
+  constructor(endpoint: Endpoint) {
+    this.endpoint = endpoint;
+    this.#isHttps = endpoint.origin.protocol === 'https:';
+    this.#options = {
+      rejectUnauthorized: !endpoint.insecure,
+      ...(endpoint.ca === undefined ? {} : { ca: endpoint.ca }),
+    };
+    const pool = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
+    this.#agent = this.#isHttps ? new HttpsAgent({ ...pool, ...this.#options }) : new HttpAgent(pool);
+  }
+
+  /**
+   * Sends a request, and reads the whole answer. Repeats a GET if the service has closed an idle
+   * connection. Never repeats another request, because the service may have executed it.
+   * @throws {CommandFailure} `unavailable` or `timeout`; the reason of the request's signal.
+   */
+  async send(request: ServiceRequest): Promise<Answer> {
+    const deadline = AbortSignal.timeout(this.endpoint.timeoutMs);
+    const signal = AbortSignal.any([request.signal, deadline]);
+    try {
+      return await this.#receive({ ...request, signal });
+    } catch (error) {
+      if (request.signal.aborted) throw request.signal.reason;
+      if (deadline.aborted)
+        throw new CommandFailure(
+          exitCode.timeout,
+          `${this.#name(request)}: there is no complete answer after ${this.endpoint.timeoutMs / 1000} s`,
+          { cause: error },
+        );
+      throw this.#failure(request, error);
+    }
+  }
+
+  async #receive(request: ServiceRequest): Promise<Answer> {
+    try {
+      return await readAnswer(await this.#open(request));
+    } catch (error) {
+      if (request.method !== 'GET' || !(error instanceof StaleConnection)) throw error;
+      return readAnswer(await this.#open(request));
+    }
+  }
+
+  /**
+   * Sends a request, and returns the head of the answer. The body has no time limit.
+   * @throws {CommandFailure}
+   */
+  async open(request: ServiceRequest): Promise<OpenAnswer> {
+    try {
+      return await this.#open(request);
+    } catch (error) {
+      if (request.signal.aborted) throw request.signal.reason;
+      throw this.#failure(request, error);
+    }
+  }
+
+  #open(request: ServiceRequest): Promise<OpenAnswer> {
+    const { method, path, signal, body } = request;
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      Accept: 'application/json',
+      'OData-Version': '4.0',
+      'User-Agent': 'racklessctl',
+      ...(text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
+      ...request.headers,
+    };
+    // A write gets a connection of its own, which the service has no reason to close.
+    const agent = method === 'GET' ? this.#agent : false;
+    const target = new URL(path, this.endpoint.origin);
+    const send = this.#isHttps ? httpsRequest : httpRequest;
+    return new Promise((resolve, reject) => {
+      const sent = send(target, { ...this.#options, agent, method, headers, signal }, (stream) =>
+        resolve({ status: stream.statusCode ?? 0, headers: stream.headers, stream }),
+      );
+      sent.on('error', (error) => {
+        const isStale = sent.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
+        reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
+      });
+      sent.end(text);
+    });
+  }
+
+  #name({ method, path }: ServiceRequest): string {
+    return `${method} ${this.endpoint.origin.origin}${path}`;
+  }
+
+  #failure(request: ServiceRequest, error: unknown): CommandFailure {
+    if (error instanceof CommandFailure) return error;
+    // Node wraps the failures of several addresses of a host.
+    const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+    const code = errorCode(first) ?? '';
+    const reason = REASONS[code] ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : fileReason(first));
+    return new CommandFailure(exitCode.unavailable, `${this.#name(request)}: ${reason}`, { cause: error });
+  }
+
+  /** Closes idle connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** The service closed an idle connection while a request used it. */
+class StaleConnection extends Error {
+  override readonly name = 'StaleConnection';
+}
+
+async function readAnswer({ status, headers, stream }: OpenAnswer): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const piece = chunk as Buffer; // a stream without an encoding has bytes
+    bytes += piece.length;
+    if (bytes > MAX_BYTES) {
+      stream.destroy();
+      throw new Error(`the answer is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
+    }
+    chunks.push(piece);
+  }
+  return { status, headers, text: decompress(Buffer.concat(chunks), headers['content-encoding']).toString('utf8') };
+}
+
+/** Some services compress without being asked. */
+function decompress(body: Buffer, coding: string | undefined): Buffer {
+  if (coding === undefined || coding === 'identity' || body.length === 0) return body;
+  if (coding === 'gzip' || coding === 'x-gzip') return gunzipSync(body, { maxOutputLength: MAX_BYTES });
+  if (coding === 'deflate') return inflateSync(body, { maxOutputLength: MAX_BYTES });
+  throw new Error(`the answer has the unknown coding ${coding}`);
+}

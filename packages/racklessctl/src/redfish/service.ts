@@ -1,0 +1,263 @@
+/** One Redfish service: reads and writes resources, with a session if there are credentials. */
+import { CommandFailure, exitCode } from '../failure.js';
+import { Exchange, type Answer, type Endpoint, type OpenAnswer, type ServiceRequest } from './exchange.js';
+import { jsonOf, reasonOf } from './error-texts.js';
+import { asResource, linkAt, textAt, type Resource } from './resource.js';
+import { retryAfterMs } from './retry-after.js';
+import { wait } from './wait.js';
+
+/** How a client proves who it is. */
+interface Credentials {
+  readonly user: string;
+  readonly password: string;
+  /** `session`: one log-in for the command. `basic`: the password with each request. */
+  readonly method: 'session' | 'basic';
+}
+
+/** Options of {@link openService}. */
+interface ServiceOptions {
+  readonly endpoint: Endpoint;
+  /** Undefined: no log-in. */
+  readonly credentials: Credentials | undefined;
+  /** Ends all requests. */
+  readonly signal: AbortSignal;
+}
+
+/** A resource and the version that a write may rely on. */
+interface ReadResource {
+  readonly resource: Resource;
+  readonly etag: string | undefined;
+}
+
+/** An answer to a write. */
+export interface WriteAnswer {
+  readonly status: number;
+  readonly headers: Answer['headers'];
+  readonly body: Resource;
+}
+
+/** The path that DSP0266 prescribes; all other paths come from links. */
+const ROOT = '/redfish/v1/';
+const MAX_REDIRECTS = 5;
+/** Repetitions of a GET that the service answers with 503 or 429. */
+const MAX_REPETITIONS = 3;
+const MAX_PAUSE_MS = 30_000;
+/** Time to end the session when the command ends. */
+const LOGOUT_MS = 5000;
+
+/** Connects to a service: reads the service root, then logs in. The caller closes the service. */
+export async function openService(options: ServiceOptions): Promise<Service> {
+  const service = new Service(options);
+  try {
+    await service.start();
+    return service;
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+/** An open service. */
+export class Service {
+  readonly #options: ServiceOptions;
+  readonly #exchange: Exchange;
+  #authorization: Readonly<Record<string, string>> = {};
+  #session: string | undefined;
+  #root: Resource = {};
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.#exchange = new Exchange(options.endpoint);
+  }
+
+  /** The service root. */
+  get root(): Resource {
+    return this.#root;
+  }
+
+  /** `https://192.0.2.1:8000`, without a path. */
+  get origin(): URL {
+    return this.#options.endpoint.origin;
+  }
+
+  /** Ends when the command is interrupted. */
+  get signal(): AbortSignal {
+    return this.#options.signal;
+  }
+
+  /** The user of the credentials. */
+  get user(): string | undefined {
+    return this.#options.credentials?.user;
+  }
+
+  /** Reads the service root and logs in. {@link openService} calls it. */
+  async start(): Promise<void> {
+    this.#root = await this.get(ROOT);
+    if (textAt(this.#root, 'RedfishVersion') === undefined && linkAt(this.#root, 'Systems') === undefined)
+      throw new CommandFailure(
+        exitCode.unavailable,
+        `${this.origin.origin} has no Redfish service: ${ROOT} is no service root`,
+      );
+    const { credentials } = this.#options;
+    if (credentials === undefined) return;
+    const sessions = linkAt(this.#root, 'Links', 'Sessions');
+    if (credentials.method === 'basic' || sessions === undefined) {
+      const { user, password } = credentials;
+      this.#authorization = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+      return;
+    }
+    await this.#logIn(credentials, sessions);
+  }
+
+  async #logIn({ user, password }: Credentials, sessions: string): Promise<void> {
+    const answer = await this.#send('POST', sessions, { body: { UserName: user, Password: password } });
+    const token = answer.headers['x-auth-token'];
+    if (answer.status === 401 || answer.status === 403)
+      throw new CommandFailure(
+        exitCode.denied,
+        `${this.origin.origin} rejects the user '${user}': ${reasonOf(answer.status, answer.text)}`,
+      );
+    if (answer.status >= 400) throw this.#rejection('logging in', sessions, answer);
+    if (typeof token !== 'string')
+      throw new CommandFailure(
+        exitCode.unavailable,
+        `${this.origin.origin} returned no token for the session. Try --auth basic`,
+      );
+    this.#authorization = { 'X-Auth-Token': token };
+    this.#session = answer.headers.location ?? linkAt(asResource(jsonOf(answer.text)));
+  }
+
+  /** Reads a resource. @throws {CommandFailure} */
+  async get(path: string): Promise<Resource> {
+    return (await this.read(path)).resource;
+  }
+
+  /** Reads a resource and its ETag. @throws {CommandFailure} */
+  async read(path: string): Promise<ReadResource> {
+    const answer = await this.receive(path);
+    if (answer.status >= 400) throw this.#rejection('reading', path, answer);
+    const resource = jsonOf(answer.text);
+    if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) {
+      const type = answer.headers['content-type'] ?? 'without a content type';
+      throw new CommandFailure(
+        exitCode.unavailable,
+        `reading ${path}: the answer is not a JSON object (${answer.status}, ${type})`,
+      );
+    }
+    return { resource: asResource(resource), etag: answer.headers.etag ?? textAt(resource, '@odata.etag') };
+  }
+
+  /** Reads a resource; undefined if the service does not have it (404) or does not show it (403, 501). */
+  async find(path: string): Promise<Resource | undefined> {
+    const answer = await this.receive(path);
+    const body = jsonOf(answer.text);
+    if ([403, 404, 405, 501].includes(answer.status)) return undefined;
+    if (answer.status >= 400) throw this.#rejection('reading', path, answer);
+    return body === undefined ? undefined : asResource(body);
+  }
+
+  /** Sends a GET. Follows redirects within the service, and waits while the service is busy. */
+  async receive(path: string): Promise<Answer> {
+    let current = path;
+    let redirects = 0;
+    for (let repetition = 0; ;) {
+      const answer = await this.#send('GET', current);
+      const { status, headers } = answer;
+      if (status >= 300 && status < 400 && headers.location !== undefined) {
+        const target = new URL(headers.location, new URL(current, this.origin));
+        if (target.origin !== this.origin.origin)
+          throw new CommandFailure(
+            exitCode.unavailable,
+            `${this.origin.origin} redirects to ${target.origin}: use that address instead`,
+          );
+        redirects += 1;
+        if (redirects > MAX_REDIRECTS)
+          throw new CommandFailure(
+            exitCode.unavailable,
+            `reading ${path}: there are more than ${MAX_REDIRECTS} redirects`,
+          );
+        current = target.pathname + target.search;
+      } else if ((status === 503 || status === 429) && repetition < MAX_REPETITIONS) {
+        repetition += 1;
+        await wait(Math.min(retryAfterMs(headers, Date.now()) ?? 1000, MAX_PAUSE_MS), this.signal);
+      } else return answer;
+    }
+  }
+
+  /** Opens a stream of events. The caller destroys it. @throws {CommandFailure} */
+  async stream(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<OpenAnswer> {
+    return this.#exchange.open(this.#request('GET', path, { headers, signal }));
+  }
+
+  /** Executes an action or creates a member. @throws {CommandFailure} if the service rejects it. */
+  async post(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
+    return this.#accepted(await this.#send('POST', path, { body }), doing, path);
+  }
+
+  /**
+   * Changes a resource. Sends the ETag that the service gave, and reads the resource again if it
+   * changed meanwhile.
+   */
+  async patch(path: string, body: Resource, doing: string): Promise<WriteAnswer> {
+    let answer = await this.#patchWith((await this.read(path)).etag, path, body);
+    if (answer.status === 412) {
+      const { etag } = await this.read(path);
+      answer = await this.#patchWith(etag, path, body);
+      // Some services send weak ETags and accept only strong ones.
+      if (answer.status === 412 && etag?.startsWith('W/') === true)
+        answer = await this.#patchWith(etag.slice(2), path, body);
+    }
+    return this.#accepted(answer, doing, path);
+  }
+
+  #patchWith(etag: string | undefined, path: string, body: Resource): Promise<Answer> {
+    return this.#send('PATCH', path, { body, headers: etag === undefined ? {} : { 'If-Match': etag } });
+  }
+
+  #accepted(answer: Answer, doing: string, path: string): WriteAnswer {
+    if (answer.status >= 300) throw this.#rejection(doing, path, answer);
+    return { status: answer.status, headers: answer.headers, body: asResource(jsonOf(answer.text)) };
+  }
+
+  #rejection(doing: string, path: string, { status, text }: Answer): CommandFailure {
+    const reason = reasonOf(status, text);
+    if (status === 401) {
+      const hint = this.#options.credentials === undefined ? ' (set a user with --user or in the context)' : '';
+      return new CommandFailure(
+        exitCode.denied,
+        `${doing} ${path}: the service rejects the credentials: ${reason}${hint}`,
+      );
+    }
+    const code = status === 403 ? exitCode.denied : exitCode.failed;
+    return new CommandFailure(code, `${doing === 'reading' ? `reading ${path}` : doing}: ${reason}`);
+  }
+
+  #send(method: ServiceRequest['method'], path: string, extra: Partial<ServiceRequest> = {}): Promise<Answer> {
+    return this.#exchange.send(this.#request(method, path, extra));
+  }
+
+  #request(method: ServiceRequest['method'], link: string, extra: Partial<ServiceRequest>): ServiceRequest {
+    // A service behind a proxy may send absolute links with a host of its own. The token must not go there.
+    const target = new URL(link, this.origin);
+    return {
+      method,
+      path: target.pathname + target.search,
+      signal: this.signal,
+      ...extra,
+      headers: { ...this.#authorization, ...extra.headers },
+    };
+  }
+
+  /** Ends the session, also after an interruption. Closes the connections. */
+  async close(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    try {
+      if (session !== undefined) await this.#send('DELETE', session, { signal: AbortSignal.timeout(LOGOUT_MS) });
+    } catch {
+      // The command has its result. The service ends an idle session itself.
+    } finally {
+      this.#exchange.close();
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/** Waits for operations that continue after the answer (DSP0266, "Asynchronous operations"). */
+import { CommandFailure, exitCode } from '../failure.js';
+import { jsonOf, messagesOf, messageText, reasonOf } from './error-texts.js';
+import type { Answer } from './exchange.js';
+import { asResource, linkAt, listAt, numberAt, textAt, type Resource } from './resource.js';
+import { retryAfterMs } from './retry-after.js';
+import type { Service, WriteAnswer } from './service.js';
+import { wait } from './wait.js';
+
+/** How far an operation is. */
+export interface TaskProgress {
+  /** 0 to 100; undefined if the service does not say it. */
+  readonly percent: number | undefined;
+  /** `Running`, `Starting`, … */
+  readonly state: string;
+}
+
+/** Options of {@link completeTask}. */
+export interface TaskOptions {
+  /** The longest time of a task, in milliseconds. */
+  readonly taskMs: number;
+  /** Is called after each read of the task. */
+  readonly onProgress: (progress: TaskProgress) => void;
+}
+
+/** Pauses between two reads, if the service does not ask for another one. */
+const FIRST_PAUSE_MS = 500;
+const LAST_PAUSE_MS = 5000;
+const MAX_ASKED_PAUSE_MS = 60_000;
+
+/** Final states of a task. `Cancelled` and `Suspended` may also be spelled in other ways. */
+const FAILED = /^(exception|killed|cancell?ed|interrupted|failed|completedwitherrors)$/i;
+const COMPLETED = /^completed$/i;
+
+/**
+ * Waits for the task of an answer with status 202. Returns at once for another answer.
+ * @throws {CommandFailure} if the task fails, or runs longer than `taskMs`.
+ */
+export async function completeTask(service: Service, answer: WriteAnswer, options: TaskOptions): Promise<void> {
+  if (answer.status !== 202) return;
+  const monitor = answer.headers.location ?? textAt(answer.body, 'TaskMonitor') ?? linkAt(answer.body);
+  // Some services answer 202 and have no task.
+  if (monitor === undefined) return;
+  const deadline = performance.now() + options.taskMs;
+  let pause = pauseOf(answer.headers, FIRST_PAUSE_MS);
+  for (let step = FIRST_PAUSE_MS; ; step = Math.min(2 * step, LAST_PAUSE_MS)) {
+    await waitUntil(deadline, pause, service, monitor);
+    const read = await service.receive(monitor);
+    if (isComplete(read, options)) return;
+    pause = pauseOf(read.headers, step);
+  }
+}
+
+const pauseOf = (headers: Answer['headers'], otherwise: number): number =>
+  Math.min(retryAfterMs(headers, Date.now()) ?? otherwise, MAX_ASKED_PAUSE_MS);
+
+async function waitUntil(deadline: number, pause: number, service: Service, monitor: string): Promise<void> {
+  const left = deadline - performance.now();
+  if (left <= 0)
+    throw new CommandFailure(
+      exitCode.timeout,
+      `the task still runs. Its state is at ${service.origin.origin}${monitor}`,
+    );
+  await wait(Math.min(pause, left), service.signal);
+}
+
+function isComplete({ status, text }: Answer, { onProgress }: TaskOptions): boolean {
+  if (status >= 400) throw new CommandFailure(exitCode.failed, `the task failed: ${reasonOf(status, text)}`);
+  const task = asResource(jsonOf(text));
+  const state = textAt(task, 'TaskState') ?? textAt(task, 'JobState');
+  if (state === undefined) {
+    // A monitor answers 202 while the task runs, and then with the result of the operation.
+    if (status === 202) onProgress({ percent: undefined, state: 'Running' });
+    return status !== 202;
+  }
+  onProgress({ percent: numberAt(task, 'PercentComplete'), state });
+  const isBad = FAILED.test(state) || (COMPLETED.test(state) && textAt(task, 'TaskStatus') === 'Critical');
+  if (isBad) throw new CommandFailure(exitCode.failed, `the task ended as ${state}${detailOf(task)}`);
+  return COMPLETED.test(state);
+}
+
+function detailOf(task: Resource): string {
+  const texts = listAt(task, 'Messages').flatMap((entry) =>
+    messagesOf({ '@Message.ExtendedInfo': [entry] }).map(messageText),
+  );
+  return texts.length === 0 ? '' : `: ${[...new Set(texts)].join('; ')}`;
+}

@@ -1,0 +1,242 @@
+/** Services with other URIs than ours, and with faults. */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { commandFixture } from '../support/command.js';
+import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+
+const { run, json, start } = commandFixture();
+const services: StrangeService[] = [];
+const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
+  const service = await StrangeService.start(answers);
+  services.push(service);
+  return service;
+};
+afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+
+const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
+const withSessions = { Links: { Sessions: { '@odata.id': '/redfish/v1/Sessions' } } };
+
+describe('a service with a fault', () => {
+  it.each<[string, StrangeAnswer, number, RegExp]>([
+    [
+      'HTML with 502',
+      (_, response) => void response.writeHead(502).end('<html><title>Bad\nGateway!</title>'),
+      1,
+      /502 Bad Gateway: Bad Gateway!/,
+    ],
+    [
+      'HTML with 200',
+      (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+      69,
+      /not a JSON object \(200, text\/html\)/,
+    ],
+    ['a list', [], 69, /not a JSON object/],
+    ['an object that is no service root', {}, 69, /has no Redfish service/],
+    [
+      'half an answer',
+      (_, response) => void response.writeHead(200, { 'content-length': 100 }).write('{"a"', () => response.destroy()),
+      69,
+      /the connection ended before the answer was complete|aborted/,
+    ],
+    ['no HTTP', (_, response) => void response.socket?.end('SSH-2.0-OpenSSH\r\n'), 69, /the answer is not HTTP/],
+    [
+      'a redirect to another host',
+      (_, response) => void response.writeHead(301, { location: 'https://192.0.2.9/redfish/v1/' }).end(),
+      69,
+      /redirects to https:\/\/192\.0\.2\.9: use that address/,
+    ],
+    [
+      'a redirect loop',
+      (_, response) => void response.writeHead(302, { location: '/redfish/v1/' }).end(),
+      69,
+      /more than 5 redirects/,
+    ],
+    [
+      'an unknown coding',
+      (_, response) => void response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
+      69,
+      /unknown coding br/,
+    ],
+  ])('that sends %s is named', async (_, answer, code, text) => {
+    const service = await serve({ 'GET /redfish/v1/': answer });
+    const finished = await run(['list', '--url', service.url]);
+    expect(finished).toEqual({ code, stdout: '', stderr: expect.stringMatching(text) });
+    expect(finished.stderr).toContain('racklessctl: ');
+  });
+
+  it('that does not answer in time is named, with exit code 75', async () => {
+    const service = await serve({ 'GET /redfish/v1/': () => undefined });
+    const { code, stderr } = await run(['list', '--url', service.url, '--timeout', '0.3']);
+    expect({ code, stderr }).toEqual({ code: 75, stderr: expect.stringContaining('no complete answer after 0.3 s') });
+  });
+
+  it('that nothing listens for is named, with exit code 69', async () => {
+    const service = await serve({});
+    await Promise.all(services.splice(0).map((each) => each.close()));
+    const { code, stderr } = await run(['list', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('the connection was refused') });
+  });
+
+  it('whose pages form a loop is named', async () => {
+    const page = { Members: [], 'Members@odata.nextLink': '/redfish/v1/Systems?$skip=1' };
+    const service = await serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': page,
+      'GET /redfish/v1/Systems?$skip=1': page,
+    });
+    const { code, stderr } = await run(['list', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('form a loop') });
+  });
+
+  it('that is busy is asked again', async () => {
+    let busy = 2;
+    const answers = oneMachine();
+    const service = await serve({
+      ...answers,
+      'GET /redfish/v1/Systems': (_, response) => {
+        busy -= 1;
+        if (busy >= 0) sendJson(response, 503, {}, { 'retry-after': '0' });
+        else sendJson(response, 200, answers['GET /redfish/v1/Systems'] ?? {});
+      },
+    });
+    expect(await json(['list', '--url', service.url])).toEqual([expect.objectContaining({ id: 'System.Embedded.1' })]);
+  });
+});
+
+describe('texts of a service', () => {
+  it('never reach the terminal as control characters', async () => {
+    const Name = 'evil\u001b]52;c;AAAA\u0007\r\u009b2J\u202eabc\u2028\ud800';
+    const service = await serve(oneMachine({ Name, Model: 'a\nb\u001b[31m' }));
+    const unsafe = /[^\P{Cc}\n]|[\u202a-\u202e\u2028]|\p{Cs}/u;
+    for (const args of [['list'], ['list', '--json'], ['power', 'on', '--all'], ['list', 'nowhere']]) {
+      const { stdout, stderr } = await run([...args, '--url', service.url]);
+      expect(`${stdout}${stderr}`).not.toMatch(unsafe);
+    }
+    expect(await json(['list', '--url', service.url])).toEqual([expect.objectContaining({ name: Name })]);
+    expect((await run(['list', '--url', service.url])).stdout).toContain('evil\\x1b]52;c;AAAA\\x07 \\x9b2J\\u202eabc');
+  });
+
+  it('of an error name the property', async () => {
+    const target = '/redfish/v1/Systems/System.Embedded.1/Actions/ComputerSystem.Reset';
+    const service = await serve({
+      ...oneMachine({ Actions: { '#ComputerSystem.Reset': { target } } }),
+      [`POST ${target}`]: (_, response) =>
+        sendJson(response, 400, {
+          error: {
+            '@Message.ExtendedInfo': [
+              { MessageId: 'IDRAC.2.8.SYS405', Message: 'The value is bad.', RelatedProperties: ['#/ResetType'] },
+              { MessageId: 'Base.1.8.ActionParameterMissing', MessageArgs: ['Reset', 'Force'] },
+            ],
+          },
+        }),
+    });
+    const { code, stderr } = await run(['power', 'on', 'sys', '--url', service.url]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'System: ResetType On: ResetType: The value is bad.; Base.1.8.ActionParameterMissing (Reset, Force)\n',
+    });
+  });
+});
+
+describe('a service that differs from ours', () => {
+  it('lists reset types in its ActionInfo', async () => {
+    const action = '/redfish/v1/Systems/System.Embedded.1/Actions/Reset';
+    const service = await serve({
+      ...oneMachine({
+        Actions: { '#ComputerSystem.Reset': { target: action, '@Redfish.ActionInfo': '/redfish/v1/ResetInfo' } },
+      }),
+      'GET /redfish/v1/ResetInfo': { Parameters: [{ Name: 'ResetType', AllowableValues: ['ForceOn', 'ForceOff'] }] },
+      [`POST ${action}`]: {},
+    });
+    expect(await run(['power', 'on', 'System', '--url', service.url])).toMatchObject({ code: 0 });
+    expect(service.requests.at(-1)).toMatchObject({ url: action, body: { ResetType: 'ForceOn' } });
+    const { code, stderr } = await run(['power', 'nmi', 'System', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('It supports: ForceOn, ForceOff') });
+  });
+
+  it('has pages, an absolute link, and a member that vanishes', async () => {
+    const service = await serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': {
+        Members: [{ '@odata.id': 'https://bmc.internal/redfish/v1/Systems/System.Embedded.1' }],
+        'Members@odata.nextLink': '/redfish/v1/Systems?page=2',
+      },
+      'GET /redfish/v1/Systems?page=2': { Members: [{ '@odata.id': '/redfish/v1/Systems/gone' }, 7, null, {}] },
+    });
+    expect(await json(['list', '--url', service.url])).toHaveLength(1);
+  });
+
+  it('offers $expand and does not implement it', async () => {
+    const root = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true, Levels: true } } };
+    const service = await serve(oneMachine({}, root));
+    expect(await json(['list', '--url', service.url])).toHaveLength(1);
+    expect(service.lines).toContain('GET /redfish/v1/Systems?$expand=.($levels=1)');
+  });
+
+  it('has no sessions, so that each request has the password', async () => {
+    const service = await serve(oneMachine());
+    await json(['list', '--url', service.url], account);
+    expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);
+  });
+
+  it('names its session with a host of its own; the session is deleted at the service', async () => {
+    const service = await serve({
+      ...oneMachine({}, withSessions),
+      'POST /redfish/v1/Sessions': (_, response) =>
+        sendJson(
+          response,
+          201,
+          {},
+          { 'x-auth-token': 't0ken', location: 'https://bmc.internal/redfish/v1/Sessions/7' },
+        ),
+      'DELETE /redfish/v1/Sessions/7': (_, response) => void response.writeHead(204).end(),
+    });
+    await json(['list', '--url', service.url], account);
+    expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/7');
+    expect(service.requests.at(-1)?.headers['x-auth-token']).toBe('t0ken');
+  });
+
+  it('runs a power action as a task', async () => {
+    const action = '/redfish/v1/Reset';
+    const states = ['New', 'Running', 'Completed'];
+    const service = await serve({
+      ...oneMachine({ Actions: { '#ComputerSystem.Reset': { target: action } } }),
+      [`POST ${action}`]: (_, response) =>
+        sendJson(response, 202, {}, { location: '/redfish/v1/Task/1', 'retry-after': '0' }),
+      'GET /redfish/v1/Task/1': (_, response) =>
+        sendJson(response, 200, { TaskState: states.shift(), PercentComplete: 50 }, { 'retry-after': '0' }),
+    });
+    expect(await run(['power', 'on', 'System', '--url', service.url])).toMatchObject({
+      code: 0,
+      stdout: 'System: on\n',
+    });
+    expect(states).toEqual([]);
+  });
+
+  it('reports a task that fails', async () => {
+    const action = '/redfish/v1/Reset';
+    const service = await serve({
+      ...oneMachine({ Actions: { '#ComputerSystem.Reset': { target: action } } }),
+      [`POST ${action}`]: (_, response) =>
+        sendJson(response, 202, {}, { location: '/redfish/v1/Task/1', 'retry-after': '0' }),
+      'GET /redfish/v1/Task/1': { TaskState: 'Exception', Messages: [{ Message: 'The lid is open.' }] },
+    });
+    const { code, stderr } = await run(['power', 'on', 'System', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'System: the task ended as Exception: The lid is open.\n' });
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('deletes the session and ends with exit code 130', async () => {
+    const service = await serve({
+      ...oneMachine({}, withSessions),
+      'POST /redfish/v1/Sessions': (_, response) =>
+        sendJson(response, 201, { '@odata.id': '/redfish/v1/Sessions/8' }, { 'x-auth-token': 't0ken' }),
+      // Never answers: the command waits here.
+      'GET /redfish/v1/Systems': () => command.child.kill('SIGINT'),
+      'DELETE /redfish/v1/Sessions/8': (_, response) => void response.writeHead(204).end(),
+    });
+    const command = start(['list', '--url', service.url], account);
+    expect(await command.finished()).toEqual({ code: 130, stdout: '', stderr: 'racklessctl: interrupted\n' });
+    expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/8');
+  });
+});

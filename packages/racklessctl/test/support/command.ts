@@ -1,0 +1,118 @@
+/** Runs racklessctl as a user does: the built command, in a process of its own. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
+
+const BIN = path.join(import.meta.dirname, '../../bin/racklessctl.js');
+/** Longer than any command runs on a loaded machine. */
+const PATIENCE_MS = 240_000;
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A running command. */
+export class RunningCommand {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly #exit: Promise<number | null>;
+  stdout = '';
+  stderr = '';
+  readonly #listeners = new Set<() => void>();
+
+  constructor(args: readonly string[], options: { readonly cwd: string; readonly env: Record<string, string> }) {
+    const { PATH = '' } = process.env;
+    // Passes only these variables: the environment of the tests must not configure the command.
+    this.child = spawn(process.execPath, [BIN, ...args], { ...options, env: { PATH, ...options.env } });
+    const add = (stream: 'stdout' | 'stderr'): void => {
+      this.child[stream].setEncoding('utf8').on('data', (text: string) => {
+        this[stream] += text;
+        for (const listener of this.#listeners) listener();
+      });
+    };
+    add('stdout');
+    add('stderr');
+    // After `close`, the process has ended and its output is complete.
+    this.#exit = once(this.child, 'close').then(([code]) => code as number | null); // documented for this event
+  }
+
+  /** Waits until standard output or standard error has the text. */
+  async printed(text: string): Promise<void> {
+    const isThere = (): boolean => this.stdout.includes(text) || this.stderr.includes(text);
+    await new Promise<void>((resolve, reject) => {
+      const check = (): void => {
+        if (isThere()) resolve();
+      };
+      this.#listeners.add(check);
+      void this.#exit.then(() => {
+        check();
+        reject(new Error(`'${text}' was not printed:\n${this.stdout}\n${this.stderr}`));
+      });
+      check();
+    });
+  }
+
+  async finished(): Promise<Finished> {
+    const limit = setTimeout(() => this.child.kill('SIGKILL'), PATIENCE_MS);
+    try {
+      return { code: await this.#exit, stdout: this.stdout, stderr: this.stderr };
+    } finally {
+      clearTimeout(limit);
+    }
+  }
+}
+
+/** Runs commands in a folder of the test's own, with a home of its own. */
+export interface CommandFixture {
+  /** Returns a path in the folder. */
+  readonly at: (name: string) => string;
+  readonly write: (name: string, text: string, mode?: number) => string;
+  readonly start: (args: readonly string[], env?: Record<string, string>) => RunningCommand;
+  readonly run: (args: readonly string[], env?: Record<string, string>, input?: string) => Promise<Finished>;
+  /** Runs a command that must succeed, with `--json`. */
+  readonly json: (args: readonly string[], env?: Record<string, string>) => Promise<unknown>;
+}
+
+/** Makes the fixture. Call this at the top of a suite. */
+export function commandFixture(): CommandFixture {
+  let folder = '';
+  const started: RunningCommand[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'racklessctl-'));
+  });
+  afterEach(async () => {
+    for (const { child } of started) child.kill('SIGKILL');
+    await Promise.all(started.splice(0).map((each) => each.finished()));
+    rmSync(folder, { recursive: true });
+  });
+  const at = (name: string): string => path.join(folder, name);
+  const start = (args: readonly string[], env: Record<string, string> = {}): RunningCommand => {
+    const command = new RunningCommand(args, { cwd: folder, env: { HOME: folder, ...env } });
+    started.push(command);
+    return command;
+  };
+  const run: CommandFixture['run'] = async (args, env, input = '') => {
+    const command = start(args, env);
+    command.child.stdin.on('error', () => undefined); // the command may end before it reads
+    command.child.stdin.end(input);
+    return command.finished();
+  };
+  return {
+    at,
+    start,
+    run,
+    write(name, text, mode = 0o600) {
+      writeFileSync(at(name), text, { mode });
+      return at(name);
+    },
+    async json(args, env) {
+      const { code, stdout, stderr } = await run([...args, '--json'], env);
+      if (code !== 0) throw new Error(`racklessctl ${args.join(' ')} ended with ${code}: ${stderr}`);
+      return JSON.parse(stdout) as unknown;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/** A small HTTP server that answers as a test says: services with other URIs, and faults. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+
+/** An answer: JSON, or a function that writes it. */
+export type StrangeAnswer = object | ((request: RecordedRequest, response: ServerResponse) => void);
+
+export interface RecordedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: unknown;
+}
+
+export class StrangeService {
+  readonly requests: RecordedRequest[] = [];
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** @param answers by method and path: `GET /redfish/v1/`. Without an answer: 404. */
+  static async start(answers: Readonly<Record<string, StrangeAnswer>>): Promise<StrangeService> {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        const recorded = {
+          method: request.method ?? '',
+          url: request.url ?? '',
+          headers: request.headers,
+          body: text === '' ? undefined : (JSON.parse(text) as unknown),
+        };
+        service.requests.push(recorded);
+        const answer = answers[`${recorded.method} ${recorded.url}`];
+        if (typeof answer === 'function') answer(recorded, response);
+        else if (answer === undefined) sendJson(response, 404, { error: { message: 'there is no such resource' } });
+        else sendJson(response, 200, answer);
+      });
+    });
+    const service = new StrangeService(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return service;
+  }
+
+  get url(): string {
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+  }
+
+  /** The requests as `GET /redfish/v1/`. */
+  get lines(): readonly string[] {
+    return this.requests.map(({ method, url }) => `${method} ${url}`);
+  }
+
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, 'close');
+  }
+}
+
+/** Answers with JSON. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+/** A service root and a collection with one machine, as an iDRAC names them. */
+export function oneMachine(system: object = {}, root: object = {}): Record<string, StrangeAnswer> {
+  const uri = '/redfish/v1/Systems/System.Embedded.1';
+  return {
+    'GET /redfish/v1/': { RedfishVersion: '1.6.0', Systems: { '@odata.id': '/redfish/v1/Systems' }, ...root },
+    'GET /redfish/v1/Systems': { Members: [{ '@odata.id': uri }] },
+    [`GET ${uri}`]: { '@odata.id': uri, Id: 'System.Embedded.1', Name: 'System', PowerState: 'Off', ...system },
+  };
+}
