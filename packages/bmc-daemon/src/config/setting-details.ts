@@ -70,9 +70,9 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
   ],
   dmtfStrict: [
     "True: the answers pass DMTF's validators ([conformance](conformance.md)). Use this with clients that validate answers.",
-    'False: the answers have what the rows of the [contract](contract.md) require, also where this is not in DMTF schemas: ' +
-      '`@Redfish.Copyright` in each resource, `HealthRollUp`, `Severity` in the messages of registries, ' +
-      'a null `ServiceEntryPointUUID` and an empty `ManagerForChassis` in managers.',
+    'False: the answers also have properties that the validators reject. The [contract](contract.md) requires ' +
+      '`@Redfish.Copyright` in each resource, `HealthRollUp`, and in managers a null `ServiceEntryPointUUID` and ' +
+      'an empty `ManagerForChassis`. For sushy 4, the messages of registries also have `Severity`.',
     'With True, the answers also lack deprecated properties that no client needs. ' +
       'If a resource has an old and a new URI, they link to the new one. The old URI still answers.',
   ],

@@ -101,12 +101,14 @@ With \`model: "*"\`, the requested name selects the provider:
 | Setting | Limits |
 | --- | --- |
 | \`connect_timeout\` | the connection to the upstream |
-| \`stream_timeout\` | the time to the first byte of a stream |
+| \`timeout\` | a whole plain answer |
+| \`first_byte_timeout\` | the time to the first byte of an answer |
+| \`stream_timeout\` | the time to the first byte of a stream, instead of \`first_byte_timeout\` |
 | \`idle_timeout\` | the pause between two chunks |
-| \`timeout\` | a whole plain answer, or the first byte of a stream |
 
-The total time of a stream has no limit. LiteLLM has one limit for all of these, so a pause of ten
-minutes ends a long stream there.`;
+If neither \`stream_timeout\` nor \`first_byte_timeout\` is set, \`timeout\` limits the time to the first
+byte of a stream. The total time of a stream has no limit. LiteLLM applies one limit to the first byte
+and to each pause, so a longer pause ends a stream there.`;
 
 /** The end of the page. */
 export const signalsSection = `## Signals and changed files

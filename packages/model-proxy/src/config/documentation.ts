@@ -161,14 +161,15 @@ ${settings(generalTable)}
 
 ## Paths
 
-The proxy serves a POST only at these paths, each with and without \`/v1\`. It sends these requests to an
+A model request is a POST at one of these paths, each with and without \`/v1\`. The path may also contain
+the model: \`/engines/{model}/…\`, \`/openai/deployments/{model}/…\`. The proxy sends model requests to an
 upstream with the upstream's key:
 
 ${servedPaths()}
 
-A POST to another path gets 404, or 501 if LiteLLM serves the path. The reason is that model servers also
-have paths for administration, such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve another
-path of an upstream, name it:
+A POST to any other path, except a raw request (below), gets 404, or 501 if LiteLLM serves the path. The
+reason is that model servers also have paths for administration, such as vLLM's
+\`/v1/load_lora_adapter\` and \`/sleep\`. To serve another path of an upstream, name it:
 
 \`\`\`yaml
 general_settings:

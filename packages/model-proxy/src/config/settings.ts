@@ -202,7 +202,7 @@ export const generalTable = {
     protects: true,
     default: '`LITELLM_MASTER_KEY`',
     secret: true,
-    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. This causes a warning.',
+    doc: 'The key that clients must send. Without it, every client that can connect may use the proxy. This causes a warning, unless the proxy listens only at loopback.',
   }),
   alwaysIncludeStreamUsage: boolean({
     name: 'always_include_stream_usage',
