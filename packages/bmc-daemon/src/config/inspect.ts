@@ -9,7 +9,7 @@ import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
-import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
+import { connectionUriFault, isOnThisHost } from '../drivers/libvirt/connection-uri.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { storageKey } from '../resources/chassis/configured-inventory.js';
@@ -84,7 +84,7 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     }
   }
   // The daemon cannot see the firmware files of another host.
-  if (areKnown('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && needsHost) {
+  if (areKnown('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isOnThisHost(settings.libvirtUri) && needsHost) {
     for (const missing of missingBootLoaders(settings.bootLoaderMap))
       warnings.push(messageFor('bootLoaderMap', missing));
   }
@@ -159,11 +159,6 @@ function authoritiesFault(file: string): string | undefined {
   } catch (error) {
     return fileReason(error);
   }
-}
-
-/** Returns whether libvirt runs on this host: its URI has no host. */
-function isLocal(libvirtUri: string): boolean {
-  return /^[^:/]+:\/\/\//.test(libvirtUri);
 }
 
 /**

@@ -12,6 +12,7 @@ import type { CompleteSnapshot } from '../../src/drivers/snapshot/system-snapsho
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { GuestNetworkReader } from '../../src/drivers/libvirt/read/guest-network.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
+import { localFiles } from '../../src/drivers/libvirt/host-files.js';
 import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
 import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
 
@@ -55,7 +56,7 @@ beforeEach(async () => {
   const hypervisor = Hypervisor.connect(fake.uri, { callTimeoutMs: 2_000 });
   const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
   const inventory = new Inventory(hypervisor, 2_000);
-  host = { hypervisor, inventory, queue: new MachineQueue(), log, timeoutMs: 2_000 };
+  host = { hypervisor, inventory, queue: new MachineQueue(), log, timeoutMs: 2_000, files: localFiles };
   reader = new GuestNetworkReader(host);
   fake.on(domainProcedures.lookupByName, ({ name }) => ({ name, uuid, id: 1 }));
   fake.on(networkProcedures.lookupByName, ({ name }) => ({ name, uuid }));

@@ -12,6 +12,7 @@ import type { DomainState } from '../../src/drivers/snapshot/system-snapshot.js'
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import type { Host } from '../../src/drivers/libvirt/machine/host.js';
 import { Inventory } from '../../src/drivers/libvirt/machine/inventory.js';
+import { localFiles } from '../../src/drivers/libvirt/host-files.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
 import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
 import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
@@ -108,7 +109,8 @@ export class TestHost {
     const hypervisor = Hypervisor.connect(this.libvirtd.uri, { callTimeoutMs: timeoutMs });
     this.#hypervisors.push(hypervisor);
     const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
-    return { hypervisor, inventory: new Inventory(hypervisor, timeoutMs), queue: new MachineQueue(), log, timeoutMs };
+    const inventory = new Inventory(hypervisor, timeoutMs);
+    return { hypervisor, inventory, queue: new MachineQueue(), log, timeoutMs, files: localFiles };
   }
 
   file(name: string): string {

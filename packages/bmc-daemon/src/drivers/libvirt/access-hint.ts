@@ -1,6 +1,7 @@
 /** Advice for a user whose account the local libvirt rejects. */
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError } from '@rackless/libvirt';
+import { isOnThisHost } from './connection-uri.js';
 
 /** The account that libvirt rejected. */
 export interface Account {
@@ -15,19 +16,11 @@ export interface Account {
  *   the account.
  */
 export function accessHint(failure: unknown, uri: string, account: Account): string | null {
-  if (account.uid === 0 || !isLocal(uri) || !isRefusal(failure)) return null;
+  if (account.uid === 0 || !isOnThisHost(uri) || !isRefusal(failure)) return null;
   return (
     `libvirt on this host rejects the account ${account.name}: ` +
     `run "sudo usermod -aG libvirt ${account.name}", log in again, and restart bmc-daemon`
   );
-}
-
-/**
- * Returns whether a URI has no host between the slashes: `qemu:///system`,
- * `qemu+unix:///system?socket=…`.
- */
-function isLocal(uri: string): boolean {
-  return /^[^/]*:\/\/\//.test(uri);
 }
 
 /** Returns whether the mode of the socket (EACCES) or polkit rejected the account. */

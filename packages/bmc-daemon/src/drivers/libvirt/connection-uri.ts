@@ -1,4 +1,4 @@
-/** Validation of connection URIs, without a connection. */
+/** Facts about connection URIs, without a connection. */
 import { parseUri } from '@rackless/libvirt';
 
 /**
@@ -12,4 +12,18 @@ export function connectionUriFault(uri: string): string | undefined {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+/** Returns whether libvirt runs on this host: the URI has no host. False for an invalid URI. */
+export function isOnThisHost(uri: string): boolean {
+  try {
+    return parseUri(uri).host === null;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns whether the URI is for the libvirt of a user, which stores files in the user's home. */
+export function isSession(uri: string): boolean {
+  return parseUri(uri).path === '/session';
 }

@@ -13,7 +13,7 @@ import { readDomain, readInstanceId } from './xml/domain.js';
 
 /** Dependencies of {@link LibvirtConsole}. */
 interface LibvirtConsoleOptions {
-  readonly host: Pick<Host, 'timeoutMs'>;
+  readonly host: Pick<Host, 'timeoutMs' | 'files'>;
   readonly find: (id: string) => Promise<Machine>;
 }
 
@@ -52,13 +52,13 @@ export class LibvirtConsole implements ConsoleControl {
 
   async instance(id: string): Promise<string> {
     const { domain, name } = await this.#options.find(id);
-    const { timeoutMs } = this.#options.host;
+    const { timeoutMs, files } = this.#options.host;
     const doing = `reading the instance id of machine ${name}`;
     const domainId = readInstanceId(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
     if (domainId === null) throw new DriverError('conflict', `${doing}: it is off`);
     // With the boot id, because the ids of libvirt start at 1 again when the host boots. Until then,
     // they increase with each start of any machine.
-    return `${bootId()} ${domainId}`;
+    return `${files.areLocal ? bootId() : ''} ${domainId}`;
   }
 
   /** Returns the alias of the serial port of the running machine. */
@@ -72,7 +72,7 @@ export class LibvirtConsole implements ConsoleControl {
   }
 }
 
-/** Returns the boot id of this host. The boot id of a remote host is not known. */
+/** Returns the boot id of this host. libvirt does not report the boot id of another host. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -7,6 +7,8 @@ import { ChangeFeed } from './read/change-feed.js';
 import { CurrentReadings } from './read/current-readings.js';
 import { ColdStart } from './power/cold-start.js';
 import { FirmwareChooser } from './firmware/firmware-choice.js';
+import { localFiles, remoteFiles, removeLeftoverPools } from './host-files.js';
+import { isOnThisHost } from './connection-uri.js';
 import { GuestNetworkReader } from './read/guest-network.js';
 import type { Host } from './machine/host.js';
 import { HostCpu } from './read/host-cpu.js';
@@ -38,11 +40,18 @@ function openHost(options: LibvirtDriverOptions) {
   const current = new CurrentReadings();
   const queue = new MachineQueue();
   queue.onEdited((uuid) => current.changed(uuid));
-  const host: Host = { hypervisor, inventory, queue, log, timeoutMs };
+  const files = isOnThisHost(uri) ? localFiles : remoteFiles(hypervisor, timeoutMs);
+  const host: Host = { hypervisor, inventory, queue, log, timeoutMs, files };
   const templates = options.secureBootTemplates ?? { enabled: null, disabled: null };
-  const firmware = new FirmwareChooser({ bootLoaderMap: options.bootLoaderMap, templates, hypervisor, timeoutMs });
+  const firmware = new FirmwareChooser({
+    bootLoaderMap: options.bootLoaderMap,
+    templates,
+    hypervisor,
+    timeoutMs,
+    files,
+  });
   const hostCpu = new HostCpu(hypervisor);
-  const streams = new ImageStreams(options.images);
+  const streams = new ImageStreams(options.images, files);
   const reader = new SystemReader({
     inventory,
     timeoutMs,
@@ -133,7 +142,7 @@ export function createParts(options: LibvirtDriverOptions) {
     hostTasks: [
       { doing: 'looking for changes without a connection', run: () => changes.catchUp() },
       { doing: 'tidying the image store', run: () => store.tidy() },
-      { doing: 'removing leftover pools', run: () => variables.removeLeftoverPools() },
+      { doing: 'removing leftover pools', run: () => removeLeftoverPools(host.hypervisor, host.timeoutMs) },
     ],
     machineParts: [systemChanges, variables, coldStart, boot, power, disks],
   });

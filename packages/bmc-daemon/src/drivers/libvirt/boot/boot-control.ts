@@ -196,7 +196,7 @@ export class BootControl {
    * @throws {DriverError} invalid, if a file does not exist.
    */
   async wantedFirmware(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
-    return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables);
+    return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables, this.#host.files);
   }
 
   /**

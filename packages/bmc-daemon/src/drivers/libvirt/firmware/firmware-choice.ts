@@ -2,7 +2,6 @@
  * Selects the firmware of a boot mode and an architecture: EMULATOR_BOOT_LOADER_MAP, checked
  * against the host.
  */
-import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -16,6 +15,7 @@ import {
   type FirmwareKnowledge,
   type SecureBootTemplates,
 } from '../firmware-catalogue.js';
+import { localFiles, type HostFiles } from '../host-files.js';
 import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
 import { parseXml } from '../xml/parse.js';
@@ -33,6 +33,7 @@ export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Recor
  * Returns the firmware files of a firmware type on this host.
  * @param variables template of the variables for a UEFI image of the map; null: the template that
  *   the name of the image implies.
+ * @param files the files of the host. A file that may exist is accepted.
  * @throws {DriverError} invalid, with the architecture and the path, if the mapped file does not
  *   exist.
  */
@@ -41,10 +42,11 @@ export async function chooseFirmware(
   firmware: FirmwareType,
   architecture: string,
   variables: string | null = null,
+  files: Pick<HostFiles, 'exists'> = localFiles,
 ): Promise<FirmwareChoice> {
   const loaderPath = map[firmware]?.[architecture] ?? null;
   if (loaderPath === null) return { loaderPath, nvramTemplate: null };
-  if (!(await exists(loaderPath))) {
+  if ((await files.exists(loaderPath)) === false) {
     throw new DriverError(
       'invalid',
       `setting the firmware to ${firmware}: the boot loader of ${architecture}, ${loaderPath}, does not exist`,
@@ -54,7 +56,7 @@ export async function chooseFirmware(
   if (firmware === 'bios') return { loaderPath, nvramTemplate: null };
   return {
     loaderPath,
-    nvramTemplate: variables ?? (await variableStore(loaderPath)),
+    nvramTemplate: variables ?? (await variableStore(loaderPath, files)),
     ...(knownByName.requiresSmm(loaderPath) ? { requiresSmm: true } : {}),
   };
 }
@@ -64,24 +66,14 @@ export async function chooseFirmware(
  * (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Null if no such file exists: libvirt then finds the store in
  * its firmware descriptors.
  */
-async function variableStore(loaderPath: string): Promise<string | null> {
+async function variableStore(loaderPath: string, files: Pick<HostFiles, 'exists'>): Promise<string | null> {
   const name = basename(loaderPath);
   const candidates = [name, name.replace(/\.secboot/, '')]
     .map((candidate) => candidate.replace(/CODE/, 'VARS').replace(/_EFI/, '_VARS'))
     .filter((candidate) => candidate !== name)
     .map((candidate) => join(dirname(loaderPath), candidate));
-  for (const candidate of candidates) if (await exists(candidate)) return candidate;
+  for (const candidate of candidates) if ((await files.exists(candidate)) === true) return candidate;
   return null;
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch {
-    // A file that this process cannot see is treated as missing.
-    return false;
-  }
 }
 
 /** The part of a connection that returns the capabilities of a host. */
@@ -95,6 +87,7 @@ interface FirmwareChooserOptions {
   readonly templates: SecureBootTemplates;
   readonly hypervisor: CapabilitiesSource;
   readonly timeoutMs: number;
+  readonly files: HostFiles;
   /** Reads the descriptors. Default: {@link readFirmwareImages}. */
   readonly readImages?: typeof readFirmwareImages;
 }
@@ -115,8 +108,11 @@ export class FirmwareChooser {
 
   /** Returns the catalog of this host's firmware. Never rejects. */
   knowledge(): Promise<FirmwareKnowledge> {
-    const { readImages = readFirmwareImages, templates } = this.#options;
-    this.#knowledge ??= readImages().then((images) => firmwareKnowledge(images, templates));
+    const { readImages = readFirmwareImages, templates, files } = this.#options;
+    // The descriptors of this host do not describe another host.
+    this.#knowledge ??= (files.areLocal ? readImages() : Promise.resolve([])).then((images) =>
+      firmwareKnowledge(images, templates),
+    );
     return this.#knowledge;
   }
 
@@ -169,15 +165,16 @@ export class FirmwareChooser {
     mode: SecureBootMode,
     presentLoader: string | null,
   ): Promise<SecureBootFiles | null> {
-    const { bootLoaderMap, templates } = this.#options;
-    const mapped = (await chooseFirmware(bootLoaderMap, 'efi', architecture)).loaderPath;
+    const { bootLoaderMap, templates, files } = this.#options;
+    const mapped = (await chooseFirmware(bootLoaderMap, 'efi', architecture, null, files)).loaderPath;
     const keys = mode === 'on';
     const named = keys ? templates.enabled : templates.disabled;
     // If the settings name the variables, a definition with its own image keeps that image.
     const loaderPath = mapped ?? (named === null ? null : presentLoader);
     if (loaderPath === null) return null;
     const knowledge = await this.knowledge();
-    const template = knowledge.templateOf(loaderPath, { keys }) ?? (keys ? null : await variableStore(loaderPath));
+    const template =
+      knowledge.templateOf(loaderPath, { keys }) ?? (keys ? null : await variableStore(loaderPath, files));
     const requiresSmm = knowledge.requiresSmm(loaderPath);
     if (mode === 'off' || (template !== null && requiresSmm)) {
       return template === null ? null : { loaderPath, template, requiresSmm };

@@ -3,22 +3,19 @@
  * installed system has written, such as its boot entries. libvirt reads and writes the file as a
  * volume, because the account of this daemon may have no access to it.
  */
-import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
-import { ConnectListAllStoragePoolsFlags, isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
 import { readDefinition, saveRecord, type Definition } from '../machine/definition.js';
 import type { FirmwareKnowledge } from '../firmware-catalogue.js';
 import { variablesOf } from '../xml/os/firmware.js';
+import { isOnThisHost, isSession } from '../connection-uri.js';
+import { readVolume, withDirectory } from '../host-files.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { hasSavedState } from '../machine/saved-state.js';
 import { readDomain } from '../xml/domain.js';
-import { encodeText } from '../xml/escape.js';
 import { withVariablesMade } from '../machine/boot-edit.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 import { withVariablesOf } from './variable-store.js';
@@ -30,12 +27,6 @@ interface VariablesOptions {
   readonly uri: string;
   readonly knowledge: () => Promise<FirmwareKnowledge>;
 }
-
-/** Maximum size of a variable store. Usual stores have half a MiB. */
-const maxStoreBytes = 64 * 1024 * 1024;
-
-/** Prefix of the pools that exist only while variables are read and written. */
-const POOL_PREFIX = 'rackless-variables-';
 
 /** UEFI variables of the machines of one host. */
 export class Variables {
@@ -92,17 +83,9 @@ export class Variables {
     }
   }
 
-  /** Removes the pools that an ended daemon left. @throws {LibvirtError} */
-  async removeLeftoverPools(): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#options.host;
-    for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
-      if (pool.name.startsWith(POOL_PREFIX)) await pool.destroy({ timeoutMs });
-    }
-  }
-
   async #recreate(xml: string): Promise<boolean> {
     const { host, knowledge } = this.#options;
-    const { hypervisor, timeoutMs } = host;
+    const { hypervisor, timeoutMs, files } = host;
     const domain = readDomain(xml);
     const record = readMetadata(xml);
     // Unknown former variables: the machine never had UEFI. An older machine of this name may have
@@ -112,13 +95,11 @@ export class Variables {
     const template = (await knowledge()).templateFor(domain.os);
     if (template === null) throw new Error('the template of the new variables is unknown');
     const path = domain.os.nvram?.path ?? join(variablesDirectory(this.#options.uri), `${domain.name}_VARS.fd`);
-    const fresh = await readFile(template);
+    const fresh = await files.read(template);
     return await withDirectory(hypervisor, dirname(path), timeoutMs, async (pool) => {
-      const volume = await pool.storageVolLookupByName(basename(path), { timeoutMs });
-      const { capacityBytes } = await volume.getInfo({ timeoutMs });
-      if (capacityBytes > maxStoreBytes) throw new Error(`${path} is not a variable store`);
-      const merged = withVariablesOf(fresh, await buffer(await volume.download({}, { timeoutMs })));
+      const merged = withVariablesOf(fresh, await readVolume(pool, basename(path), timeoutMs));
       if (merged === null) throw new Error(`${path} and ${template} have different layouts`);
+      const volume = await pool.storageVolLookupByName(basename(path), { timeoutMs });
       await pipeline(Readable.from([merged]), await volume.upload({}, { timeoutMs }));
       return true;
     });
@@ -130,33 +111,8 @@ export class Variables {
  * (qemuDomainNVRAMPathFormat).
  */
 function variablesDirectory(uri: string): string {
-  if (!/^[^:]+:\/\/\/session\b/.test(uri)) return '/var/lib/libvirt/qemu/nvram';
+  if (!isSession(uri)) return '/var/lib/libvirt/qemu/nvram';
+  if (!isOnThisHost(uri)) throw new Error('the home folder of a user on another host is unknown');
   const { XDG_CONFIG_HOME: config } = process.env;
   return join(config === undefined || config === '' ? join(homedir(), '.config') : config, 'libvirt/qemu/nvram');
-}
-
-/** Opens a directory of the host as a pool: an existing pool, or a temporary one. */
-async function withDirectory<Result>(
-  hypervisor: Hypervisor,
-  directory: string,
-  timeoutMs: number,
-  use: (pool: StoragePool) => Promise<Result>,
-): Promise<Result> {
-  const present = await hypervisor.storagePoolLookupByTargetPath(directory, { timeoutMs }).catch((error: unknown) => {
-    if (isLibvirtError(error, 'NO_STORAGE_POOL')) return null;
-    throw error;
-  });
-  if (present !== null) {
-    await present.refresh({ timeoutMs });
-    return await use(present);
-  }
-  const target = `<target><path>${encodeText(directory)}</path></target>`;
-  const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name>${target}</pool>`;
-  const temporary = await hypervisor.storagePoolCreateXml(xml, 0, { timeoutMs });
-  try {
-    return await use(temporary);
-  } finally {
-    // Ends the transient pool. The directory stays.
-    await temporary.destroy({ timeoutMs });
-  }
 }

@@ -1,6 +1,7 @@
 import type { Hypervisor } from '@rackless/libvirt';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { MachineQueue } from '../../queue/machine-queue.js';
+import type { HostFiles } from '../host-files.js';
 import type { Inventory } from './inventory.js';
 
 /** The libvirt host that the modules of the driver share. */
@@ -15,6 +16,8 @@ export interface Host {
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   /** Maximum time that a read, or a change that libvirt makes at once, may take. */
   readonly timeoutMs: number;
+  /** Files of the host on which libvirt runs. */
+  readonly files: HostFiles;
 }
 
 /** Time limit of a start: libvirt allocates memory, opens images and copies firmware. */

@@ -11,6 +11,7 @@ import { answerDeadline, locateImage, type ImageServerLimits } from '../../../me
 import type { ImageRequest } from '../../../media/image.js';
 import { DriverError } from '../../driver-error.js';
 import { driverError } from '../failure.js';
+import { localFiles, type HostFiles } from '../host-files.js';
 import type { ImageLease } from './stored-images.js';
 import { networkName, type NetworkSource } from '../xml/devices/disk-source.js';
 
@@ -42,10 +43,12 @@ const NO_ANSWER =
 /** Streams of images for the QEMU of one host. */
 export class ImageStreams {
   readonly #limits: ImageServerLimits;
+  readonly #files: Pick<HostFiles, 'areLocal'>;
   #isOffered: boolean;
 
-  constructor(limits: ImageServerLimits) {
+  constructor(limits: ImageServerLimits, files: Pick<HostFiles, 'areLocal'> = localFiles) {
     this.#limits = limits;
+    this.#files = files;
     // QEMU follows redirects itself, so the daemon could not enforce a list of allowed hosts.
     this.#isOffered = !isRestricted(limits);
   }
@@ -61,6 +64,7 @@ export class ImageStreams {
    * @param folders QEMU's module folders.
    */
   async detectDriver(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {
+    if (!this.#files.areLocal) return;
     const lists = await Promise.all(folders.map((folder) => readdir(folder).catch((): string[] => [])));
     const modules = lists.flat().filter((name) => name.endsWith('.so'));
     const isMissing = modules.some((name) => !name.startsWith('block-')) && !modules.includes('block-curl.so');
@@ -113,6 +117,8 @@ export class ImageStreams {
    */
   async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const { caFile, ...limits } = this.#limits;
+    // The authorities of another host are unknown. QEMU reports a certificate that it does not trust.
+    if (!this.#files.areLocal) return;
     if (caFile === undefined && (image.authorities ?? []).length === 0) return;
     try {
       await locateImage({ ...image, authorities: await hostAuthorities() }, limits, signal);
@@ -149,10 +155,7 @@ export function isStreamFault(error: DriverError): boolean {
   return NO_DRIVER.test(error.message) || NO_ANSWER.test(error.message);
 }
 
-/**
- * Returns the authorities of this host in PEM; empty if the known files do not exist. QEMU may run
- * on another host with other authorities.
- */
+/** Returns the authorities of this host in PEM; empty if the known files do not exist. */
 async function hostAuthorities(): Promise<readonly string[]> {
   const files = await Promise.all(HOST_AUTHORITIES.map((file) => readFile(file, 'utf8').catch(() => null)));
   return files.filter((file) => file !== null);

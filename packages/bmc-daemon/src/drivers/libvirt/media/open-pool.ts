@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { isLibvirtError, StoragePoolState, type Hypervisor, type StoragePool } from '@rackless/libvirt';
 import { partVolumeName, imageVolumeName } from '../../../media/image-key.js';
 import { DriverError } from '../../driver-error.js';
+import { isOnThisHost, isSession } from '../connection-uri.js';
 import { attempt } from '../failure.js';
 import { parseXml } from '../xml/parse.js';
 import { attribute, child, textOf } from '../xml/tree.js';
@@ -108,7 +109,14 @@ async function start(
  * Returns a folder next to the user's images, where access rules (SELinux, AppArmor) let QEMU read.
  */
 function defaultDirectory(uri: string): string {
-  if (!/^[^:]+:\/\/\/session\b/.test(uri)) return '/var/lib/libvirt/images/rackless';
+  if (!isSession(uri)) return '/var/lib/libvirt/images/rackless';
+  if (!isOnThisHost(uri)) {
+    throw new DriverError(
+      'unsupported',
+      `creating storage pool ${DEFAULT_POOL}: the home folder of a user on another host is unknown; ` +
+        'set EMULATOR_STORAGE_POOL to a pool of that user',
+    );
+  }
   const { XDG_DATA_HOME: data } = process.env;
   return join(data === undefined || data === '' ? join(homedir(), '.local', 'share') : data, 'libvirt/images/rackless');
 }

@@ -1,0 +1,89 @@
+/** Files of the libvirt host, which the daemon reads itself or through libvirt. */
+import { access, readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { basename, dirname } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { ConnectListAllStoragePoolsFlags, isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
+import { encodeText } from './xml/escape.js';
+
+/** Prefix of the pools that exist only while files are read and written. */
+const POOL_PREFIX = 'rackless-variables-';
+
+/** Maximum size of a file. Variable stores usually have half a MiB. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+/** Files of the host on which libvirt runs. */
+export interface HostFiles {
+  /** True if libvirt runs on the host of the daemon. */
+  readonly areLocal: boolean;
+  /** Returns whether a file exists; null if the daemon cannot know. */
+  exists(path: string): Promise<boolean | null>;
+  /** Returns the contents of a small file. */
+  read(path: string): Promise<Buffer>;
+}
+
+/** The files of this host. */
+export const localFiles: HostFiles = {
+  areLocal: true,
+  exists: async (path) => {
+    try {
+      await access(path);
+      return true;
+    } catch {
+      // A file that this process cannot see is treated as missing.
+      return false;
+    }
+  },
+  read: (path) => readFile(path),
+};
+
+/** Returns the files of another host. libvirt reads them. */
+export function remoteFiles(hypervisor: Hypervisor, timeoutMs: number): HostFiles {
+  return {
+    areLocal: false,
+    exists: () => Promise.resolve(null),
+    read: (path) =>
+      withDirectory(hypervisor, dirname(path), timeoutMs, (pool) => readVolume(pool, basename(path), timeoutMs)),
+  };
+}
+
+/** Returns the contents of a file in a pool of type directory. */
+export async function readVolume(pool: StoragePool, name: string, timeoutMs: number): Promise<Buffer> {
+  const volume = await pool.storageVolLookupByName(name, { timeoutMs });
+  const { capacityBytes } = await volume.getInfo({ timeoutMs });
+  if (capacityBytes > MAX_FILE_BYTES) throw new Error(`reading ${name}: it has more than ${MAX_FILE_BYTES} bytes`);
+  return await buffer(await volume.download({}, { timeoutMs }));
+}
+
+/** Opens a directory of the host as a pool: an existing pool, or a temporary one. */
+export async function withDirectory<Result>(
+  hypervisor: Hypervisor,
+  directory: string,
+  timeoutMs: number,
+  use: (pool: StoragePool) => Promise<Result>,
+): Promise<Result> {
+  const present = await hypervisor.storagePoolLookupByTargetPath(directory, { timeoutMs }).catch((error: unknown) => {
+    if (isLibvirtError(error, 'NO_STORAGE_POOL')) return null;
+    throw error;
+  });
+  if (present !== null) {
+    await present.refresh({ timeoutMs });
+    return await use(present);
+  }
+  const target = `<target><path>${encodeText(directory)}</path></target>`;
+  const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name>${target}</pool>`;
+  const temporary = await hypervisor.storagePoolCreateXml(xml, 0, { timeoutMs });
+  try {
+    return await use(temporary);
+  } finally {
+    // Ends the transient pool. The directory stays.
+    await temporary.destroy({ timeoutMs });
+  }
+}
+
+/** Removes the pools that an ended daemon left. @throws {LibvirtError} */
+export async function removeLeftoverPools(hypervisor: Hypervisor, timeoutMs: number): Promise<void> {
+  for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
+    if (pool.name.startsWith(POOL_PREFIX)) await pool.destroy({ timeoutMs });
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Tests the driver with a libvirt behind ssh, as on another host: a real sshd, real guests, and a
+ * libvirtd whose folders this process does not have.
+ */
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { echoGuestXml, writeEchoDisk } from '../../../libvirt/test/harness/echo-guest.js';
+import { startSshd, type PrivateSshd } from '../../../libvirt/test/harness/sshd.js';
+import type { CompleteDriver } from '../../src/drivers/driver.js';
+import { remoteFiles } from '../../src/drivers/libvirt/host-files.js';
+import { TestHost, until } from './host.js';
+
+let host: TestHost;
+let sshd: PrivateSshd;
+let uri: string;
+let driver: CompleteDriver;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+  sshd = await startSshd(host.libvirtd);
+  const parameters = new URLSearchParams({ keyfile: sshd.keyfile, known_hosts: sshd.knownHosts });
+  uri = `qemu+ssh://root@127.0.0.1:${sshd.port}/system?${parameters.toString()}`;
+  // The loader exists only on the other host, as far as the daemon knows.
+  driver = await host.driver({
+    uri,
+    bootLoaderMap: { efi: { x86_64: '/elsewhere/OVMF_CODE.fd' } },
+    timeoutMs: 240_000,
+  });
+});
+afterAll(async () => {
+  await host.stop();
+  await sshd.stop();
+});
+
+const poolOf = async (): Promise<string> => await host.virsh('vol-list', 'rackless-images');
+
+describe('a libvirt on another host, over ssh', () => {
+  it('boots a machine once from an image that goes through libvirt into its pool', async () => {
+    const guest = await host.guest();
+    const { url } = await host.serveImage('iso');
+    await driver.media.insert(guest.uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true });
+    expect(await poolOf()).toMatch(/rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso/);
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
+    await driver.power(guest.uuid, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot iso']);
+    // The monitor of the remote QEMU has the machine's own order again.
+    await driver.power(guest.uuid, 'reset');
+    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot disk');
+    await driver.power(guest.uuid, 'destroy');
+    await driver.media.eject(guest.uuid, 'cdrom');
+    expect(await poolOf()).not.toContain('rackless-');
+  });
+
+  it('reports changes that other programs make', async () => {
+    const guest = await host.guest();
+    const changes: string[] = [];
+    const leave = driver.onChange(({ uuid, kind }) => {
+      if (uuid === guest.uuid) changes.push(kind);
+    });
+    await host.virsh('start', guest.name);
+    await until('the start', () => Promise.resolve(changes.includes('started')));
+    leave();
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('has consoles', async () => {
+    const disk = await writeEchoDisk(host.libvirtd.dir, 'tmp/echo.img');
+    await writeFile(host.file('echo.xml'), echoGuestXml({ name: 'echo', disk }));
+    await host.virsh('define', host.file('echo.xml'));
+    await driver.power('echo', 'create');
+    const stream = await driver.console.open('echo');
+    stream.write('x');
+    const [echoed] = (await once(stream, 'data', { signal: AbortSignal.timeout(240_000) })) as [Buffer];
+    expect(echoed.toString()).toBe('x');
+    stream.destroy();
+    // Without the boot id of this host, which says nothing about the other host.
+    expect(await driver.console.instance('echo')).toMatch(/^ \d+$/);
+    await driver.power('echo', 'destroy');
+  });
+
+  it('gets a boot loader of the map without a check of this host’s files', async () => {
+    const guest = await host.guest();
+    await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
+    expect(await host.inactiveXml(guest)).toContain('/elsewhere/OVMF_CODE.fd');
+  });
+
+  it('reads files of its host through libvirt, and leaves no pool', async () => {
+    await writeFile(host.file('template.fd'), 'variables');
+    const files = remoteFiles(host.parts().hypervisor, 240_000);
+    expect((await files.read(host.file('template.fd'))).toString()).toBe('variables');
+    expect(await host.virsh('pool-list', '--all', '--name')).not.toContain('rackless-variables-');
+  });
+});
