@@ -33,9 +33,9 @@ run_jest() {
     npx --no-install jest "${@:2}" --json --outputFile="$step_folder/$1.json"
 }
 tests() { run_jest tests "${jest_arguments[@]}"; }
-# They run in jest's own processes, so coverage sees what they run. It costs less than a minute of CPU.
+# Tests that run the sources in jest's own processes, and need no host.
 fast=('packages/[^/]+/src/' 'packages/libvirt/test/fake-libvirtd/')
-fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2 --coverage --coverageReporters=json-summary; }
+fast_tests() { run_jest fast "${fast[@]}" --maxWorkers=2; }
 # Its servers are rescued and restarted some thirty times, which takes up to 20 minutes. The nightly job
 # of OpenStack runs it.
 nightly=('packages/bmc-daemon/test/nova/media\.test')
