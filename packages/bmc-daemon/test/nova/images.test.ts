@@ -176,6 +176,54 @@ it('reports an insert whose image other daemons delete again and again', async (
   expect(await served.get(drive)).toMatchObject({ Inserted: false });
 });
 
+it('ignores images of an unexpected form, logs each of them once, and serves the others', async () => {
+  const odd = [
+    { id: '../../v2/images', status: 'active' },
+    { id: idOf(7), status: 5 },
+    { id: idOf(8), tags: ['rackless-media', null] },
+    { id: null },
+  ];
+  for (const parts of odd) glance.put(parts);
+  // Any client of Glance can choose the id of an image, also one that is no UUID of RFC 9562.
+  const used = glance.put();
+  const strange = '0123abcd-0000-0000-0000-000000000001';
+  glance.images.set(strange, { ...glance.images.get(used), id: strange });
+  glance.images.delete(used);
+  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: strange }) } });
+  const served = await test.serve();
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: 'http://x/' });
+  test.servers.put(2);
+  const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
+  expect((await served.send('POST', other, { Image: `${images.url}/boot.iso` })).status).toBe(204);
+  const lines = test.logged.filter(({ message }) => String(message).includes('an object of Glance'));
+  expect(lines.map(({ id, at }) => [id, at]).sort()).toEqual([
+    ['', 'id'],
+    ['../../v2/images', 'id'],
+    [idOf(7), 'status'],
+    [idOf(8), 'tags.1'],
+  ]);
+});
+
+it('deletes no image while the form of a server is unexpected, whose drive may hold it', async () => {
+  glance.put();
+  test.servers.put(2, { flavor: null });
+  test.servers.put(3, { id: 'odd' });
+  const served = await test.serve();
+  const eject = async (): Promise<void> => {
+    const answer = await served.send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {});
+    expect(answer.status).toBe(204);
+  };
+  // The answer to an eject follows a sweep.
+  await eject();
+  expect(glance.images.size).toBe(1);
+  test.servers.all.delete(idOf(2));
+  await eject();
+  expect(glance.images.size).toBe(1);
+  test.servers.all.delete('odd');
+  await eject();
+  await untilImages(0);
+});
+
 it('lists the images once while Glance hangs, and shows servers after 5 s', async () => {
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const served = await test.serve();

@@ -1,6 +1,7 @@
 /** The resources before a cloud of the test, for faults and hostile answers. test/nova/lab.test.ts uses a real one. */
 import { afterEach, beforeEach } from '@jest/globals';
 import { createTestLog } from '../../../daemon/test/support/log.js';
+import type { LogLine } from '../daemon/process.js';
 import { fetchedConsoleLogs } from '../../src/console/fetched-console-logs.js';
 import { createNovaDriver } from '../../src/drivers/nova/nova-driver.js';
 import { mediaSettings, settingsFor, startCloudServer, type CloudServer, type NovaHandler } from './cloud-server.js';
@@ -11,6 +12,8 @@ import { serveResources, type Served } from './served-resources.js';
 interface ServedCloud {
   readonly cloud: CloudServer;
   readonly servers: ListedServers;
+  /** Warnings and errors in the log. */
+  readonly logged: readonly LogLine[];
   /** Returns the requests to a service by the beginning of its path: `/volumev3`. */
   requestsTo(path: string): readonly string[];
   /** Answers some requests to Nova before the list of servers does. @returns false for all others. */
@@ -28,7 +31,9 @@ export function servedCloud(): ServedCloud {
   let cloud: CloudServer;
   let servers: ListedServers;
   let served: Served[] = [];
+  let logged: LogLine[] = [];
   beforeEach(async () => {
+    logged = [];
     cloud = await startCloudServer();
     servers = listServers(cloud);
   });
@@ -44,6 +49,9 @@ export function servedCloud(): ServedCloud {
     get servers() {
       return servers;
     },
+    get logged() {
+      return logged;
+    },
     requestsTo: (path) => cloud.requests.filter((line) => line.includes(` ${path}`)),
     answer: (handler) => {
       const { nova } = cloud;
@@ -52,7 +60,10 @@ export function servedCloud(): ServedCloud {
       };
     },
     serve: async ({ media = {}, timeoutMs = 120_000 } = {}) => {
-      const log = createTestLog({ level: 'error', format: 'json', write: () => undefined });
+      const write = (lines: string): void => {
+        for (const line of lines.split('\n')) if (line !== '') logged.push(JSON.parse(line) as LogLine); // the log writes objects
+      };
+      const log = createTestLog({ level: 'warn', format: 'json', write });
       const driver = createNovaDriver({
         cloud: settingsFor(cloud.url),
         filter: {},

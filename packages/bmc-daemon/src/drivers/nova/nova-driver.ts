@@ -12,6 +12,7 @@ import { novaActions } from './compute/power-plan.js';
 import type { ServerFilter } from './compute/server-filter.js';
 import { ServerList } from './compute/server-list.js';
 import { asDriverError } from './failure.js';
+import { createOddForms } from './http/answer-forms.js';
 import { RejectedCredentials } from './http/cloud-failure.js';
 import { createReadingCache } from './http/reading-cache.js';
 import { createSession } from './http/session.js';
@@ -54,7 +55,8 @@ export function createNovaDriver({
   log,
 }: NovaDriverOptions): HypervisorDriver {
   const session = createSession(cloud, { timeoutMs });
-  const api = createComputeApi(session);
+  const oddForms = createOddForms(log);
+  const api = createComputeApi(session, oddForms);
   const list = new ServerList(api, filter);
   const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
   const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
@@ -66,7 +68,7 @@ export function createNovaDriver({
 
   const { listSystems, uuidOf } = createLookup(list);
   const media = createCloudMedia({
-    ...{ cloud, session, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
+    ...{ cloud, session, oddForms, api, list, uuidOf, log, freshMs: FRESH_MS, closing: closing.signal },
     ...mediaSettings,
   });
   const refresh = async (): Promise<void> => {

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
+import { listOf, type OddForms } from '../http/answer-forms.js';
 import { jsonOf, queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/session.js';
@@ -13,11 +14,13 @@ import { actionListSchema, actionRecords, MAX_ACTIONS } from './action-records.j
 import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
 import { consoleSchema, type ConsoleKind } from './remote-console.js';
 import { CONSOLE_LINES, consoleBytes } from './console-output.js';
-import { parseServer, type Server, type UnknownServer } from './server.js';
+import { onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
 /** A listing of all pages. */
 interface Listing {
   readonly servers: readonly (Server | UnknownServer)[];
+  /** Nova listed a server of an unexpected form without an id. */
+  readonly isIncomplete: boolean;
   /** Nova's time before the first page, in milliseconds; undefined if it sends none. */
   readonly asOf: number | undefined;
 }
@@ -73,16 +76,16 @@ const NEWEST = 93;
 const versionSchema = z.object({ version: z.object({ version: z.string() }) });
 const listSchema = z.object({
   servers: z.array(z.unknown()),
-  servers_links: z.array(z.object({ rel: z.string(), href: z.string() })).default([]),
+  servers_links: listOf(z.object({ rel: z.string(), href: z.string() })).default([]),
 });
 const portsSchema = z.object({
-  interfaceAttachments: z.array(z.object({ mac_addr: z.string(), net_id: z.string(), port_state: z.string() })),
+  interfaceAttachments: listOf(z.object({ mac_addr: z.string(), net_id: z.string(), port_state: z.string() })),
 });
 const outputSchema = z.object({ output: z.string().nullable() });
 const actionSchema = z.object({ instanceAction: z.object({ message: z.string().nullable() }) });
 
 /** Creates the API of a session. */
-export function createComputeApi(session: CloudSession): ComputeApi {
+export function createComputeApi(session: CloudSession, oddForms: OddForms): ComputeApi {
   let version: Promise<string> | undefined;
   const headersOf = async () => {
     version ??= findVersion(session).catch((error: unknown) => {
@@ -103,13 +106,18 @@ export function createComputeApi(session: CloudSession): ComputeApi {
       let query = new URLSearchParams({ limit: String(PAGE_SIZE), ...since });
       const servers = new Map<string, Server | UnknownServer>();
       let asOf: number | undefined;
+      let isIncomplete = false;
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const answer = await get('/servers/detail', query);
         if (page === 0) asOf = timeOf(answer);
         const { servers: members, servers_links: links } = bodyOf(listSchema, answer, session);
-        for (const server of members.map(known)) servers.set(server.id, server);
+        for (const member of members) {
+          const server = listed(member, oddForms);
+          if (server === undefined) isIncomplete = true;
+          else servers.set(server.id, server);
+        }
         const next = links.find(({ rel }) => rel === 'next');
-        if (next === undefined) return { servers: [...servers.values()], asOf };
+        if (next === undefined) return { servers: [...servers.values()], isIncomplete, asOf };
         query = queryOf(next.href);
       }
       throw new CloudFailure('interrupted', `listing the servers: Nova sends more than ${MAX_PAGES} pages`);
@@ -173,9 +181,17 @@ async function findVersion(session: CloudSession): Promise<string> {
 }
 
 function known(value: unknown): Server | UnknownServer {
-  const server = parseServer(value);
-  if (server === undefined) throw unexpectedForm(['servers']);
-  return server;
+  const parsed = parseServer(value);
+  if (!parsed.success) throw unexpectedForm(['server', ...(parsed.error.issues[0]?.path ?? [])]);
+  return parsed.data;
+}
+
+/** Returns a member of a list. A server of an unexpected form must not hide the others. */
+function listed(member: unknown, oddForms: OddForms): Server | UnknownServer | undefined {
+  const parsed = parseServer(member);
+  if (parsed.success) return parsed.data;
+  oddForms.ignored('compute', member, parsed.error);
+  return onlyId(member);
 }
 
 function timeOf({ headers }: CloudAnswer): number | undefined {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { settingsFor, startCloudServer, type CloudServer } from '../../../../test/support/cloud-server.js';
+import { sendJson, settingsFor, startCloudServer, type CloudServer } from '../../../../test/support/cloud-server.js';
 import { idOf, listServers, type ListedServers } from '../../../../test/support/listed-servers.js';
 import { createSession, type CloudSession } from '../http/session.js';
 import { createReader } from '../server-reader.js';
@@ -11,6 +11,8 @@ let cloud: CloudServer;
 let session: CloudSession;
 let api: ComputeApi;
 let servers: ListedServers;
+/** Objects with an unexpected form, and the place in them. */
+let ignored: (readonly [value: unknown, at: string])[];
 
 const put: ListedServers['put'] = (...server) => servers.put(...server);
 
@@ -18,7 +20,10 @@ beforeEach(async () => {
   cloud = await startCloudServer();
   servers = listServers(cloud);
   session = createSession(settingsFor(cloud.url), { timeoutMs: 60_000 });
-  api = createComputeApi(session);
+  ignored = [];
+  api = createComputeApi(session, {
+    ignored: (_service, value, error) => ignored.push([value, error.issues[0]?.path.join('.') ?? '']),
+  });
 });
 afterEach(async () => {
   session.close();
@@ -132,10 +137,72 @@ describe('the list of servers', () => {
     expect([list.refs, events]).toEqual([[], ['stopped server-1', 'undefined server-1']]);
   });
 
-  it('rejects an answer with another form', async () => {
-    const { list } = open();
+  it('keeps the last reading of a server whose form is unexpected, and lists the others', async () => {
+    for (const index of [1, 2, 3]) put(index, {}, 0);
+    const { list, events } = open();
+    await list.refresh(0);
     put(1, { flavor: { id: '1' } });
-    await expect(list.refresh(0)).rejects.toThrow('asking Nova: its answer has an unexpected form at servers');
+    put(2, { id: '../../Managers', name: 'no id' });
+    put(3, { name: 'renamed' });
+    servers.all.set('null', { body: { 'OS-EXT-STS:vm_state': null }, changed: Date.now() });
+    await list.refresh(-1);
+    expect(list.refs.map(({ name }) => name).sort()).toEqual(['renamed', 'server-1', 'server-2']);
+    expect(events).toEqual(['changed renamed']);
+    expect(list.find(idOf(1))?.snapshot.unansweredSince).toEqual(expect.any(Date));
+    expect(ignored.map(([, at]) => at).sort()).toEqual(['flavor.vcpus', 'id', 'id']);
+    await expect(api.getServer(idOf(1))).rejects.toThrow(
+      'asking Nova: its answer has an unexpected form at server.flavor.vcpus',
+    );
+  });
+
+  it('removes no server while one of a full listing has no id', async () => {
+    put(1);
+    const { list, events } = open();
+    await list.refresh(0);
+    // Without the date of an answer, each listing is a full one.
+    servers.all.clear();
+    servers.all.set('null', { body: {}, changed: Date.now() });
+    const { nova } = cloud;
+    cloud.nova = (request, response, path) => {
+      response.sendDate = false;
+      nova(request, response, path);
+    };
+    await list.refresh(-1);
+    await list.refresh(-1);
+    expect(listings()[2]).not.toContain('changes-since');
+    expect([list.refs.map(({ name }) => name), events]).toEqual([['server-1'], []]);
+    servers.all.clear();
+    await list.refresh(-1);
+    expect(events).toEqual(['undefined server-1']);
+  });
+
+  it('ignores parts of a server that have an unexpected form', async () => {
+    put(1, {
+      description: 5,
+      metadata: { role: 'node', odd: null },
+      tags: ['redfish', 7],
+      fault: 'broken',
+      'os-extended-volumes:volumes_attached': [null, { id: 'v1' }, { id: 2 }],
+      addresses: { net: [{ 'OS-EXT-IPS-MAC:mac_addr': 5 }, null, { 'OS-EXT-IPS-MAC:mac_addr': 'FA:16:3E:00:00:01' }] },
+      flavor: { vcpus: 1, ram: 64, original_name: 'm1', extra_specs: { 'os:secure_boot': 5, other: 'x' } },
+    });
+    const { list } = open({ tags: ['redfish'], metadata: { role: 'node' } });
+    await list.refresh(0);
+    expect(ignored).toEqual([]);
+    expect(list.find(idOf(1))?.server).toMatchObject({
+      ...{ description: null, metadata: { role: 'node' }, tags: ['redfish'], volumeIds: ['v1'], fault: null },
+      ...{ macs: ['fa:16:3e:00:00:01'], flavor: { vcpus: 1, secureBoot: undefined } },
+    });
+    cloud.nova = (_request, response) =>
+      sendJson(response, 200, {
+        interfaceAttachments: [
+          null,
+          { mac_addr: 1 },
+          { mac_addr: 'FA:16:3E:00:00:01', net_id: 'n', port_state: 'DOWN' },
+        ],
+      });
+    // The version of the API is known.
+    expect(await api.listPorts(idOf(1))).toEqual([{ mac: 'fa:16:3e:00:00:01', network: 'n', isActive: false }]);
   });
 });
 

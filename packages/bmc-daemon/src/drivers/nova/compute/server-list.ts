@@ -119,15 +119,16 @@ export class ServerList {
     const startedAt = performance.now();
     const isFull = this.#asOf === undefined || startedAt - this.#fullAt > FULL_EVERY_MS;
     const since = isFull || this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS;
-    const { servers, asOf } = await this.#api.listServers(since);
+    const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
     for (const server of servers) this.record(server.id, server, { readAt: startedAt });
-    if (isFull) {
+    // A server without an id may be any of those that are not listed.
+    if (isFull && !isIncomplete) {
       const listed = new Set(servers.map(({ id }) => id));
       for (const [id, entry] of this.#entries) {
         if (!listed.has(id) && entry.readAt < startedAt) this.#remove(entry, startedAt);
       }
-      this.#fullAt = startedAt;
     }
+    if (isFull) this.#fullAt = startedAt;
     // No later listing is older than this one.
     for (const [id, at] of this.#removed) if (at < startedAt) this.#removed.delete(id);
     this.#asOf = asOf;

@@ -1,19 +1,23 @@
 /** Servers as Nova's API shows them. */
 import { z } from 'zod';
 import type { MachineFault } from '../../snapshot/system-snapshot.js';
+import { listOf, textsSchema } from '../http/answer-forms.js';
 import { plainLine } from '../http/plain-text.js';
 import { cloudTime } from './action-records.js';
 
 /** The address of a port. */
 const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': z.string().optional() });
 
+/** The id becomes a part of URIs. */
+const idSchema = z.guid().toLowerCase();
+
 const fullSchema = z.object({
-  id: z.string().toLowerCase(),
+  id: idSchema,
   name: z.string(),
-  description: z.string().nullish(),
+  description: z.string().nullish().catch(null),
   status: z.string(),
-  metadata: z.record(z.string(), z.string()).default({}),
-  tags: z.array(z.string()).default([]),
+  metadata: textsSchema.default({}),
+  tags: listOf(z.string()).default([]),
   flavor: z.object({
     vcpus: z.number(),
     ram: z.number(),
@@ -22,14 +26,17 @@ const fullSchema = z.object({
     ephemeral: z.number().default(0),
     swap: z.number().default(0),
     // Absent if a policy of the cloud hides them.
-    extra_specs: z.record(z.string(), z.string()).default({}),
+    extra_specs: textsSchema.default({}),
   }),
   // An empty text: the server boots from a volume.
   image: z.union([z.object({ id: z.string() }), z.string()]).nullish(),
-  'os-extended-volumes:volumes_attached': z.array(z.object({ id: z.string() })).default([]),
-  addresses: z.record(z.string(), z.array(addressSchema)).default({}),
+  'os-extended-volumes:volumes_attached': listOf(z.object({ id: z.string() })).default([]),
+  addresses: z.record(z.string(), listOf(addressSchema)).default({}),
   // Only in the states ERROR and DELETED. `details` has the traceback, which is not for clients.
-  fault: z.object({ message: z.string().default(''), created: z.string().default('') }).nullish(),
+  fault: z
+    .object({ message: z.string().default(''), created: z.string().default('') })
+    .nullish()
+    .catch(null),
   'OS-EXT-STS:task_state': z.string().nullable(),
   'OS-EXT-STS:vm_state': z.string(),
   'OS-EXT-STS:power_state': z.number(),
@@ -41,7 +48,8 @@ const MAX_VOLUMES = 128;
 const isId = /^[\w-]{1,64}$/;
 
 /** The part of a server that Nova still knows while the server's cell is down. */
-const partialSchema = z.object({ id: z.string().toLowerCase(), status: z.literal('UNKNOWN') });
+const partialSchema = z.object({ id: idSchema, status: z.literal('UNKNOWN') });
+const onlyIdSchema = z.object({ id: idSchema });
 
 /** The size of a server, as it was when the server was created or resized. */
 interface Flavor {
@@ -81,7 +89,7 @@ export interface Server {
   readonly powerState: number;
 }
 
-/** A server whose cell does not answer: Nova knows its id only. */
+/** A server of which only the id is known: its cell does not answer, or its form is unexpected. */
 export interface UnknownServer {
   readonly id: string;
 }
@@ -91,12 +99,22 @@ export function isKnown(server: Server | UnknownServer): server is Server {
   return 'vmState' in server;
 }
 
-/** Parses one server; undefined if its form is unexpected. */
-export function parseServer(value: unknown): Server | UnknownServer | undefined {
+/** Parses one server. */
+export function parseServer(value: unknown): z.ZodSafeParseResult<Server | UnknownServer> {
   const full = fullSchema.safeParse(value);
-  if (!full.success) return partialSchema.safeParse(value).data;
-  const { id, name, description, metadata, tags, flavor, addresses, image } = full.data;
-  const volumes = full.data['os-extended-volumes:volumes_attached'];
+  if (full.success) return { success: true, data: serverOf(full.data) };
+  const partial = partialSchema.safeParse(value);
+  return partial.success ? partial : full;
+}
+
+/** Returns the id of a server with an unexpected form; undefined if it has none. */
+export function onlyId(value: unknown): UnknownServer | undefined {
+  return onlyIdSchema.safeParse(value).data;
+}
+
+function serverOf(full: z.infer<typeof fullSchema>): Server {
+  const { id, name, description, metadata, tags, flavor, addresses, image } = full;
+  const volumes = full['os-extended-volumes:volumes_attached'];
   const macs = Object.values(addresses).flatMap((ports) =>
     ports.flatMap(({ 'OS-EXT-IPS-MAC:mac_addr': mac }) => (mac === undefined ? [] : [mac.toLowerCase()])),
   );
@@ -115,7 +133,7 @@ export function parseServer(value: unknown): Server | UnknownServer | undefined 
       swapMiB: flavor.swap,
       secureBoot: flavor.extra_specs['os:secure_boot'],
     },
-    fault: parseFault(full.data),
+    fault: parseFault(full),
     imageId: typeof image === 'object' && image !== null ? image.id : null,
     volumeIds: volumes
       .map((volume) => volume.id)
@@ -123,9 +141,9 @@ export function parseServer(value: unknown): Server | UnknownServer | undefined 
       .slice(0, MAX_VOLUMES),
     // A port has an entry for each of its addresses.
     macs: [...new Set(macs)],
-    task: full.data['OS-EXT-STS:task_state'],
-    vmState: full.data['OS-EXT-STS:vm_state'],
-    powerState: full.data['OS-EXT-STS:power_state'],
+    task: full['OS-EXT-STS:task_state'],
+    vmState: full['OS-EXT-STS:vm_state'],
+    powerState: full['OS-EXT-STS:power_state'],
   };
 }
 

@@ -6,15 +6,16 @@ import { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
+import { listOf } from './answer-forms.js';
 import { jsonOf, reasonOf } from './answer-text.js';
 import { CloudFailure, RejectedCredentials } from './cloud-failure.js';
 import type { CloudAnswer, Exchange } from './exchange.js';
 import { sendWithRetries } from './retry.js';
 
-const catalogSchema = z.array(
+const catalogSchema = listOf(
   z.object({
     type: z.string(),
-    endpoints: z.array(
+    endpoints: listOf(
       z.object({
         interface: z.string(),
         region: z.string().nullish(),

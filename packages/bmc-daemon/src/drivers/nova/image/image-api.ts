@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { DriverError } from '../../driver-error.js';
+import type { OddForms } from '../http/answer-forms.js';
 import { queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import type { CloudAnswer } from '../http/exchange.js';
@@ -74,16 +75,16 @@ const PAGE_SIZE = 1000;
 const MAX_PAGES = 100;
 
 const imageSchema = z.looseObject({
-  id: z.uuid(),
+  id: z.guid(),
   name: z.string().nullish(),
   status: z.string(),
   visibility: z.string().optional(),
   tags: z.array(z.string()).default([]),
 });
-const listSchema = z.object({ images: z.array(imageSchema), next: z.string().optional() });
+const listSchema = z.object({ images: z.array(z.unknown()), next: z.string().optional() });
 
 /** Creates the API of a session. */
-export function createImageApi(session: CloudSession): ImageApi {
+export function createImageApi(session: CloudSession, oddForms: OddForms): ImageApi {
   const service = 'image';
   const patchType = { 'content-type': 'application/openstack-images-v2.1-json-patch' };
   const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, parts: object = {}) =>
@@ -107,7 +108,11 @@ export function createImageApi(session: CloudSession): ImageApi {
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const answer = await send('GET', '/v2/images', { query });
         const { images: members, next } = bodyOf(listSchema, answer, session, service);
-        for (const member of members) if (isOurs(member)) images.set(member.id, imageOf(member));
+        for (const member of members) {
+          const parsed = imageSchema.safeParse(member);
+          if (!parsed.success) oddForms.ignored(service, member, parsed.error);
+          else if (isOurs(parsed.data)) images.set(parsed.data.id, imageOf(parsed.data));
+        }
         if (next === undefined) return [...images.values()];
         query = queryOf(next);
       }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../../driver-error.js';
+import { listOf } from '../http/answer-forms.js';
 import { bodyOf, type CloudSession } from '../http/session.js';
 
 /** The image for boots from the network. */
@@ -22,7 +23,7 @@ const imageSchema = z.object({
   status: z.string(),
   hw_rescue_device: z.string().optional(),
 });
-const listSchema = z.object({ images: z.array(imageSchema) });
+const listSchema = z.object({ images: listOf(imageSchema) });
 
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -3,6 +3,7 @@
  * @see https://docs.openstack.org/api-ref/block-storage/v3/
  */
 import { z } from 'zod';
+import { listOf, textsSchema } from '../http/answer-forms.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { successOf, type CloudSession } from '../http/session.js';
 import { plainLine } from '../http/plain-text.js';
@@ -30,11 +31,11 @@ export interface Volumes {
 
 const volumeSchema = z.object({
   volume: z.object({
-    name: z.string().nullish(),
+    name: z.string().nullish().catch(null),
     size: z.number(),
-    bootable: z.union([z.string(), z.boolean()]).default('false'),
-    attachments: z.array(z.object({ server_id: z.string(), device: z.string().nullish() })).default([]),
-    volume_image_metadata: z.record(z.string(), z.unknown()).default({}),
+    bootable: z.union([z.string(), z.boolean()]).catch(false),
+    attachments: listOf(z.object({ server_id: z.string(), device: z.string().nullish() })).default([]),
+    volume_image_metadata: textsSchema.catch({}),
   }),
 });
 
@@ -59,12 +60,6 @@ export async function readVolume(id: string, session: CloudSession): Promise<Vol
     devices: Object.fromEntries(
       attachments.map(({ server_id: server, device }) => [server.toLowerCase(), device ?? '']),
     ),
-    imageProperties: textsIn(properties),
+    imageProperties: properties,
   };
-}
-
-function textsIn(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(properties).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-  );
 }

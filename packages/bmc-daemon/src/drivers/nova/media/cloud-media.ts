@@ -11,6 +11,7 @@ import { createImageApi } from '../image/image-api.js';
 import { ImageLeases } from '../image/image-leases.js';
 import { createNetworkImage } from '../image/network-image.js';
 import { CloudImageStore } from '../image/image-store.js';
+import type { OddForms } from '../http/answer-forms.js';
 import type { CloudSession } from '../http/session.js';
 import { readServer } from '../power-control.js';
 import { createMediaControl } from './media-control.js';
@@ -38,6 +39,7 @@ export interface CloudMediaSettings {
 interface CloudMediaOptions extends CloudMediaSettings {
   readonly cloud: CloudSettings;
   readonly session: CloudSession;
+  readonly oddForms: OddForms;
   readonly api: ComputeApi;
   readonly list: ServerList;
   /** Returns the UUID of a server. */
@@ -61,9 +63,9 @@ interface CloudMedia
 
 /** Creates the parts. */
 export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
-  const { cloud, session, api, list, uuidOf, freshMs, closing, log } = options;
+  const { cloud, session, oddForms, api, list, uuidOf, freshMs, closing, log } = options;
   const { limits, bus, fetchedByGlance, networkImage, daemon } = options;
-  const images = createImageApi(session);
+  const images = createImageApi(session, oddForms);
   const leases = new ImageLeases(images, { daemon, log });
   const network = createNetworkImage(session, networkImage);
   const view = createMediaView(images, { freshMs, bootsNetwork: networkImage !== null });

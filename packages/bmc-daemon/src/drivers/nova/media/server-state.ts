@@ -39,7 +39,7 @@ export const untouchedState: ServerState = {
 export const MAX_ASSET_TAG = 64;
 
 const stateSchema = z.object({
-  cd: z.uuid().toLowerCase().nullish(),
+  cd: z.guid().toLowerCase().nullish(),
   enabled: z.enum(['once', 'continuous', 'disabled']).optional(),
   target: z.enum(['network', 'cdrom', 'hd', 'none']).optional(),
   verify: z.boolean().nullish(),

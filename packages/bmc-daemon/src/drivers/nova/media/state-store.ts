@@ -149,10 +149,10 @@ export class StateStore {
 
   /** Returns the ids of the images that any server of the project uses, also servers that are not exposed. */
   async imagesInUse(images: readonly CloudImage[]): Promise<ReadonlySet<string>> {
-    const { servers } = await this.#options.api.listServers();
+    const { servers, isIncomplete } = await this.#options.api.listServers();
     const known = servers.filter(isKnown);
-    // A server whose cell is down hides its metadata.
-    if (known.length < servers.length) return new Set(images.map(({ id }) => id));
+    // The metadata of a server are not known if its cell is down, or if its form is unexpected.
+    if (isIncomplete || known.length < servers.length) return new Set(images.map(({ id }) => id));
     const now = known.map(holderOf);
     const later = images.flatMap(({ properties }) =>
       known.map(({ id }) => parseState(properties.get(stateProperty(id)))?.cd ?? undefined),
