@@ -3,7 +3,6 @@
  * @see https://docs.openstack.org/api-ref/compute/
  */
 import { z } from 'zod';
-import { CloudError } from '../cloud/cloud-error.js';
 import { listOf, type OddForms } from '../http/answer-forms.js';
 import { jsonOf, queryOf } from '../http/answer-text.js';
 import { CloudFailure } from '../http/cloud-failure.js';
@@ -14,6 +13,7 @@ import { actionListSchema, actionRecords, MAX_ACTIONS } from './action-records.j
 import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
 import { consoleSchema, type ConsoleKind } from './remote-console.js';
 import { CONSOLE_LINES, consoleBytes } from './console-output.js';
+import { createComputeRequests, VERSION_MS } from './compute-requests.js';
 import { onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
 /** A listing of all pages. */
@@ -68,12 +68,7 @@ export interface ComputeApi {
 const PAGE_SIZE = 1000;
 /** Maximum number of pages: a server that repeats a page would otherwise never end. */
 const MAX_PAGES = 1000;
-/** The oldest API version with the whole flavor in a server (Pike, 2017). */
-const OLDEST = 47;
-/** The newest API version that the driver was tested with (Zed). */
-const NEWEST = 93;
 
-const versionSchema = z.object({ version: z.object({ version: z.string() }) });
 const listSchema = z.object({
   servers: z.array(z.unknown()),
   servers_links: listOf(z.object({ rel: z.string(), href: z.string() })).default([]),
@@ -86,18 +81,7 @@ const actionSchema = z.object({ instanceAction: z.object({ message: z.string().n
 
 /** Creates the API of a session. */
 export function createComputeApi(session: CloudSession, oddForms: OddForms): ComputeApi {
-  let version: Promise<string> | undefined;
-  const headersOf = async () => {
-    version ??= findVersion(session).catch((error: unknown) => {
-      version = undefined;
-      throw error;
-    });
-    return { 'openstack-api-version': `compute ${await version}` };
-  };
-  const get = async (path: string, query: URLSearchParams | Readonly<Record<string, string>> = {}) =>
-    session.request({ method: 'GET', path, query, headers: await headersOf() });
-  const post = async (path: string, body: object) =>
-    session.request({ method: 'POST', path, body, headers: await headersOf() });
+  const { get, post } = createComputeRequests(session, { maxAgeMs: VERSION_MS });
   const pathOf = (id: string): string => `/servers/${encodeURIComponent(id)}`;
 
   return {
@@ -167,17 +151,6 @@ export function createComputeApi(session: CloudSession, oddForms: OddForms): Com
       return parsed.data?.instanceAction.message === 'Error';
     },
   };
-}
-
-/** Selects the API version once. @throws {CloudError} if Nova is too old. */
-async function findVersion(session: CloudSession): Promise<string> {
-  const answer = await session.request({ method: 'GET', path: '/' });
-  const { version } = bodyOf(versionSchema, answer, session).version;
-  const [major, minor = NaN] = version.split('.').map(Number);
-  if (major !== 2 || !(minor >= OLDEST)) {
-    throw new CloudError([`Nova has API version '${version.slice(0, 20)}', and the daemon needs 2.${OLDEST} or newer`]);
-  }
-  return `2.${Math.min(minor, NEWEST)}`;
 }
 
 function known(value: unknown): Server | UnknownServer {

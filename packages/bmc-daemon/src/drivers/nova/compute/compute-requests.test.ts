@@ -1,0 +1,93 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { sendJson, settingsFor, startCloudServer, type CloudServer } from '../../../../test/support/cloud-server.js';
+import { createSession, type CloudSession } from '../http/session.js';
+import { createComputeRequests, VERSION_MS, type ComputeRequests } from './compute-requests.js';
+
+let cloud: CloudServer;
+let session: CloudSession;
+/** The newest version of the cloud. */
+let newest: string;
+/** Versions of the requests so far. */
+let used: unknown[];
+let answerVersion: (response: ServerResponse) => void;
+
+beforeEach(async () => {
+  cloud = await startCloudServer();
+  session = createSession(settingsFor(cloud.url), { timeoutMs: 60_000 });
+  newest = '2.60';
+  used = [];
+  answerVersion = (response) => sendJson(response, 200, { version: { version: newest } });
+  cloud.nova = (request, response, path) => {
+    if (path === '/') {
+      answerVersion(response);
+      return;
+    }
+    const version = String(request.headers['openstack-api-version']).replace('compute ', '');
+    used.push(version);
+    const isKnown = Number(version.slice(2)) <= Number(newest.slice(2));
+    sendJson(response, isKnown ? 200 : 406, isKnown ? {} : { computeFault: { message: 'too new' } });
+  };
+});
+afterEach(async () => {
+  session.close();
+  await cloud.close();
+});
+
+const open = (maxAgeMs: number): ComputeRequests => createComputeRequests(session, { maxAgeMs });
+const negotiations = () => cloud.requests.filter((line) => line === 'GET /compute/');
+
+it('asks for the version once for many requests, and uses no version that the driver does not know', async () => {
+  newest = '2.200';
+  const { get } = open(VERSION_MS);
+  await Promise.all([get('/a'), get('/b')]);
+  expect([used, negotiations().length]).toEqual([['2.93', '2.93'], 1]);
+});
+
+it('uses a newer version after an upgrade of the cloud', async () => {
+  const { get } = open(-1);
+  await get('/a');
+  newest = '2.90';
+  await get('/a');
+  expect(used).toEqual(['2.60', '2.90']);
+});
+
+it('asks again after a 406, and repeats the request once', async () => {
+  const { post } = open(VERSION_MS);
+  await post('/a', {});
+  newest = '2.50';
+  const answers = await Promise.all([post('/a', {}), post('/b', {})]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect([...new Set(used)]).toEqual(['2.60', '2.50']);
+  expect(negotiations()).toHaveLength(2);
+});
+
+it('returns a 406 that another version does not change', async () => {
+  cloud.nova = (_request, response, path) => {
+    if (path === '/') answerVersion(response);
+    else response.writeHead(406).end('no');
+  };
+  const { get } = open(VERSION_MS);
+  expect((await get('/a')).status).toBe(406);
+  expect(cloud.requests.filter((line) => line.includes('/compute'))).toEqual([
+    'GET /compute/',
+    'GET /compute/a',
+    'GET /compute/',
+  ]);
+});
+
+it('keeps the version while Nova does not tell it', async () => {
+  const { get } = open(-1);
+  await get('/a');
+  answerVersion = (response) => response.writeHead(500).end();
+  expect((await get('/a')).status).toBe(200);
+  expect(used).toEqual(['2.60', '2.60']);
+});
+
+it('rejects a cloud that is too old, and recovers when it is upgraded', async () => {
+  newest = '2.46';
+  const { get } = open(VERSION_MS);
+  await expect(get('/a')).rejects.toThrow("Nova has API version '2.46', and the daemon needs 2.47 or newer");
+  newest = '2.47';
+  expect((await get('/a')).status).toBe(200);
+});

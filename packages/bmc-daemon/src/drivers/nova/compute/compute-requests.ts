@@ -1,0 +1,77 @@
+/** Requests to Nova, with the newest API version that both Nova and the driver have. */
+import { z } from 'zod';
+import { CloudError } from '../cloud/cloud-error.js';
+import { CloudFailure } from '../http/cloud-failure.js';
+import type { CloudAnswer, CloudRequest } from '../http/exchange.js';
+import { bodyOf, type CloudSession } from '../http/session.js';
+
+/** Sends requests. All functions throw as {@link CloudSession.request}. */
+export interface ComputeRequests {
+  readonly get: (path: string, query?: URLSearchParams | Readonly<Record<string, string>>) => Promise<CloudAnswer>;
+  readonly post: (path: string, body: object) => Promise<CloudAnswer>;
+}
+
+/** A version, and when the driver asked for it. */
+interface Negotiation {
+  readonly version: Promise<string>;
+  /** Time of {@link performance.now}. */
+  readonly at: number;
+}
+
+/** After this time the driver asks for the version again: the cloud may have been upgraded. */
+export const VERSION_MS = 600_000;
+/** The oldest API version with the whole flavor in a server (Pike, 2017). */
+const OLDEST = 47;
+/** The newest API version that the driver was tested with (Zed). */
+const NEWEST = 93;
+
+const versionSchema = z.object({ version: z.object({ version: z.string() }) });
+
+/** Creates the requests of a session. @param maxAgeMs see {@link VERSION_MS}. */
+export function createComputeRequests(
+  session: CloudSession,
+  { maxAgeMs }: { readonly maxAgeMs: number },
+): ComputeRequests {
+  let last: Negotiation | undefined;
+  const negotiate = (before: Negotiation | undefined): Negotiation => {
+    const version = findVersion(session).catch((error: unknown) => {
+      // The last version probably still works.
+      if (before !== undefined && error instanceof CloudFailure) return before.version;
+      if (last === negotiation) last = undefined;
+      throw error;
+    });
+    const negotiation: Negotiation = { version, at: performance.now() };
+    return negotiation;
+  };
+  const current = (): Negotiation => {
+    if (last === undefined || performance.now() - last.at > maxAgeMs) last = negotiate(last);
+    return last;
+  };
+  const send = async (request: Pick<CloudRequest, 'method' | 'body'> & { path: string; query?: URLSearchParams }) => {
+    const attempt = (version: string): Promise<CloudAnswer> =>
+      session.request({ ...request, headers: { 'openstack-api-version': `compute ${version}` } });
+    const used = current();
+    const version = await used.version;
+    const answer = await attempt(version);
+    // Nova has not executed it, because it does not have this version any more.
+    if (answer.status !== 406) return answer;
+    if (last === used) last = undefined;
+    const other = await current().version;
+    return other === version ? answer : await attempt(other);
+  };
+  return {
+    get: (path, query = {}) => send({ method: 'GET', path, query: new URLSearchParams(query) }),
+    post: (path, body) => send({ method: 'POST', path, body }),
+  };
+}
+
+/** Selects the API version. @throws {CloudError} if Nova is too old. */
+async function findVersion(session: CloudSession): Promise<string> {
+  const answer = await session.request({ method: 'GET', path: '/' });
+  const { version } = bodyOf(versionSchema, answer, session).version;
+  const [major, minor = NaN] = version.split('.').map(Number);
+  if (major !== 2 || !(minor >= OLDEST)) {
+    throw new CloudError([`Nova has API version '${version.slice(0, 20)}', and the daemon needs 2.${OLDEST} or newer`]);
+  }
+  return `2.${Math.min(minor, NEWEST)}`;
+}
