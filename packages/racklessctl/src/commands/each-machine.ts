@@ -24,7 +24,7 @@ export function labelsOf(machines: readonly Machine[]): (machine: Machine) => st
 }
 
 /**
- * Calls a function for each machine. Prints the results in order, or as JSON. A failure of one
+ * Calls a function for each machine. Prints the results as they arrive, or all of them as JSON. A failure of one
  * machine does not affect the others.
  * @throws {CommandFailure} if a machine failed.
  */
@@ -43,7 +43,7 @@ export async function eachMachine(
       if (!call.flag('json')) call.terminal.print(`${label}: ${result.text}`);
       return { machine, result };
     } catch (error) {
-      if (!(error instanceof CommandFailure)) throw error;
+      if (!(error instanceof CommandFailure) || call.signal.aborted) throw error;
       if (!call.flag('json')) call.terminal.complain(`${label}: ${error.message}`);
       return { machine, failure: error };
     } finally {

@@ -1,8 +1,18 @@
 /** All commands, in the order of the help. */
+import { bootGroup } from './boot.js';
 import type { CommandDefinition } from './command.js';
 import { contextGroup } from './context.js';
 import { listCommand } from './list.js';
+import { logGroup } from './log.js';
+import { mediaGroup } from './media.js';
 import { powerGroup } from './power.js';
 
 /** The commands. */
-export const commands: readonly CommandDefinition[] = [listCommand, powerGroup, contextGroup];
+export const commands: readonly CommandDefinition[] = [
+  listCommand,
+  powerGroup,
+  bootGroup,
+  mediaGroup,
+  logGroup,
+  contextGroup,
+];

@@ -48,12 +48,13 @@ const statusCommand = defineCommand({
   run: (call) =>
     withMachines(call, (machines) => {
       const labelOf = labelsOf(machines);
+      const labels = machines.map(labelOf);
       const rows = machines.map((machine) => {
         const { context, name, id, uuid, power } = summaryOf(machine);
-        return { context, name, id, uuid, power, label: labelOf(machine) };
+        return { context, name, id, uuid, power };
       });
       printRows(call, rows, [
-        { title: 'NAME', value: ({ label }) => label, canShrink: true },
+        { title: 'NAME', value: (_, index) => labels[index], canShrink: true },
         { title: 'POWER', value: ({ power }) => power },
       ]);
     }),

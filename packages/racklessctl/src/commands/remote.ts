@@ -2,7 +2,7 @@
 import { contextFilePath } from '../contexts/context-file.js';
 import { findConnections, readAuthorities, type Connection } from '../contexts/connection.js';
 import { getPassword } from '../contexts/password.js';
-import { usageFailure } from '../failure.js';
+import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { globExpression, readMachines, selectMachines, type Machine } from '../machines/machine.js';
 import { openService, type Service } from '../redfish/service.js';
 import type { ArgumentDefinition, Call, OptionDefinition } from './command.js';
@@ -41,6 +41,13 @@ export const configOption: OptionDefinition = {
   summary: 'file of the contexts (environment variable: RACKLESSCTL_CONFIG)',
   completes: 'files',
   default: '~/.config/racklessctl/contexts.yaml',
+};
+
+/** The argument of commands for one machine. */
+export const machineArgument: ArgumentDefinition = {
+  name: 'machine',
+  summary: 'name, id, UUID, host name or serial number of a machine, or the beginning of one',
+  completes: 'machines',
 };
 
 /** The argument of commands for any number of machines. */
@@ -133,4 +140,15 @@ export async function withMachines<T>(call: Call, use: (machines: readonly Machi
   if (isAll && patterns.length > 0) throw usageFailure('--all and names of machines exclude each other');
   if (!isAll && patterns.length === 0) throw usageFailure('name a machine, or give --all');
   return withAllMachines(call, async (machines) => use(isAll ? machines : selectMachines(machines, patterns)));
+}
+
+/** Opens the selected services and calls a function with the machine of the argument `machine`. */
+export async function withMachine<T>(call: Call, use: (machine: Machine) => Promise<T> | T): Promise<T> {
+  return withAllMachines(call, async (machines) => {
+    const name = call.argument('machine');
+    const [machine, ...others] = selectMachines(machines, [name]);
+    if (machine === undefined || others.length > 0)
+      throw new CommandFailure(exitCode.noMatch, `'${name}' means ${others.length + 1} machines: name one of them`);
+    return use(machine);
+  });
 }

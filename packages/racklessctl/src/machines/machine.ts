@@ -1,7 +1,7 @@
 /** The machines of a service, and how a user selects them. */
 import { CommandFailure, exitCode } from '../failure.js';
 import { readMembers } from '../redfish/collection.js';
-import { linkAt, numberAt, textAt, type Resource } from '../redfish/resource.js';
+import { linkAt, linksAt, numberAt, textAt, type Resource } from '../redfish/resource.js';
 import type { Service } from '../redfish/service.js';
 
 /** A machine: DMTF's ComputerSystem, with the values that most commands show. */
@@ -77,6 +77,9 @@ export interface MachineSummary {
   readonly cpus: number | undefined;
   readonly memoryGib: number | undefined;
 }
+
+/** Returns the URIs of the managers (BMCs) of a machine. */
+export const managersOf = ({ resource }: Machine): readonly string[] => linksAt(resource, 'Links', 'ManagedBy');
 
 /** All names by which a user may select a machine. */
 const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>

@@ -4,7 +4,7 @@ import { cutLine, plainLine, widthOf } from './plain-text.js';
 /** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
-  readonly value: (row: Row) => string | number | null | undefined;
+  readonly value: (row: Row, index: number) => string | number | null | undefined;
   /** The column may become narrower than its texts. */
   readonly canShrink?: boolean;
 }
@@ -18,7 +18,7 @@ const MIN_COLUMNS = 8;
  * @param maxColumns the width of the terminal. Undefined: no column is cut.
  */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], maxColumns?: number): string {
-  const cells = rows.map((row) => columns.map(({ value }) => shown(value(row))));
+  const cells = rows.map((row, index) => columns.map(({ value }) => shown(value(row, index))));
   const titles = columns.map(({ title }) => title);
   const widths = titles.map((title, index) =>
     Math.max(widthOf(title), ...cells.map((line) => widthOf(line[index] ?? ''))),

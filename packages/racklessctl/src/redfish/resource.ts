@@ -65,3 +65,8 @@ export function linkAt(resource: unknown, ...path: string[]): string | undefined
   const value = valueAt(resource, path);
   return typeof value === 'string' ? value : textAt(value, '@odata.id');
 }
+
+/** Returns the URIs of the links in the list at a path. */
+export function linksAt(resource: unknown, ...path: string[]): readonly string[] {
+  return listAt(resource, ...path).flatMap((item) => linkAt(item) ?? []);
+}

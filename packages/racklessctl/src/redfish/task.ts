@@ -61,7 +61,14 @@ async function waitUntil(deadline: number, pause: number, service: Service, moni
       exitCode.timeout,
       `the task still runs. Its state is at ${service.origin.origin}${monitor}`,
     );
-  await wait(Math.min(pause, left), service.signal);
+  try {
+    await wait(Math.min(pause, left), service.signal);
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    throw new CommandFailure(error.code, `${error.message}; the task continues: ${service.origin.origin}${monitor}`, {
+      cause: error,
+    });
+  }
 }
 
 function isComplete({ status, text }: Answer, { onProgress }: TaskOptions): boolean {

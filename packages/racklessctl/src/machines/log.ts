@@ -1,0 +1,111 @@
+/** Logs of a machine and of its managers. */
+import { CommandFailure, exitCode } from '../failure.js';
+import { readMembers } from '../redfish/collection.js';
+import { linkAt, linksAt, objectAt, textAt, textsAt, type Resource } from '../redfish/resource.js';
+import { completeTask, type TaskOptions } from '../redfish/task.js';
+import { managersOf, type Machine } from './machine.js';
+
+/** A log: DMTF's LogService. */
+export interface Log {
+  readonly id: string;
+  readonly name: string | undefined;
+  /** `system`, `manager` or `chassis`. */
+  readonly owner: string;
+  readonly uri: string;
+  /** URI of the entries. */
+  readonly entries: string | undefined;
+  /** URI of the action that clears the log. */
+  readonly clear: string | undefined;
+}
+
+/** A line of a log. */
+export interface LogEntry {
+  readonly id: string;
+  /** ISO 8601. */
+  readonly time: string | undefined;
+  readonly severity: string | undefined;
+  readonly message: string;
+}
+
+/** Reads the logs of a machine, of its managers and of its chassis. */
+export async function readLogs(machine: Machine): Promise<readonly Log[]> {
+  const { service, resource } = machine;
+  const logs: Log[] = [];
+  const owners = [
+    { owner: 'system', uris: [undefined] },
+    { owner: 'manager', uris: managersOf(machine) },
+    { owner: 'chassis', uris: linksAt(resource, 'Links', 'Chassis') },
+  ];
+  for (const { owner, uris } of owners)
+    for (const uri of uris) {
+      const collection = linkAt(uri === undefined ? resource : await service.find(uri), 'LogServices');
+      if (collection !== undefined)
+        logs.push(...(await readMembers(service, collection)).flatMap((member) => logOf(member, owner)));
+    }
+  return logs;
+}
+
+function logOf(resource: Resource, owner: string): Log[] {
+  const uri = linkAt(resource);
+  if (uri === undefined) return [];
+  return [
+    {
+      id: textAt(resource, 'Id') ?? uri.replace(/^.*\//, ''),
+      name: textAt(resource, 'Name'),
+      owner,
+      uri,
+      entries: linkAt(resource, 'Entries'),
+      clear: linkAt(objectAt(resource, 'Actions', '#LogService.ClearLog'), 'target'),
+    },
+  ];
+}
+
+/** Logs of events have these names at most services. */
+const EVENT_LOG = /^(event ?log|sel|log1?|iml|events?)$/i;
+
+/** Returns the log with an id, or the log of events. @throws {CommandFailure} */
+export async function findLog(machine: Machine, id: string | undefined): Promise<Log> {
+  const logs = await readLogs(machine);
+  const [first] = logs;
+  if (first === undefined) throw new CommandFailure(exitCode.failed, 'the service offers no logs for it');
+  const found =
+    id === undefined
+      ? (logs.find((log) => EVENT_LOG.test(log.id)) ?? first)
+      : logs.find((log) => log.id.toLowerCase() === id.toLowerCase());
+  if (found !== undefined) return found;
+  throw new CommandFailure(
+    exitCode.noMatch,
+    `there is no log '${id ?? ''}'. The logs are: ${logs.map((log) => `${log.id} (${log.owner})`).join(', ')}`,
+  );
+}
+
+/** Reads the entries of a log, the oldest first. @throws {CommandFailure} */
+export async function readEntries({ service }: Machine, { id, entries }: Log): Promise<readonly LogEntry[]> {
+  if (entries === undefined) throw new CommandFailure(exitCode.failed, `the log ${id} has no entries to read`);
+  const read = (await readMembers(service, entries)).map(entryOf);
+  // Services have different orders. The sort keeps the order of entries of the same second.
+  const newestFirst = timeOf(read[0]) > timeOf(read.at(-1));
+  return (newestFirst ? read.reverse() : read).sort((a, b) => timeOf(a) - timeOf(b));
+}
+
+const timeOf = (entry: LogEntry | undefined): number => {
+  const time = Date.parse(entry?.time ?? '');
+  return Number.isNaN(time) ? 0 : time;
+};
+
+function entryOf(resource: Resource): LogEntry {
+  return {
+    id: linkAt(resource) ?? textAt(resource, 'Id') ?? '',
+    time: textAt(resource, 'EventTimestamp') ?? textAt(resource, 'Created'),
+    severity: textAt(resource, 'Severity'),
+    message:
+      textAt(resource, 'Message') ??
+      [textAt(resource, 'MessageId'), ...(textsAt(resource, 'MessageArgs') ?? [])].filter((text) => text).join(' '),
+  };
+}
+
+/** Clears a log. @throws {CommandFailure} */
+export async function clearLog({ service }: Machine, { id, clear }: Log, options: TaskOptions): Promise<void> {
+  if (clear === undefined) throw new CommandFailure(exitCode.failed, `the log ${id} cannot be cleared`);
+  await completeTask(service, await service.post(clear, {}, `clearing the log ${id}`), options);
+}

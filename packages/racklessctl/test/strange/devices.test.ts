@@ -1,0 +1,147 @@
+/** Boot, media and logs of services with other URIs and rules than ours. */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { commandFixture } from '../support/command.js';
+import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+
+const { run, json, start } = commandFixture();
+const services: StrangeService[] = [];
+const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
+  const service = await StrangeService.start(answers);
+  services.push(service);
+  return service;
+};
+afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+
+const uri = '/redfish/v1/Systems/System.Embedded.1';
+const bmc = '/redfish/v1/Managers/iDRAC.Embedded.1';
+const managed = { Links: { ManagedBy: [{ '@odata.id': bmc }] } };
+const noContent: StrangeAnswer = (_, response) => void response.writeHead(204).end();
+
+describe('boot', () => {
+  it('sends the ETag, reads it again after 412, and tries its strong form', async () => {
+    const etags: unknown[] = [];
+    const answers = oneMachine();
+    const service = await serve({
+      ...answers,
+      [`GET ${uri}`]: (_, response) =>
+        sendJson(response, 200, answers[`GET ${uri}`] ?? {}, { etag: etags.length === 0 ? 'W/"1"' : 'W/"2"' }),
+      [`PATCH ${uri}`]: (request, response) => {
+        etags.push(request.headers['if-match']);
+        response.writeHead(request.headers['if-match'] === '"2"' ? 204 : 412).end();
+      },
+    });
+    expect(await run(['boot', 'set', 'pxe', 'System', '--url', service.url])).toMatchObject({ code: 0 });
+    expect(etags).toEqual(['W/"1"', 'W/"2"', '"2"']);
+  });
+
+  it('takes None as target to clear the override, where the service lists it', async () => {
+    const Boot = { 'BootSourceOverrideTarget@Redfish.AllowableValues': ['None', 'Pxe'] };
+    const service = await serve({ ...oneMachine({ Boot }), [`PATCH ${uri}`]: noContent });
+    await run(['boot', 'clear', 'System', '--url', service.url]);
+    expect(service.requests.at(-1)?.body).toEqual({
+      Boot: { BootSourceOverrideEnabled: 'Disabled', BootSourceOverrideTarget: 'None' },
+    });
+  });
+});
+
+describe('media', () => {
+  const drive = `${bmc}/VirtualMedia/CD`;
+  const withDrive = (member: object): Record<string, StrangeAnswer> => ({
+    ...oneMachine(managed),
+    [`GET ${bmc}`]: { VirtualMedia: { '@odata.id': `${bmc}/VirtualMedia` } },
+    [`GET ${bmc}/VirtualMedia`]: { Members: [{ '@odata.id': drive }] },
+    [`GET ${drive}`]: { '@odata.id': drive, Id: 'CD', MediaTypes: ['CD', 'DVD'], Inserted: false, ...member },
+  });
+
+  it('is below the manager; a task shows its progress', async () => {
+    const target = `${drive}/Insert`;
+    const states = [{ TaskState: 'Running', PercentComplete: 40 }, { TaskState: 'Completed' }];
+    const service = await serve({
+      ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
+      [`POST ${target}`]: (_, response) => sendJson(response, 202, {}, { location: '/task', 'retry-after': '0' }),
+      'GET /task': (_, response) => sendJson(response, 200, states.shift() ?? {}, { 'retry-after': '0' }),
+    });
+    expect(await run(['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url])).toMatchObject({
+      code: 0,
+      stdout: 'System: inserted into CD\n',
+    });
+    expect(states).toEqual([]);
+  });
+
+  it('gets the parameters that an old service requires', async () => {
+    const target = `${drive}/Insert`;
+    const service = await serve({
+      ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
+      [`POST ${target}`]: (request, response) =>
+        JSON.stringify(request.body).includes('TransferProtocolType')
+          ? void response.writeHead(204).end()
+          : sendJson(response, 400, { error: { message: 'The parameter TransferProtocolType is missing.' } }),
+    });
+    expect(await run(['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url])).toMatchObject({ code: 0 });
+    expect(service.requests.at(-1)?.body).toEqual({
+      ...{ Image: 'http://h/x.iso', Inserted: true, WriteProtected: true },
+      ...{ TransferMethod: 'Stream', TransferProtocolType: 'HTTP' },
+    });
+  });
+
+  it('is changed by PATCH where there are no actions', async () => {
+    const service = await serve({ ...withDrive({}), [`PATCH ${drive}`]: noContent });
+    await run(['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url]);
+    expect(service.requests.at(-1)?.body).toEqual({ Image: 'http://h/x.iso', Inserted: true });
+    const inserted = await serve({ ...withDrive({ Inserted: true, Image: 'x' }), [`PATCH ${drive}`]: noContent });
+    await run(['media', 'eject', 'sys', '--url', inserted.url]);
+    expect(inserted.requests.at(-1)?.body).toEqual({ Image: null, Inserted: false });
+  });
+
+  it('with a task that takes too long ends with exit code 75 and says where the task is', async () => {
+    const target = `${drive}/Insert`;
+    const service = await serve({
+      ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
+      [`POST ${target}`]: (_, response) => sendJson(response, 202, {}, { location: '/task/9', 'retry-after': '0' }),
+      'GET /task/9': (_, response) => sendJson(response, 202, {}, { 'retry-after': '0' }),
+    });
+    const args = ['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url];
+    const late = await run([...args, '--task-timeout', '0.5']);
+    expect(late).toMatchObject({ code: 75, stderr: expect.stringContaining(`${service.url}/task/9`) });
+  });
+
+  it('with a task that Ctrl-C leaves says that the task continues', async () => {
+    const target = `${drive}/Insert`;
+    const service = await serve({
+      ...withDrive({ Actions: { '#VirtualMedia.InsertMedia': { target } } }),
+      [`POST ${target}`]: (_, response) => {
+        sendJson(response, 202, {}, { location: '/task/9', 'retry-after': '50' });
+        response.once('finish', () => command.child.kill('SIGINT'));
+      },
+    });
+    const command = start(['media', 'insert', 'http://h/x.iso', 'sys', '--url', service.url]);
+    expect(await command.finished()).toMatchObject({ code: 130, stderr: expect.stringContaining('interrupted') });
+  });
+});
+
+describe('log', () => {
+  it('is sorted whatever the order of the service, and follows new entries', async () => {
+    const entries = [
+      { '@odata.id': '/e/2', Created: '2026-01-02T00:00:00Z', Severity: 'Warning', Message: 'second\u001b[2J' },
+      { '@odata.id': '/e/1', Created: '2026-01-01T00:00:00Z', MessageId: 'SYS1', MessageArgs: ['a'] },
+    ];
+    const service = await serve({
+      ...oneMachine(managed),
+      [`GET ${bmc}`]: { LogServices: { '@odata.id': '/logs' } },
+      'GET /logs': { Members: [{ '@odata.id': '/logs/Sel' }] },
+      'GET /logs/Sel': { '@odata.id': '/logs/Sel', Id: 'Sel', Entries: { '@odata.id': '/entries' } },
+      'GET /entries': (_, response) => sendJson(response, 200, { Members: entries }),
+    });
+    expect(await json(['log', 'show', 'sys', '--url', service.url])).toEqual([
+      { id: '/e/1', time: '2026-01-01T00:00:00Z', message: 'SYS1 a' },
+      { id: '/e/2', time: '2026-01-02T00:00:00Z', severity: 'Warning', message: 'second\u001b[2J' },
+    ]);
+    const following = start(['log', 'show', 'sys', '-f', '--interval', '0.2', '--url', service.url]);
+    await following.printed('second\\x1b[2J');
+    entries.unshift({ '@odata.id': '/e/3', Created: '2026-01-03T00:00:00Z', Severity: 'OK', Message: 'third' });
+    await following.printed('third');
+    following.child.kill('SIGINT');
+    const { code, stdout } = await following.finished();
+    expect({ code, lines: stdout.trim().split('\n').length }).toEqual({ code: 130, lines: 3 });
+  });
+});
