@@ -23,7 +23,7 @@ export const bootTargets: Readonly<Record<string, string>> = {
 export const bootModes = { uefi: 'UEFI', legacy: 'Legacy' } as const;
 
 /** The boot settings of a machine, in Redfish's words. */
-export interface BootState {
+interface BootState {
   readonly target: string | undefined;
   /** `Once`, `Continuous` or `Disabled`. */
   readonly enabled: string | undefined;
@@ -49,7 +49,7 @@ export function bootOf({ resource }: Machine): BootState {
 }
 
 /** A change of the boot override. */
-export interface BootChange {
+interface BootChange {
   /** One of Redfish's boot sources. */
   readonly target: string;
   readonly enabled: 'Once' | 'Continuous';

@@ -7,7 +7,7 @@ import { completeTask, type TaskOptions } from '../redfish/task.js';
 import { managersOf, type Machine } from './machine.js';
 
 /** A virtual drive. */
-export interface MediaDrive {
+interface MediaDrive {
   readonly uri: string;
   readonly id: string;
   /** `CD`, `DVD`, `USBStick`, `Floppy`. */
@@ -19,7 +19,7 @@ export interface MediaDrive {
 }
 
 /** An image to insert. */
-export interface MediaImage {
+interface MediaImage {
   readonly url: string;
   readonly isWritable: boolean;
   /** Log-in at the server of the image. */
