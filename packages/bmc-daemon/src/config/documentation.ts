@@ -191,7 +191,7 @@ const passwordFileSection = `## The password file
 
 Each line is \`user:hash\`. The hash is a bcrypt hash (\`$2a$\`, \`$2b$\`, \`$2y$\`) with a cost from 4 to 17.
 \`bmc-daemon htpasswd FILE USER\` writes such a line. The daemon ignores blank lines and lines that begin
-with \`#\`. It does not start if there is another line, or if the file is missing.
+with \`#\`. With any other line, or without the file, it does not start.
 
 **Changes.** While requests arrive, the daemon checks the file once a second:
 
