@@ -88,7 +88,7 @@ const libvirtLayers = [
   ['boot/', 'read/'],
   ['firmware/'],
   ['machine/'],
-  ['firmware-catalogue.ts', 'host-files.ts', 'xml/'],
+  ['firmware-catalog.ts', 'host-files.ts', 'xml/'],
   ['access-hint.ts', 'connection-uri.ts', 'failure.ts'],
 ];
 

@@ -51,5 +51,6 @@ export { type Parameters, type ParameterValue } from './protocol/typed-parameter
 export { type BackoffOptions } from './link/reconnecting-connection.js';
 export { StoragePool, type StoragePoolInfo } from './objects/storage-pool.js';
 export { StorageVolume, type StorageVolumeInfo, type StorageVolumeRange } from './objects/storage-volume.js';
+export { STREAM_CHUNK_BYTES } from './protocol/message.js';
 export { LibvirtStream } from './stream.js';
 export { type LibvirtUri, parseUri } from './uri.js';

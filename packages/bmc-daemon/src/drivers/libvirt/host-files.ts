@@ -9,7 +9,7 @@ import { encodeText } from './xml/escape.js';
 /** Prefix of the pools that exist only while files are read and written. */
 const POOL_PREFIX = 'rackless-variables-';
 
-/** Maximum size of a file. Variable stores usually have half a MiB. */
+/** Maximum size of a file. OVMF's files of variables have 128 or 528 KiB, AAVMF's file has 64 MiB. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** Files of the host on which libvirt runs. */
@@ -43,7 +43,7 @@ export function remoteFiles(hypervisor: Hypervisor, timeoutMs: number): HostFile
     areLocal: false,
     exists: () => Promise.resolve(null),
     read: (path) =>
-      withDirectory(hypervisor, dirname(path), timeoutMs, (pool) => readVolume(pool, basename(path), timeoutMs)),
+      withPoolOfDirectory(hypervisor, dirname(path), timeoutMs, (pool) => readVolume(pool, basename(path), timeoutMs)),
   };
 }
 
@@ -55,8 +55,11 @@ export async function readVolume(pool: StoragePool, name: string, timeoutMs: num
   return await buffer(await volume.download({}, { timeoutMs }));
 }
 
-/** Opens a directory of the host as a pool: an existing pool, or a temporary one. */
-export async function withDirectory<Result>(
+/**
+ * Calls `use` with a pool of a directory of the host. Creates a temporary pool if libvirt has none
+ * for the directory.
+ */
+export async function withPoolOfDirectory<Result>(
   hypervisor: Hypervisor,
   directory: string,
   timeoutMs: number,

@@ -1,7 +1,7 @@
 /** Options of the driver of one libvirt host. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../media/image-server.js';
-import type { SecureBootTemplates } from './firmware-catalogue.js';
+import type { SecureBootTemplates } from './firmware-catalog.js';
 import type { BootLoaderMap } from './firmware/firmware-choice.js';
 
 /** Options from the configuration. Times are in milliseconds. */

@@ -56,7 +56,7 @@ function openHost(options: LibvirtDriverOptions) {
     inventory,
     timeoutMs,
     diskSizeWaitMs: options.diskSizeWaitMs ?? 1_000,
-    knowledge: () => firmware.knowledge(),
+    catalog: () => firmware.catalog(),
     hostCpuModel: () => hostCpu.model(),
     streams: () => streams.isOffered,
     current,
@@ -95,13 +95,13 @@ function createPower({ host, firmware, templates, store }: Opened, options: Libv
   const pending = new PendingSettings({
     host,
     firmware,
-    wantedFirmware: (type, architecture) => boot.wantedFirmware(type, architecture),
+    firmwareFiles: (type, architecture) => boot.firmwareFiles(type, architecture),
     now: () => new Date(),
   });
-  const variables = new Variables({ host, uri: options.uri, knowledge: () => firmware.knowledge() });
+  const variables = new Variables({ host, uri: options.uri, catalog: () => firmware.catalog() });
   const coldStart = new ColdStart(host, {
     applySettings: (machine, xml) => pending.apply(machine, xml),
-    carryVariables: (machine, xml) => variables.recreate(machine, xml),
+    recreateVariables: (machine, xml) => variables.recreate(machine, xml),
     catchUp: async (machine) => {
       await updateMedia(host, machine);
       // The images of the saved state may now be unused.

@@ -195,7 +195,7 @@ export class BootControl {
    * Returns the firmware files of a boot mode on this host.
    * @throws {DriverError} invalid, if a file does not exist.
    */
-  async wantedFirmware(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
+  async firmwareFiles(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
     return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables, this.#host.files);
   }
 

@@ -134,7 +134,7 @@ export class SystemChanges {
     const loader = os.firmware === null ? (os.loader?.path ?? null) : null;
     const type = boot?.firmware;
     return {
-      firmware: type === undefined ? null : { type, choice: await control.wantedFirmware(type, os.architecture) },
+      firmware: type === undefined ? null : { type, choice: await control.firmwareFiles(type, os.architecture) },
       secureBoot: secureBoot === undefined ? null : await chooser.secureBootFiles(os.architecture, secureBoot, loader),
     };
   }

@@ -1,6 +1,6 @@
 /**
- * Selects the firmware of a boot mode and an architecture: EMULATOR_BOOT_LOADER_MAP, checked
- * against the host.
+ * Selects the firmware files of a boot mode and an architecture from EMULATOR_BOOT_LOADER_MAP, and
+ * checks that the host has them.
  */
 import { basename, dirname, join } from 'node:path';
 import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
@@ -9,12 +9,12 @@ import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import type { CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { attempt } from '../failure.js';
 import {
-  firmwareKnowledge,
-  knownByName,
+  firmwareCatalog,
+  catalogOfFileNames,
   readFirmwareImages,
-  type FirmwareKnowledge,
+  type FirmwareCatalog,
   type SecureBootTemplates,
-} from '../firmware-catalogue.js';
+} from '../firmware-catalog.js';
 import { localFiles, type HostFiles } from '../host-files.js';
 import { readDomain } from '../xml/domain.js';
 import type { FirmwareChoice } from '../xml/os/firmware.js';
@@ -31,8 +31,7 @@ export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Recor
 
 /**
  * Returns the firmware files of a firmware type on this host.
- * @param variables template of the variables for a UEFI image of the map; null: the template that
- *   the name of the image implies.
+ * @param template of the variables for a UEFI image of the map; null: the template next to the image.
  * @param files the files of the host. A file that may exist is accepted.
  * @throws {DriverError} invalid, with the architecture and the path, if the mapped file does not
  *   exist.
@@ -41,7 +40,7 @@ export async function chooseFirmware(
   map: BootLoaderMap,
   firmware: FirmwareType,
   architecture: string,
-  variables: string | null = null,
+  template: string | null = null,
   files: Pick<HostFiles, 'exists'> = localFiles,
 ): Promise<FirmwareChoice> {
   const loaderPath = map[firmware]?.[architecture] ?? null;
@@ -56,17 +55,17 @@ export async function chooseFirmware(
   if (firmware === 'bios') return { loaderPath, nvramTemplate: null };
   return {
     loaderPath,
-    nvramTemplate: variables ?? (await variableStore(loaderPath, files)),
-    ...(knownByName.requiresSmm(loaderPath) ? { requiresSmm: true } : {}),
+    nvramTemplate: template ?? (await templateNextTo(loaderPath, files)),
+    ...(catalogOfFileNames.requiresSmm(loaderPath) ? { requiresSmm: true } : {}),
   };
 }
 
 /**
- * Returns the empty variable store of a UEFI image. Distributions give both files similar names
- * (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Null if no such file exists: libvirt then finds the store in
- * its firmware descriptors.
+ * Returns the template of the variables that is next to a UEFI image. Distributions give both files
+ * similar names (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Returns null if no such file exists: libvirt
+ * then finds the template in its firmware descriptors.
  */
-async function variableStore(loaderPath: string, files: Pick<HostFiles, 'exists'>): Promise<string | null> {
+async function templateNextTo(loaderPath: string, files: Pick<HostFiles, 'exists'>): Promise<string | null> {
   const name = basename(loaderPath);
   const candidates = [name, name.replace(/\.secboot/, '')]
     .map((candidate) => candidate.replace(/CODE/, 'VARS').replace(/_EFI/, '_VARS'))
@@ -95,7 +94,7 @@ interface FirmwareChooserOptions {
 /** Selects firmware files, for Secure Boot in particular. */
 export class FirmwareChooser {
   readonly #options: FirmwareChooserOptions;
-  #knowledge: Promise<FirmwareKnowledge> | undefined;
+  #catalog: Promise<FirmwareCatalog> | undefined;
 
   constructor(options: FirmwareChooserOptions) {
     this.#options = options;
@@ -103,22 +102,23 @@ export class FirmwareChooser {
 
   /** Forgets the catalog after a new connection, because packages may have been installed. */
   forget(): void {
-    this.#knowledge = undefined;
+    this.#catalog = undefined;
   }
 
   /** Returns the catalog of this host's firmware. Never rejects. */
-  knowledge(): Promise<FirmwareKnowledge> {
+  catalog(): Promise<FirmwareCatalog> {
     const { readImages = readFirmwareImages, templates, files } = this.#options;
     // The descriptors of this host do not describe another host.
-    this.#knowledge ??= (files.areLocal ? readImages() : Promise.resolve([])).then((images) =>
-      firmwareKnowledge(images, templates),
+    this.#catalog ??= (files.areLocal ? readImages() : Promise.resolve([])).then((images) =>
+      firmwareCatalog(images, templates),
     );
-    return this.#knowledge;
+    return this.#catalog;
   }
 
   /**
-   * Checks that the host has firmware with Secure Boot for the machine: in the descriptors, which
-   * know about keys, and in the capabilities of libvirt.
+   * Checks that the host has firmware with Secure Boot for the machine. If the host has descriptors
+   * for the machine, one must have the vendor's keys, unless the settings name a template with keys.
+   * The capabilities of libvirt, which know no keys, must report firmware with Secure Boot.
    * @param xml the definition of the machine.
    * @throws {DriverError} unsupported, with what is missing.
    */
@@ -127,16 +127,16 @@ export class FirmwareChooser {
     const doing = `switching Secure Boot of machine ${name} on`;
     const refusal = (what: string): DriverError =>
       new DriverError('unsupported', `${doing}: its host has no ${what} for ${machineType}`, { field: 'secureBoot' });
-    const knowledge = await this.knowledge();
-    const withFeatures = (...names: readonly string[]) =>
-      knowledge.selected({
+    const catalog = await this.catalog();
+    const imageWith = (...names: readonly string[]) =>
+      catalog.selected({
         architecture,
         machineType,
         firmwareFeatures: new Map(names.map((feature) => [feature, true])),
       });
-    if (withFeatures() !== null) {
-      const keys = withFeatures('secure-boot', 'enrolled-keys') !== null || templates.enabled !== null;
-      if (!keys) throw refusal("firmware with Secure Boot and its vendor's keys");
+    if (imageWith() !== null) {
+      const hasKeys = imageWith('secure-boot', 'enrolled-keys') !== null || templates.enabled !== null;
+      if (!hasKeys) throw refusal("firmware with Secure Boot and its vendor's keys");
       // Other architectures need no further check: the capabilities of libvirt report only whether SMM
       // is supported, which only x86 has.
       if (!/^(x86_64|i686)$/.test(architecture)) return;
@@ -156,8 +156,10 @@ export class FirmwareChooser {
   }
 
   /**
-   * Returns the files that a definition must name for a mode: an image of the map, or its present
-   * image, with variables from the settings or the descriptors. Null: libvirt selects the files.
+   * Returns the files that a definition must name for a mode: the image of the map, or
+   * `presentLoader`, with a template of the settings or the descriptors. Returns null if libvirt
+   * selects the files.
+   * @param presentLoader the image that the definition names now; null: it names none.
    * @throws {DriverError} invalid, if a file of the map does not exist.
    */
   async secureBootFiles(
@@ -167,20 +169,20 @@ export class FirmwareChooser {
   ): Promise<SecureBootFiles | null> {
     const { bootLoaderMap, templates, files } = this.#options;
     const mapped = (await chooseFirmware(bootLoaderMap, 'efi', architecture, null, files)).loaderPath;
-    const keys = mode === 'on';
-    const named = keys ? templates.enabled : templates.disabled;
-    // If the settings name the variables, a definition with its own image keeps that image.
-    const loaderPath = mapped ?? (named === null ? null : presentLoader);
+    const withKeys = mode === 'on';
+    const configuredTemplate = withKeys ? templates.enabled : templates.disabled;
+    // If the settings name the template, a definition with its own image keeps that image.
+    const loaderPath = mapped ?? (configuredTemplate === null ? null : presentLoader);
     if (loaderPath === null) return null;
-    const knowledge = await this.knowledge();
+    const catalog = await this.catalog();
     const template =
-      knowledge.templateOf(loaderPath, { keys }) ?? (keys ? null : await variableStore(loaderPath, files));
-    const requiresSmm = knowledge.requiresSmm(loaderPath);
+      catalog.templateOf(loaderPath, { keys: withKeys }) ?? (withKeys ? null : await templateNextTo(loaderPath, files));
+    const requiresSmm = catalog.requiresSmm(loaderPath);
     if (mode === 'off' || (template !== null && requiresSmm)) {
       return template === null ? null : { loaderPath, template, requiresSmm };
     }
-    // The image has no Secure Boot, or no template with keys is known: libvirt finds a matching
-    // pair.
+    // The image has no Secure Boot, or no template with keys is known: libvirt selects an image and a
+    // template that match.
     return null;
   }
 }

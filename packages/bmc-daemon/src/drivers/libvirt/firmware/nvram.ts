@@ -7,25 +7,27 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
+import { STREAM_CHUNK_BYTES } from '@rackless/libvirt';
 import { readDefinition, saveRecord, type Definition } from '../machine/definition.js';
-import type { FirmwareKnowledge } from '../firmware-catalogue.js';
-import { variablesOf } from '../xml/os/firmware.js';
+import type { FirmwareCatalog } from '../firmware-catalog.js';
+import { variablesTemplateKey } from '../xml/os/firmware.js';
 import { isOnThisHost, isSession } from '../connection-uri.js';
-import { readVolume, withDirectory } from '../host-files.js';
+import { readVolume, withPoolOfDirectory } from '../host-files.js';
 import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { hasSavedState } from '../machine/saved-state.js';
 import { readDomain } from '../xml/domain.js';
-import { withVariablesMade } from '../machine/boot-edit.js';
+import { withoutVariablesReset } from '../machine/boot-edit.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
-import { withVariablesOf } from './variable-store.js';
+import { mergeVariables } from './variable-store.js';
 
 /** Dependencies of {@link Variables}. */
 interface VariablesOptions {
   readonly host: Host;
   /** Connection URI, for example `qemu:///system`. */
   readonly uri: string;
-  readonly knowledge: () => Promise<FirmwareKnowledge>;
+  /** Returns what is known about the firmware files of the host. */
+  readonly catalog: () => Promise<FirmwareCatalog>;
 }
 
 /** UEFI variables of the machines of one host. */
@@ -38,8 +40,8 @@ export class Variables {
 
   /**
    * Recreates the variables of a machine at once after a change of its definition, because the host
-   * may start the machine itself. For a running or saved machine, the next start over Redfish does
-   * this. Never rejects.
+   * may start the machine itself. If the machine runs or is saved, does nothing: `ColdStart` recreates
+   * the variables before the next start. Never rejects.
    */
   async recreateNow(machine: Machine): Promise<void> {
     const { queue, hypervisor, timeoutMs } = this.#options.host;
@@ -48,9 +50,9 @@ export class Variables {
       const record = readMetadata(xml);
       if (instance !== null || !record.resetNvram || (await hasSavedState(machine, timeoutMs))) return;
       if (!(await this.recreate(machine, xml))) return;
-      await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
+      await saveRecord(hypervisor, machine, xml, withoutVariablesReset(record), timeoutMs);
     };
-    // The next start retries.
+    // `ColdStart` retries before the next start.
     await queue.edit(machine.uuid, recreateIfNeeded).catch((error: unknown) => {
       this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
     });
@@ -58,9 +60,9 @@ export class Variables {
 
   /**
    * Finishes a change of firmware that an earlier daemon has begun. A client that reverts the
-   * change must not find the new variables with the old firmware. Repetition is safe: the first
-   * message of an upload contains the whole store (256 KiB less 24 bytes), so a store is either old
-   * or new.
+   * change must not find the new variables with the old firmware. Repetition is safe, even if the
+   * earlier daemon ended during its upload: the first message of an upload contains all variables,
+   * so a file has either the old variables or the new ones.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).resetNvram) await this.recreateNow(machine);
@@ -84,21 +86,25 @@ export class Variables {
   }
 
   async #recreate(xml: string): Promise<boolean> {
-    const { host, knowledge } = this.#options;
+    const { host, catalog } = this.#options;
     const { hypervisor, timeoutMs, files } = host;
     const domain = readDomain(xml);
     const record = readMetadata(xml);
-    // Unknown former variables: the machine never had UEFI. An older machine of this name may have
-    // left a file.
-    if (!record.resetNvram || (record.settings?.variables ?? null) === null) return false;
-    if (variablesOf(domain.os, domain.firmware) === null) return false;
-    const template = (await knowledge()).templateFor(domain.os);
+    if (!record.resetNvram) return false;
+    // If the record does not name the template of the old variables, the machine has none: it never
+    // booted by UEFI. A file with its name is a rest of an older machine.
+    if ((record.settings?.variables ?? null) === null) return false;
+    if (variablesTemplateKey(domain.os, domain.firmware) === null) return false;
+    const template = (await catalog()).templateFor(domain.os);
     if (template === null) throw new Error('the template of the new variables is unknown');
     const path = domain.os.nvram?.path ?? join(variablesDirectory(this.#options.uri), `${domain.name}_VARS.fd`);
-    const fresh = await files.read(template);
-    return await withDirectory(hypervisor, dirname(path), timeoutMs, async (pool) => {
-      const merged = withVariablesOf(fresh, await readVolume(pool, basename(path), timeoutMs));
-      if (merged === null) throw new Error(`${path} and ${template} have different layouts`);
+    const empty = await files.read(template);
+    return await withPoolOfDirectory(hypervisor, dirname(path), timeoutMs, async (pool) => {
+      const old = await readVolume(pool, basename(path), timeoutMs);
+      const merged = mergeVariables(empty, old, { maxEnd: STREAM_CHUNK_BYTES });
+      if (merged === null) {
+        throw new Error(`${path} and ${template} have different layouts, or the variables have no room`);
+      }
       const volume = await pool.storageVolLookupByName(basename(path), { timeoutMs });
       await pipeline(Readable.from([merged]), await volume.upload({}, { timeoutMs }));
       return true;

@@ -19,13 +19,13 @@ import { setSecureBoot } from '../xml/os/secure-boot.js';
 interface PendingSettingsOptions {
   readonly host: Host;
   readonly firmware: FirmwareChooser;
-  /** Returns the files of a boot mode on this host. */
-  readonly wantedFirmware: (type: 'bios' | 'efi', architecture: string) => Promise<FirmwareChoice>;
+  /** Returns the files of a boot mode on this host. @see chooseFirmware */
+  readonly firmwareFiles: (type: 'bios' | 'efi', architecture: string) => Promise<FirmwareChoice>;
   readonly now: () => Date;
 }
 
-/** Errors that a retry does not solve: the daemon drops the settings. */
-const refusals: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'internal']);
+/** Kinds of errors that a retry does not solve. After one, the daemon drops the settings. */
+const permanentKinds: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'internal']);
 
 /** Applies firmware settings at the next start of their machine. */
 export class PendingSettings {
@@ -36,10 +36,11 @@ export class PendingSettings {
   }
 
   /**
-   * Changes the definition of a machine that is about to start. The same change records the start.
-   * If the change is rejected, the machine starts unchanged and its record has the reason:
-   * a wrong setting must not prevent every start, because a Redfish client could not repair it.
-   * @param from the definition.
+   * Changes the definition of a machine that is about to start, and adds the intent to start to its
+   * record. If libvirt or the daemon rejects the settings, changes only the record, which then has the
+   * reason: a wrong setting must not prevent every start, because a Redfish client could not repair
+   * the machine.
+   * @param from the definition of the machine.
    * @returns whether the definition was changed.
    * @throws {DriverError} unavailable, notFound.
    */
@@ -59,7 +60,7 @@ export class PendingSettings {
       const kept = { ...settings.kept, ...settings.pending.kept };
       await save(edit, { kept, pending: {}, failure: null });
     } catch (error) {
-      if (error instanceof DriverError && !refusals.has(error.kind)) throw error;
+      if (error instanceof DriverError && !permanentKinds.has(error.kind)) throw error;
       log.warn(`machine ${machine.name} starts without its pending settings`, { error });
       const reason = error instanceof DriverError ? error.message : 'the definition could not be changed';
       const failure = { reason, time: this.#options.now().toISOString() };
@@ -72,14 +73,14 @@ export class PendingSettings {
     const { architecture } = edit.domain.os;
     const { firmware: type } = change;
     if (type !== undefined) {
-      const choice = await this.#options.wantedFirmware(type, architecture);
+      const choice = await this.#options.firmwareFiles(type, architecture);
       changeFirmware(edit, () => setFirmware(edit, type, choice));
     }
-    const { firmware, os: present } = edit.domain;
+    const { firmware, os } = edit.domain;
     // A machine without UEFI has no Secure Boot.
     if (change.secureBoot !== undefined && (change.secureBoot || firmware === 'efi')) {
       const mode = change.secureBoot ? 'on' : 'off';
-      const loader = present.firmware === null ? (present.loader?.path ?? null) : null;
+      const loader = os.firmware === null ? (os.loader?.path ?? null) : null;
       const files = await this.#options.firmware.secureBootFiles(architecture, mode, loader);
       changeFirmware(edit, () => setSecureBoot(edit, mode, files));
     }

@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { STREAM_CHUNK_BYTES } from '@rackless/libvirt';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { withVariable } from '../../../../test/harness/variable-store.js';
-import { variableNames, withVariablesOf } from './variable-store.js';
+import { variableNames, mergeVariables } from './variable-store.js';
+
+/** Returns the template without keys and of the same size. */
+const emptyOf = (name: string) => readFile(`/usr/share/OVMF/${name.replace('.ms', '')}`);
 
 describe('a store of UEFI variables', () => {
   let empty: Buffer;
@@ -14,32 +18,53 @@ describe('a store of UEFI variables', () => {
   it('takes the keys of another template and keeps the variables of the system', () => {
     const installed = withVariable(empty, 'Boot0042', 'debian');
     expect(variableNames(installed)).toEqual(['Boot0042']);
-    const secure = withVariablesOf(withKeys, installed) ?? Buffer.alloc(0);
+    const secure = mergeVariables(withKeys, installed) ?? Buffer.alloc(0);
     expect(secure).toHaveLength(withKeys.length);
     // Not SecureBootEnable, which the template of OVMF 2026.08 does not have.
     expect(variableNames(secure)).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'dbx', 'Boot0042']));
     // Each variable once, with its last value.
     const names = variableNames(secure) ?? [];
     expect(new Set(names).size).toBe(names.length);
-    const back = withVariablesOf(empty, secure) ?? Buffer.alloc(0);
+    const back = mergeVariables(empty, secure) ?? Buffer.alloc(0);
     expect(variableNames(back)).toContain('Boot0042');
     for (const name of ['PK', 'KEK', 'db', 'dbx', 'SecureBootEnable', 'certdb', 'CustomMode']) {
       expect(variableNames(back)).not.toContain(name);
     }
     expect(back.includes(Buffer.from('debian'))).toBe(true);
     // A second merge changes nothing.
-    expect(withVariablesOf(withKeys, back)?.equals(withVariablesOf(withKeys, secure) ?? Buffer.alloc(0))).toBe(true);
+    expect(mergeVariables(withKeys, back)?.equals(mergeVariables(withKeys, secure) ?? Buffer.alloc(0))).toBe(true);
   });
+
+  it.each(['OVMF_VARS.fd', 'OVMF_VARS_4M.fd', 'OVMF_VARS_4M.ms.fd'])(
+    'has all variables of %s if only the first message of an upload arrived',
+    async (name) => {
+      const template = await readFile(`/usr/share/OVMF/${name}`);
+      const merge = (old: Buffer) => mergeVariables(template, old, { maxEnd: STREAM_CHUNK_BYTES });
+      // The old variables fill the store up to its last byte.
+      const roomBytes = template.readUInt32LE(template.readUInt16LE(48) + 16) - 28 - 60;
+      const old = withVariable(await emptyOf(name), 'OldName', 'x'.repeat(roomBytes - 'OldName\0'.length * 2));
+      old.writeUInt16LE(0, old.readUInt16LE(48) + 28);
+      const merged = merge(withVariable(await emptyOf(name), 'Boot0042', 'debian')) ?? Buffer.alloc(0);
+      const torn = Buffer.concat([merged.subarray(0, STREAM_CHUNK_BYTES), old.subarray(STREAM_CHUNK_BYTES)]);
+      expect(variableNames(torn)).toEqual(variableNames(merged));
+      expect(variableNames(torn)).toContain('Boot0042');
+      expect(variableNames(merge(torn) ?? torn)?.toSorted()).toEqual(variableNames(merged)?.toSorted());
+    },
+  );
 
   it('is rejected with another layout, or without room', () => {
     expect(variableNames(Buffer.alloc(1024, 0xff))).toBeNull();
     expect(variableNames(Buffer.from('QFI\xfb', 'latin1'))).toBeNull();
-    expect(withVariablesOf(withKeys, withKeys.subarray(0, 1000))).toBeNull();
-    expect(withVariablesOf(withKeys, Buffer.alloc(withKeys.length))).toBeNull();
+    expect(mergeVariables(withKeys, withKeys.subarray(0, 1000))).toBeNull();
+    expect(mergeVariables(withKeys, Buffer.alloc(withKeys.length))).toBeNull();
     const full = withVariable(empty, 'Boot0000', 'x'.repeat(260_000));
     expect(variableNames(full)).toEqual(['Boot0000']);
-    expect(withVariablesOf(empty, full)?.equals(full)).toBe(true);
-    expect(withVariablesOf(withKeys, full)).toBeNull();
+    expect(mergeVariables(empty, full)?.equals(full)).toBe(true);
+    expect(mergeVariables(withKeys, full)).toBeNull();
+    // 24 bytes of OVMF's store are in the second message of an upload.
+    const fullest = withVariable(empty, 'Boot0000', 'x'.repeat(261_966));
+    expect(mergeVariables(empty, fullest)?.equals(fullest)).toBe(true);
+    expect(mergeVariables(empty, fullest, { maxEnd: STREAM_CHUNK_BYTES })).toBeNull();
     // A length beyond the end of the store.
     const broken = Buffer.from(full);
     broken.writeUInt32LE(0x7fffffff, broken.readUInt16LE(48) + 28 + 40);

@@ -16,9 +16,11 @@ interface Variable {
   readonly bytes: Buffer;
 }
 
+/** The part of a file that contains the variables. */
 interface Store {
-  /** Offsets of the first variable and of the store's end. */
+  /** Offset of the first variable in the file. */
   readonly start: number;
+  /** Offset after the last byte of the store. */
   readonly end: number;
   readonly variables: readonly Variable[];
 }
@@ -31,7 +33,7 @@ const storeGuid = guid('aaf32c78-947b-439a-a180-2e144ec37792');
 const storeHeaderBytes = 28;
 const variableHeaderBytes = 60;
 const startId = 0x55aa;
-/** The state of a variable is a byte. Each transition clears one bit. */
+/** The state of a variable is a byte. Each transition to another state clears one bit. */
 const added = 0x3f;
 const addedAndBeingReplaced = 0x3e;
 /** EFI_VARIABLE_TIME_BASED_AUTHENTICATED_WRITE_ACCESS. */
@@ -51,26 +53,33 @@ const securityVendors = new Set(
 );
 
 /**
- * Returns the file `template` with the variables of `old`, boot entries above all. Variables of
- * Secure Boot (keys and enforcement) come from `template`. Signed variables of `old` are dropped,
- * because the file records their signers with the keys.
+ * Returns the file `template` with the variables of the file `old`, boot entries above all.
+ * Variables of Secure Boot (keys and enforcement) come from `template`. Signed variables of `old`
+ * are dropped, because the file records their signers with the keys.
+ * @param options `maxEnd`: no variable ends beyond this offset of the file, even if the store is
+ *   longer.
  * @returns null if a file has another layout, or the variables do not fit.
  */
-export function withVariablesOf(template: Buffer, old: Buffer): Buffer | null {
+export function mergeVariables(
+  template: Buffer,
+  old: Buffer,
+  { maxEnd = Infinity }: { readonly maxEnd?: number } = {},
+): Buffer | null {
   const [store, oldStore] = [readStore(template), readStore(old)];
   if (store === null || oldStore === null || template.length !== old.length) return null;
-  const kept = oldStore.variables.filter(
+  const end = Math.min(store.end, maxEnd);
+  const keptVariables = oldStore.variables.filter(
     (variable) => !isSecurity(variable) && (variable.attributes & authenticated) === 0,
   );
-  const keys = new Set(kept.map(({ key }) => key));
-  const fresh = store.variables.filter((variable) => isSecurity(variable) || !keys.has(variable.key));
+  const keptKeys = new Set(keptVariables.map(({ key }) => key));
+  const templateVariables = store.variables.filter((variable) => isSecurity(variable) || !keptKeys.has(variable.key));
   const result = Buffer.from(template);
   result.fill(0xff, store.start, store.end);
-  let at = store.start;
-  for (const { bytes } of [...fresh, ...kept]) {
-    if (at + bytes.length > store.end) return null;
-    bytes.copy(result, at);
-    at = align(at + bytes.length);
+  let offset = store.start;
+  for (const { bytes } of [...templateVariables, ...keptVariables]) {
+    if (offset + bytes.length > end) return null;
+    bytes.copy(result, offset);
+    offset = align(offset + bytes.length);
   }
   return result;
 }

@@ -18,7 +18,7 @@ import type { BootRecord, MachineRecord } from '../xml/metadata/machine-record.j
 import { noSettings, settingsOrNull } from '../xml/metadata/settings-record.js';
 import { effectiveBootOrder, firstBootDevice, hasChoice, orderWithFirst, type BootStep } from '../xml/os/boot-order.js';
 import { overrideBootOrder, restoreBootOrder } from '../xml/os/boot-order-edit.js';
-import { setFirmware, variablesOf, type FirmwareChoice } from '../xml/os/firmware.js';
+import { setFirmware, variablesTemplateKey, type FirmwareChoice } from '../xml/os/firmware.js';
 
 /** A boot mode and its files on this host. */
 export interface WantedFirmware {
@@ -60,7 +60,7 @@ export function changeBoot(
  * Changes the firmware, and then updates the record of the UEFI variables.
  *
  * Variables from another template do not fit: with the keys of Secure Boot, the new firmware would
- * reject its boot loader. The next start then makes the variables again. If the firmware changes
+ * reject its boot loader. The daemon then recreates the variables. If the firmware changes
  * back before a start, or while the machine boots by BIOS, the variables stay, with everything that
  * the installed system has written there.
  */
@@ -70,8 +70,8 @@ export function changeFirmware(edit: DefinitionEdit, change: () => void): void {
   const now = edit.domain;
   const { record } = edit;
   const settings = record.settings ?? noSettings;
-  const present = settings.variables ?? (record.resetNvram ? null : variablesOf(old.os, old.firmware));
-  const wanted = variablesOf(now.os, now.firmware);
+  const present = settings.variables ?? (record.resetNvram ? null : variablesTemplateKey(old.os, old.firmware));
+  const wanted = variablesTemplateKey(now.os, now.firmware);
   if (settings.variables === null && !record.resetNvram && present === wanted) return;
   const resetNvram = wanted !== null && present !== wanted;
   const variables = present === wanted ? null : present;
@@ -87,8 +87,8 @@ export function dropPending(edit: DefinitionEdit, name: 'firmware' | 'secureBoot
   });
 }
 
-/** Returns the record of a machine whose variables fit its definition again. */
-export function withVariablesMade(record: MachineRecord): MachineRecord {
+/** Returns the record after the UEFI variables were recreated: the next start does not reset them. */
+export function withoutVariablesReset(record: MachineRecord): MachineRecord {
   if (!record.resetNvram) return record;
   const settings = record.settings && settingsOrNull({ ...record.settings, variables: null });
   return { ...record, settings, resetNvram: false };

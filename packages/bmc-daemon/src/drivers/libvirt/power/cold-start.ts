@@ -45,10 +45,10 @@ interface StartPreparations {
    */
   applySettings(machine: Machine, xml: string): Promise<boolean>;
   /**
-   * Makes the UEFI variables again, with what the installed system has written.
+   * Recreates the UEFI variables, and keeps those that the installed system has written.
    * @returns whether that succeeded.
    */
-  carryVariables(machine: Machine, xml: string): Promise<boolean>;
+  recreateVariables(machine: Machine, xml: string): Promise<boolean>;
   /**
    * Applies changes to a guest that continued from its saved state. Never rejects. The caller has
    * begun an edit in the queue.
@@ -58,7 +58,7 @@ interface StartPreparations {
 
 const nothingToPrepare: StartPreparations = {
   applySettings: () => Promise.resolve(false),
-  carryVariables: () => Promise.resolve(false),
+  recreateVariables: () => Promise.resolve(false),
   catchUp: () => Promise.resolve(),
 };
 
@@ -136,8 +136,8 @@ export class ColdStart {
     const values = readValues(xml);
     const { record } = values;
     const { resetNvram } = record;
-    const carried = resetNvram && (await this.#preparations.carryVariables(machine, xml));
-    const flags = resetNvram && !carried ? DomainCreateFlags.START_RESET_NVRAM : 0;
+    const isRecreated = resetNvram && (await this.#preparations.recreateVariables(machine, xml));
+    const flags = resetNvram && !isRecreated ? DomainCreateFlags.START_RESET_NVRAM : 0;
     const once = presentOnceDevice(values);
     if (once === null) {
       const domain = await attempt(doing, () => machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS }));

@@ -1,6 +1,6 @@
 /** The record of the daemon after a start. Pure. */
 import { afterUpdate } from '../../rules/firmware-update.js';
-import { bootRecordAfterBoot, withVariablesMade } from '../machine/boot-edit.js';
+import { bootRecordAfterBoot, withoutVariablesReset } from '../machine/boot-edit.js';
 import type { DefinitionEdit } from '../xml/definition-edit.js';
 import { powerIntent, withoutPowerIntent } from '../xml/metadata/intent-record.js';
 import type { MachineRecord } from '../xml/metadata/machine-record.js';
@@ -35,7 +35,7 @@ export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
 
 /** Returns the record after a start; the same object if the start changes nothing. */
 export function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
-  let result = booted ? withFirmwareInstalled(withVariablesMade(record)) : record;
+  let result = booted ? withFirmwareInstalled(withoutVariablesReset(record)) : record;
   if (record.boot !== null && onceUsed) result = { ...result, boot: bootRecordAfterBoot(record.boot) };
   if (powerIntent(record.intents) === null) return result;
   return { ...result, intents: withoutPowerIntent(record.intents) };

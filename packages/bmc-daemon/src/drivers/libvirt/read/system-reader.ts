@@ -8,7 +8,7 @@ import { DriverError } from '../../driver-error.js';
 import type { DomainState, CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
 import { attempt } from '../failure.js';
-import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
+import { catalogOfFileNames, type FirmwareCatalog } from '../firmware-catalog.js';
 import type { Condition, Inventory, Machine } from '../machine/inventory.js';
 import { readDomain } from '../xml/domain.js';
 import type { Disk } from '../xml/devices/device.js';
@@ -74,7 +74,7 @@ interface SystemReaderOptions {
   /** Time that the first reader of a machine waits for the sizes of its disks. */
   readonly diskSizeWaitMs: number;
   /** Firmware files of the host. Default: answers from file names. */
-  readonly knowledge?: () => Promise<FirmwareKnowledge>;
+  readonly catalog?: () => Promise<FirmwareCatalog>;
   /**
    * Returns the name of the host's CPU; null if it has none, undefined if not known yet. Default:
    * null.
@@ -92,7 +92,7 @@ export class SystemReader {
   readonly #inventory: Inventory;
   readonly #timeoutMs: number;
   readonly #capacity: DiskCapacity;
-  readonly #knowledge: () => Promise<FirmwareKnowledge>;
+  readonly #catalog: () => Promise<FirmwareCatalog>;
   readonly #hostCpuModel: () => Promise<string | null | undefined>;
   readonly #readMachine: (machine: Machine, condition: Condition) => Promise<Reading>;
   readonly #cached = new Map<string, CachedReading>();
@@ -100,12 +100,12 @@ export class SystemReader {
   readonly #silent = new Map<string, Silence>();
 
   constructor(options: SystemReaderOptions) {
-    const { inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel, streams, current } = options;
+    const { inventory, timeoutMs, diskSizeWaitMs, catalog, hostCpuModel, streams, current } = options;
     this.current = current ?? new CurrentReadings();
     this.#inventory = inventory;
     this.#timeoutMs = timeoutMs;
     this.#capacity = new DiskCapacity(diskSizeWaitMs);
-    this.#knowledge = knowledge ?? (() => Promise.resolve(knownByName));
+    this.#catalog = catalog ?? (() => Promise.resolve(catalogOfFileNames));
     this.#hostCpuModel = hostCpuModel ?? (() => Promise.resolve(null));
     this.#readMachine = machineReader({ timeoutMs, streams: streams ?? (() => false) });
   }
@@ -221,7 +221,7 @@ export class SystemReader {
       autostart: reading.autostart,
       persistent: machine.persistent,
       capacityBytes: capacities,
-      knowledge: await this.#knowledge(),
+      catalog: await this.#catalog(),
       streams: reading.streams,
     };
     const read = (hostCpuModel: string | null): CompleteSnapshot =>

@@ -4,7 +4,7 @@ import type { DiskSnapshot, ProcessorTopology } from '../../snapshot/hardware-sn
 import type { DomainState, CompleteSnapshot } from '../../snapshot/system-snapshot.js';
 import { type MediaSnapshot, MEDIA_DEVICES, type MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { FirmwareSnapshot } from '../../snapshot/firmware-snapshot.js';
-import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
+import { catalogOfFileNames, type FirmwareCatalog } from '../firmware-catalog.js';
 import {
   availableBootDevices,
   bootableDevices,
@@ -42,7 +42,7 @@ interface SnapshotExtras {
   /** Known virtual sizes by disk target. */
   readonly capacityBytes: ReadonlyMap<string, number>;
   /** Knowledge about firmware files. Default: from file names. */
-  readonly knowledge?: FirmwareKnowledge;
+  readonly catalog?: FirmwareCatalog;
   /** CPU model of the host, for machines with CPU passthrough. Default: unknown. */
   readonly hostCpuModel?: string | null;
   /** Whether QEMU of this host can stream images. Default: false. */
@@ -76,7 +76,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
     memoryDevices: present.memoryDevices,
     memorySlots: present.memorySlots,
     boot: bootSnapshot(own, record),
-    firmware: firmwareSnapshot(own, present, record, extras.knowledge ?? knownByName),
+    firmware: firmwareSnapshot(own, present, record, extras.catalog ?? catalogOfFileNames),
     media: mediaSnapshots(defined, present, record, extras.streams ?? false),
     disks: diskSnapshots(defined, present, record, extras.capacityBytes),
     interfaces: present.devices.interfaces.map(({ mac, type, source, model, linkUp }) => ({
@@ -151,13 +151,13 @@ function firmwareSnapshot(
   { root, own, defined }: OwnDefinition,
   present: Domain,
   record: MachineRecord,
-  knowledge: FirmwareKnowledge,
+  catalog: FirmwareCatalog,
 ): FirmwareSnapshot {
   const { kept, pending, failure, original } = record.settings ?? noSettings;
-  const state = defined.firmware === 'efi' ? secureBootState(defined.os, knowledge) : null;
+  const state = defined.firmware === 'efi' ? secureBootState(defined.os, catalog) : null;
   // Live XML names the files that libvirt has selected.
   const current =
-    present.id === null || present.firmware !== 'efi' ? null : secureBootState(present.os, knowledge).enabled;
+    present.id === null || present.firmware !== 'efi' ? null : secureBootState(present.os, catalog).enabled;
   const limits = readLimits(root);
   return {
     secureBoot: state === null ? null : { ...state, current },

@@ -30,7 +30,7 @@ export interface FirmwareChoice {
  * Returns the identity of the template of a definition's variables. While it stays the same, the
  * variables fit. Null: a BIOS machine has none.
  */
-export function variablesOf(os: OperatingSystem, firmware: FirmwareType): string | null {
+export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType): string | null {
   if (firmware !== 'efi') return null;
   if (os.nvram?.template !== undefined && os.nvram.template !== null) return os.nvram.template;
   if (os.firmware === null) return `of ${os.loader?.path ?? ''}`;

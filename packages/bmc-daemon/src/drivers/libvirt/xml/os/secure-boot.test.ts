@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../../test/fixtures/domain-xml.js';
-import { firmwareKnowledge, knownByName, readFirmwareImages, type FirmwareImage } from '../../firmware-catalogue.js';
+import { firmwareCatalog, catalogOfFileNames, readFirmwareImages, type FirmwareImage } from '../../firmware-catalog.js';
 import { readDomain } from '../domain.js';
 import { secureBootState } from './secure-boot.js';
 import { withSecureBoot } from '../../../../../test/support/xml-edits.js';
@@ -29,9 +29,9 @@ const images = [
   image('/fw/plain.fd', '/fw/plain-vars.fd', []),
 ];
 const noTemplates = { enabled: null, disabled: null };
-const host = firmwareKnowledge(images, noTemplates);
+const host = firmwareCatalog(images, noTemplates);
 
-const state = (xml: string, knowledge = host) => secureBootState(readDomain(xml).os, knowledge);
+const state = (xml: string, catalog = host) => secureBootState(readDomain(xml).os, catalog);
 const efi = ` firmware='efi'`;
 
 describe('secureBootState', () => {
@@ -44,7 +44,7 @@ describe('secureBootState', () => {
     expect(state(machine(setup, efi))).toEqual(off);
     // Without features: the default of the host, or unknown.
     expect(state(machine('', efi))).toEqual(on);
-    expect(state(machine('', efi), knownByName)).toEqual({ enabled: null, enrolled: null });
+    expect(state(machine('', efi), catalogOfFileNames)).toEqual({ enabled: null, enrolled: null });
   });
 
   it('depends on the template if the definition names the variables', () => {
@@ -56,12 +56,12 @@ describe('secureBootState', () => {
     expect(state(named('/fw/plain.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: false, enrolled: true });
     // By the names of distributions, without descriptors.
     const debian = named('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', '/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
-    expect(state(debian, knownByName)).toEqual({ enabled: true, enrolled: true });
+    expect(state(debian, catalogOfFileNames)).toEqual({ enabled: true, enrolled: true });
     const fedora = named('/usr/share/edk2/ovmf/OVMF_CODE.secboot.fd', '/usr/share/edk2/ovmf/OVMF_VARS.secboot.fd');
-    expect(state(fedora, knownByName)).toEqual({ enabled: true, enrolled: true });
-    expect(state(named('/x/CODE.fd', '/x/my-own.fd'), knownByName)).toEqual({ enabled: false, enrolled: null });
+    expect(state(fedora, catalogOfFileNames)).toEqual({ enabled: true, enrolled: true });
+    expect(state(named('/x/CODE.fd', '/x/my-own.fd'), catalogOfFileNames)).toEqual({ enabled: false, enrolled: null });
     // The settings have precedence.
-    const settings = firmwareKnowledge([], { enabled: '/x/my-own.fd', disabled: null });
+    const settings = firmwareCatalog([], { enabled: '/x/my-own.fd', disabled: null });
     expect(state(named('/x/OVMF_CODE.secboot.fd', '/x/my-own.fd'), settings)).toEqual({
       enabled: true,
       enrolled: true,
@@ -119,7 +119,7 @@ describe('withSecureBoot', () => {
 describe('the descriptors of a host', () => {
   it('are read in order, without other files', async () => {
     expect(await readFirmwareImages(['/nowhere'])).toEqual([]);
-    const known = firmwareKnowledge(await readFirmwareImages(), noTemplates);
+    const known = firmwareCatalog(await readFirmwareImages(), noTemplates);
     const os = {
       architecture: 'x86_64',
       machineType: 'pc-q35-7.2',

@@ -1,7 +1,7 @@
 /** Reads and edits Secure Boot in a definition. */
 import { DriverError } from '../../../driver-error.js';
 import type { SecureBootMode } from '../../../system-change.js';
-import type { FirmwareKnowledge } from '../../firmware-catalogue.js';
+import type { FirmwareCatalog } from '../../firmware-catalog.js';
 import type { DefinitionEdit } from '../definition-edit.js';
 import type { OperatingSystem } from '../domain.js';
 import { encodeAttribute, encodeText } from '../escape.js';
@@ -35,32 +35,32 @@ const both = (value: boolean | null): SecureBootState => ({ enabled: value, enro
  * Returns the state for UEFI. With keys in its variables the firmware enforces Secure Boot; without
  * keys it is in setup mode.
  */
-export function secureBootState(os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
+export function secureBootState(os: OperatingSystem, catalog: FirmwareCatalog): SecureBootState {
   const { template } = os.nvram ?? { template: null };
-  if (template !== null) return ofTemplate(template, os, knowledge);
+  if (template !== null) return ofTemplate(template, os, catalog);
   if (os.firmware === null) {
     const path = os.loader?.path ?? null;
     if (path === null) return unknown;
     // libvirt finds the template of an image in its own list.
-    const without = knowledge.templateOf(path, { keys: false });
-    const withKeys = knowledge.templateOf(path, { keys: true });
+    const without = catalog.templateOf(path, { keys: false });
+    const withKeys = catalog.templateOf(path, { keys: true });
     if (without !== null && withKeys === null) return both(false);
-    return both(knowledge.hasKeys(path));
+    return both(catalog.hasKeys(path));
   }
   const secure = os.firmwareFeatures.get('secure-boot');
   const keys = os.firmwareFeatures.get('enrolled-keys');
   if (secure === false || keys === false) return both(false);
   if (secure === true) return both(true);
-  const selected = knowledge.selected(os);
+  const selected = catalog.selected(os);
   if (selected === null) return unknown;
   return both(selected.features.includes('secure-boot') && selected.features.includes('enrolled-keys'));
 }
 
-function ofTemplate(template: string, os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
-  const enrolled = knowledge.hasKeys(template);
+function ofTemplate(template: string, os: OperatingSystem, catalog: FirmwareCatalog): SecureBootState {
+  const enrolled = catalog.hasKeys(template);
   const path = os.loader?.path ?? null;
   // On x86, enforcement requires SMM. An image that does not require it has no Secure Boot.
-  const can = !/^(x86_64|i686)$/.test(os.architecture) || path === null || knowledge.requiresSmm(path);
+  const can = !/^(x86_64|i686)$/.test(os.architecture) || path === null || catalog.requiresSmm(path);
   return { enabled: can ? enrolled : false, enrolled };
 }
 

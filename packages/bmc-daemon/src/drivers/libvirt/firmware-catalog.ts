@@ -20,9 +20,9 @@ export interface FirmwareImage {
   readonly features: readonly string[];
 }
 
-/** Facts about firmware that a definition does not contain. */
-export interface FirmwareKnowledge {
-  /** Returns whether a template contains keys; null if unknown. */
+/** Facts about firmware files that a definition does not contain. */
+export interface FirmwareCatalog {
+  /** Returns whether a template of variables contains the keys of Secure Boot; null if unknown. */
   hasKeys(template: string): boolean | null;
   /**
    * Returns whether the image requires SMM, which protects its variables from the guest's system.
@@ -92,7 +92,7 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
  * Derives the facts from the settings and the descriptors. If neither knows a file, its name decides,
  * by the naming of distributions.
  */
-export function firmwareKnowledge(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareKnowledge {
+export function firmwareCatalog(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareCatalog {
   const hasKeys = (template: string): boolean | null => {
     if (template === templates.enabled) return true;
     if (template === templates.disabled) return false;
@@ -102,7 +102,7 @@ export function firmwareKnowledge(images: readonly FirmwareImage[], templates: S
     if (/\.(ms|secboot|snakeoil)\.|secboot|enrolled/i.test(name)) return true;
     return /VARS/i.test(name) ? false : null;
   };
-  const selected: FirmwareKnowledge['selected'] = ({ architecture, machineType, firmwareFeatures }) =>
+  const selected: FirmwareCatalog['selected'] = ({ architecture, machineType, firmwareFeatures }) =>
     images.find(
       ({ targets, features }) =>
         [...firmwareFeatures].every(([name, wanted]) => features.includes(name) === wanted) &&
@@ -137,7 +137,7 @@ export function firmwareKnowledge(images: readonly FirmwareImage[], templates: S
 }
 
 /** The facts that file names alone imply. */
-export const knownByName: FirmwareKnowledge = firmwareKnowledge([], { enabled: null, disabled: null });
+export const catalogOfFileNames: FirmwareCatalog = firmwareCatalog([], { enabled: null, disabled: null });
 
 /** Matches a shell pattern as libvirt does, for example `pc-q35-*`. */
 function matches(pattern: string, machineType: string): boolean {
