@@ -184,9 +184,9 @@ async function openService(
   present: ListeningState,
 ): Promise<Service> {
   const nameServers = createNameServers();
-  const at = (key: SettingKey, sentence: string, cause: unknown) =>
+  const settingError = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
-  const driver = await createDriver({ settings, environment, lookup: nameServers.lookup, log, at });
+  const driver = await createDriver({ settings, environment, lookup: nameServers.lookup, log, settingError });
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   let features: OpenedFeatures | undefined;
   try {

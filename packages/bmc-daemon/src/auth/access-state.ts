@@ -27,7 +27,10 @@ const settings = z.object({
   lockoutSeconds: z.int().min(0),
   /** The count of wrong passwords starts again after this time without one. */
   lockoutResetSeconds: z.int().min(0),
-  /** False: new locks never end by themselves, and only a right password or an unlock resets the count. */
+  /**
+   * AccountLockoutCounterResetEnabled. False: new locks never end by themselves, and only a right
+   * password or an unlock resets the count.
+   */
   lockoutResets: z.boolean(),
   minPasswordLength: z.int().min(1),
   httpBasicAuth: z.enum(['Enabled', 'Unadvertised', 'Disabled']),
@@ -57,8 +60,8 @@ export const initialAccessState: AccessState = {
   accounts: [],
   roles: [],
   settings: {
-    // No lock by default: the attempt queue slows down guessers, and a lock would let any client
-    // lock out the administrator.
+    // No lock by default: `AttemptQueue` delays clients that guess passwords, and with locks any client
+    // could lock out the administrator.
     lockoutThreshold: 0,
     lockoutSeconds: 300,
     lockoutResetSeconds: 300,

@@ -7,15 +7,15 @@ import type { Awaitable } from '../redfish/resource.js';
 import type { StateFile } from '../state-file.js';
 import type { AccessSettings, AccessState } from './access-state.js';
 import { createAccounts, type Accounts } from './accounts.js';
-import { createAuthentication, createOpenDoor } from './authenticate.js';
+import { createAuthentication, createOpenAuthentication } from './authenticate.js';
 import { createLogin, type LoginOptions } from './login.js';
-import type { PreparePasswords } from './account-files.js';
+import type { PreparePasswordEdit } from './account-files.js';
 import { preparePasswordFile } from '../password-file/password-file-writer.js';
 import { openPasswordFile } from '../password-file/password-file.js';
 import { createRoles, type Roles } from './role-store.js';
 import { createSessions, type Sessions, type SessionsOptions } from './sessions.js';
 import type { SharedAccess } from './shared/shared-access.js';
-import { shareAccounts, shareRoles, syncFor, synchronized } from './shared/shared-changes.js';
+import { shareAccounts, shareRoles, syncBeforeLogin, syncBeforeAuthentication } from './shared/shared-changes.js';
 import { createSharedSessions } from './shared/shared-sessions.js';
 
 /** Accounts, roles, sessions and their settings. */
@@ -58,10 +58,13 @@ interface AccessOptions {
   readonly sessionLimits?: Pick<SessionsOptions, 'perUser' | 'total'>;
 }
 
-/** Steady, so that setting the host's clock neither ends locks nor makes them last for years. */
+/**
+ * A clock that does not follow changes of the host's clock. Such a change must neither end a lock nor
+ * extend it by years.
+ */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
 
-/** Without accounts, all sessions have the same hash, so no session ends by a password change. */
+/** The password hash of every session of a service without accounts: it never changes and ends no session. */
 const NO_ACCOUNT_HASH = '';
 
 /** How long the daemon uses the password file without another check. */
@@ -77,15 +80,15 @@ export function openAccess(options: AccessOptions): Access {
   const { state } = shared ?? options;
   const settings = settingsOf(state, shared);
   const sessionsWith = (hashOf: SessionsOptions['hashOf']): Sessions => {
-    const all = { now, idleMs, hashOf, ...sessionLimits };
-    return shared === undefined ? createSessions(all) : createSharedSessions(shared.store, all);
+    const sessionsOptions = { now, idleMs, hashOf, ...sessionLimits };
+    return shared === undefined ? createSessions(sessionsOptions) : createSharedSessions(shared.store, sessionsOptions);
   };
   const idleMs = () => state.state.settings.sessionTimeoutSeconds * 1000;
 
   if (authFile === null) {
     const sessions = sessionsWith(() => NO_ACCOUNT_HASH);
     return withSettings(settings, {
-      authenticate: synchronized(createOpenDoor(sessions), shared),
+      authenticate: syncBeforeAuthentication(createOpenAuthentication(sessions), shared),
       accounts: null,
       roles: shareRoles(
         createRoles(state, () => false),
@@ -95,18 +98,18 @@ export function openAccess(options: AccessOptions): Access {
       // Without accounts, no login is rejected.
       onRefusedLogin: () => () => undefined,
       openSession: async (request, { address }) => {
-        await syncFor(request, shared);
+        await syncBeforeLogin(request, shared);
         return beginSession(sessions, request, { address, passwordChangeRequired: false, log });
       },
     });
   }
 
-  const { passwordFile, prepare } = shared ?? passwordsOf(authFile, { log, now });
+  const { passwordFile, preparePasswordEdit } = shared ?? openPasswords(authFile, { log, now });
   const clock = options.clock ?? shared?.store.now.bind(shared.store) ?? steadyClock;
-  const accounts = createAccounts({ prepare, passwordFile, state, log, clock });
-  const refused = new Set<(attempt: RefusedAttempt) => void>();
+  const accounts = createAccounts({ preparePasswordEdit, passwordFile, state, log, clock });
+  const refusalListeners = new Set<(attempt: RefusedAttempt) => void>();
   const onRefused = (attempt: RefusedAttempt): void => {
-    for (const listener of refused) listener(attempt);
+    for (const listener of refusalListeners) listener(attempt);
   };
   const login = createLogin({ accounts, passwordFile, now, onRefused, ...options.login });
   const hashOf = (user: string | null) => {
@@ -117,7 +120,7 @@ export function openAccess(options: AccessOptions): Access {
   const sessions = sessionsWith(hashOf);
   const authenticate = createAuthentication({ accounts, sessions, login, settings: () => state.state.settings });
   return withSettings(settings, {
-    authenticate: synchronized(authenticate, shared),
+    authenticate: syncBeforeAuthentication(authenticate, shared),
     accounts: shareAccounts(accounts, shared),
     roles: shareRoles(
       createRoles(state, (user) => accounts.find(user) !== undefined),
@@ -125,13 +128,13 @@ export function openAccess(options: AccessOptions): Access {
     ),
     sessions,
     onRefusedLogin(listener) {
-      refused.add(listener);
-      return () => void refused.delete(listener);
+      refusalListeners.add(listener);
+      return () => void refusalListeners.delete(listener);
     },
     async openSession(request, asker) {
       const { user, password } = request;
       if (user === null || password === null) return { refused: 'no credentials' };
-      await syncFor(request, shared);
+      await syncBeforeLogin(request, shared);
       const answer = await login({ user, password: Buffer.from(password) }, asker);
       if ('refused' in answer) return { ...answer, hidesBasic: state.state.settings.httpBasicAuth !== 'Enabled' };
       const { passwordChangeRequired } = answer;
@@ -142,10 +145,10 @@ export function openAccess(options: AccessOptions): Access {
 
 const SESSION_LIMITS = { perUser: 500, total: 2000 };
 
-/** Returns the passwords of a file. */
-function passwordsOf(file: string, { log, now }: Pick<AccessOptions, 'log'> & { readonly now: () => number }) {
-  const prepare: PreparePasswords = (edit) => preparePasswordFile(file, edit);
-  return { passwordFile: openPasswordFile(file, { log, now, checkEveryMs: FILE_CHECK_MS }), prepare };
+/** Opens the password file for reading, and returns it with the function that prepares its edits. */
+function openPasswords(file: string, { log, now }: Pick<AccessOptions, 'log'> & { readonly now: () => number }) {
+  const preparePasswordEdit: PreparePasswordEdit = (edit) => preparePasswordFile(file, edit);
+  return { passwordFile: openPasswordFile(file, { log, now, checkEveryMs: FILE_CHECK_MS }), preparePasswordEdit };
 }
 
 /** Begins a session of a client whose password is right. */
@@ -168,21 +171,24 @@ async function beginSession(
   return { ...begun, passwordChangeRequired };
 }
 
-/** Returns the settings and their change. */
+/** Returns the current settings, and the function that changes them. */
 function settingsOf(state: StateFile<AccessState>, shared: SharedAccess | undefined): SettingsAccess {
-  const change = (changed: Partial<AccessSettings>): void =>
-    state.update((old) => ({ ...old, settings: { ...old.settings, ...changed } }));
+  const store = (change: Partial<AccessSettings>): void =>
+    state.update((old) => ({ ...old, settings: { ...old.settings, ...change } }));
   return {
     get settings() {
       return state.state.settings;
     },
-    changeSettings: (changed) => (shared === undefined ? change(changed) : shared.change(() => change(changed))),
+    changeSettings: (change) => (shared === undefined ? store(change) : shared.change(() => store(change))),
   };
 }
 
 type SettingsAccess = Pick<Access, 'settings' | 'changeSettings'>;
 
-/** Adds the settings without a spread, which would read the getter only once. */
-function withSettings(settings: SettingsAccess, rest: Omit<Access, keyof SettingsAccess>): Access {
-  return Object.assign(settings, rest);
+/**
+ * Adds the other members to the settings. A spread would call the getter `settings` only once, and
+ * later changes would have no effect.
+ */
+function withSettings(settings: SettingsAccess, otherMembers: Omit<Access, keyof SettingsAccess>): Access {
+  return Object.assign(settings, otherMembers);
 }

@@ -15,11 +15,14 @@ interface AccountWrite {
   readonly edit?: (text: string) => string;
 }
 
-/** Prepares a change of the passwords. One of the two methods must be called. */
-export type PreparePasswords = (edit: (text: string) => string) => { commit(): void; discard(): void };
+/**
+ * Prepares an edit of the text of the password file. The caller must call `commit` or `discard` of the
+ * result.
+ */
+export type PreparePasswordEdit = (edit: (text: string) => string) => { commit(): void; discard(): void };
 
 interface AccountFilesOptions {
-  readonly prepare: PreparePasswords;
+  readonly preparePasswordEdit: PreparePasswordEdit;
   readonly passwordFile: Pick<PasswordFile, 'refresh'>;
   readonly state: StateFile<AccessState>;
   readonly log: Pick<Log, 'error'>;
@@ -42,13 +45,14 @@ export class AccountFiles {
    * Changes the files in this order: `stored`, `edit`, `removeState`. A user without stored state is
    * an administrator, so the state of a new user must be on disk before the password.
    * Prepares the password file first, so that a full disk fails before any change. If the write of
-   * the password file fails, restores the old state. If `removeState` fails, only logs the error.
+   * the password file fails, restores the old state. If removing the state of `removeState` fails, only
+   * logs the error.
    * @throws {PasswordFileWriteError}, StateFileError.
    */
   write({ stored, removeState, edit }: AccountWrite): void {
-    const { prepare, passwordFile } = this.#options;
+    const { preparePasswordEdit, passwordFile } = this.#options;
     const before = this.#accounts;
-    const prepared = edit === undefined ? undefined : prepare(edit);
+    const prepared = edit === undefined ? undefined : preparePasswordEdit(edit);
     try {
       if (stored !== undefined) this.#store([...before.filter(({ user }) => user !== stored.user), stored]);
     } catch (error) {
@@ -59,14 +63,14 @@ export class AccountFiles {
       prepared?.commit();
     } catch (error) {
       if (stored !== undefined)
-        this.#tryToStore(before, stored.user, 'restoring the stored state of an account failed');
+        this.#storeOrLog(before, stored.user, 'restoring the stored state of an account failed');
       throw error;
     }
     passwordFile.refresh();
     if (removeState === undefined) return;
     // The account no longer exists, so leftover state grants nothing.
     const others = this.#accounts.filter(({ user }) => user !== removeState);
-    this.#tryToStore(others, removeState, 'deleting the stored state of a removed account failed');
+    this.#storeOrLog(others, removeState, 'deleting the stored state of a removed account failed');
   }
 
   get #accounts(): readonly AccountState[] {
@@ -77,11 +81,11 @@ export class AccountFiles {
     this.#options.state.update((old) => ({ ...old, accounts }));
   }
 
-  #tryToStore(accounts: readonly AccountState[], user: string, complaint: string): void {
+  #storeOrLog(accounts: readonly AccountState[], user: string, failureMessage: string): void {
     try {
       this.#store(accounts);
     } catch (error) {
-      this.#options.log.error(complaint, { account: user, error });
+      this.#options.log.error(failureMessage, { account: user, error });
     }
   }
 }

@@ -88,12 +88,12 @@ function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessS
   let validUntil = Infinity;
   const list = [...entries.values()].map(({ user, hash }): Account => {
     const { roleId, enabled, passwordChangeRequired, lockedUntil } = stored.get(user) ?? defaultState(user);
-    // Null: until an administrator unlocks it.
+    // Null: the account is locked until an administrator unlocks it.
     const locked = lockedUntil === null || (lockedUntil !== undefined && time < lockedUntil);
     if (locked && lockedUntil !== null) validUntil = Math.min(validUntil, lockedUntil);
     // A role that does not exist grants nothing.
-    const mayDo = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? noPrivileges);
-    const identity = { user, roleId, privileges: mayDo, session: null, passwordChangeRequired };
+    const granted = passwordChangeRequired ? selfOnly : (privileges.get(roleId) ?? noPrivileges);
+    const identity = { user, roleId, privileges: granted, session: null, passwordChangeRequired };
     return { user, hash, roleId, enabled, locked, passwordChangeRequired, identity };
   });
   return { entries, state, byUser: new Map(list.map((account) => [account.user, account])), list, validUntil };

@@ -9,7 +9,7 @@ import { checkUser, userLine, withoutUser, withUserLine } from '../password-file
 import type { PasswordFile } from '../password-file/password-file.js';
 import type { StateFile } from '../state-file.js';
 import type { AccessState, AccountState } from './access-state.js';
-import { AccountFiles, passwordFileEdit, type PreparePasswords } from './account-files.js';
+import { AccountFiles, passwordFileEdit, type PreparePasswordEdit } from './account-files.js';
 import { AccountList, isAdministrator, rolesOf, type Account } from './account-list.js';
 import { createLockout, type Lockout } from './lockout.js';
 import { administrator } from './roles.js';
@@ -67,11 +67,12 @@ export interface Accounts {
   remove(user: string): Promise<void>;
   /** Counts a wrong password, and locks the account at the threshold. */
   passwordWasWrong(user: string): void;
+  /** Resets the count of wrong passwords. */
   passwordWasRight(user: string): void;
 }
 
 interface AccountsOptions {
-  readonly prepare: PreparePasswords;
+  readonly preparePasswordEdit: PreparePasswordEdit;
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;
@@ -79,8 +80,8 @@ interface AccountsOptions {
   readonly clock: () => number;
 }
 
-/** `OperationQueue` has a queue for each key. All changes of accounts share one. */
-const ONE_QUEUE = '';
+/** `OperationQueue` has a queue for each key. All changes of accounts have this key. */
+const QUEUE_KEY = '';
 
 /** Creates the accounts of a password file. Needs no close. */
 export function createAccounts(options: AccountsOptions): Accounts {
@@ -91,13 +92,10 @@ class FileAccounts implements Accounts {
   readonly #passwordFile: PasswordFile;
   readonly #state: StateFile<AccessState>;
   readonly #log: Pick<Log, 'info'>;
-  readonly #accounts: AccountList;
+  readonly #list: AccountList;
   readonly #files: AccountFiles;
   readonly #lockout: Lockout;
-  /**
-   * One change at a time: two concurrent changes could otherwise remove the last two
-   * administrators.
-   */
+  /** Runs one change at a time. Two changes at once could remove the last two administrators. */
   readonly #changes = new OperationQueue();
 
   constructor(options: AccountsOptions) {
@@ -105,26 +103,26 @@ class FileAccounts implements Accounts {
     this.#passwordFile = passwordFile;
     this.#state = state;
     this.#log = log;
-    this.#accounts = new AccountList({ passwordFile, state, clock });
+    this.#list = new AccountList({ passwordFile, state, clock });
     this.#files = new AccountFiles(options);
     this.#lockout = createLockout(state, { log, clock });
   }
 
   list(): readonly Account[] {
-    return this.#accounts.all();
+    return this.#list.all();
   }
 
   find(user: string): Account | undefined {
-    return this.#accounts.find(user);
+    return this.#list.find(user);
   }
 
   create({ password, ...account }: NewAccount): Promise<void> {
-    return this.#changes.run(ONE_QUEUE, async () => {
+    return this.#changes.run(QUEUE_KEY, async () => {
       const { user, roleId } = account;
       this.#requireFree(user);
       this.#requireRole(roleId);
       const line = await userLine(user, password);
-      // Check again: accounts may have changed during the hashing. The rest runs without waiting.
+      // Checks again, because accounts may have changed during the hashing. No await follows.
       this.#requireFree(user);
       this.#requireRole(roleId);
       this.#files.write({ stored: account, edit: (text) => withUserLine(text, user, line) });
@@ -133,12 +131,12 @@ class FileAccounts implements Accounts {
   }
 
   change(user: string, change: AccountChange): Promise<void> {
-    return this.#changes.run(ONE_QUEUE, () => this.#change(user, change));
+    return this.#changes.run(QUEUE_KEY, () => this.#change(user, change));
   }
 
   remove(user: string): Promise<void> {
-    return this.#changes.run(ONE_QUEUE, () => {
-      this.#requireOtherAdministrator(this.#need(user));
+    return this.#changes.run(QUEUE_KEY, () => {
+      this.#requireOtherAdministrator(this.#findOrThrow(user));
       this.#files.write({ removeState: user, edit: (text) => withoutUser(text, user) });
       this.#lockout.forget(user);
       this.#log.info('account removed', { account: user });
@@ -155,12 +153,12 @@ class FileAccounts implements Accounts {
   }
 
   async #change(user: string, { password, locked, user: newName = user, ...change }: AccountChange): Promise<void> {
-    const old = this.#need(user);
+    const old = this.#findOrThrow(user);
     if (password !== undefined && old.passwordChangeRequired && (await isPassword(Buffer.from(password), old.hash)))
       throw new AccountError('samePassword', 'the new password is the old one');
     if (newName !== user) checkUser(newName);
     const line = password === undefined ? undefined : await userLine(newName, password);
-    const account = this.#need(user);
+    const account = this.#findOrThrow(user);
     if (newName !== user && this.find(newName) !== undefined) throw alreadyExists(newName);
     if (change.roleId !== undefined) this.#requireRole(change.roleId);
     const { lockedUntil, ...stored } = this.#files.stateOf(user);
@@ -175,13 +173,13 @@ class FileAccounts implements Accounts {
     const removeState = newName === user ? {} : { removeState: user };
     this.#files.write({ stored: next, ...removeState, ...passwordFileEdit(user, newName, line) });
     // Fails if another process removed the account from the file at the same moment.
-    if (newName !== user) this.#need(newName);
+    if (newName !== user) this.#findOrThrow(newName);
     if (locked === false || newName !== user) this.#lockout.forget(user);
-    const renamed = newName === user ? {} : { before: user };
-    this.#log.info('account changed', { account: newName, ...renamed, role: next.roleId, enabled: next.enabled });
+    const oldName = newName === user ? {} : { before: user };
+    this.#log.info('account changed', { account: newName, ...oldName, role: next.roleId, enabled: next.enabled });
   }
 
-  #need(user: string): Account {
+  #findOrThrow(user: string): Account {
     this.#passwordFile.refresh();
     const account = this.find(user);
     if (account === undefined) throw new AccountError('notFound', `there is no user ${user}`);

@@ -58,12 +58,15 @@ export interface AttemptClock {
   readonly after: (ms: number, call: () => void) => () => void;
 }
 
-/** The result of a search in a lane: the next attempt, or when there may be one. */
+/** The result of a search in a lane. */
 interface NextAttempt {
+  /** The attempt that the lane may verify now. */
   readonly next: QueuedAttempt | undefined;
+  /** When the lane may verify the first of the other attempts; Infinity: never. */
   readonly soonest: number;
 }
 
+/** Minimum wait that a client without a result is told, in milliseconds. */
 const MIN_RETRY_MS = 1000;
 
 /** The queue of logins that wait for verification. Needs no close. */
@@ -103,23 +106,23 @@ export class AttemptQueue {
       this.#queue.add(queued);
       countWaiting(queued, 1);
       this.#makeRoom(queued);
-      this.#next();
+      this.#startReady();
     });
   }
 
   /** Returns the counts of a key. Creates them if there are none, or if they are too old. */
-  #countsOf(known: RecentMap<string, AttemptCounts>, key: string): AttemptCounts {
+  #countsOf(map: RecentMap<string, AttemptCounts>, key: string): AttemptCounts {
     const now = this.#clock.now();
-    const present = known.get(key);
+    const present = map.get(key);
     if (present !== undefined && (present.waitingCount > 0 || now - present.usedAt <= this.#limits.forgetAfterMs)) {
       present.usedAt = now;
       return present;
     }
-    const limits = known === this.#addresses ? this.#limits.address : this.#limits.pair;
+    const limits = map === this.#addresses ? this.#limits.address : this.#limits.pair;
     const turn = (this.#order += 1);
     const [pace, accountPace] = [new Pace(limits), new Pace(limits)];
     const counts = { pace, accountPace, waitingCount: 0, turn, firstSeen: turn, accountLaneTries: 0, usedAt: now };
-    known.set(key, counts);
+    map.set(key, counts);
     return counts;
   }
 
@@ -137,7 +140,8 @@ export class AttemptQueue {
   /**
    * Drops the newest attempt of the address or pair with the most waiting attempts.
    * @param countsOf returns the counts to compare; undefined for an attempt that must stay.
-   * @param own the counts of the new attempt. If another has equally many, this one loses an attempt.
+   * @param own the counts of the new attempt. If other counts are equally high, the address or pair of
+   *   the new attempt loses an attempt.
    */
   #dropFrom(countsOf: (queued: QueuedAttempt) => AttemptCounts | undefined, own: AttemptCounts): void {
     let longest = own;
@@ -153,7 +157,7 @@ export class AttemptQueue {
    * Ends attempts that have waited too long, starts all attempts that can start now, and sets the
    * alarm for the others.
    */
-  #next(): void {
+  #startReady(): void {
     const now = this.#clock.now();
     for (const queued of this.#queue) {
       if (queued.until > now) break;
@@ -209,7 +213,7 @@ export class AttemptQueue {
       queued.settle(Promise.reject(asError(error)));
     }
     this.#isBusy.common = false;
-    this.#next();
+    this.#startReady();
   }
 
   async #serveAccountLane(queued: QueuedAttempt): Promise<void> {
@@ -234,7 +238,7 @@ export class AttemptQueue {
       // The attempt still waits in the common lane, which reports the error.
     }
     this.#isBusy.account = false;
-    this.#next();
+    this.#startReady();
   }
 
   /** Ends an attempt; its client may retry later. */
@@ -252,7 +256,7 @@ export class AttemptQueue {
     this.#alarm?.cancel();
     const cancel = this.#clock.after(Math.max(0, at - this.#clock.now()), () => {
       this.#alarm = undefined;
-      this.#next();
+      this.#startReady();
     });
     this.#alarm = { at, cancel };
   }

@@ -50,16 +50,17 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
 
   const byPassword = (request: IncomingMessage, authorization: string): ReturnType<Authenticate> => {
     const header = hash('sha256', `${headerKey} ${authorization}`, 'base64');
-    const seen = verifiedHeaders.get(header);
-    if (seen !== undefined) {
-      const account = accounts.find(seen.user);
-      if (account?.hash === seen.hash && closedReason(account) === undefined) return account.identity;
+    const verified = verifiedHeaders.get(header);
+    if (verified !== undefined) {
+      const account = accounts.find(verified.user);
+      if (account?.hash === verified.hash && closedReason(account) === undefined) return account.identity;
     }
     const credentials = readBasicCredentials(authorization);
     if (credentials === undefined) return { refused: 'malformed credentials' };
     const { socket } = request;
     const answer = login(credentials, { address: socket.remoteAddress ?? '', gone: () => socket.destroyed });
     if (answer instanceof Promise) return answer.then(identityOf);
+    // Only an answer from the cache of passwords gets here: the second request with the same password.
     if (!('refused' in answer)) {
       if (verifiedHeaders.size >= MAX_VERIFIED_HEADERS) verifiedHeaders.clear();
       verifiedHeaders.set(header, { user: answer.user, hash: answer.hash });
@@ -67,7 +68,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     return identityOf(answer);
   };
 
-  const ask: Authenticate = (request) => {
+  const identify: Authenticate = (request) => {
     const { authorization, 'x-auth-token': token } = request.headers;
     // If a client sends both, the token decides: many libraries add the password to every request.
     if (typeof token === 'string' && token !== '') return byToken(token);
@@ -76,7 +77,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
     return byPassword(request, authorization);
   };
   return (request) => {
-    const answer = ask(request);
+    const answer = identify(request);
     if (settings().httpBasicAuth === 'Enabled') return answer;
     return answer instanceof Promise ? answer.then(hideBasic) : hideBasic(answer);
   };
@@ -86,7 +87,7 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
  * Returns the `authenticate` function of a service without a password file: every client has all
  * privileges. Using a session still renews its idle time.
  */
-export function createOpenDoor(sessions: Pick<Sessions, 'use'>): Authenticate {
+export function createOpenAuthentication(sessions: Pick<Sessions, 'use'>): Authenticate {
   return ({ headers }) => {
     const token = headers['x-auth-token'];
     const session = typeof token === 'string' && token !== '' ? sessions.use(token) : undefined;

@@ -16,19 +16,19 @@ import { sessionServiceResources } from './resources/session-service.js';
 import { openSharedAccess, type SharedAccess } from './shared/shared-access.js';
 
 /** Returns the text of a password file. @throws {PasswordFileError} if any line is faulty. */
-function passwordsOf(file: string): string {
+function readPasswords(file: string): string {
   const { faults } = readPasswordFile(file);
   if (faults.length > 0) throw new PasswordFileError(faults);
   return readPasswordText(file);
 }
 
-/** Opens the shared accounts. Those of the files are the content of a new store. */
+/** Opens the shared accounts. If the store has no accounts, copies those of the files into it. */
 function openShared(
   store: SharedStore,
   authFile: string | null,
   { state, log }: { readonly state: StateFile<AccessState>; readonly log: Log },
 ): Promise<SharedAccess> {
-  const passwords = authFile === null ? '' : passwordsOf(authFile);
+  const passwords = authFile === null ? '' : readPasswords(authFile);
   return openSharedAccess(store, { passwords, state: state.state }, log);
 }
 

@@ -26,9 +26,10 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
   shortenLocks(state, { log, clock });
 
   const lock = (user: string): void => {
-    const { lockoutSeconds, lockoutResets } = state.state.settings;
-    // AccountLockoutCounterResetEnabled. DMTF's schema: if false, only an administrator unlocks.
-    const lockedUntil = lockoutResets ? clock() + lockoutSeconds * 1000 : null;
+    const { lockoutSeconds, lockoutResets: locksEnd } = state.state.settings;
+    // DMTF's schema: if AccountLockoutCounterResetEnabled is false, only an administrator unlocks the
+    // account.
+    const lockedUntil = locksEnd ? clock() + lockoutSeconds * 1000 : null;
     try {
       state.update((old) => {
         const stored = old.accounts.find((account) => account.user === user) ?? defaultState(user);
@@ -37,7 +38,7 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
       });
       log.info('account locked: too many wrong passwords', { account: user });
     } catch (error) {
-      // The attempt queue still slows down the guesser.
+      // The account stays unlocked. `AttemptQueue` delays further attempts.
       log.error('locking an account failed', { account: user, error });
     }
   };

@@ -48,11 +48,12 @@ export type Login = (credentials: BasicCredentials, asker: Asker) => Account | R
  * attempts do not hold large request bodies.
  */
 const MAX_CREDENTIAL_LENGTH = 1024;
+/** When a client may retry after a {@link ChangedError}, in milliseconds. */
 const RETRY_MS = 1000;
 const WRONG_PASSWORD = 'wrong password';
 const UNKNOWN_USER = 'unknown user';
 
-/** The error if the password of the account changed, or the account ended, during the verification. */
+/** The error if the account was removed or its password changed during the verification. */
 class ChangedError extends Error {
   override readonly name = 'ChangedError';
 }
@@ -151,7 +152,7 @@ class CredentialVerifier {
   /**
    * Verifies the password once.
    * @returns why the client may not log in; undefined if it may.
-   * @throws {ChangedError} if the account ended or got another password meanwhile.
+   * @throws {ChangedError}
    */
   async #faultOf({ user, password, account, digest }: Credentials): Promise<string | undefined> {
     // Another connection may have sent the same password first.
@@ -193,8 +194,8 @@ class CredentialVerifier {
     const costs = [...this.#passwordFile.entries().values()].map((entry) => entry.cost);
     // Takes the bcrypt cost of a real user. The name selects it, so that two attempts with the same
     // name take equally long.
-    const pick = this.#memory.digest('decoy', user, Buffer.alloc(0)).readUInt32LE() % Math.max(1, costs.length);
-    return decoyOfCost(costs[pick] ?? DEFAULT_COST);
+    const index = this.#memory.digest('decoy', user, Buffer.alloc(0)).readUInt32LE() % Math.max(1, costs.length);
+    return decoyOfCost(costs[index] ?? DEFAULT_COST);
   }
 }
 

@@ -24,7 +24,8 @@ export function looksRandom(bytes: Uint8Array): boolean {
   const bits = [...bytes].flatMap((byte) => [7, 6, 5, 4, 3, 2, 1, 0].map((place) => (byte >> place) & 1));
   const length = bits.length;
   const ones = bits.reduce((sum, bit) => sum + bit, 0);
-  // erfc(x / sqrt 2) < 0.01 if x is above the 99.5th percentile of the normal distribution.
+  // The level 0.01 is reached at the 99.5th percentile of the normal distribution: erfc(x / sqrt 2) =
+  // 0.01.
   if (Math.abs(2 * ones - length) / Math.sqrt(length) > NORMAL_995) return false;
   const share = ones / length;
   const runs = bits.filter((bit, index) => index === 0 || bit !== bits[index - 1]).length;
@@ -32,4 +33,5 @@ export function looksRandom(bytes: Uint8Array): boolean {
   return Math.abs(runs - length * spread) / (Math.sqrt(length) * spread) <= NORMAL_995;
 }
 
+/** The 99.5th percentile of the standard normal distribution. */
 const NORMAL_995 = 2.575829;

@@ -70,13 +70,13 @@ describe('sessions', () => {
     const [one, two] = [open('admin'), open('admin')];
     const other = open('eve');
     hashes.set('admin', 'hash 3');
-    sessions.keep(one.session.id);
+    sessions.adoptNewHash(one.session.id);
     expect(sessions.use(one.token)).toBe(one.session);
     expect(sessions.use(two.token)).toBeUndefined();
     hashes.delete('eve');
     expect(sessions.use(other.token)).toBeUndefined();
     expect(sessions.create({ user: 'eve', address: '' })).toBeUndefined();
-    sessions.keep('unknown');
+    sessions.adoptNewHash('unknown');
   });
 
   it('above a limit end the least recently used one, of the user or of all', () => {

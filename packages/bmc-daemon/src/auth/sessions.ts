@@ -25,7 +25,8 @@ export interface SessionsOptions {
 }
 
 /**
- * The sessions of the service. Those of this process end with it; those in the shared store do not.
+ * The sessions of the service. Sessions in memory end with the process; sessions in the shared store
+ * do not.
  * @see DSP0266, Redfish session login authentication
  */
 export interface Sessions {
@@ -51,7 +52,7 @@ export interface Sessions {
   /** Ends all sessions of a user, so that they stay closed even if the account is enabled again. */
   endAll(user: string): Awaitable<void>;
   /** Makes a session valid for the new password hash, after a request of this session changed the password. */
-  keep(id: string): Awaitable<void>;
+  adoptNewHash(id: string): Awaitable<void>;
 }
 
 /** A session with its token, a secret of the client. */
@@ -65,7 +66,7 @@ export interface LocalSessions extends Sessions {
   create(...owner: Parameters<Sessions['create']>): OpenedSession | undefined;
   end(id: string): boolean;
   endAll(user: string): void;
-  keep(id: string): void;
+  adoptNewHash(id: string): void;
 }
 
 interface StoredSession {
@@ -136,7 +137,7 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
     endAll(user) {
       for (const stored of [...byId.values()]) if (stored.session.user === user) drop(stored);
     },
-    keep(id) {
+    adoptNewHash(id) {
       const stored = byId.get(id);
       const passwordHash = stored === undefined ? undefined : hashOf(stored.session.user);
       if (stored !== undefined && passwordHash !== undefined) stored.hash = passwordHash;

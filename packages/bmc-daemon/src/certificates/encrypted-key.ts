@@ -8,8 +8,8 @@ const SCRYPT = Buffer.from('06092b06010401da47040b', 'hex');
  */
 const MAX_ITERATIONS = 2_000_000;
 /**
- * Maximum product of all integers: N·r·p, times the key length if present. OpenSSL's own parameters
- * give 2^17, or 2^22 with the key length.
+ * Maximum product of the integers in the parameters of scrypt: N·r·p, times the key length if it is
+ * present. OpenSSL's default parameters give 2^17, or 2^22 with the key length.
  */
 const MAX_SCRYPT_WORK = 2 ** 22;
 

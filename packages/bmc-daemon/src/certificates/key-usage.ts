@@ -65,10 +65,10 @@ export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[]
 }
 
 /**
- * Returns whether a TLS server may use the key (RFC 5280 §4.2.1.3, as OpenSSL checks it). A
- * certificate without the extension KeyUsage has no bits, and allows every use.
+ * Returns whether the extension KeyUsage lets a TLS server use the key (RFC 5280 §4.2.1.3, as OpenSSL
+ * checks it). Without the extension there are no bits, and every use is allowed.
  */
-export function allowsTlsServerKey(usages: readonly KeyUsage[]): boolean {
+export function keyUsageAllowsTlsServer(usages: readonly KeyUsage[]): boolean {
   const setBits = bits.filter((bit) => usages.includes(bit));
   return (
     setBits.length === 0 || setBits.some((bit) => ['DigitalSignature', 'KeyEncipherment', 'KeyAgreement'].includes(bit))
@@ -76,10 +76,10 @@ export function allowsTlsServerKey(usages: readonly KeyUsage[]): boolean {
 }
 
 /**
- * Returns whether a TLS server may use the certificate. A certificate without the extension
- * ExtendedKeyUsage has no purposes, and allows every use.
+ * Returns whether the extension ExtendedKeyUsage lets a server use the certificate. Without the
+ * extension there are no purposes, and every use is allowed.
  */
-export function isForServers(purposeIds: readonly string[]): boolean {
+export function purposesAllowServer(purposeIds: readonly string[]): boolean {
   if (purposeIds.length === 0) return true;
   return purposeIds.includes(purposes.ServerAuthentication) || purposeIds.includes(ANY_PURPOSE);
 }

@@ -129,10 +129,10 @@ describe('a replaced certificate', () => {
   });
 
   it('uses the stored key of its signing request, also after a restart, once', async () => {
-    const pem = await certificate.request(request);
+    const pem = await certificate.generateSigningRequest(request);
     expect(statSync(state.path).mode & 0o777).toBe(0o600);
     expect(state.state.keys).toHaveLength(1);
-    await certificate.request(request);
+    await certificate.generateSigningRequest(request);
     certificate = open();
     await certificate.replace(authority.sign(pem));
     expect(await shown()).toBe('requested');
@@ -335,12 +335,12 @@ const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
 
 describe('signing requests', () => {
   it('are created one after the other, and refused if too many wait', async () => {
-    const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.request(request)));
+    const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.generateSigningRequest(request)));
     expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
       ...Array.from({ length: 8 }, () => 'made'),
       ...Array.from({ length: 2 }, () => 'ServerCertificateError: 8 signing requests already wait for their keys'),
     ]);
-    await expect(certificate.request(request)).resolves.toContain('BEGIN CERTIFICATE REQUEST');
+    await expect(certificate.generateSigningRequest(request)).resolves.toContain('BEGIN CERTIFICATE REQUEST');
   });
 });
 
@@ -396,6 +396,6 @@ describe('unwritable files', () => {
 
   it('lose no request: a request fails if its key cannot be stored', async () => {
     writeFileSync(at('state'), 'a file where a folder should be');
-    await expect(certificate.request(request)).rejects.toThrow(/requests\.json/);
+    await expect(certificate.generateSigningRequest(request)).rejects.toThrow(/requests\.json/);
   });
 });

@@ -35,18 +35,19 @@ export const requestedKeysState = z.object({
   /** Private keys as PEM, the oldest first. */
   keys: z.array(z.string()).readonly(),
 });
-/** The private keys of signing requests without a certificate yet. */
+/** The private keys of signing requests whose certificates no client has sent yet. */
 export type RequestedKeys = Readonly<z.infer<typeof requestedKeysState>>;
-/** The state without requests. */
+/** The state without keys. */
 export const noRequestedKeys: RequestedKeys = { keys: [] };
 
-/** Maximum number of open requests; a new request removes the oldest. */
-const MAX_REQUESTS = 8;
+/** Maximum number of stored keys. A new signing request removes the oldest key. */
+const MAX_STORED_KEYS = 8;
 /**
- * Maximum number of requests that wait for a key. At most {@link MAX_REQUESTS}: with more, a new key
- * could remove a key whose signing request is not yet sent.
+ * Maximum number of signing requests that wait for their key. The value must not exceed
+ * {@link MAX_STORED_KEYS}. Otherwise a new key could remove the key of a signing request that the client
+ * has not received yet.
  */
-const MAX_PENDING = 8;
+const MAX_WAITING = 8;
 
 /** The certificate and key of the HTTPS server. */
 export interface ServerCertificate {
@@ -62,7 +63,7 @@ export interface ServerCertificate {
    * @throws {ServerCertificateError} `busy`.
    * @throws {StateFileError}
    */
-  request(request: SigningRequest): Promise<string>;
+  generateSigningRequest(request: SigningRequest): Promise<string>;
   /**
    * Replaces the certificate for new connections, and writes it with its key to the configured
    * files.
@@ -87,7 +88,7 @@ interface ServerCertificateOptions {
   readonly now: () => Date;
 }
 
-/** Creates the owner of the certificate. Does not read or write a file before a method is called. */
+/** Opens the server's certificate. Does not read or write a file before a method is called. */
 export function openServerCertificate(options: ServerCertificateOptions): ServerCertificate {
   const { files, setTls, state, log, now } = options;
   let tls = options.tls;
@@ -110,33 +111,33 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     }
   };
 
-  const generateRequest = async (request: SigningRequest): Promise<string> => {
+  const generateKeyAndRequest = async (request: SigningRequest): Promise<string> => {
     const key = await generateKey(request.key);
     const pem = await createSigningRequest(request, key);
-    updateKeys((keys) => [...keys, keyPem(key)].slice(-MAX_REQUESTS));
+    updateKeys((keys) => [...keys, keyPem(key)].slice(-MAX_STORED_KEYS));
     return pem;
   };
-  let pending = 0;
+  let waiting = 0;
   let lastRequest: Promise<unknown> = Promise.resolve();
 
   return {
     get chain() {
       return chain;
     },
-    async request(request) {
-      if (pending >= MAX_PENDING)
-        throw new ServerCertificateError('busy', `${MAX_PENDING} signing requests already wait for their keys`);
-      pending += 1;
-      const made = lastRequest.then(() => generateRequest(request));
+    async generateSigningRequest(request) {
+      if (waiting >= MAX_WAITING)
+        throw new ServerCertificateError('busy', `${MAX_WAITING} signing requests already wait for their keys`);
+      waiting += 1;
+      const made = lastRequest.then(() => generateKeyAndRequest(request));
       lastRequest = made.catch(() => undefined);
       try {
         return await made;
       } finally {
-        pending -= 1;
+        waiting -= 1;
       }
     },
     async replace(pem, { passphrase } = {}) {
-      const { certificates, keys } = read(pem, passphrase);
+      const { certificates, keys } = parse(pem, passphrase);
       const [leaf] = certificates;
       const extensions = await Promise.all(certificates.map(extensionsOf));
       const fault = chainFault(certificates, extensions, now());
@@ -157,7 +158,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
   };
 }
 
-function read(pem: string, passphrase: string | undefined) {
+function parse(pem: string, passphrase: string | undefined) {
   try {
     return readPem(pem, passphrase);
   } catch (error) {

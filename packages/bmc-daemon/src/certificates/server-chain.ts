@@ -5,7 +5,7 @@ import { duplexPair } from 'node:stream';
 import { connect, createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import type { CertificateDetails } from './extensions.js';
-import { allowsTlsServerKey, isForServers, purposesOf } from './key-usage.js';
+import { keyUsageAllowsTlsServer, purposesAllowServer, purposesOf } from './key-usage.js';
 import { keyPem, pemOf } from './pem.js';
 
 /** Clocks of the authority and of this host may differ. */
@@ -41,8 +41,9 @@ export function chainFault(
     if (issuer !== undefined && !isAuthority(issuer))
       return `certificate ${index + 2} of the chain is not a CA certificate`;
   }
-  if (!isForServers(purposesOf(leaf))) return 'the certificate is not for servers, according to its extended key usage';
-  if (!allowsTlsServerKey(extensions[0]?.keyUsage ?? []))
+  if (!purposesAllowServer(purposesOf(leaf)))
+    return 'the certificate is not for servers, according to its extended key usage';
+  if (!keyUsageAllowsTlsServer(extensions[0]?.keyUsage ?? []))
     return 'the certificate is not for servers, according to its key usage';
   return keyFault(leaf);
 }

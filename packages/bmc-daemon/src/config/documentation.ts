@@ -44,8 +44,8 @@ for clients.`,
 
 A \`POST\` to Volumes creates a volume in the pool **and a disk of the machine**; sushy-emulator creates
 only the volume. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\` removes.
-If a mapping of a chassis, a storage, a drive or a volume has a member that sushy-tools does not have, the
-daemon ignores this member.`,
+The daemon ignores a member of a chassis, a storage, a drive or a volume that sushy-tools does not
+document.`,
     rows: inventorySettings,
   },
   { title: 'Virtual media', rows: virtualMediaSettings },
@@ -76,8 +76,8 @@ function item(text: string): string {
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
 const describe = (key: SettingKey): { readonly row: string; readonly section: readonly string[] } => {
-  const { name, expected, default: standard, flag, doc }: SettingDefinition<unknown> = settingsTable[key];
-  const value = `\`${formatLiteral(standard)}\``;
+  const { name, expected, default: defaultValue, flag, doc }: SettingDefinition<unknown> = settingsTable[key];
+  const value = `\`${formatLiteral(defaultValue)}\``;
   const isShort = (text: string) => text.length <= MAX_CELL_LENGTH;
   const section = [
     ...(isShort(expected) ? [] : [`Value: ${expected}.`]),

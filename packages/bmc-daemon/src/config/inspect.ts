@@ -50,7 +50,7 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
   const needsHost = !settings.fakeDriver && settings.osCloud === null;
   const uriFault = needsHost ? connectionUriFault(settings.libvirtUri) : undefined;
   if (uriFault !== undefined) faults.push(messageFor('libvirtUri', `cannot be used: ${uriFault}`));
-  // If a value has a fault, its default replaces it, and the check ignores that default.
+  // The value of an unknown setting is not the intended one, so no check uses it.
   const areKnown = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
   if (areKnown('sslCert', 'sslKey')) faults.push(...inspectTls(settings, messageFor));
   if (areKnown('authFile', 'listenIp') || settings.authFile !== null)
@@ -80,13 +80,13 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     warnings.push(messageFor('vmediaDevices', 'is empty: no machine has a virtual media drive'));
   if (areKnown('storage')) {
     for (const key of ['drives', 'volumes'] as const) {
-      for (const orphan of withoutStorage(settings, key)) warnings.push(messageFor(key, orphan));
+      for (const sentence of missingStorages(settings, key)) warnings.push(messageFor(key, sentence));
     }
   }
   // The daemon cannot see the firmware files of another host.
   if (areKnown('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isOnThisHost(settings.libvirtUri) && needsHost) {
-    for (const missing of missingBootLoaders(settings.bootLoaderMap))
-      warnings.push(messageFor('bootLoaderMap', missing));
+    for (const sentence of missingBootLoaders(settings.bootLoaderMap))
+      warnings.push(messageFor('bootLoaderMap', sentence));
   }
   return { faults, warnings };
 }
@@ -162,10 +162,10 @@ function authoritiesFault(file: string): string | undefined {
 }
 
 /**
- * Returns warnings for drives or volumes of a storage that is not configured. No resource shows
- * them.
+ * Returns a sentence for each storage that the setting `drives` or `volumes` names and the setting
+ * `storage` does not. No resource shows such drives and volumes.
  */
-function withoutStorage(settings: Settings, key: 'drives' | 'volumes'): string[] {
+function missingStorages(settings: Settings, key: 'drives' | 'volumes'): string[] {
   const storages = new Set(
     Object.entries(settings.storage).flatMap(([uuid, units]) => units.map(({ Id }) => storageKey(uuid, Id))),
   );
@@ -174,6 +174,7 @@ function withoutStorage(settings: Settings, key: 'drives' | 'volumes'): string[]
     .map((storage) => `has no effect for ${storage}: EMULATOR_STORAGE names no such storage`);
 }
 
+/** Returns a sentence for each firmware file of the map that does not exist. */
 function missingBootLoaders(map: BootLoaderMap): string[] {
   return Object.entries(map).flatMap(([mode, byArchitecture]) =>
     Object.entries(byArchitecture).flatMap(([architecture, file]) => {

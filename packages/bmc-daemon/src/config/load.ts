@@ -26,7 +26,10 @@ export interface LoadOptions {
 
 /** Settings with their origins, faults and warnings. */
 export interface LoadedSettings {
-  /** The settings. A default replaces a value with a fault. Use them only if `faults` is empty. */
+  /**
+   * The settings. A value with a fault is left out: the value of the next source, or the default,
+   * applies. Use the settings only if `faults` is empty.
+   */
   readonly settings: Settings;
   /**
    * The origin of each value: `etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`,
@@ -54,8 +57,9 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
       ? new Map<SettingKey, Candidate>()
       : readConfigFile(file, findings, { environment, workingDirectory });
   const variables = environmentVariables(environment, findings);
-  // All faults so far concern the whole file, or a line that could not be read. Such a line may be
-  // that of any setting which the file does not give, so these settings are unknown.
+  // All faults so far concern the whole file, or a line that could not be read. An unread line may
+  // contain any setting that the other lines do not contain, so the values of these settings are
+  // unknown.
   const fileIsPartial = findings.faults.length > 0;
 
   const values: [SettingKey, unknown][] = [];

@@ -8,7 +8,7 @@ import type { InsertOptions } from '../drivers/operation-options.js';
 import type { ImageRequest } from '../media/image.js';
 import { startNotifications, type NotificationTarget } from './fake-notifications.js';
 import { machinesOf } from './fake-systems.js';
-import type { DriverContext } from './hypervisor.js';
+import type { DriverContext } from './driver-context.js';
 
 /** Creates the driver of machines in memory, for tests of clients. */
 export function fake(context: DriverContext): HypervisorDriver {
@@ -23,8 +23,8 @@ export function fake(context: DriverContext): HypervisorDriver {
   return driver;
 }
 
-/** Reads the files of the notification settings. @throws the error of `at` for an unreadable file. */
-function notificationTarget({ settings, at }: DriverContext): NotificationTarget {
+/** Reads the files of the notification settings. @throws the error of `settingError` for an unreadable file. */
+function notificationTarget({ settings, settingError }: DriverContext): NotificationTarget {
   const pem = (
     name: 'ca' | 'cert' | 'key',
     key: 'notificationCaFile' | 'notificationCertFile' | 'notificationKeyFile',
@@ -34,7 +34,7 @@ function notificationTarget({ settings, at }: DriverContext): NotificationTarget
     try {
       return { [name]: readTextFile(file) };
     } catch (error) {
-      throw at(key, `${settingsTable[key].name} cannot be used: ${file}: ${fileReason(error)}`, error);
+      throw settingError(key, `${settingsTable[key].name} cannot be used: ${file}: ${fileReason(error)}`, error);
     }
   };
   return {

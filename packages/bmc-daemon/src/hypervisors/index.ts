@@ -1,28 +1,28 @@
-/** Selects the hypervisor of the settings, and loads only the code of this one. */
+/** Creates the driver of the hypervisor that the settings select. Loads only the code of this driver. */
 import type { Settings } from '../config/settings.js';
 import { allowSystems } from '../drivers/allowed-systems.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { NameLookup } from '../host/name-lookup.js';
 import type { ImageServerLimits } from '../media/image-server.js';
-import type { DriverContext } from './hypervisor.js';
+import type { DriverContext } from './driver-context.js';
 
 const GIB = 2 ** 30;
 
 /**
  * Creates the driver of the selected hypervisor, for the allowed machines.
  * @param context `lookup` resolves the names of image servers.
- * @throws the error of `at`, for a setting that cannot be used.
+ * @throws the error of `settingError`, for a setting that cannot be used.
  */
 export async function createDriver({
   lookup,
   ...context
 }: Omit<DriverContext, 'images'> & { readonly lookup: NameLookup }): Promise<HypervisorDriver> {
   const { settings } = context;
-  const driver = await select({ ...context, images: imageLimits(settings, lookup) });
+  const driver = await driverOf({ ...context, images: imageLimits(settings, lookup) });
   return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
 }
 
-async function select(context: DriverContext): Promise<HypervisorDriver> {
+async function driverOf(context: DriverContext): Promise<HypervisorDriver> {
   const { fakeDriver, osCloud } = context.settings;
   if (fakeDriver) return (await import('./fake.js')).fake(context);
   if (osCloud !== null) return (await import('./nova.js')).nova(osCloud, context);

@@ -1,10 +1,10 @@
 /** The machines of a libvirt host: EMULATOR_LIBVIRT_URI. */
 import { createLibvirtDriver } from '../drivers/libvirt/libvirt-driver.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
-import type { DriverContext } from './hypervisor.js';
+import type { DriverContext } from './driver-context.js';
 
-/** Creates the driver of a libvirt host, which serves if the settings select nothing else. */
-export function libvirt({ settings, images, log, at }: DriverContext): HypervisorDriver {
+/** Creates the driver of a libvirt host. This is the driver if the settings select no other one. */
+export function libvirt({ settings, images, log, settingError }: DriverContext): HypervisorDriver {
   try {
     return createLibvirtDriver({
       uri: settings.libvirtUri,
@@ -19,6 +19,6 @@ export function libvirt({ settings, images, log, at }: DriverContext): Hyperviso
   } catch (error) {
     // The driver does not connect yet, so only the URI can be wrong.
     const why = error instanceof Error ? error.message : String(error);
-    throw at('libvirtUri', `EMULATOR_LIBVIRT_URI cannot be used: ${why}`, error);
+    throw settingError('libvirtUri', `EMULATOR_LIBVIRT_URI cannot be used: ${why}`, error);
   }
 }

@@ -7,15 +7,20 @@ import type { HypervisorDriver } from '../drivers/driver.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
-import type { DriverContext } from './hypervisor.js';
+import type { DriverContext } from './driver-context.js';
 
 /**
  * Creates the driver of a cloud.
  * @param name the cloud in clouds.yaml.
  */
-export function nova(name: string, { settings, environment, images, log, at }: DriverContext): HypervisorDriver {
-  const refused = (error: unknown): unknown =>
-    error instanceof CloudError ? at('osCloud', `EMULATOR_OS_CLOUD cannot be used: ${error.message}`, error) : error;
+export function nova(
+  name: string,
+  { settings, environment, images, log, settingError }: DriverContext,
+): HypervisorDriver {
+  const toSettingError = (error: unknown): unknown =>
+    error instanceof CloudError
+      ? settingError('osCloud', `EMULATOR_OS_CLOUD cannot be used: ${error.message}`, error)
+      : error;
   try {
     const driver = createNovaDriver({
       cloud: readCloud(name, { environment, directory: process.cwd() }),
@@ -33,11 +38,11 @@ export function nova(name: string, { settings, environment, images, log, at }: D
     });
     const start = (): Promise<void> =>
       driver.start().catch((error: unknown) => {
-        throw refused(error);
+        throw toSettingError(error);
       });
     return { ...driver, start };
   } catch (error) {
-    throw refused(error);
+    throw toSettingError(error);
   }
 }
 

@@ -12,8 +12,8 @@ export interface Deadline {
  * Runs the work with a signal that aborts at the deadline.
  * @param signal the caller's signal. If it aborts, the work's signal aborts too, even after this
  *   function has returned.
- * @throws {ImageError} mediaUnreachable, if the work ends with the signal's reason; else what the
- *   work throws.
+ * @param work must reject with the reason of its signal when the signal aborts.
+ * @throws {ImageError} mediaUnreachable at the deadline; else what the work throws.
  */
 export async function withDeadline<Result>(
   { ms, message }: Deadline,

@@ -22,7 +22,8 @@ interface ExchangeOptions {
 /**
  * Sends one request and waits for the response head. The caller reads or destroys the body, and
  * limits the total time by `signal`.
- * @throws {ImageError} the signal's reason, if it is an ImageError; else the kind of the failure.
+ * @throws {ImageError} the signal's reason, if the signal aborted with an ImageError; else an error for
+ *   the cause.
  * @see RFC 9110 §15.2 (interim responses), §15.2.2 (101)
  */
 export function exchange(
@@ -32,7 +33,7 @@ export function exchange(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Each redirect passes this check.
+    // Also checks the target of each redirect, because each redirect calls this function.
     options.hosts.check(url);
     const fail = (error: unknown): void => reject(transportError(url, error, signal));
     let request: ClientRequest;
@@ -42,7 +43,7 @@ export function exchange(
       fail(error);
       return;
     }
-    const stopConnecting = limitSilence(request, url, options);
+    const cancelConnectLimit = limitSilence(request, url, options);
     request.once('error', fail);
     limitInterimAnswers(request, () => tooManyInterimAnswers(url));
     // Without a listener, Node.js closes the connection and reports neither a response nor an error.
@@ -51,8 +52,8 @@ export function exchange(
       fail(new ImageError('mediaUnreachable', `${reading(url)}: the server answered 101 to a request without Upgrade`));
     });
     request.once('close', () => {
-      stopConnecting();
-      // Without effect after a response or an error.
+      cancelConnectLimit();
+      // Has no effect after a response or an error.
       fail(undefined);
     });
     request.once('response', (response) => {
@@ -102,21 +103,21 @@ function limitSilence(
   url: URL,
   { connectTimeoutMs, idleTimeoutMs }: ExchangeOptions,
 ): () => void {
-  const connecting = setTimeout(() => {
+  const connectTimer = setTimeout(() => {
     request.destroy(
       new ImageError('mediaUnreachable', `${reading(url)}: no connection within ${seconds(connectTimeoutMs)}`),
     );
   }, connectTimeoutMs);
-  const stopConnecting = (): void => clearTimeout(connecting);
+  const cancelConnectLimit = (): void => clearTimeout(connectTimer);
   request.on('socket', (socket) => {
     socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
-      stopConnecting();
+      cancelConnectLimit();
       request.setTimeout(idleTimeoutMs, () => {
         request.destroy(silence(url, idleTimeoutMs));
       });
     });
   });
-  return stopConnecting;
+  return cancelConnectLimit;
 }
 
 /** Translates the error of a connection. */

@@ -46,8 +46,8 @@ export interface Change {
 /** Called after every successful write; it must not throw. */
 export type ChangeListener = (change: Change) => void;
 
-/** The client of a request. The signal is created on first use, because most requests need none. */
-export class RequestRequester implements Requester {
+/** The client of one request. Creates `signal` on its first use, because most requests do not use it. */
+export class RequestClient implements Requester {
   readonly user: string | null;
   readonly session: string | null;
   readonly privileges: ReadonlySet<Privilege>;

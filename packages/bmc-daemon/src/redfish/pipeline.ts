@@ -9,7 +9,7 @@ import type { AnnotateOptions } from './annotate.js';
 import { errorAnswer, send, type Answer } from './answer.js';
 import { LoginRefused, anonymous, type Authenticate, type Authenticated } from './authenticate.js';
 import { preconditionsOf } from './conditions.js';
-import { RequestRequester, type ChangeListener, type Exchange } from './exchange.js';
+import { RequestClient, type ChangeListener, type Exchange } from './exchange.js';
 import { toRedfishError } from './messages/driver-errors.js';
 import { RedfishError } from './messages/errors.js';
 import { message } from './messages/messages.js';
@@ -91,7 +91,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       if (user === null && identity !== anonymous) checkOpenOrigin(request);
       const preconditions = preconditionsOf(request);
       const exchangeOf = (client: Authenticated): Exchange => {
-        const requester = new RequestRequester(client, requestId, request, response);
+        const requester = new RequestClient(client, requestId, request, response);
         return {
           request,
           path,

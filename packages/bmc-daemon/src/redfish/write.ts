@@ -6,7 +6,7 @@ import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
 import { freeBodyBytes, type ReadBody } from './body/body.js';
-import { bodyFaults, type BodyOwner } from './body/body-faults.js';
+import { bodyFaults, type BodyTarget } from './body/body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
 import { toRedfishError, type ErrorContext } from './messages/driver-errors.js';
 import type { EndpointOptions, Operation } from './operation.js';
@@ -29,7 +29,7 @@ export function writeOperations<Services>(
   if (resource.post !== undefined) {
     operations.set(
       'POST',
-      postOperation(resource, renderer, resource.post, { kind: 'resource', shown: () => undefined }, options),
+      postOperation(resource, renderer, resource.post, { kind: 'resource', rendered: () => undefined }, options),
     );
   }
   if (resource.delete !== undefined) operations.set('DELETE', deleteOperation(resource, renderer, options));
@@ -51,14 +51,14 @@ function patchOperation<Services>(
     if (body === undefined) throw redfishError('MalformedJSON');
     if (Object.keys(body).length === 0) throw redfishError('NoOperation');
     checkPatchable(body, exchange);
-    const shown = () => renderer.body(entity, params, view);
+    const rendered = () => renderer.body(entity, params, view);
     return withTranslatedErrors(exchange, { body, properties: patch.properties }, async () => {
       const schema = typeof patch.body === 'function' ? patch.body(entity, view.services) : patch.body;
       const readOnly = typeof patch.readOnly === 'function' ? patch.readOnly(entity) : patch.readOnly;
-      const valid = validate(schema, body, { kind: 'resource', shown, readOnly });
+      const valid = validate(schema, body, { kind: 'resource', rendered, readOnly });
       const result = await patch.apply(entity, valid, request);
       if (result?.task !== undefined) return writeAnswer(result, exchange, options);
-      // Report the change before the answer is built: building may fail, and the change has still
+      // Reports the change before it builds the answer: building may fail, and the change has already
       // happened.
       const detail = changesOf(body, patch.loggedValues ?? []).join(', ');
       const uri = result?.changed?.location ?? renderer.self(entity, params);
@@ -90,7 +90,7 @@ function postOperation<Services>(
   resource: Resource<Services>,
   renderer: Renderer<Services>,
   post: ActionDefinition<Services, Params, object, unknown>,
-  owner: BodyOwner,
+  target: BodyTarget,
   options: EndpointOptions<Services>,
 ): Operation {
   return async (incoming, params) => {
@@ -99,22 +99,22 @@ function postOperation<Services>(
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     const entity = await resource.load(request);
-    // A POST ignores If-Match: the target of an action has no ETag, and the ETag of a collection does
-    // not describe the new member. gofish sends the ETag of the object that it read last. DSP0266
-    // uses If-Match to protect an update (PATCH, PUT) only.
+    // A POST ignores If-Match: an action has no ETag, and the ETag of a collection does not describe the
+    // new member. DSP0266 uses If-Match only to protect an update (PATCH, PUT). gofish sends with each
+    // POST the ETag of the object that it read last.
     const { ifNoneMatch } = exchange.preconditions;
     checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
     if (post.available?.(entity, view.services) === false) throw redfishError('ResourceMissingAtURI', exchange.path);
     const body = requiredBody(post, received);
-    const context = { body, ...(owner.kind === 'action' ? { action: owner.action } : {}) };
+    const context = { body, ...(target.kind === 'action' ? { action: target.action } : {}) };
     return withTranslatedErrors(exchange, context, async () => {
-      const valid = validate(post.body, body, owner);
+      const valid = validate(post.body, body, target);
       const result = await post.run(entity, valid, request);
       // A task reports its change itself.
-      if (owner.kind === 'action' && result?.task === undefined) {
+      if (target.kind === 'action' && result?.task === undefined) {
         const summary = post.summary === undefined ? '' : post.summary(valid);
         const uri = result?.changed?.location ?? renderer.self(entity, params);
-        const detail = `${owner.action} ${summary ?? ''}`.trimEnd();
+        const detail = `${target.action} ${summary ?? ''}`.trimEnd();
         if (summary !== null) options.onChange?.({ kind: 'changed', uri, requester: exchange.requester, detail });
       }
       return writeAnswer(result, exchange, options);
@@ -162,7 +162,7 @@ function checkPatchable(body: JsonObject, { patchable, identity }: Exchange): vo
   if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbidden(identity);
 }
 
-/** Returns the body, or throws its fault. */
+/** Returns the body; undefined if the request has none. Throws the fault of an invalid body. */
 type Received = () => JsonObject | undefined;
 
 /**
@@ -214,18 +214,18 @@ function requiredBody(
 function validate<Body>(
   schema: ActionDefinition<never, Params, object, Body>['body'],
   body: JsonObject,
-  owner: BodyOwner,
+  target: BodyTarget,
 ): Body {
   // The service uses its own messages. Formatting thousands of issues in zod costs more than
   // finding them.
   const parsed = schema.safeParse(body, { error: () => 'invalid' });
   if (parsed.success) return parsed.data;
-  throw new RedfishError(400, bodyFaults(parsed.error.issues, body, owner));
+  throw new RedfishError(400, bodyFaults(parsed.error.issues, body, target));
 }
 
 /**
- * Runs the write. Translates a driver's error with the name of the action or the property and its
- * value.
+ * Runs the write, and translates the errors of the driver. The translated error names the action, or the
+ * property and its value.
  */
 async function withTranslatedErrors(
   { path }: Exchange,
@@ -243,9 +243,9 @@ async function withTranslatedErrors(
  * Returns the properties that a body changes, with the values that may be logged:
  * `Boot.BootSourceOverrideTarget Cd`.
  */
-function changesOf(body: JsonObject, logged: readonly string[], above = ''): readonly string[] {
+function changesOf(body: JsonObject, logged: readonly string[], pathPrefix = ''): readonly string[] {
   return Object.entries(body).flatMap(([name, value]) => {
-    const path = `${above}${name}`;
+    const path = `${pathPrefix}${name}`;
     if (isObject(value)) return changesOf(value, logged, `${path}.`);
     return typeof value !== 'object' && logged.includes(path) ? [`${path} ${String(value)}`] : [path];
   });

@@ -79,6 +79,9 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
+/** File descriptor of standard output. */
+const STANDARD_OUTPUT = 1;
+
 /** How long the first lines wait, in milliseconds. A daemon usually listens after this time. */
 const START_MS = 250;
 
@@ -98,7 +101,7 @@ class Sink {
     this.#options = options;
     this.#render = withPrefix(
       options.format === 'json' ? renderJson : renderText,
-      options.write === undefined ? journalPrefix(1) : noPrefix,
+      options.write === undefined ? journalPrefix(STANDARD_OUTPUT) : noPrefix,
     );
     this.#lines = new LineBuffer(options.write ?? ((text) => process.stdout.write(text)));
   }
@@ -113,8 +116,8 @@ class Sink {
   }
 
   /**
-   * Writes the same line as winston, but without its streams. They cost more than the rest of the
-   * line.
+   * Writes the same line as winston, but without the streams of winston, which cost more time than
+   * rendering and writing the line.
    */
   addRequest(record: LogRecord): void {
     if (this.#logger === undefined) this.add(record);

@@ -60,7 +60,7 @@ export function forward(exchange: Exchange, target: Target): void {
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   const { request, serving } = exchange;
   const limit = serving.settings.maxRequestBytes;
-  const chunks = chunkLimitOf(request);
+  const chunkLimit = chunkLimitOf(request);
   const upload = watchUpload(exchange);
   let length = 0;
   request.on('data', (chunk: Buffer) => {
@@ -69,7 +69,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     if (isOver(exchange)) return;
     try {
       if (length > limit) throw requestTooLarge(limit, undefined);
-      chunks?.add(chunk);
+      chunkLimit?.add(chunk);
       body.push(chunk);
       if (exchange.call !== null || !body.canBeSent) return;
       exchange.receivedAt = performance.now();

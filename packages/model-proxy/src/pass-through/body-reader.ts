@@ -1,4 +1,4 @@
-/** Reads the body of a raw request, or its beginning, if it can contain the name of a deployment. */
+/** Reads the whole body of a raw request into memory, or the first fields of its form. */
 import { chunkLimitOf } from '../chunk-limit.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { refuse } from '../exchange/answer/refusal.js';
@@ -90,11 +90,11 @@ function read(exchange: Exchange, { onData, onEnd }: BodyHandlers): { readonly s
       refuse(exchange, toProxyError(error));
     }
   };
-  const chunks = chunkLimitOf(request);
+  const chunkLimit = chunkLimitOf(request);
   const onChunk = (chunk: Buffer): void => {
     stall.refresh();
     guarded(() => {
-      chunks?.add(chunk);
+      chunkLimit?.add(chunk);
       onData(chunk);
     });
   };

@@ -63,12 +63,12 @@ function streamOf(
     return stream;
   }
   const upload = watchUpload(exchange);
-  const chunks = chunkLimitOf(request);
+  const chunkLimit = chunkLimitOf(request);
   request.on('data', (chunk: Buffer) => {
     upload.isMoving = true;
     if (stream.destroyed) return;
     try {
-      chunks?.add(chunk);
+      chunkLimit?.add(chunk);
       check?.(chunk);
       if (!stream.add(chunk)) request.pause();
     } catch (error) {

@@ -137,7 +137,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   // Callbacks of the connection.
 
   onWriting(): void {
-    this.#reused = this.#link?.isUsed === true;
+    this.#reused = this.#link?.isReused === true;
     this.#phase = 'sending';
     this.#writtenAt = this.#markedAt = this.#context.clock.now;
   }

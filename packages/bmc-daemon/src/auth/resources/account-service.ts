@@ -4,7 +4,6 @@ import type { AccessSettings } from '../access-state.js';
 import { MAX_PASSWORD_BYTES } from '../../password-file/bcrypt-password.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { withPointers, message } from '../../redfish/messages/messages.js';
-import { translateAccountErrors } from './account-faults.js';
 import { reference } from '../../resources/reference.js';
 import { defineResource } from './services.js';
 import { enabled } from '../../resources/status.js';
@@ -58,7 +57,7 @@ export const accountService = defineResource({
   }),
   patch: {
     body,
-    apply(settings, sent, { services }) {
+    async apply(settings, sent, { services }) {
       const next = { ...settings, ...changeOf(sent) };
       // AccountService schema: the counter reset time must not exceed the lockout duration.
       if (next.lockoutSeconds > 0 && next.lockoutResetSeconds > next.lockoutSeconds)
@@ -68,10 +67,8 @@ export const accountService = defineResource({
             '#/AccountLockoutCounterResetAfter',
           ),
         ]);
-      return translateAccountErrors({}, async () => {
-        await services.access.changeSettings(changeOf(sent));
-        return undefined;
-      });
+      await services.access.changeSettings(changeOf(sent));
+      return undefined;
     },
   },
 });

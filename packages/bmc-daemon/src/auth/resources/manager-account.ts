@@ -9,7 +9,7 @@ import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
 
-/** The list of accounts if the service has no password file: empty. */
+/** The list of accounts of a service without a password file. */
 const noAccounts: readonly Account[] = [];
 
 /** Returns the accounts. @throws {RedfishError} 409 without a password file. */
@@ -125,9 +125,10 @@ const managerAccount = defineResource({
         if (enabled === false || name !== user) await services.access.sessions.endAll(user);
         // The URI contains the user name.
         if (name !== user) return { changed: { location: accountUri(name) } };
-        // A new password ends the other sessions of the account, but not the session of this request.
+        // Each session of the account has the hash of the old password and is therefore invalid now. The
+        // session of this request gets the new hash.
         if (password !== undefined && requester.user === user && requester.session !== null)
-          await services.access.sessions.keep(requester.session);
+          await services.access.sessions.adoptNewHash(requester.session);
         return undefined;
       });
     },

@@ -73,8 +73,8 @@ const roleCollection = defineResource({
     run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services, requester }) =>
       translateAccountErrors({ roleId }, async () => {
         checkGrant(AssignedPrivileges, services, requester);
-        const custom = services.access.roles.list().filter(({ predefined }) => !predefined);
-        if (custom.length >= MAX_ROLES) throw redfishError('CreateLimitReachedForResource');
+        const created = services.access.roles.list().filter(({ predefined }) => !predefined);
+        if (created.length >= MAX_ROLES) throw redfishError('CreateLimitReachedForResource');
         await services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
         return { created: { location: `${rolesUri}/${roleId}` } };
       }),
@@ -96,6 +96,7 @@ const role = defineResource({
   }),
   patch: {
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
+    // The documented bodies of a PATCH differ between these two kinds of roles.
     shape: ({ predefined }) => (predefined ? 'predefined' : 'custom'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
       translateAccountErrors({ roleId: id }, async () => {

@@ -9,7 +9,6 @@ import { accountUri } from '../../redfish/authorize.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import { message } from '../../redfish/messages/messages.js';
 import type { JsonObject } from '../../redfish/resource.js';
-import { translateAccountErrors } from './account-faults.js';
 import { reference, renderCollection } from '../../resources/reference.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
@@ -33,11 +32,10 @@ const sessionService = defineResource({
   patch: {
     // The bounds of the schema, which requires support for all values between them.
     body: z.strictObject({ SessionTimeout: z.int().min(30).max(86_400).optional() }),
-    apply: ({ sessionTimeoutSeconds }, { SessionTimeout = sessionTimeoutSeconds }, { services }) =>
-      translateAccountErrors({}, async () => {
-        await services.access.changeSettings({ sessionTimeoutSeconds: SessionTimeout });
-        return undefined;
-      }),
+    async apply({ sessionTimeoutSeconds }, { SessionTimeout = sessionTimeoutSeconds }, { services }) {
+      await services.access.changeSettings({ sessionTimeoutSeconds: SessionTimeout });
+      return undefined;
+    },
   },
 });
 
@@ -55,7 +53,7 @@ const sessionCollection = defineResource({
   }),
   post: {
     open: true,
-    // sushycli sends null without user and password.
+    // sushycli sends null if it has no user and no password.
     body: z.strictObject({ UserName: z.string().nullable(), Password: z.string().nullable() }),
     async run(_sessions, { UserName: user, Password: password }, { services, requester }) {
       const { address, signal } = requester;

@@ -1,6 +1,6 @@
 /**
- * Accounts, roles and settings in the shared store. All of them are one entry, so that a change of the
- * password and of the role happens together. The files of the replica are only the content of a new store.
+ * Accounts, roles and settings in the shared store. All of them are one entry, so that a change of a
+ * password and a role is atomic. A replica reads its own files only to fill an empty store.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
@@ -11,14 +11,14 @@ import type { SharedStore, StoredEntry } from '../../replicas/shared-store.js';
 import { StoreUnavailable } from '../../replicas/store-unavailable.js';
 import type { StateFile } from '../../state-file.js';
 import { accessStateSchema, type AccessState } from '../access-state.js';
-import type { PreparePasswords } from '../account-files.js';
+import type { PreparePasswordEdit } from '../account-files.js';
 
 /** The accounts, roles and settings of all replicas. */
 export interface SharedAccess {
   readonly store: SharedStore;
   readonly state: StateFile<AccessState>;
   readonly passwordFile: PasswordFile;
-  readonly prepare: PreparePasswords;
+  readonly preparePasswordEdit: PreparePasswordEdit;
   /**
    * Runs a change of the state and the passwords, and stores it. If another replica was faster, runs it
    * again on the new content.
@@ -27,9 +27,9 @@ export interface SharedAccess {
   change<Result>(work: () => Result | Promise<Result>): Promise<Result>;
 }
 
-/** The content of the entry. */
+/** The content of the entry in the store. */
 interface Content {
-  /** As in a password file. */
+  /** Text in the format of a password file. */
   readonly passwords: string;
   readonly state: AccessState;
 }
@@ -42,7 +42,7 @@ const MAX_ATTEMPTS = 5;
 const schema: z.ZodType<Content> = z.object({ passwords: z.string(), state: accessStateSchema });
 
 /**
- * Opens the shared accounts. If the store has none, stores those of the files.
+ * Opens the shared accounts. If the store has no accounts, stores those of the files.
  * @throws {StoreUnavailable}
  */
 export async function openSharedAccess(
@@ -73,7 +73,7 @@ class StoredAccess implements SharedAccess {
     },
     refresh: () => undefined,
   };
-  readonly prepare: PreparePasswords = (edit) => ({
+  readonly preparePasswordEdit: PreparePasswordEdit = (edit) => ({
     commit: () => {
       this.#content = { ...this.#content, passwords: edit(this.#content.passwords) };
     },
@@ -118,7 +118,10 @@ class StoredAccess implements SharedAccess {
     });
   }
 
-  /** @returns undefined if another replica was faster. */
+  /**
+   * Runs a change and stores it.
+   * @returns undefined if another replica stored a change first.
+   */
   async #attempt<Result>(work: () => Result | Promise<Result>): Promise<{ readonly result: Result } | undefined> {
     const before = this.#content;
     let isStored = false;
@@ -143,7 +146,10 @@ class StoredAccess implements SharedAccess {
     this.#load();
   }
 
-  /** A change outside of a request, such as the lock of an account, is stored in the background. */
+  /**
+   * Changes the state. Outside of {@link change}, for example for the lock of an account, stores the
+   * new state in the background.
+   */
   #update(change: (state: AccessState) => AccessState): void {
     if (this.#isChanging) {
       this.#content = { ...this.#content, state: change(this.#content.state) };
@@ -160,7 +166,7 @@ class StoredAccess implements SharedAccess {
     this.#revision = entry?.revision ?? 0;
     if (entry === undefined) return;
     const parsed = schema.safeParse(entry.value);
-    // Without its accounts, the service must not let in anyone.
+    // Damaged accounts must not give access to anyone: no user has a password then.
     if (!parsed.success) this.#log.error('the accounts in the shared store are damaged: no user can log in');
     this.#content = parsed.data ?? { ...this.#content, passwords: '' };
   }

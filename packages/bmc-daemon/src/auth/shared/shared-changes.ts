@@ -1,4 +1,7 @@
-/** Requests and changes of accounts with a shared store. Without one, these functions change nothing. */
+/**
+ * Wraps accounts, roles and authentication so that they use the shared store of all replicas. For a
+ * service without a shared store, the functions return their argument, or do nothing.
+ */
 import type { SessionRequest } from '../../offers/logins.js';
 import type { Authenticate } from '../../redfish/authenticate.js';
 import { StoreUnavailable } from '../../replicas/store-unavailable.js';
@@ -36,24 +39,32 @@ export function shareRoles(roles: Roles, shared: SharedAccess | undefined): Role
  * not answer, requests with a token fail with 503: the session may have ended. Requests with a
  * user and a password continue with the last known accounts.
  */
-export function synchronized(authenticate: Authenticate, shared: SharedAccess | undefined): Authenticate {
+export function syncBeforeAuthentication(authenticate: Authenticate, shared: SharedAccess | undefined): Authenticate {
   if (shared === undefined) return authenticate;
   return async (request) => {
     const token = request.headers['x-auth-token'];
-    await syncUnless(token === undefined || token === '', shared);
+    const hasToken = token !== undefined && token !== '';
+    await (hasToken ? shared.store.sync() : syncIfAvailable(shared));
     return authenticate(request);
   };
 }
 
-/** Reads what the other replicas have changed, before a login. A console needs only the last known accounts. */
-export async function syncFor({ type = 'Redfish' }: SessionRequest, shared: SharedAccess | undefined): Promise<void> {
-  if (shared !== undefined) await syncUnless(type !== 'Redfish', shared);
+/**
+ * Reads what the other replicas have changed, before a login. While the store does not answer, a login
+ * fails, because its session could not be stored. The login of a console uses the last known accounts.
+ */
+export async function syncBeforeLogin(
+  { type = 'Redfish' }: SessionRequest,
+  shared: SharedAccess | undefined,
+): Promise<void> {
+  if (shared === undefined) return;
+  await (type === 'Redfish' ? shared.store.sync() : syncIfAvailable(shared));
 }
 
-async function syncUnless(isOptional: boolean, { store }: SharedAccess): Promise<void> {
+async function syncIfAvailable({ store }: SharedAccess): Promise<void> {
   try {
     await store.sync();
   } catch (error) {
-    if (!isOptional || !(error instanceof StoreUnavailable)) throw error;
+    if (!(error instanceof StoreUnavailable)) throw error;
   }
 }

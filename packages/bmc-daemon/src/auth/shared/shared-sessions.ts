@@ -1,6 +1,6 @@
 /**
- * Sessions in the shared store: a session works, is listed and ends at every replica. Sessions of
- * consoles are those of this replica only, because they end with its connections.
+ * Sessions in the shared store: a session is valid, is listed and ends at every replica. Sessions of
+ * consoles are only in the memory of this replica, because they end with its connections.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ const schema = z.object({
   createdAt: z.number(),
   digest: z.string(),
   hash: z.string(),
-  /** By the store's clock. Written only now and then, see {@link TOUCH_SHARE}. */
+  /** Time of a recent use on the store's clock. Not every use is stored: see {@link TOUCH_SHARE}. */
   usedAt: z.number(),
 });
 type StoredSession = z.infer<typeof schema>;
@@ -30,11 +30,11 @@ interface KnownSession {
 }
 
 /**
- * A use of a session is stored if the stored one is older than this share of the idle time. Another
- * replica may therefore end an idle session later by this share, and never earlier.
+ * A replica stores a use of a session only if the stored use is older than this share of the idle time.
+ * So that no replica ends a session too early, an idle session lives longer by the same share.
  */
 const TOUCH_SHARE = 1 / 20;
-/** Attempts to change a session that is in use at other replicas. */
+/** Attempts to store a change of a session while other replicas change the session. */
 const MAX_ATTEMPTS = 5;
 
 /** Creates the sessions of all replicas. */
@@ -67,22 +67,22 @@ class SharedSessions implements Sessions {
     const token = newSessionToken();
     const time = this.#store.now();
     const stored = { user, address, createdAt: time, digest: digestOf(token), hash: passwordHash, usedAt: time };
-    await this.#store.commit([...this.#room(user), { kind: KIND, id, expected: 0, value: stored }]);
+    await this.#store.commit([...this.#removalsForNew(user), { kind: KIND, id, expected: 0, value: stored }]);
     return { session: this.#known.get(id)?.session ?? sessionOf(id, stored), token };
   }
 
   use(token: string): Session | undefined {
-    const one = this.#byDigest.get(digestOf(token));
-    if (one === undefined || !this.#isOpen(one)) return undefined;
+    const known = this.#byDigest.get(digestOf(token));
+    if (known === undefined || !this.#isOpen(known)) return undefined;
     const time = this.#store.now();
-    this.#usedHere.set(one.session.id, time);
-    void this.#touch(one, time);
-    return one.session;
+    this.#usedHere.set(known.session.id, time);
+    void this.#touch(known, time);
+    return known.session;
   }
 
   find(id: string): Session | undefined {
-    const one = this.#known.get(id);
-    return one !== undefined && this.#isOpen(one) ? one.session : this.#consoles.find(id);
+    const known = this.#known.get(id);
+    return known !== undefined && this.#isOpen(known) ? known.session : this.#consoles.find(id);
   }
 
   list(): readonly Session[] {
@@ -90,10 +90,10 @@ class SharedSessions implements Sessions {
   }
 
   async end(id: string): Promise<boolean> {
-    const one = this.#known.get(id);
-    if (one === undefined) return this.#consoles.end(id);
-    const wasOpen = this.#isOpen(one);
-    await this.#store.commit(removalOf([one]));
+    const known = this.#known.get(id);
+    if (known === undefined) return this.#consoles.end(id);
+    const wasOpen = this.#isOpen(known);
+    await this.#store.commit(removalOf([known]));
     return wasOpen;
   }
 
@@ -103,12 +103,12 @@ class SharedSessions implements Sessions {
     if (theirs.length > 0) await this.#store.commit(removalOf(theirs));
   }
 
-  async keep(id: string): Promise<void> {
+  async adoptNewHash(id: string): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const one = this.#known.get(id);
-      const passwordHash = one === undefined ? undefined : this.#options.hashOf(one.stored.user);
-      if (one === undefined || passwordHash === undefined) return;
-      if (await this.#store.commit([changeOf(one, { hash: passwordHash })])) return;
+      const known = this.#known.get(id);
+      const passwordHash = known === undefined ? undefined : this.#options.hashOf(known.stored.user);
+      if (known === undefined || passwordHash === undefined) return;
+      if (await this.#store.commit([changeOf(known, { hash: passwordHash })])) return;
     }
   }
 
@@ -133,45 +133,51 @@ class SharedSessions implements Sessions {
     return Math.max(stored.usedAt, this.#usedHere.get(session.id) ?? 0);
   }
 
-  #isOpen(one: KnownSession): boolean {
-    return !this.#isIdle(one) && this.#options.hashOf(one.stored.user) === one.stored.hash;
+  #isOpen(known: KnownSession): boolean {
+    return !this.#isIdle(known) && this.#options.hashOf(known.stored.user) === known.stored.hash;
   }
 
-  #isIdle(one: KnownSession): boolean {
-    return this.#store.now() - this.#usedAt(one) > this.#options.idleMs() * (1 + TOUCH_SHARE);
+  #isIdle(known: KnownSession): boolean {
+    return this.#store.now() - this.#usedAt(known) > this.#options.idleMs() * (1 + TOUCH_SHARE);
   }
 
   #open(): readonly KnownSession[] {
-    const open = [...this.#known.values()].filter((one) => this.#isOpen(one));
+    const open = [...this.#known.values()].filter((known) => this.#isOpen(known));
     return open.sort((a, b) => a.stored.createdAt - b.stored.createdAt);
   }
 
-  async #touch(one: KnownSession, time: number): Promise<void> {
-    const { id } = one.session;
-    if (time - one.stored.usedAt < this.#options.idleMs() * TOUCH_SHARE || this.#touching.has(id)) return;
+  async #touch(known: KnownSession, time: number): Promise<void> {
+    const { id } = known.session;
+    if (time - known.stored.usedAt < this.#options.idleMs() * TOUCH_SHARE || this.#touching.has(id)) return;
     this.#touching.add(id);
     // A failure has no effect on the request. The next use tries again.
-    await this.#store.commit([changeOf(one, { usedAt: time })]).catch(() => false);
+    await this.#store.commit([changeOf(known, { usedAt: time })]).catch(() => false);
     this.#touching.delete(id);
   }
 
-  /** Removes the sessions that have ended, and the least recently used ones above the limits. */
-  #room(user: string | null): readonly EntryChange[] {
+  /**
+   * Returns the removals that a new session of a user needs: of the idle sessions, and of the least
+   * recently used ones above the limits.
+   */
+  #removalsForNew(user: string | null): readonly EntryChange[] {
     const { perUser, total } = this.#options;
     const open = this.#open().toSorted((a, b) => this.#usedAt(a) - this.#usedAt(b));
     const own = open.filter(({ session }) => session.user === user);
-    const removed = new Set([...this.#known.values()].filter((one) => this.#isIdle(one)));
-    for (const one of own.slice(0, Math.max(0, own.length - perUser + 1))) removed.add(one);
-    const others = open.filter((one) => !removed.has(one));
-    for (const one of others.slice(0, Math.max(0, others.length - total + 1))) removed.add(one);
+    const removed = new Set([...this.#known.values()].filter((known) => this.#isIdle(known)));
+    for (const known of own.slice(0, Math.max(0, own.length - perUser + 1))) removed.add(known);
+    const others = open.filter((known) => !removed.has(known));
+    for (const known of others.slice(0, Math.max(0, others.length - total + 1))) removed.add(known);
     return removalOf([...removed]);
   }
 }
 
-const removalOf = (some: readonly KnownSession[]): readonly EntryChange[] =>
-  some.map(({ session }) => ({ kind: KIND, id: session.id, value: null }));
+const removalOf = (sessions: readonly KnownSession[]): readonly EntryChange[] =>
+  sessions.map(({ session }) => ({ kind: KIND, id: session.id, value: null }));
 
-/** A session that was deleted meanwhile stays deleted, because the revision no longer fits. */
+/**
+ * Returns the change of a session. The store rejects the change if another replica has changed or
+ * removed the session: then its revision is not the expected known.
+ */
 const changeOf = ({ session, revision, stored }: KnownSession, change: Partial<StoredSession>): EntryChange => ({
   kind: KIND,
   id: session.id,

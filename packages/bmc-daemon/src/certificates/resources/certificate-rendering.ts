@@ -53,7 +53,10 @@ const nameProperties: Readonly<Record<string, readonly [first: string, more?: st
   emailAddress: ['Email'],
 };
 
-/** Parses a distinguished name of Node: a line for each attribute, `CN=…`; undefined if it is empty. */
+/**
+ * Parses a distinguished name as Node.js gives it: one line for each attribute, `CN=…`.
+ * @param name undefined: the distinguished name is empty.
+ */
 function identifier(name: string | undefined): JsonObject {
   const found: Record<string, string> = {};
   const further: Record<string, string[]> = {};

@@ -67,7 +67,7 @@ const certificateService = defineResource({
             context: { action: generateAction, body, path: `${serviceUri}/Actions/${generateAction}` },
             run: async () => {
               try {
-                const pem = await certificate.request(request);
+                const pem = await certificate.generateSigningRequest(request);
                 return {
                   response: { CertificateCollection: reference(httpsCertificatesUri(machineUuid)), CSRString: pem },
                 };

@@ -2,20 +2,20 @@ import { describe, expect, it } from '@jest/globals';
 import { z, type ZodType } from 'zod';
 import type { JsonObject } from '../json.js';
 import { message, messageId, messageText } from '../messages/messages.js';
-import { bodyFaults, type BodyOwner } from './body-faults.js';
+import { bodyFaults, type BodyTarget } from './body-faults.js';
 
-const faults = (schema: ZodType, body: JsonObject, owner: BodyOwner) =>
+const faults = (schema: ZodType, body: JsonObject, owner: BodyTarget) =>
   bodyFaults(schema.safeParse(body).error?.issues ?? [], body, owner).map((fault) => [
     messageId(fault).replace('Base.1.22.', ''),
     ...fault.args,
     ...fault.related,
   ]);
 
-const resource: BodyOwner = {
+const resource: BodyTarget = {
   kind: 'resource',
-  shown: () => ({ Id: 'a', Boot: { Mode: 'UEFI' }, Links: [{ Name: 'x' }] }),
+  rendered: () => ({ Id: 'a', Boot: { Mode: 'UEFI' }, Links: [{ Name: 'x' }] }),
 };
-const action: BodyOwner = { kind: 'action', action: 'ComputerSystem.Reset' };
+const action: BodyTarget = { kind: 'action', action: 'ComputerSystem.Reset' };
 
 describe('bodyFaults of a resource', () => {
   const schema = z.strictObject({

@@ -8,15 +8,15 @@ import { withPointers, message, sentence, withDetail, type Message } from '../me
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** The target of a body. */
-export type BodyOwner =
+/** The resource or the action that receives a body. */
+export type BodyTarget =
   /**
-   * A PATCH, or a POST to a collection. `shown` returns the resource as GET sends it: a property in
+   * A PATCH, or a POST to a collection. `rendered` returns the resource as GET sends it: a property in
    * it that the schema does not accept is read-only.
    */
   | {
       readonly kind: 'resource';
-      readonly shown: () => JsonObject | undefined;
+      readonly rendered: () => JsonObject | undefined;
       /** @see PatchDefinition.readOnly */
       readonly readOnly?: ReadonlyMap<string, string> | undefined;
     }
@@ -28,15 +28,15 @@ export type BodyOwner =
  * `params: { message: message('…') }`; without `params`, its text becomes the detail of
  * PropertyValueError.
  */
-export function bodyFaults(issues: readonly Issue[], body: JsonObject, owner: BodyOwner): readonly Message[] {
-  return limitFaults(describeAll(issues, [], body, renderedOnce(owner)));
+export function bodyFaults(issues: readonly Issue[], body: JsonObject, target: BodyTarget): readonly Message[] {
+  return limitFaults(describeAll(issues, [], body, renderedOnce(target)));
 }
 
 /** Renders the resource at most once, because this is the most expensive part of a fault. */
-function renderedOnce(owner: BodyOwner): BodyOwner {
-  if (owner.kind === 'action') return owner;
-  let rendered: { readonly shown: JsonObject | undefined } | undefined;
-  return { ...owner, shown: () => (rendered ??= { shown: owner.shown() }).shown };
+function renderedOnce(target: BodyTarget): BodyTarget {
+  if (target.kind === 'action') return target;
+  let once: { readonly rendered: JsonObject | undefined } | undefined;
+  return { ...target, rendered: () => (once ??= { rendered: target.rendered() }).rendered };
 }
 
 /** Yields the messages lazily, so that messages beyond the limit cost nothing. */
@@ -44,65 +44,66 @@ function* describeAll(
   issues: readonly Issue[],
   prefix: Path,
   body: JsonObject,
-  owner: BodyOwner,
+  target: BodyTarget,
 ): Generator<Message, void, void> {
   for (const issue of issues) {
     const path = [...prefix, ...issue.path];
     const branch = issue.code === 'invalid_union' ? likeliestBranch(issue.errors) : undefined;
-    // zod also checks the length of an object where it expects a string; the wrong type is already
-    // reported.
+    // If a value has the wrong type, zod reports the type and also checks the length of the value. The
+    // origin `unknown` marks this second issue.
     if ((issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'unknown') continue;
-    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield unknown([...path, key], owner);
-    else if (branch !== undefined) yield* describeAll(branch, path, body, owner);
-    else yield describe(issue, path, body, owner);
+    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield unknownProperty([...path, key], target);
+    else if (branch !== undefined) yield* describeAll(branch, path, body, target);
+    else yield describe(issue, path, body, target);
   }
 }
 
-function describe(issue: Issue, path: Path, body: JsonObject, owner: BodyOwner): Message {
+function describe(issue: Issue, path: Path, body: JsonObject, target: BodyTarget): Message {
   const value = valueAt(body, path);
-  const fault = value === undefined ? missing(path, owner) : wrong(issue, path, value, owner);
+  const fault = value === undefined ? missing(path, target) : wrong(issue, path, value, target);
   const detail = acceptedValues(issue);
   return withPointers(
     detail === undefined ? fault : withDetail(fault, detail),
+    // A message of a refinement may already have JSON pointers.
     ...(fault.related.length > 0 ? fault.related : [pointer(path)]),
   );
 }
 
 /**
- * Returns the first branch of a union whose type the value has: the client probably meant this
- * branch. Returns undefined if the value has the type of no branch.
+ * Returns the issues of the first branch of a union that accepts the type of the value: the client
+ * probably meant this branch. Returns undefined if no branch accepts the type.
  */
 function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   return branches.find((issues) => issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'));
 }
 
-function unknown(path: Path, owner: BodyOwner): Message {
+function unknownProperty(path: Path, target: BodyTarget): Message {
   const name = nameOf(path);
-  if (owner.kind === 'action')
-    return withPointers(message('ActionParameterUnknown', owner.action, name), pointer(path));
-  const why = owner.readOnly?.get(name);
-  const isUnknown = why === undefined && valueAt(owner.shown(), path) === undefined;
+  if (target.kind === 'action')
+    return withPointers(message('ActionParameterUnknown', target.action, name), pointer(path));
+  const why = target.readOnly?.get(name);
+  const isUnknown = why === undefined && valueAt(target.rendered(), path) === undefined;
   const key = isUnknown ? 'PropertyUnknown' : 'PropertyNotWritable';
   const fault = message(key, name);
   return withPointers(why === undefined ? fault : withDetail(fault, why), pointer(path));
 }
 
-function missing(path: Path, owner: BodyOwner): Message {
+function missing(path: Path, target: BodyTarget): Message {
   const name = nameOf(path);
-  return owner.kind === 'action'
-    ? message('ActionParameterMissing', owner.action, name)
+  return target.kind === 'action'
+    ? message('ActionParameterMissing', target.action, name)
     : message('PropertyMissing', name);
 }
 
 type ValueFault = 'ValueTypeError' | 'ValueNotInList' | 'ValueFormatError' | 'ValueOutOfRange';
 
-function wrong(issue: Issue, path: Path, value: Json, owner: BodyOwner): Message {
+function wrong(issue: Issue, path: Path, value: Json, target: BodyTarget): Message {
   const name = nameOf(path);
-  const shown = quote(name, value);
+  const quoted = quote(name, value);
   const fault = (kind: ValueFault): Message =>
-    owner.kind === 'action'
-      ? message(`ActionParameter${kind}`, shown, name, owner.action)
-      : message(`Property${kind}`, shown, name);
+    target.kind === 'action'
+      ? message(`ActionParameter${kind}`, quoted, name, target.action)
+      : message(`Property${kind}`, quoted, name);
 
   switch (issue.code) {
     case 'invalid_type':
@@ -118,20 +119,20 @@ function wrong(issue: Issue, path: Path, value: Json, owner: BodyOwner): Message
       return fault('ValueOutOfRange');
     case 'too_big':
       return (
-        size(issue.origin, ['StringValueTooLong', 'ArraySizeTooLong'], shown, name, issue.maximum) ??
+        size(issue.origin, ['StringValueTooLong', 'ArraySizeTooLong'], quoted, name, issue.maximum) ??
         fault('ValueOutOfRange')
       );
     case 'too_small':
       return (
-        size(issue.origin, ['StringValueTooShort', 'ArraySizeTooShort'], shown, name, issue.minimum) ??
+        size(issue.origin, ['StringValueTooShort', 'ArraySizeTooShort'], quoted, name, issue.minimum) ??
         fault('ValueOutOfRange')
       );
     case 'custom':
-      return custom(issue, name, owner);
+      return custom(issue, name, target);
     case 'invalid_key':
     case 'invalid_element':
     case 'unrecognized_keys':
-      return valueError(name, owner);
+      return valueError(name, target);
   }
 }
 
@@ -142,18 +143,18 @@ function size(
     'StringValueTooLong' | 'StringValueTooShort',
     'ArraySizeTooLong' | 'ArraySizeTooShort',
   ],
-  shown: string,
+  quoted: string,
   name: string,
   limit: number | bigint,
 ): Message | undefined {
-  if (origin === 'string') return message(stringKey, shown, Number(limit));
+  if (origin === 'string') return message(stringKey, quoted, Number(limit));
   return origin === 'array' ? message(arrayKey, name, Number(limit)) : undefined;
 }
 
-function custom(issue: z.core.$ZodIssueCustom, name: string, owner: BodyOwner): Message {
+function custom(issue: z.core.$ZodIssueCustom, name: string, target: BodyTarget): Message {
   const given: unknown = issue.params?.['message'];
   if (isMessage(given)) return given;
-  return withDetail(valueError(name, owner), sentence(issue.message));
+  return withDetail(valueError(name, target), sentence(issue.message));
 }
 
 /** Zod accepts any `params`. Only `message()` makes objects with these keys. */
@@ -161,9 +162,9 @@ function isMessage(given: unknown): given is Message {
   return typeof given === 'object' && given !== null && 'key' in given && 'args' in given && 'related' in given;
 }
 
-function valueError(name: string, owner: BodyOwner): Message {
-  return owner.kind === 'action'
-    ? message('ActionParameterValueError', name, owner.action)
+function valueError(name: string, target: BodyTarget): Message {
+  return target.kind === 'action'
+    ? message('ActionParameterValueError', name, target.action)
     : message('PropertyValueError', name);
 }
 

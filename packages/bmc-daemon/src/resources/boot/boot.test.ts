@@ -72,7 +72,7 @@ describe('Boot', () => {
       const body = { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: 'Twice' };
       const faults = bodyFaults(bootBody(machine).safeParse(body).error?.issues ?? [], body, {
         kind: 'resource',
-        shown: () => undefined,
+        rendered: () => undefined,
       });
       expect(faults.map(({ key, args, related }) => ({ key, args, related }))).toEqual([
         {
@@ -116,7 +116,7 @@ describe('Boot', () => {
     const refused = (body: object) =>
       bodyFaults(bootBody(machine).safeParse(body).error?.issues ?? [], body as JsonObject, {
         kind: 'resource',
-        shown: () => undefined,
+        rendered: () => undefined,
       }).map(({ key, args }) => [key, ...args]);
     expect(refused({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Boot0001' })).toEqual([
       ['PropertyValueNotInList', 'Boot0001', 'BootNext'],

@@ -20,6 +20,8 @@ export function readEnvironmentDeployment(inherited: Inherited): Deployment | nu
   const findings = new Findings();
   const params = { node: mapping({ model: scalar('openai/*'), use_in_pass_through: scalar(true) }), path: [] };
   const modelInfo = { id: 'environment' };
-  const read = readParams({ modelName: 'openai', modelInfo, params, inherited: { ...inherited, findings } });
-  return read === undefined || 'reason' in read || findings.faultCount > 0 ? null : read;
+  const deployment = readParams({ modelName: 'openai', modelInfo, params, inherited: { ...inherited, findings } });
+  // An entry that the proxy does not support has a `reason` (UnsupportedEntry).
+  const isUsable = deployment !== undefined && !('reason' in deployment) && findings.faultCount === 0;
+  return isUsable ? deployment : null;
 }

@@ -7,7 +7,10 @@
 export const MAX_SUCCESS_ERROR_BYTES = 65_536;
 
 const errorKey = Buffer.from('"error"');
-/** The first member of an error is `error`, or it is `object` with the value `error`. */
+/**
+ * The number of bytes at the beginning of an answer that contain `"error"` if the answer is an error.
+ * The first member of an error is `error`, or it is `object` with the value `error`.
+ */
 const BEGINNING_BYTES = 64;
 
 /**

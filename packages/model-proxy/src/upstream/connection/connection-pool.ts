@@ -6,7 +6,7 @@ import { Connection, type AnswerListener } from './connection.js';
 import { ConnectionLife } from './connection-life.js';
 import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
 import type { WireRequest } from './wire-request.js';
-import { readBeforeWriteFaults } from './write-faults.js';
+import { readAnswerBeforeWriteError } from './write-faults.js';
 
 /**
  * Milliseconds after which the proxy closes an idle connection, unless the upstream announces
@@ -24,7 +24,10 @@ const CHECK_INTERVAL_MS = 500;
 /** A connection that is idle for this many milliseconds is used first, because it ends soon. */
 const AGING_MS = 2000;
 
-/** A connection that opens with its first request. Carries a single request at a time. */
+/**
+ * A connection of a pool. It opens its {@link Connection} with its first request, and carries one request
+ * at a time.
+ */
 export class Link implements Tracked {
   inFlightIndex = -1;
   /** The pool's time when the connection became idle. */
@@ -68,7 +71,7 @@ export class Link implements Tracked {
   }
 
   /** Returns whether the connection carried a request before the current one. */
-  get isUsed(): boolean {
+  get isReused(): boolean {
     return this.#life.requests > 1;
   }
 
@@ -103,8 +106,8 @@ export class Link implements Tracked {
             listener.onError(error ?? new Error('no socket'));
             return;
           }
-          readBeforeWriteFaults(socket);
-          this.#connection = new Connection(socket, () => this.#closed());
+          readAnswerBeforeWriteError(socket);
+          this.#connection = new Connection(socket, () => this.#onConnectionClosed());
           this.#connection.send(request, listener);
         },
         (bytes) => this.#connection?.received(bytes),
@@ -124,7 +127,7 @@ export class Link implements Tracked {
     this.#connection?.destroy();
   }
 
-  #closed(): void {
+  #onConnectionClosed(): void {
     const listener = this.#stopWaiting();
     if (listener === undefined) this.#onClosed(this);
     else listener.onError(new AnswerFault('closed', 'closed'));
@@ -172,7 +175,7 @@ export class ConnectionPool {
    */
   open(done: (error: ConnectError | null, socket: Socket | null) => void): () => void {
     return openConnection(this.#destination, this.#sessions, (error, socket) => {
-      if (socket !== null) readBeforeWriteFaults(socket);
+      if (socket !== null) readAnswerBeforeWriteError(socket);
       done(error, socket);
     });
   }

@@ -11,7 +11,7 @@ import { errorCode } from '@rackless/daemon/error-code.js';
  * Lets a socket read the bytes that have arrived before it reports a failed write. Call this before
  * the first write.
  */
-export function readBeforeWriteFaults(socket: Socket): void {
+export function readAnswerBeforeWriteError(socket: Socket): void {
   const write = socket._write.bind(socket);
   const writev = socket._writev?.bind(socket);
   socket._write = (chunk, encoding, done) => write(chunk, encoding, delayed(done));

@@ -13,5 +13,5 @@ export interface DriverContext {
   readonly images: ImageServerLimits;
   readonly log: Log;
   /** Returns the error for a setting that cannot be used. */
-  readonly at: (key: SettingKey, sentence: string, cause: unknown) => Error;
+  readonly settingError: (key: SettingKey, sentence: string, cause: unknown) => Error;
 }
