@@ -79,6 +79,7 @@ describe('the service before a cloud', () => {
     expect(bodyOf(1)['Boot']).toEqual({
       BootSourceOverrideEnabled: 'Continuous',
       'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Once', 'Continuous', 'Disabled'],
+      BootSourceOverrideMode: 'UEFI',
       BootSourceOverrideTarget: 'Hdd',
       'BootSourceOverrideTarget@Redfish.AllowableValues': ['Cd', 'Hdd'],
       '@Redfish.WriteableProperties': ['BootSourceOverrideTarget', 'BootSourceOverrideEnabled'],

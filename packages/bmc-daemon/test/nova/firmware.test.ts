@@ -117,3 +117,37 @@ it.each<[string, object, string, string]>([
   const { get } = await at.serve();
   expect(await get(`${system}/Processors/CPU0`)).toMatchObject({ ProcessorArchitecture, InstructionSet });
 });
+
+it('shows the boot mode of a server that is read alone, and lists the modes that are known', async () => {
+  at.servers.put(1);
+  at.servers.put(2);
+  at.servers.put(3, { image: '' });
+  glance({ hw_firmware_type: 'bios' });
+  const { get, send } = await at.serve();
+  const modes = async (): Promise<readonly unknown[]> => {
+    const { Members: members } = await get('/redfish/v1/Systems?$expand=.');
+    const found = (members as readonly { Id: string; Boot: Body }[]).map(({ Id, Boot: boot }) => [Id, boot[mode]]); // systems
+    return [1, 2, 3].map((index) => found.find(([id]) => id === idOf(index))?.[1]);
+  };
+  const mode = 'BootSourceOverrideMode';
+  const asked = `GET /image/v2/images/${IMAGE_ID}`;
+  expect([await modes(), at.requestsTo('/image/v2/images/')]).toEqual([[undefined, undefined, undefined], []]);
+  expect((await get(system))['Boot']).toMatchObject({ [mode]: 'Legacy' });
+  expect([await modes(), at.requestsTo('/image/v2/images/')]).toEqual([['Legacy', undefined, undefined], [asked]]);
+  const refused = await send('PATCH', system, { Boot: { [mode]: 'UEFI' } });
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    400,
+    expect.stringContaining('Nova fixes the boot order, the boot mode and Secure Boot when it creates the server'),
+  ]);
+  expect((await get(system.replace(idOf(1), idOf(3))))['Boot']).not.toHaveProperty(mode);
+});
+
+it('shows a server without its boot mode while Glance fails, and with it later', async () => {
+  at.servers.put(1);
+  at.servers.put(2, { image: { id: '00000000-0000-4000-8000-0000000000fe' } });
+  at.cloud.others.set('image', (_request, response) => response.writeHead(500).end());
+  const { get } = await at.serve();
+  expect((await get(system))['Boot']).not.toHaveProperty('BootSourceOverrideMode');
+  glance({ hw_firmware_type: 'uefi' });
+  expect((await get(system.replace(idOf(1), idOf(2))))['Boot']).toMatchObject({ BootSourceOverrideMode: 'UEFI' });
+});

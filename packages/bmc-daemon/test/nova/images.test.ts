@@ -1,7 +1,7 @@
 /** Images before a faulty Glance, and hostile states of servers. media.test.ts uses a real one. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '../daemon/process.js';
-import { idOf } from '../support/listed-servers.js';
+import { idOf, IMAGE_ID } from '../support/listed-servers.js';
 import { createGlance, type Glance } from '../support/glance.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
@@ -113,7 +113,7 @@ it.each([
     BootSourceOverrideTarget: 'Hdd',
     BootSourceOverrideEnabled: 'Continuous',
   });
-  expect(test.requestsTo('/image/v2/images/')).toEqual([]);
+  expect(test.requestsTo('/image/v2/images/')).toEqual([`GET /image/v2/images/${IMAGE_ID}`]);
 });
 
 it('shows servers while Glance is silent about their images', async () => {
@@ -122,10 +122,10 @@ it('shows servers while Glance is silent about their images', async () => {
   test.cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
   const served = await test.serve();
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });
-  const before = test.requestsTo('/image').length;
+  const before = test.requestsTo('/image/v2/images?').length;
   expect(await served.get(system)).toMatchObject({ PowerState: 'On' });
   // A failing Glance is asked again later.
-  expect(test.requestsTo('/image')).toHaveLength(before);
+  expect(test.requestsTo('/image/v2/images?')).toHaveLength(before);
 });
 
 it('boots from the CD drive that another daemon has just inserted, although the last reading is recent', async () => {

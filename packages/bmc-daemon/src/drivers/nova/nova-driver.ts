@@ -3,11 +3,12 @@ import { setMaxListeners } from 'node:events';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../driver-error.js';
 import { defineDriver, type HypervisorDriver } from '../driver.js';
+import type { HypervisorLogs } from '../hypervisor-logs.js';
 import type { SystemDetails, SystemRef, SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { CloudSettings } from './cloud/cloud-settings.js';
 import { CloudError } from './cloud/cloud-error.js';
 import { MAX_ACTIONS } from './compute/action-records.js';
-import { createComputeApi } from './compute/compute-api.js';
+import { createComputeApi, type ComputeApi } from './compute/compute-api.js';
 import { novaActions } from './compute/power-plan.js';
 import type { ServerFilter } from './compute/server-filter.js';
 import { ServerList } from './compute/server-list.js';
@@ -58,8 +59,6 @@ export function createNovaDriver({
   const oddForms = createOddForms(log);
   const api = createComputeApi(session, oddForms);
   const list = new ServerList(api, filter);
-  const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
-  const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
   const consoles = createRemoteConsoles(api);
   const reader = createReader({ api, list, freshMs: FRESH_MS, onReadAlone: (server) => consoles.probe(server) });
   const inventory = createInventory(session, { architecture, hasGraphicalConsole: () => consoles.areAvailable });
@@ -78,12 +77,13 @@ export function createNovaDriver({
   const watch = createWatch(refresh, { name: cloud.name, log });
   const getSystem = async (id: string, shown: readonly (keyof SystemDetails)[]): Promise<SystemSnapshot> => {
     const uuid = await uuidOf(id);
-    const snapshot = await reader.read(uuid);
+    const reading = await reader.read(uuid);
     const known = list.find(uuid);
-    if (snapshot === undefined || known === undefined) {
+    if (reading === undefined || known === undefined) {
       throw new DriverError('notFound', `looking up server ${id}: there is none`);
     }
-    return await inventory.complete(await media.complete(snapshot, known.server), known.server, shown);
+    const snapshot = await media.complete(reading.snapshot, known.server);
+    return await inventory.complete(snapshot, known.server, { shown, isAlone: reading.isAlone });
   };
   return defineDriver({
     name: `nova ${cloud.name}`,
@@ -110,11 +110,7 @@ export function createNovaDriver({
     onChange: (listener) => list.onChange(listener),
     listSystems: () => translated(listSystems()),
     graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.open(uuid))) },
-    logs: {
-      maxActions: MAX_ACTIONS,
-      consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),
-      actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
-    },
+    logs: createLogs(api, uuidOf),
     getSystem: (id, shown = []) => translated(getSystem(id, shown)),
     power: (id, action, options) => translated(media.power(id, action, options)),
     changeable: media.changeable,
@@ -146,6 +142,17 @@ function createLookup(list: ServerList) {
     );
   };
   return { listSystems, uuidOf };
+}
+
+/** Reads the logs that Nova keeps. */
+function createLogs(api: ComputeApi, uuidOf: (id: string) => Promise<string>): HypervisorLogs {
+  const actions = createReadingCache((id) => api.listActions(id), ACTION_LIMITS);
+  const outputs = createReadingCache((id) => api.consoleOutput(id), OUTPUT_LIMITS);
+  return {
+    maxActions: MAX_ACTIONS,
+    consoleOutput: (id) => translated(uuidOf(id).then((uuid) => outputs.read(uuid))),
+    actions: (id) => translated(uuidOf(id).then((uuid) => actions.read(uuid))),
+  };
 }
 
 async function translated<T>(result: Promise<T>): Promise<T> {

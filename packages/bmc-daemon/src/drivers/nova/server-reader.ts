@@ -3,10 +3,17 @@ import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { ComputeApi, Port } from './compute/compute-api.js';
 import type { ServerList } from './compute/server-list.js';
 
+/** A reading of a server. */
+interface ServerReading {
+  readonly snapshot: SystemSnapshot;
+  /** Whether no other server was read at the same time. */
+  readonly isAlone: boolean;
+}
+
 /** Reads servers by their UUID. */
 interface ServerReader {
   /** Returns the present snapshot; undefined if the server is not served. */
-  read(id: string): Promise<SystemSnapshot | undefined>;
+  read(id: string): Promise<ServerReading | undefined>;
 }
 
 /** Nova reports no change of ports, so they are read again after this time. */
@@ -33,7 +40,7 @@ export function createReader({
   list.onChange(({ kind, uuid }) => {
     if (kind === 'undefined') portsAt.delete(uuid);
   });
-  let batch: Map<string, Promise<SystemSnapshot | undefined>> | undefined;
+  let batch: Map<string, Promise<ServerReading | undefined>> | undefined;
 
   const readPorts = async (id: string): Promise<readonly Port[] | undefined> => {
     const { ports } = list.find(id) ?? {};
@@ -63,12 +70,14 @@ export function createReader({
   };
   return {
     read: (id) => {
-      const members = (batch ??= new Map<string, Promise<SystemSnapshot | undefined>>());
+      const members = (batch ??= new Map<string, Promise<ServerReading | undefined>>());
       const joined = members.get(id);
       if (joined !== undefined) return joined;
-      const result = endOfTurn().then(() => {
+      const result = endOfTurn().then(async () => {
         batch = undefined;
-        return members.size === 1 ? readAlone(id) : readTogether(id);
+        const isAlone = members.size === 1;
+        const snapshot = await (isAlone ? readAlone(id) : readTogether(id));
+        return snapshot && { snapshot, isAlone };
       });
       members.set(id, result);
       return result;

@@ -45,7 +45,7 @@ const computerSystem = defineResource({
   entity: 'ComputerSystem',
   odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
   uri: '/redfish/v1/Systems/{systemId}',
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  load: ({ params, services }) => services.driver.getSystem(params.systemId, ['boot']),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self, services, isServed }) =>
     renderSystem(system, { self, services, metrics: summaryMetrics(self, isServed) }),

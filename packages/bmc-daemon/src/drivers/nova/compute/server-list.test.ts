@@ -211,13 +211,13 @@ describe('the reader of servers', () => {
     for (let index = 0; index < 50; index += 1) put(index);
     const { list } = open();
     const reader = createReader({ api, list, freshMs: 1000 });
-    const snapshots = await Promise.all([...servers.all.keys()].map((id) => reader.read(id)));
-    expect(snapshots.map((snapshot) => snapshot?.name)).toEqual(
-      [...servers.all.values()].map(({ body }) => body['name']),
+    const readings = await Promise.all([...servers.all.keys()].map((id) => reader.read(id)));
+    expect(readings.map((reading) => [reading?.snapshot.name, reading?.isAlone])).toEqual(
+      [...servers.all.values()].map(({ body }) => [body['name'], false]),
     );
     expect(cloud.requests.filter((line) => line.includes('/servers'))).toHaveLength(1);
     cloud.requests.length = 0;
-    expect((await reader.read(idOf(7)))?.name).toBe('server-7');
+    expect(await reader.read(idOf(7))).toMatchObject({ snapshot: { name: 'server-7' }, isAlone: true });
     const own = cloud.requests.map((line) => line.split('/servers')[1]).sort();
     expect(own).toEqual([`/${idOf(7)}`, `/${idOf(7)}/os-interface`]);
     expect(await reader.read(idOf(99))).toBeUndefined();

@@ -10,6 +10,11 @@ const types: ReadonlyMap<string, FirmwareType> = new Map([
   ['bios', 'bios'],
 ]);
 
+/** Returns the type that an image names; null: the compute host decides it, or the image is unknown. */
+export function firmwareTypeOf(properties: ImageProperties | undefined): FirmwareType | null {
+  return types.get(properties?.['hw_firmware_type'] ?? '') ?? null;
+}
+
 /** Returns the firmware as far as it is known. @param properties undefined: unknown. */
 export function imageFirmware(
   firmware: FirmwareSnapshot,
@@ -17,7 +22,7 @@ export function imageFirmware(
   properties: ImageProperties | undefined,
 ): Pick<SystemSnapshot, 'firmware' | 'machineType'> {
   if (properties === undefined) return { firmware };
-  const { hw_firmware_type: type = '', os_secure_boot: wanted, hw_machine_type: machineType = '' } = properties;
+  const { os_secure_boot: wanted, hw_machine_type: machineType = '' } = properties;
   const secure = secureBootOf(flavor.secureBoot ?? wanted);
   const shownType = plainLine(machineType);
   return {
@@ -25,7 +30,7 @@ export function imageFirmware(
       ...firmware,
       secureBoot: { enabled: secure, current: state === 'shutoff' ? null : secure, enrolled: null },
       // Without the property, the compute host decides: usually legacy BIOS on x86, and UEFI on Arm.
-      settings: { ...firmware.settings, firmware: types.get(type) ?? null, secureBoot: secure },
+      settings: { ...firmware.settings, firmware: firmwareTypeOf(properties), secureBoot: secure },
     },
     ...(shownType === '' ? {} : { machineType: shownType }),
   };

@@ -14,7 +14,7 @@ import type { Volume, Volumes } from './volume-api.js';
 export type ImageProperties = Readonly<Record<string, string>>;
 
 /** Finds the properties of the image of a server. */
-interface Images {
+export interface Images {
   /**
    * Returns the properties; undefined if they are unknown.
    * @throws as {@link CloudSession.request}.

@@ -5,19 +5,24 @@ import type { Server } from '../compute/server.js';
 import { plainLine } from '../http/plain-text.js';
 import type { CloudSession } from '../http/session.js';
 import { createVolumes, describeDisks } from './described-disks.js';
+import { createBootModes } from './boot-modes.js';
 import { imageFirmware } from './image-firmware.js';
 import { createImages, type ImageProperties } from './image-properties.js';
 
-/** Names of details. */
-type Details = readonly (keyof SystemDetails)[];
+/** Details that a client reads. */
+interface WantedDetails {
+  readonly shown: readonly (keyof SystemDetails)[];
+  /** Whether the client reads this server only. */
+  readonly isAlone: boolean;
+}
 
 /** Completes snapshots. */
 interface Inventory {
   /**
-   * Returns a snapshot with these details in full; the same object while they do not change.
+   * Returns a snapshot with details in full; the same object while they do not change.
    * @throws as {@link CloudSession.request}.
    */
-  complete(snapshot: SystemSnapshot, server: Server, shown: Details): Promise<SystemSnapshot>;
+  complete(snapshot: SystemSnapshot, server: Server, wanted: WantedDetails): Promise<SystemSnapshot>;
 }
 
 /** A completed snapshot, and the part that other services know. */
@@ -41,17 +46,21 @@ export function createInventory(
 ): Inventory {
   const volumes = createVolumes(session);
   const images = createImages(session, volumes);
+  const modes = createBootModes(images);
   /** The last results of each snapshot, by the names of their details. */
   const completed = new WeakMap<SystemSnapshot, Map<string, Completed>>();
 
   const partsOf = async (
-    { disks, firmware, state }: SystemSnapshot,
+    { disks, firmware, state, boot }: SystemSnapshot,
     server: Server,
-    shown: Details,
+    { shown, isAlone }: WantedDetails,
   ): Promise<Partial<SystemSnapshot>> => ({
     ...(disks !== undefined && shown.includes('disks') ? { disks: await describeDisks(disks, volumes) } : {}),
     ...(firmware !== undefined && shown.includes('firmware')
       ? imageFirmware(firmware, { flavor: server.flavor, state }, await images.propertiesOf(server))
+      : {}),
+    ...(boot !== undefined && shown.includes('boot')
+      ? { boot: { ...boot, firmware: await modes.of(server, { ask: isAlone }) } }
       : {}),
     // The number of processors is known without the image.
     ...(shown.includes('processors')
@@ -60,8 +69,8 @@ export function createInventory(
     ...(hasGraphicalConsole() ? { hasGraphicalConsole: true as const } : {}),
   });
   return {
-    complete: async (snapshot, server, shown) => {
-      const parts = await partsOf(snapshot, server, shown);
+    complete: async (snapshot, server, wanted) => {
+      const parts = await partsOf(snapshot, server, wanted);
       const key = Object.keys(parts).join();
       if (key === '') return snapshot;
       const known = completed.get(snapshot) ?? new Map<string, Completed>();

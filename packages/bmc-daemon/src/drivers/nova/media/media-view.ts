@@ -1,8 +1,8 @@
 /** The drive and the boot settings of a server for its snapshot. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { imageName } from '../../../media/image.js';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
+import { within } from '../http/patience.js';
 import type { CloudImage, ImageApi } from '../image/image-api.js';
 import { holderOf, knownState, storedState } from './state-store.js';
 
@@ -56,11 +56,7 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
   };
   const refresh = async (): Promise<void> => {
     if (listing === undefined && performance.now() >= nextAt) listing = list();
-    if (listing === undefined) return;
-    const patience = new AbortController();
-    const late = delay(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined);
-    await Promise.race([listing, late]);
-    patience.abort();
+    if (listing !== undefined) await within(PATIENCE_MS, listing);
   };
   const completed = new WeakMap<SystemSnapshot, { readonly key: string; readonly result: SystemSnapshot }>();
   return {

@@ -1,0 +1,13 @@
+/** A bounded wait for a service of a cloud. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Waits for a result at most this time. The request continues for later readers. @returns undefined: it is late. */
+export async function within<T>(ms: number, result: Promise<T>): Promise<T | undefined> {
+  const patience = new AbortController();
+  const late = delay(ms, undefined, { signal: patience.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([result, late]);
+  } finally {
+    patience.abort();
+  }
+}
