@@ -186,7 +186,8 @@ async function openService(
   const nameServers = createNameServers();
   const settingError = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
-  const driver = await createDriver({ settings, environment, lookup: nameServers.lookup, log, settingError });
+  const { lookup } = nameServers;
+  const driver = await createDriver({ settings, environment, store, lookup, log, settingError });
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   let features: OpenedFeatures | undefined;
   try {

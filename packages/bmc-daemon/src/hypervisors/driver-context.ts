@@ -3,6 +3,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import type { Environment } from '../config/environment.js';
 import type { SettingKey, Settings } from '../config/settings.js';
 import type { ImageServerLimits } from '../media/image-server.js';
+import type { SharedStore } from '../replicas/shared-store.js';
 
 /** Inputs for the driver of a hypervisor. */
 export interface DriverContext {
@@ -11,6 +12,8 @@ export interface DriverContext {
   readonly environment: Environment;
   /** Limits for downloads of images. */
   readonly images: ImageServerLimits;
+  /** The state that all replicas share; null: there are no other replicas. */
+  readonly store: SharedStore | null;
   readonly log: Log;
   /** Returns the error for a setting that cannot be used. */
   readonly settingError: (key: SettingKey, sentence: string, cause: unknown) => Error;

@@ -7,20 +7,25 @@ import type { HypervisorDriver } from '../drivers/driver.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
+import type { StageQueues } from '../drivers/queue/machine-queue.js';
+import type { SharedStore } from '../replicas/shared-store.js';
+import { StoreUnavailable } from '../replicas/store-unavailable.js';
 import type { DriverContext } from './driver-context.js';
 
 /**
  * Creates the driver of a cloud.
  * @param name the cloud in clouds.yaml.
+ * @throws the error of `settingError`.
  */
-export function nova(
+export async function nova(
   name: string,
-  { settings, environment, images, log, settingError }: DriverContext,
-): HypervisorDriver {
+  { settings, environment, images, store, log, settingError }: DriverContext,
+): Promise<HypervisorDriver> {
   const toSettingError = (error: unknown): unknown =>
     error instanceof CloudError
       ? settingError('osCloud', `EMULATOR_OS_CLOUD cannot be used: ${error.message}`, error)
       : error;
+  const queues = store === null ? undefined : await sharedQueues(store, settingError);
   try {
     const driver = createNovaDriver({
       cloud: readCloud(name, { environment, directory: process.cwd() }),
@@ -32,6 +37,7 @@ export function nova(
         bus: settings.osVmediaRescueBus,
         fetchedByGlance: !settings.osVmediaImageFileUpload,
         networkImage: settings.osIpxeImage,
+        ...(queues === undefined ? {} : { queues }),
         daemon: daemonName(settings.stateDir ?? defaultStateDir(environment, process.getuid?.())),
       },
       log,
@@ -43,6 +49,16 @@ export function nova(
     return { ...driver, start };
   } catch (error) {
     throw toSettingError(error);
+  }
+}
+
+async function sharedQueues(store: SharedStore, settingError: DriverContext['settingError']): Promise<StageQueues> {
+  const { openSharedQueues } = await import('../drivers/queue/shared-operations.js');
+  try {
+    return await openSharedQueues(store);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw settingError('sharedStore', error.message, error);
   }
 }
 

@@ -10,7 +10,7 @@ export interface RedisLink {
    */
   command(words: readonly string[]): Promise<unknown>;
   /** Calls the listener for each message of a channel. Messages may get lost without a connection. */
-  subscribe(channel: string, listener: () => void): Promise<void>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   close(): void;
 }
 
@@ -63,7 +63,11 @@ export async function connectRedis(url: string): Promise<RedisLink> {
       }
     },
     subscribe: async (channel, listener) => {
-      await withDeadline(messages.subscribe(channel, listener), COMMAND_MS);
+      try {
+        await withDeadline(messages.subscribe(channel, listener), COMMAND_MS);
+      } catch (error) {
+        throw new StoreUnavailable(`the shared store does not answer: ${reasonOf(error)}`, { cause: error });
+      }
     },
   };
 }

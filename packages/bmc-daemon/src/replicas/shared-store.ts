@@ -55,6 +55,19 @@ export interface SharedStore {
    * store, returns all of them for a while, because they could not give one.
    */
   living(replicas: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Runs a script in Redis.
+   * @param keys the names of its KEYS.
+   * @param words its ARGV.
+   * @throws {StoreUnavailable} The script may have run nevertheless.
+   */
+  run(script: string, keys: readonly string[], words: readonly string[]): Promise<unknown>;
+  /**
+   * Calls the listener for each message that a script publishes to a channel. It must not throw. Messages
+   * get lost while there is no connection.
+   * @param channel as in the KEYS of a script. @throws {StoreUnavailable}
+   */
+  listen(channel: string, listener: (message: string) => void): Promise<void>;
   /** Milliseconds since 1970 by the clock of the store, which is the same for all replicas. */
   now(): number;
   close(): Promise<void>;
@@ -158,6 +171,15 @@ class RedisStore implements SharedStore {
       .parse(await this.#command(['MGET', ...replicas.map((id) => keyOf(`replica:${id}`))]));
     if (performance.now() - this.#failedAt < LEASE_MS) return new Set(replicas);
     return new Set(replicas.filter((_id, index) => answer[index] !== null));
+  }
+
+  async run(script: string, keys: readonly string[], words: readonly string[]): Promise<unknown> {
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#command(['EVAL', script, String(keys.length), ...keys.map(keyOf), ...words]);
+  }
+
+  async listen(name: string, listener: (message: string) => void): Promise<void> {
+    await this.#link.subscribe(keyOf(name), listener);
   }
 
   now(): number {

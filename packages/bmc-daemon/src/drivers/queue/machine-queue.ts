@@ -12,7 +12,7 @@ import { DriverError } from '../driver-error.js';
 import type { OperationOptions } from '../operation-options.js';
 import type { PowerAction } from '../power.js';
 import type { MediaDevice } from '../snapshot/media-snapshot.js';
-import { OperationQueue } from './operation-queue.js';
+import { OperationQueue, type Operations, type TurnCheck } from './operation-queue.js';
 
 /** Actions that boot a guest. They wait for an image that the guest may boot from. */
 const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
@@ -28,29 +28,49 @@ interface Named {
 }
 
 /** An insert that runs or waits. */
-interface Insertion {
-  readonly uuid: string;
+interface Insertion extends Named {
   readonly device: MediaDevice;
   readonly cancelling: AbortController;
 }
 
+/** The queues of the two stages, which several replicas share. */
+export interface StageQueues {
+  readonly operations: Operations;
+  readonly edits: Operations;
+  /** Ejects at other replicas, which cancel inserts here. */
+  readonly ejects: {
+    /** Tells the other replicas. Does nothing while they cannot be reached. */
+    announce(uuid: string, device: MediaDevice): void;
+    onEject(listener: (uuid: string, device: string) => void): void;
+  };
+}
+
 /** The queue of each machine; closed with the driver. */
 export class MachineQueue {
-  readonly #queue = new OperationQueue();
-  readonly #edits = new OperationQueue();
+  readonly #queue: Operations;
+  readonly #edits: Operations;
+  readonly #ejects: StageQueues['ejects'] | undefined;
   readonly #insertions = new Set<Insertion>();
   readonly #closing = new AbortController();
   readonly #editListeners: ((uuid: string) => void)[] = [];
+
+  /** @param shared the queues of the replicas; absent: the daemon has its own. */
+  constructor(shared?: StageQueues) {
+    this.#queue = shared?.operations ?? new OperationQueue();
+    this.#edits = shared?.edits ?? new OperationQueue();
+    this.#ejects = shared?.ejects;
+    shared?.ejects.onEject((uuid, device) => this.#cancelInserts(uuid, device));
+  }
 
   /**
    * Runs an edit of a machine after all earlier edits. An operation calls it within its own stage,
    * never within another edit.
    * @throws what the edit throws; {DriverError} unavailable, if the edit waits at the {@link close}.
    */
-  edit<Result>(uuid: string, edit: () => Promise<Result>): Promise<Result> {
-    return this.#edits.run(uuid, async () => {
+  edit<Result>(uuid: string, edit: (check?: TurnCheck) => Promise<Result>): Promise<Result> {
+    return this.#edits.run(uuid, async (check) => {
       try {
-        return await edit();
+        return await edit(check);
       } finally {
         for (const listener of this.#editListeners) listener(uuid);
       }
@@ -77,13 +97,13 @@ export class MachineQueue {
    * insert or eject in the queue. Power actions that arrive later are not affected. If the drive
    * holds another image, only the insert fails.
    * @param insert gets a signal that aborts with the caller's signal, an eject of the drive, or
-   *   {@link close}.
+   *   {@link close}. It checks its turn before its edit.
    * @throws what the insert throws; the signal's reason, at once while the insert waits.
    */
   async insert(
     { uuid, name }: Named,
     device: MediaDevice,
-    insert: (signal: AbortSignal) => Promise<void>,
+    insert: (signal: AbortSignal, check?: TurnCheck) => Promise<void>,
     options: OperationOptions,
   ): Promise<void> {
     const cancelling = new AbortController();
@@ -91,12 +111,12 @@ export class MachineQueue {
     const signal = AbortSignal.any([this.#closing.signal, cancelling.signal, ...given]);
     signal.throwIfAborted();
     let hasBegun = false;
-    const run = async (): Promise<void> => {
+    const run = async (check?: TurnCheck): Promise<void> => {
       hasBegun = true;
       try {
         // A cancelled insert stays in the queue: operations behind it must not boot an empty drive.
         signal.throwIfAborted();
-        await insert(signal);
+        await insert(signal, check);
       } catch (error) {
         if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') {
           this.#queue.cancelWaiting(uuid, 'power', withoutImage(name, error), { before: 'media' });
@@ -104,7 +124,7 @@ export class MachineQueue {
         throw error;
       }
     };
-    const insertion = { uuid, device, cancelling };
+    const insertion = { uuid, name, device, cancelling };
     this.#insertions.add(insertion);
     const turn = this.#run(uuid, run, 'media', undefined);
     try {
@@ -126,24 +146,27 @@ export class MachineQueue {
    * @throws what the eject throws; the signal's reason while it waits.
    */
   async eject(
-    { uuid, name }: Named,
+    { uuid }: Named,
     device: MediaDevice,
     eject: () => Promise<void>,
     { signal }: OperationOptions,
   ): Promise<void> {
     signal?.throwIfAborted();
-    for (const insertion of this.#insertions) {
-      if (insertion.uuid === uuid && insertion.device === device) insertion.cancelling.abort(ejected(name));
-    }
+    this.#cancelInserts(uuid, device);
+    this.#ejects?.announce(uuid, device);
     await this.#run(uuid, eject, 'media', signal);
   }
 
   /**
-   * Runs an action that boots the guest.
+   * Runs an action that boots the guest. It checks its turn before its edit.
    * @throws {DriverError} insertFailed, if the insert before it failed; the reason of {@link
    *   switchOff}.
    */
-  async power({ uuid }: Named, action: () => Promise<void>, { signal }: OperationOptions): Promise<void> {
+  async power(
+    { uuid }: Named,
+    action: (check?: TurnCheck) => Promise<void>,
+    { signal }: OperationOptions,
+  ): Promise<void> {
     await this.#run(uuid, action, 'power', signal);
   }
 
@@ -169,7 +192,17 @@ export class MachineQueue {
     await this.#edits.close();
   }
 
-  async #run(uuid: string, work: () => Promise<void>, label: Label, signal: AbortSignal | undefined): Promise<void> {
+  #cancelInserts(uuid: string, device: string): void {
+    for (const insertion of this.#insertions)
+      if (insertion.uuid === uuid && insertion.device === device) insertion.cancelling.abort(ejected(insertion.name));
+  }
+
+  async #run(
+    uuid: string,
+    work: (check?: TurnCheck) => Promise<void>,
+    label: Label,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     await this.#queue.run(uuid, work, { signal, label });
   }
 }

@@ -1,14 +1,39 @@
 /** Runs the operations of one machine one after the other. Machines do not wait for each other. */
 import { DriverError } from '../driver-error.js';
 
-/** Options of {@link OperationQueue.run}. */
-interface QueueOptions {
+/**
+ * Checks that the operation still has its turn. An operation calls it before each write.
+ * @throws {DriverError} unavailable, if another replica may run its operation now.
+ */
+export type TurnCheck = () => Promise<void>;
+
+/** Runs the operations of one machine one after the other. */
+export interface Operations {
+  /**
+   * Runs the operation after all earlier operations of the key have ended.
+   * @param operation gets no check if it cannot lose its turn.
+   * @throws what the operation throws; the signal's reason; the reason of a cancellation.
+   */
+  run<Result>(key: string, operation: (check?: TurnCheck) => Promise<Result>, options?: QueueOptions): Promise<Result>;
+  /** Returns whether this daemon runs an operation of the key. */
+  isBusy(key: string): boolean;
+  /**
+   * Rejects waiting operations with this label.
+   * @param options `before`: only operations in front of the first operation with that label.
+   */
+  cancelWaiting(key: string, label: string, reason: DriverError, options?: { readonly before?: string }): void;
+  /** Rejects waiting operations, and resolves when the running ones have ended. */
+  close(): Promise<void>;
+}
+
+/** Options of {@link Operations.run}. */
+export interface QueueOptions {
   /**
    * Removes a waiting operation from the queue, with the signal's reason. A running operation
    * watches the signal itself.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Label for {@link OperationQueue.cancelWaiting}. */
+  /** Label for {@link Operations.cancelWaiting}. */
   readonly label?: string;
 }
 
@@ -22,15 +47,11 @@ interface Line {
   readonly waiting: Entry[];
 }
 
-/** A first-in first-out queue per key. An idle key uses no memory. */
-export class OperationQueue {
+/** A first-in first-out queue per key, in this daemon. An idle key uses no memory. */
+export class OperationQueue implements Operations {
   readonly #lines = new Map<string, Line>();
   readonly #idleWaiters = new Set<() => void>();
 
-  /**
-   * Runs the operation after all earlier operations of the key have ended.
-   * @throws what the operation throws; the signal's reason; the reason of a cancellation.
-   */
   async run<Result>(key: string, operation: () => Promise<Result>, options: QueueOptions = {}): Promise<Result> {
     options.signal?.throwIfAborted();
     await this.#turn(key, options);
@@ -41,15 +62,10 @@ export class OperationQueue {
     }
   }
 
-  /** Returns whether an operation of the key runs. */
   isBusy(key: string): boolean {
     return this.#lines.has(key);
   }
 
-  /**
-   * Rejects waiting operations with this label.
-   * @param options `before`: only operations in front of the first operation with that label.
-   */
   cancelWaiting(key: string, label: string, reason: Error, options: { readonly before?: string } = {}): void {
     for (const entry of [...(this.#lines.get(key)?.waiting ?? [])]) {
       if (entry.label !== undefined && entry.label === options.before) return;
@@ -57,7 +73,6 @@ export class OperationQueue {
     }
   }
 
-  /** Rejects waiting operations, and resolves when the running ones have ended. */
   async close(): Promise<void> {
     const reason = new DriverError('unavailable', 'waiting for an earlier operation: the service is shutting down');
     for (const line of this.#lines.values()) for (const entry of [...line.waiting]) entry.cancel(reason);

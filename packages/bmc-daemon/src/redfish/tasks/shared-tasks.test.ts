@@ -29,6 +29,8 @@ function losingStore(entries: readonly StoredEntry[]) {
     onChange: () => undefined,
     onBeat: () => undefined,
     living: (replicas) => Promise.resolve(new Set(replicas)),
+    run: () => Promise.reject(new Error('no scripts')),
+    listen: () => Promise.resolve(),
     now: () => 0,
     close: () => Promise.resolve(),
   };

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ImageServerLimits } from '../../../media/image-server.js';
 import type { HypervisorDriver } from '../../driver.js';
-import { MachineQueue } from '../../queue/machine-queue.js';
+import { MachineQueue, type StageQueues } from '../../queue/machine-queue.js';
 import type { CloudSettings } from '../cloud/cloud-settings.js';
 import type { ComputeApi } from '../compute/compute-api.js';
 import type { ServerList } from '../compute/server-list.js';
@@ -14,11 +14,12 @@ import { CloudImageStore } from '../image/image-store.js';
 import type { OddForms } from '../http/answer-forms.js';
 import type { CloudSession } from '../http/session.js';
 import { readServer } from '../power-control.js';
+import { createEditParts } from './edit-parts.js';
 import { createMediaControl } from './media-control.js';
 import { createMediaView, type MediaView } from './media-view.js';
 import { RescueBoot } from './rescue-boot.js';
 import { createServerItems } from './server-items.js';
-import { StateStore } from './state-store.js';
+import type { StateStore } from './state-store.js';
 import { createTending } from './tending.js';
 
 /** Settings of virtual media. */
@@ -31,6 +32,8 @@ export interface CloudMediaSettings {
   readonly fetchedByGlance: boolean;
   /** Id or name of the image that boots a server from the network; null: servers cannot do that. */
   readonly networkImage: string | null;
+  /** The queues of the replicas. Default: the driver has its own. */
+  readonly queues?: StageQueues;
   /** Identifies this daemon: the same after a restart, and different for every other one. */
   readonly daemon: string;
 }
@@ -64,7 +67,7 @@ interface CloudMedia
 /** Creates the parts. */
 export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   const { cloud, session, oddForms, api, list, uuidOf, freshMs, closing, log } = options;
-  const { limits, bus, fetchedByGlance, networkImage, daemon } = options;
+  const { limits, bus, fetchedByGlance, networkImage, queues, daemon } = options;
   const images = createImageApi(session, oddForms);
   const leases = new ImageLeases(images, { daemon, log });
   const network = createNetworkImage(session, networkImage);
@@ -74,10 +77,11 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     if (dropped) void store.sweep();
   };
   const region = cloud.region ?? '';
-  const states = new StateStore({ items: createServerItems(session), api, images, list, region, onWritten });
+  const partsOf = createEditParts({ items: createServerItems(session), api, images, list, region, onWritten });
+  const { states } = partsOf();
   const imagesInUse = (known: Parameters<StateStore['imagesInUse']>[0]) => states.imagesInUse(known);
   const store = new CloudImageStore({ api: images, leases, limits, bus, fetchedByGlance, region, imagesInUse, log });
-  const queue = new MachineQueue();
+  const queue = new MachineQueue(queues);
   setMaxListeners(0, closing);
   const find = async (id: string) => {
     const uuid = await uuidOf(id);
@@ -85,7 +89,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     return { uuid, name: known.name };
   };
   const read = (id: string) => readServer(id, { api, list });
-  const parts = { api, list, closing, queue, states, find, read, log };
+  const parts = { api, list, closing, queue, states, partsOf, find, read, log };
   const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
   const offersImages = () => session.offers('image');
   const sweep = async (): Promise<void> => {
@@ -102,7 +106,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     if (kind === 'undefined') void sweep().catch(() => undefined);
   });
   return {
-    media: createMediaControl({ queue, states, store, images, find, read, offersImages }),
+    media: createMediaControl({ queue, partsOf, store, images, find, read, offersImages }),
     changeable: new Set(['boot', 'assetTag']),
     change: (id, change) => boot.change(id, change),
     power: (id, action, power = {}) => boot.power(id, action, power),

@@ -6,18 +6,19 @@ import type { MediaControl } from '../../media-control.js';
 import { mediaFailure } from '../../media-failure.js';
 import type { InsertOptions } from '../../operation-options.js';
 import type { MachineQueue } from '../../queue/machine-queue.js';
+import type { TurnCheck } from '../../queue/operation-queue.js';
 import type { MediaDevice } from '../../snapshot/media-snapshot.js';
 import type { SystemRef } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
 import type { ImageApi } from '../image/image-api.js';
 import type { CloudImageStore } from '../image/image-store.js';
+import type { EditParts } from './edit-parts.js';
 import type { ServerState } from './server-state.js';
-import type { StateStore } from './state-store.js';
 
 /** Dependencies of the control. */
 interface CloudMediaOptions {
   readonly queue: MachineQueue;
-  readonly states: StateStore;
+  readonly partsOf: (check?: TurnCheck) => EditParts;
   readonly store: CloudImageStore;
   readonly images: Pick<ImageApi, 'get'>;
   /** Finds a server by UUID or name. */
@@ -34,7 +35,7 @@ const MAX_ATTEMPTS = 3;
 /** Creates the control. */
 export function createMediaControl({
   queue,
-  states,
+  partsOf,
   store,
   images,
   find,
@@ -42,25 +43,32 @@ export function createMediaControl({
   offersImages,
 }: CloudMediaOptions): MediaControl {
   const edit = (id: string, change: (state: ServerState, server: Server) => Promise<ServerState>): Promise<void> =>
-    queue.edit(id, async () => {
+    queue.edit(id, async (check) => {
+      const { states } = partsOf(check);
       const server = await read(id);
       const state = await states.settle(server);
       const changed = await change(state, server);
       if (changed !== state) await states.write(server, changed);
     });
-  const insert = async (id: string, image: ImageRequest, options: InsertOptions): Promise<void> => {
+  const insert = async (
+    id: string,
+    image: ImageRequest,
+    { checkTurn, ...options }: InsertOptions & { readonly checkTurn: TurnCheck | undefined },
+  ): Promise<void> => {
     const server = await read(id);
     if (!(await offersImages())) {
       const why = 'the cloud has no image service';
       throw new DriverError('unsupported', `inserting an image into machine ${server.name}: ${why}`);
     }
-    if (!(await lacks(images, (await states.read(server)).state, { image, server }))) return;
+    if (!(await lacks(images, (await partsOf().states.read(server)).state, { image, server }))) return;
     for (let attempt = 1; ; attempt += 1) {
       const lease = await store.acquire(image, options);
       try {
-        await edit(id, async (state, present) =>
-          (await lacks(images, state, { image, server: present })) ? { ...state, cd: lease.id } : state,
-        );
+        await edit(id, async (state, present) => {
+          if (!(await lacks(images, state, { image, server: present }))) return state;
+          await checkTurn?.();
+          return { ...state, cd: lease.id };
+        });
         // A daemon that has not seen the mark in time may have deleted it.
         if ((await images.get(lease.id)) !== undefined) return;
         if (attempt === MAX_ATTEMPTS) throw deleted(server);
@@ -72,16 +80,13 @@ export function createMediaControl({
       }
     }
   };
-  const checkDevice = (device: MediaDevice): void => {
-    if (device === 'cdrom') return;
-    throw new DriverError('unsupported', `changing the drive ${device}: the servers of a cloud have a CD drive only`);
-  };
   return {
     insert: async (id, device, image, options = {}) => {
       checkDevice(device);
       const { uuid, name } = await find(id);
-      const run = (signal: AbortSignal) => insert(uuid, image, { ...options, signal });
-      await queue.insert({ uuid, name }, device, (signal) => translated(run(signal)), options);
+      const run = (signal: AbortSignal, checkTurn?: TurnCheck) =>
+        translated(insert(uuid, image, { ...options, signal, checkTurn }));
+      await queue.insert({ uuid, name }, device, run, options);
     },
     eject: async (id, device, options = {}) => {
       checkDevice(device);
@@ -106,6 +111,12 @@ export function createMediaControl({
       });
     },
   };
+}
+
+/** @throws {DriverError} unsupported. */
+function checkDevice(device: MediaDevice): void {
+  if (device === 'cdrom') return;
+  throw new DriverError('unsupported', `changing the drive ${device}: the servers of a cloud have a CD drive only`);
 }
 
 /** Returns whether the drive needs the image. @throws {DriverError} mediaInUse. */

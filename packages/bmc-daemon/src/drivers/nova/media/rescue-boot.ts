@@ -9,19 +9,22 @@ import { DriverError } from '../../driver-error.js';
 import type { OperationOptions } from '../../operation-options.js';
 import type { PowerAction } from '../../power.js';
 import type { MachineQueue } from '../../queue/machine-queue.js';
+import type { TurnCheck } from '../../queue/operation-queue.js';
 import { mergeBootOverride } from '../../rules/boot-override.js';
 import type { SystemRef } from '../../snapshot/system-snapshot.js';
 import type { SystemChange } from '../../system-change.js';
 import type { Goal } from '../compute/power-plan.js';
 import type { Server } from '../compute/server.js';
 import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
+import type { EditParts } from './edit-parts.js';
 import { afterItsBoot, fitsItem, imageToBoot, MAX_ASSET_TAG, type ServerState } from './server-state.js';
-import { runsImage, type StateStore } from './state-store.js';
+import { runsImage } from './state-store.js';
 
 /** Dependencies of {@link RescueBoot}. */
-interface RescueBootOptions extends PowerControlOptions {
+interface RescueBootOptions extends PowerControlOptions, EditParts {
   readonly queue: MachineQueue;
-  readonly states: StateStore;
+  /** Returns the parts for an edit with this check. */
+  readonly partsOf: (check?: TurnCheck) => EditParts;
   readonly log: Log;
   /** Finds a server by UUID or name. */
   readonly find: (id: string) => Promise<SystemRef>;
@@ -66,8 +69,12 @@ export class RescueBoot {
     const { queue, find } = this.#options;
     const { uuid, name } = await find(id);
     if (boots.has(action)) {
-      const boot = () => queue.edit(uuid, () => this.#boot(uuid, action, options));
-      await queue.power({ uuid, name }, boot, options);
+      const boot = async (edit: RescueBoot, checkTurn: TurnCheck | undefined): Promise<void> => {
+        await checkTurn?.();
+        await edit.#boot(uuid, action, options);
+      };
+      const run = (checkTurn?: TurnCheck) => this.#edit(uuid, (edit) => boot(edit, checkTurn));
+      await queue.power({ uuid, name }, run, options);
       return;
     }
     if (!stops.has(action)) {
@@ -75,12 +82,12 @@ export class RescueBoot {
       return;
     }
     queue.switchOff({ uuid, name }, new DriverError('conflict', `starting machine ${name}: it was switched off`));
-    await queue.edit(uuid, () => this.#stop(uuid, action, options));
+    await this.#edit(uuid, (edit) => edit.#stop(uuid, action, options));
   }
 
   /** Changes the override and the asset tag. An empty tag removes it. */
   async change(id: string, { boot = {}, assetTag }: Pick<SystemChange, 'boot' | 'assetTag'>): Promise<void> {
-    const { queue, find, read, states } = this.#options;
+    const { queue, find, read, partsOf } = this.#options;
     const { uuid, name } = await find(id);
     const { firmware, ...override } = boot;
     if (firmware !== undefined) {
@@ -91,7 +98,8 @@ export class RescueBoot {
       const why = `the metadata of the server have place for ${MAX_ASSET_TAG} characters`;
       throw new DriverError('invalid', `changing the asset tag of machine ${name}: ${why}`, { field: 'assetTag' });
     }
-    await queue.edit(uuid, async () => {
+    await queue.edit(uuid, async (check) => {
+      const { states } = partsOf(check);
       const server = await read(uuid);
       const state = await states.settle(server);
       const tag = assetTag === undefined ? state.assetTag : assetTag || null;
@@ -101,9 +109,17 @@ export class RescueBoot {
 
   /** Moves the result of a boot to the metadata of its server, if no operation runs that does it. */
   async settle(id: string): Promise<void> {
-    const { queue, read, states } = this.#options;
+    const { queue, read, partsOf } = this.#options;
     if (queue.isEditing(id)) return;
-    await queue.edit(id, async () => void (await states.settle(await read(id))));
+    await queue.edit(id, async (check) => void (await partsOf(check).states.settle(await read(id))));
+  }
+
+  /** Runs steps in an edit. They use the parts of this edit. */
+  #edit(id: string, steps: (edit: RescueBoot) => Promise<void>): Promise<void> {
+    const { queue, partsOf } = this.#options;
+    return queue.edit(id, (check) =>
+      steps(check === undefined ? this : new RescueBoot({ ...this.#options, ...partsOf(check) })),
+    );
   }
 
   async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {

@@ -26,7 +26,7 @@ import {
 } from './server-state.js';
 
 /** The calls of the store. */
-interface StateStoreOptions {
+export interface StateStoreOptions {
   readonly items: ServerItems;
   readonly api: Pick<ComputeApi, 'getServer' | 'listActions' | 'listServers'>;
   readonly images: ImageApi;

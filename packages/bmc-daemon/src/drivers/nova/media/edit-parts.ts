@@ -1,0 +1,29 @@
+/** The parts that an edit of a server uses. Before each write, they check that the edit still has its turn. */
+import type { TurnCheck } from '../../queue/operation-queue.js';
+import type { ComputeApi } from '../compute/compute-api.js';
+import type { ImageApi } from '../image/image-api.js';
+import type { ServerItems } from './server-items.js';
+import { StateStore, type StateStoreOptions } from './state-store.js';
+
+/** The parts of one edit. */
+export interface EditParts {
+  readonly api: ComputeApi;
+  readonly states: StateStore;
+}
+
+/** Returns the parts for an edit with this check. Without one, they are always the same. */
+export function createEditParts(
+  options: StateStoreOptions & { readonly api: ComputeApi },
+): (check?: TurnCheck) => EditParts {
+  const unchecked = { api: options.api, states: new StateStore(options) };
+  return (check) => {
+    if (check === undefined) return unchecked;
+    const api: ComputeApi = { ...options.api, act: (...words) => check().then(() => options.api.act(...words)) };
+    const items: ServerItems = { setMetadata: (...words) => check().then(() => options.items.setMetadata(...words)) };
+    const images: ImageApi = {
+      ...options.images,
+      setProperty: (...words) => check().then(() => options.images.setProperty(...words)),
+    };
+    return { api, states: new StateStore({ ...options, api, items, images }) };
+  };
+}

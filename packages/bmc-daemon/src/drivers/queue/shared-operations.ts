@@ -1,0 +1,150 @@
+/** The queues of machines that several replicas change: an operation waits for those of all replicas. */
+import { setMaxListeners } from 'node:events';
+import { z } from 'zod';
+import { LeaseLost, LeaseQueues, TicketCancelled, type Ticket } from '../../replicas/lease-queue.js';
+import type { SharedStore } from '../../replicas/shared-store.js';
+import { DriverError } from '../driver-error.js';
+import type { StageQueues } from './machine-queue.js';
+import type { Operations, QueueOptions, TurnCheck } from './operation-queue.js';
+
+const EJECTS = 'ejects';
+const announceScript = `redis.call('PUBLISH', KEYS[1], ARGV[1])`;
+const ejectSchema = z.object({ replica: z.string(), uuid: z.string(), device: z.string() });
+/** The reason of a cancellation, as the store holds it. */
+const reasonSchema = z.object({ kind: z.enum(['conflict', 'insertFailed', 'unavailable']), message: z.string() });
+
+/** Opens the queues that the replicas share. @throws {StoreUnavailable} */
+export async function openSharedQueues(store: SharedStore): Promise<StageQueues> {
+  const leases = await LeaseQueues.open(store);
+  const listeners: ((uuid: string, device: string) => void)[] = [];
+  await store.listen(EJECTS, (text) => {
+    const { replica, uuid, device } = ejectSchema.parse(JSON.parse(text));
+    if (replica !== store.replica) for (const listener of listeners) listener(uuid, device);
+  });
+  return {
+    operations: new SharedOperations(leases, 'operation'),
+    edits: new SharedOperations(leases, 'edit'),
+    ejects: {
+      announce: (uuid, device) => {
+        const text = JSON.stringify({ replica: store.replica, uuid, device });
+        // Without it, the eject waits until the insert ends.
+        store.run(announceScript, [EJECTS], [text]).catch(() => undefined);
+      },
+      onEject: (listener) => void listeners.push(listener),
+    },
+  };
+}
+
+/** A first-in first-out queue per key, for all replicas. */
+class SharedOperations implements Operations {
+  readonly #leases: LeaseQueues;
+  readonly #stage: string;
+  readonly #closing = new AbortController();
+  /** The operations of this replica that run or wait, by key. */
+  readonly #present = new Map<string, { total: number; running: number }>();
+  readonly #idleWaiters = new Set<() => void>();
+
+  constructor(leases: LeaseQueues, stage: string) {
+    this.#leases = leases;
+    this.#stage = stage;
+    setMaxListeners(0, this.#closing.signal);
+  }
+
+  async run<Result>(
+    key: string,
+    operation: (check?: TurnCheck) => Promise<Result>,
+    { signal, label = 'other' }: QueueOptions = {},
+  ): Promise<Result> {
+    signal?.throwIfAborted();
+    this.#closing.signal.throwIfAborted();
+    const present = this.#present.get(key) ?? { total: 0, running: 0 };
+    this.#present.set(key, present);
+    present.total += 1;
+    const ticket = this.#leases.join(this.#nameOf(key), label);
+    try {
+      await this.#turn(ticket, signal);
+      present.running += 1;
+      try {
+        return await operation(() => checked(ticket));
+      } finally {
+        present.running -= 1;
+      }
+    } finally {
+      ticket.leave();
+      present.total -= 1;
+      if (present.total === 0) this.#present.delete(key);
+      if (this.#present.size === 0) this.#isIdle();
+    }
+  }
+
+  isBusy(key: string): boolean {
+    return (this.#present.get(key)?.running ?? 0) > 0;
+  }
+
+  cancelWaiting(
+    key: string,
+    label: string,
+    { kind, message }: DriverError,
+    options: { readonly before?: string } = {},
+  ): void {
+    // Without the store, no waiting operation begins.
+    this.#leases
+      .cancelWaiting(this.#nameOf(key), label, JSON.stringify({ kind, message }), options)
+      .catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    const reason = 'waiting for an earlier operation: the service is shutting down';
+    this.#closing.abort(new DriverError('unavailable', reason));
+    if (this.#present.size === 0) return;
+    await new Promise<void>((resolve) => this.#idleWaiters.add(resolve));
+  }
+
+  #nameOf(key: string): string {
+    return `${this.#stage}:${key}`;
+  }
+
+  #isIdle(): void {
+    for (const resolve of this.#idleWaiters) resolve();
+    this.#idleWaiters.clear();
+  }
+
+  /** Waits for the turn. @throws the reason of a cancellation, or of a signal. */
+  async #turn(ticket: Ticket, signal: AbortSignal | undefined): Promise<void> {
+    const signals = signal === undefined ? [this.#closing.signal] : [this.#closing.signal, signal];
+    const ended = new AbortController();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      for (const one of signals) {
+        const onAbort = (): void => reject(reasonOf(one));
+        one.addEventListener('abort', onAbort, { once: true, signal: ended.signal });
+      }
+    });
+    try {
+      await Promise.race([ticket.held, aborted]);
+    } catch (error) {
+      throw error instanceof TicketCancelled ? cancellation(error) : error;
+    } finally {
+      ended.abort();
+    }
+  }
+}
+
+/** @throws {DriverError} */
+async function checked(ticket: Ticket): Promise<void> {
+  try {
+    await ticket.check();
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+    const why = 'this replica, or the shared store, did not answer for too long. Read the machine to see its state';
+    throw new DriverError('unavailable', `changing the machine: ${why}`, { cause: error });
+  }
+}
+
+function cancellation({ message: text }: TicketCancelled): DriverError {
+  const { kind, message } = reasonSchema.parse(JSON.parse(text));
+  return new DriverError(kind, message);
+}
+
+function reasonOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new Error('waiting for an earlier operation: the request was aborted');
+}

@@ -1,0 +1,169 @@
+/**
+ * Queues that all replicas share, one for each key. The first ticket of a queue holds the lease of the
+ * key. A replica renews its tickets. The tickets of a replica that dies expire, and the next one is first.
+ */
+import { z } from 'zod';
+import { cancelScript, leaveScript, visitScript } from './lease-scripts.js';
+import type { SharedStore } from './shared-store.js';
+import { StoreUnavailable } from './store-unavailable.js';
+
+/** A place in a queue. Its owner must {@link leave} at the end. */
+export interface Ticket {
+  /**
+   * Resolves when the ticket holds the lease.
+   * @throws {TicketCancelled}
+   * @throws {StoreUnavailable} if the store does not answer now, or not for the time of a lease.
+   */
+  readonly held: Promise<void>;
+  /**
+   * Renews the lease. Call it before each write that the lease protects.
+   * @throws {LeaseLost} if another replica may hold the lease.
+   */
+  check(): Promise<void>;
+  /** Ends the lease, or leaves the queue. */
+  leave(): void;
+}
+
+/** Another replica may hold the lease, because this one or the store did not answer for too long. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** {@link LeaseQueues.cancelWaiting} has removed the ticket. The message is its reason. */
+export class TicketCancelled extends Error {
+  override readonly name = 'TicketCancelled';
+}
+
+/** A ticket that is not renewed for this time expires. */
+const LEASE_MS = 15_000;
+const RENEW_MS = 4000;
+/** A write may take this time after its check. So without Redis, writes end this time before the lease. */
+const WRITE_MS = 5000;
+
+const CHANNEL = 'leases';
+const answerSchema = z.tuple([z.enum(['first', 'waiting', 'gone']), z.string()]);
+
+/** The queues of all keys. */
+export class LeaseQueues {
+  readonly #store: SharedStore;
+  readonly #tickets = new Map<string, StoredTicket>();
+  #count = 0;
+
+  private constructor(store: SharedStore) {
+    this.#store = store;
+  }
+
+  /** Opens the queues. Several objects may use one store, with other keys. @throws {StoreUnavailable} */
+  static async open(store: SharedStore): Promise<LeaseQueues> {
+    const queues = new LeaseQueues(store);
+    await store.listen(CHANNEL, (id) => queues.#tickets.get(id)?.wake());
+    return queues;
+  }
+
+  /**
+   * Joins the queue of a key.
+   * @param label for {@link cancelWaiting}, without `|`.
+   */
+  join(key: string, label: string): Ticket {
+    this.#count += 1;
+    const id = `${label}|${key}|${this.#store.replica}|${this.#count}`;
+    const run = (script: string, words: readonly string[]) => this.#run(key, script, [id, ...words]);
+    const ticket = new StoredTicket(run, () => this.#tickets.delete(id));
+    this.#tickets.set(id, ticket);
+    return ticket;
+  }
+
+  /**
+   * Removes the waiting tickets of a key with this label, at all replicas. The first ticket stays.
+   * @param options `before`: only tickets in front of the first one with that label.
+   */
+  async cancelWaiting(
+    key: string,
+    label: string,
+    reason: string,
+    { before = '' }: { readonly before?: string | undefined },
+  ): Promise<void> {
+    await this.#run(key, cancelScript, [label, before, reason]);
+  }
+
+  #run(key: string, script: string, words: readonly string[]): Promise<unknown> {
+    const own = ['queue', 'expiry', 'reasons'].map((name) => `lease:${name}:${key}`);
+    return this.#store.run(script, [...own, 'tickets', CHANNEL], words);
+  }
+}
+
+class StoredTicket implements Ticket {
+  readonly held: Promise<void>;
+  readonly #run: (script: string, words: readonly string[]) => Promise<unknown>;
+  readonly #onLeave: () => void;
+  readonly #timer: NodeJS.Timeout;
+  #resolve: () => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+  #state: 'waiting' | 'held' | 'ended' = 'waiting';
+  #mayJoin = true;
+  /** The start of the last visit that Redis has answered, by the monotonic clock. */
+  #renewedAt = -Infinity;
+
+  constructor(run: (script: string, words: readonly string[]) => Promise<unknown>, onLeave: () => void) {
+    this.#run = run;
+    this.#onLeave = onLeave;
+    this.held = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Its owner may have left before.
+    this.held.catch(() => undefined);
+    this.#timer = setInterval(() => this.wake(), RENEW_MS).unref();
+    this.wake();
+  }
+
+  /** Asks the store for the state of the ticket. */
+  wake(): void {
+    if (this.#state !== 'ended') void this.#visit();
+  }
+
+  async check(): Promise<void> {
+    if (this.#state === 'held') await this.#visit();
+    const age = performance.now() - this.#renewedAt;
+    if (this.#state !== 'held' || age > LEASE_MS - WRITE_MS) throw new LeaseLost('another replica may hold the lease');
+  }
+
+  leave(): void {
+    this.#end(new TicketCancelled('the ticket has left'));
+    // Without an answer, the ticket expires.
+    this.#run(leaveScript, []).catch(() => undefined);
+    this.#onLeave();
+  }
+
+  async #visit(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      const answer = await this.#run(visitScript, [this.#mayJoin ? '1' : '0', String(LEASE_MS)]);
+      this.#renewedAt = startedAt;
+      this.#apply(...answerSchema.parse(answer));
+    } catch (error) {
+      if (this.#state !== 'waiting' || performance.now() - this.#renewedAt < LEASE_MS) return;
+      this.#end(error instanceof StoreUnavailable ? error : new StoreUnavailable(String(error), { cause: error }));
+    }
+  }
+
+  #apply(place: 'first' | 'waiting' | 'gone', reason: string): void {
+    if (this.#state === 'ended') return;
+    // It has expired, or Redis has lost its content. An operation that has begun must not begin again.
+    this.#mayJoin = place === 'gone' && this.#state === 'waiting';
+    if (place === 'first' && this.#state === 'waiting') {
+      this.#state = 'held';
+      this.#resolve();
+    } else if (place === 'gone') {
+      if (this.#state === 'held') this.#end(new LeaseLost('the lease has expired'));
+      else if (reason === '') this.wake();
+      else this.#end(new TicketCancelled(reason));
+    }
+  }
+
+  #end(error: Error): void {
+    this.#state = 'ended';
+    clearInterval(this.#timer);
+    this.#reject(error);
+  }
+}

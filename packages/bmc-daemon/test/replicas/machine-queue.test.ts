@@ -1,0 +1,175 @@
+/** The queue of a machine that two replicas share, with a real Redis. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { DriverError } from '../../src/drivers/driver-error.js';
+import { MachineQueue } from '../../src/drivers/queue/machine-queue.js';
+import { openSharedQueues } from '../../src/drivers/queue/shared-operations.js';
+import { connectRedis, type RedisLink } from '../../src/replicas/redis-link.js';
+import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { waitFor } from '../daemon/process.js';
+import { startRedis, type PrivateRedis } from './replicas.js';
+
+const machine = { uuid: 'u', name: 'web-1' };
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+let redis: PrivateRedis;
+let link: RedisLink;
+let stores: SharedStore[];
+let a: MachineQueue;
+let b: MachineQueue;
+beforeEach(async () => {
+  redis = await startRedis();
+  link = await connectRedis(redis.url);
+  stores = [await openSharedStore(redis.url, log), await openSharedStore(redis.url, log)];
+  const [first, second] = await Promise.all(stores.map((store) => openSharedQueues(store)));
+  [a, b] = [new MachineQueue(first), new MachineQueue(second)];
+});
+afterEach(async () => {
+  await Promise.all([a.close(), b.close()]);
+  for (const store of stores) await store.close();
+  link.close();
+  await redis.stop();
+});
+
+/** Waits until the queue of a stage has this number of operations, of both replicas. */
+const queued = (count: number, stage = 'operation') =>
+  waitFor(
+    async () => ((await link.command(['ZCARD', `{bmc-daemon}:lease:queue:${stage}:u`])) === count ? true : undefined),
+    () => `there are never ${count} operations`,
+  );
+/** An operation that the test ends. */
+function step() {
+  let end = (): void => undefined;
+  let fail = (_error: Error): void => undefined;
+  const ended = new Promise<void>((resolve, reject) => ([end, fail] = [resolve, reject]));
+  return { run: () => ended, end: () => end(), fail: (error: Error) => fail(error) };
+}
+const rejection = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof DriverError ? [error.kind, error.message] : error),
+  );
+
+it('runs the edits of both replicas in the order of their arrival', async () => {
+  const done: string[] = [];
+  const first = step();
+  const edits = [a.edit('u', () => first.run())];
+  await queued(1, 'edit');
+  for (const [index, queue] of [b, a, a, b].entries()) {
+    edits.push(queue.edit('u', () => Promise.resolve(void done.push(`${index}`))));
+    await queued(index + 2, 'edit');
+  }
+  await a.edit('another machine', () => Promise.resolve(void done.push('another machine')));
+  first.end();
+  await Promise.all(edits);
+  expect(done).toEqual(['another machine', '0', '1', '2', '3']);
+  await queued(0, 'edit');
+});
+
+it('does not start a machine at one replica if the insert before it failed at another', async () => {
+  const download = step();
+  const insert = rejection(a.insert(machine, 'cdrom', download.run, {}));
+  await queued(1);
+  const before = rejection(b.power(machine, () => Promise.resolve(), {}));
+  await queued(2);
+  const eject = rejection(b.eject(machine, 'floppy', () => Promise.resolve(), {}));
+  await queued(3);
+  const after = rejection(a.power(machine, () => Promise.resolve(), {}));
+  await queued(4);
+  download.fail(new DriverError('mediaNotFound', 'no such image'));
+  expect(await insert).toEqual(['mediaNotFound', 'no such image']);
+  const why = 'starting machine web-1: the image that it waited for was not inserted: no such image';
+  expect(await before).toEqual(['insertFailed', why]);
+  expect(await Promise.all([eject, after])).toEqual(['done', 'done']);
+});
+
+it('cancels an insert of one replica by an eject at another', async () => {
+  const begun = step();
+  const insert = rejection(
+    a.insert(
+      machine,
+      'cdrom',
+      (signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+          begun.end();
+        }),
+      {},
+    ),
+  );
+  await begun.run();
+  await b.eject(machine, 'cdrom', () => Promise.resolve(), {});
+  expect(await insert).toEqual([
+    'insertFailed',
+    'inserting an image into machine web-1: an eject of the drive cancelled it',
+  ]);
+});
+
+it('lets a power-off at one replica cancel a start that waits at another', async () => {
+  const download = step();
+  const insert = a.insert(machine, 'cdrom', download.run, {});
+  await queued(1);
+  const start = rejection(b.power(machine, () => Promise.resolve(), {}));
+  await queued(2);
+  a.switchOff(machine, new DriverError('conflict', 'starting machine web-1: it was switched off'));
+  expect(await start).toEqual(['conflict', 'starting machine web-1: it was switched off']);
+  download.end();
+  await insert;
+});
+
+it('takes an aborted operation out of the queue', async () => {
+  const first = step();
+  const edit = a.power(machine, first.run, {});
+  await queued(1);
+  const aborting = new AbortController();
+  const second = rejection(b.power(machine, () => Promise.resolve(), { signal: aborting.signal }));
+  await queued(2);
+  aborting.abort(new DriverError('unavailable', 'the client has gone'));
+  expect(await second).toEqual(['unavailable', 'the client has gone']);
+  await queued(1);
+  first.end();
+  await edit;
+});
+
+it('rejects the writes of an operation whose turn Redis has lost, and lets the next one begin', async () => {
+  const [begun, write] = [step(), step()];
+  const first = rejection(
+    a.edit('u', async (check) => {
+      begun.end();
+      await write.run();
+      await check?.();
+    }),
+  );
+  await begun.run();
+  const second = step();
+  const waiting = rejection(b.edit('u', () => second.run()));
+  await queued(2, 'edit');
+  await redis.flush();
+  // The second one joins again, and is the first one now.
+  await queued(1, 'edit');
+  write.end();
+  expect(await first).toEqual(['unavailable', expect.stringContaining('did not answer for too long')]);
+  second.end();
+  expect(await waiting).toBe('done');
+});
+
+it('rejects operations while Redis does not answer, and runs them afterwards', async () => {
+  redis.pause();
+  await expect(a.edit('u', () => Promise.resolve('done'))).rejects.toThrow('the shared store does not answer');
+  redis.resume();
+  await waitFor(
+    () => a.edit('u', () => Promise.resolve('done')).catch(() => undefined),
+    () => 'the queue does not recover',
+  );
+});
+
+it('ends waiting operations at the shutdown of their replica', async () => {
+  const first = step();
+  const running = a.edit('u', first.run);
+  await queued(1, 'edit');
+  const waiting = rejection(b.edit('u', () => Promise.resolve()));
+  await queued(2, 'edit');
+  await b.close();
+  expect(await waiting).toEqual(['unavailable', 'waiting for an earlier operation: the service is shutting down']);
+  first.end();
+  await running;
+});

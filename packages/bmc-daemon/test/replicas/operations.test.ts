@@ -1,0 +1,113 @@
+/** Operations on one server at two replicas behind a balancer, with a real Redis. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { connectRedis, type RedisLink } from '../../src/replicas/redis-link.js';
+import { waitFor } from '../daemon/process.js';
+import { idOf } from '../support/listed-servers.js';
+import { admin, read, root, send, statusOf } from './client.js';
+import { startService, type Replica, type Service } from './replicas.js';
+import { slowServers, type SlowServers } from './slow-servers.js';
+
+const system = `${root}/Systems/${idOf(1)}`;
+/** More reads than any test makes. */
+const ENDLESS = 1e6;
+
+let service: Service;
+let seen: SlowServers;
+let link: RedisLink;
+let a: Replica;
+let b: Replica;
+beforeEach(async () => {
+  service = await startService();
+  seen = slowServers(service);
+  link = await connectRedis(service.redis.url);
+  // No answer is a task, so each one has the result.
+  const lines = 'EMULATOR_TASK_AFTER_SECONDS = 600';
+  [a, b] = await Promise.all([service.start(lines), service.start(lines)]);
+});
+afterEach(async () => {
+  link.close();
+  await service.stop();
+});
+
+const reset = (replica: Replica, ResetType = 'ForceRestart') =>
+  send(replica, 'POST', `${system}/Actions/ComputerSystem.Reset`, { body: { ResetType }, headers: admin });
+const boot = (replica: Replica, BootSourceOverrideTarget: string, BootSourceOverrideEnabled = 'Continuous') =>
+  send(replica, 'PATCH', system, {
+    body: { Boot: { BootSourceOverrideTarget, BootSourceOverrideEnabled } },
+    headers: admin,
+  });
+/** Waits until this number of operations run or wait at all replicas. */
+const queued = (count: number, stage: 'operation' | 'edit') =>
+  waitFor(
+    async () => {
+      const key = `{bmc-daemon}:lease:queue:${stage}:${idOf(1)}`;
+      return (await link.command(['ZCARD', key])) === count ? true : undefined;
+    },
+    () => `there are never ${count} operations`,
+  );
+const written = (count: number) =>
+  waitFor(
+    () => (seen.writes.length >= count ? true : undefined),
+    () => `Nova has only seen ${seen.writes.join()}`,
+  );
+
+it('runs one operation at a time, whichever replica gets the request', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => {
+      const replica = index % 2 === 0 ? a : b;
+      return statusOf(index % 3 === 0 ? boot(replica, index % 2 === 0 ? 'Cd' : 'Hdd') : reset(replica));
+    }),
+  );
+  expect(seen.rejected).toEqual([]);
+  expect(answers).toEqual(answers.map((_answer, index) => (index % 3 === 0 ? 200 : 204)));
+  expect(seen.writes.filter((write) => write === 'reboot')).toHaveLength(8);
+});
+
+it('continues with the waiting operations when the replica of the running one is killed', async () => {
+  seen.reads = ENDLESS;
+  const lost = reset(a).catch(() => undefined);
+  await written(1);
+  const load = [boot(b, 'Cd'), reset(b), boot(b, 'Hdd')].map((answer) => statusOf(answer));
+  // The second PATCH of B waits for its first one in the replica.
+  await queued(2, 'edit');
+  await queued(2, 'operation');
+  expect(seen.writes).toEqual(['reboot']);
+  seen.reads = 1;
+  seen.finish();
+  await a.process.dispose();
+  await lost;
+  const answers = await Promise.all(load);
+  expect(answers).toEqual([200, 204, 200]);
+  expect(seen.writes.filter((write) => write === 'reboot')).toHaveLength(2);
+  expect(seen.writes).toHaveLength(4);
+});
+
+it('does not write to a server any more after another replica had its turn', async () => {
+  expect(await statusOf(boot(a, 'Hdd', 'Once'))).toBe(200);
+  seen.writes.length = 0;
+  seen.reads = ENDLESS;
+  const restart = reset(a);
+  await written(1);
+  // A has to end the override next. It must not end the one of B.
+  a.process.signal('SIGSTOP');
+  expect(await statusOf(boot(b, 'Cd', 'Once'))).toBe(200);
+  const writes = [...seen.writes];
+  seen.finish();
+  a.process.signal('SIGCONT');
+  expect(await statusOf(restart)).toBe(503);
+  expect(seen.writes).toEqual(writes);
+});
+
+it('answers 503 to operations without its store, and still shows the server', async () => {
+  service.redis.pause();
+  const [operation, change, reading] = await Promise.all([reset(a), boot(a, 'Cd'), read(a, system, admin)]);
+  expect([operation.status, operation.headers.get('retry-after')]).toEqual([503, '5']);
+  expect([change.status, change.headers.get('retry-after')]).toEqual([503, '5']);
+  expect(reading.status).toBe(200);
+  expect(seen.writes).toEqual([]);
+  service.redis.resume();
+  await waitFor(
+    async () => ((await statusOf(reset(a))) === 204 ? true : undefined),
+    () => 'operations do not recover',
+  );
+});

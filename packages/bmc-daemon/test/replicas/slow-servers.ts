@@ -1,0 +1,72 @@
+/** A cloud whose actions take time, for tests of operations that wait for each other. */
+import { sendJson, whenRead } from '../support/cloud-server.js';
+import type { Service } from './replicas.js';
+
+/** What Nova saw. */
+export interface SlowServers {
+  /** The accepted actions and the changed metadata, in their order. */
+  readonly writes: string[];
+  /** The actions that Nova rejected, because another one ran. */
+  readonly rejected: string[];
+  /** How often a server is read before its action ends. */
+  reads: number;
+  /** Ends the running actions of all servers. */
+  finish(): void;
+}
+
+/** Lets the actions of a service's servers last for some reads, and lets their metadata change. */
+export function slowServers({ cloud, servers }: Service): SlowServers {
+  const left = new Map<string, number>();
+  const usual = cloud.nova;
+  const change = (id: string, parts: object): void => {
+    const { body = {} } = servers.all.get(id) ?? {};
+    servers.all.set(id, { body: { ...body, ...parts }, changed: Date.now() });
+  };
+  const seen: SlowServers = {
+    writes: [],
+    rejected: [],
+    reads: 3,
+    finish: () => {
+      for (const id of left.keys()) change(id, { 'OS-EXT-STS:task_state': null });
+      left.clear();
+    },
+  };
+  cloud.nova = (request, response, path) => {
+    const [, , id = '', part = '', key = ''] = new URL(path, 'http://nova').pathname.split('/');
+    if (part === 'action') {
+      whenRead(request, (text) => {
+        const action = Object.keys(JSON.parse(text) as object)[0] ?? '';
+        if (left.has(id)) {
+          seen.rejected.push(action);
+          sendJson(response, 409, { conflictingRequest: { message: 'Cannot act while it is in task_state reboot' } });
+          return;
+        }
+        seen.writes.push(action);
+        left.set(id, seen.reads);
+        change(id, { 'OS-EXT-STS:task_state': 'rebooting' });
+        response.writeHead(202).end();
+      });
+      return;
+    }
+    if (part === 'metadata') {
+      whenRead(request, (text) => {
+        const { metadata } = servers.all.get(id)?.body ?? {};
+        const parsed = text === '' ? undefined : (JSON.parse(text) as { meta: Record<string, string> }); // as the driver sends it
+        seen.writes.push(parsed?.meta[decodeURIComponent(key)] ?? 'no metadata');
+        change(id, { metadata: { ...(metadata as object), ...parsed?.meta } });
+        response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+      });
+      return;
+    }
+    const reads = left.get(id);
+    if (reads !== undefined && part === '') {
+      if (reads > 1) left.set(id, reads - 1);
+      else {
+        left.delete(id);
+        change(id, { 'OS-EXT-STS:task_state': null });
+      }
+    }
+    usual(request, response, path);
+  };
+  return seen;
+}
