@@ -1,5 +1,7 @@
 /** All commands, in the order of the help. */
 import { bootGroup } from './boot.js';
+import { consoleCommand } from './console.js';
+import { watchCommand } from './watch.js';
 import type { CommandDefinition } from './command.js';
 import { contextGroup } from './context.js';
 import { listCommand } from './list.js';
@@ -13,6 +15,8 @@ export const commands: readonly CommandDefinition[] = [
   powerGroup,
   bootGroup,
   mediaGroup,
+  consoleCommand,
   logGroup,
+  watchCommand,
   contextGroup,
 ];

@@ -63,7 +63,7 @@ export const machinesArgument: ArgumentDefinition = {
 export const allOption: OptionDefinition = { name: 'all', letter: 'a', summary: 'all machines' };
 
 /** A service that a command has opened, and the name of its context. */
-interface OpenedService {
+export interface OpenedService {
   readonly service: Service;
   readonly connection: Connection;
 }
@@ -111,7 +111,10 @@ async function open(call: Call, connection: Connection): Promise<OpenedService> 
 }
 
 /** Opens the selected services, calls a function, and closes them, whatever happens. */
-async function withServices<T>(call: Call, use: (opened: readonly OpenedService[]) => Promise<T> | T): Promise<T> {
+export async function withServices<T>(
+  call: Call,
+  use: (opened: readonly OpenedService[]) => Promise<T> | T,
+): Promise<T> {
   const opened: OpenedService[] = [];
   try {
     // One after the other, because each may ask for a password.

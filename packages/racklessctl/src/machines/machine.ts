@@ -81,6 +81,13 @@ export interface MachineSummary {
 /** Returns the URIs of the managers (BMCs) of a machine. */
 export const managersOf = ({ resource }: Machine): readonly string[] => linksAt(resource, 'Links', 'ManagedBy');
 
+/** Returns the URIs of a machine, its managers and its chassis. */
+export const linksOf = (machine: Machine): readonly string[] => [
+  machine.uri,
+  ...managersOf(machine),
+  ...linksAt(machine.resource, 'Links', 'Chassis'),
+];
+
 /** All names by which a user may select a machine. */
 const namesOf = ({ name, id, uuid, resource }: Machine): readonly string[] =>
   [name, id, uuid, textAt(resource, 'HostName'), textAt(resource, 'SerialNumber')].filter((text) => text !== undefined);

@@ -1,0 +1,140 @@
+/** `racklessctl watch` */
+import { CommandFailure, exitCode, usageFailure } from '../failure.js';
+import { eventsBetween, eventsIn, type MachineEvent } from '../machines/events.js';
+import { readMachines, selectMachines, type Machine } from '../machines/machine.js';
+import { plainLine } from '../output/plain-text.js';
+import { NoEventStream, readEvents } from '../redfish/event-stream.js';
+import { linkAt, textAt } from '../redfish/resource.js';
+import { wait } from '../redfish/wait.js';
+import { defineCommand, type Call } from './command.js';
+import { machinesArgument, withServices, type OpenedService } from './remote.js';
+
+const DEFAULT_INTERVAL_SECONDS = 5;
+
+/** Prints events, and ends the command after `--count` of them. */
+class EventPrinter {
+  readonly #call: Call;
+  readonly #end = new AbortController();
+  readonly signal: AbortSignal;
+  #left: number;
+
+  constructor(call: Call) {
+    this.#call = call;
+    this.#left = call.number('count') ?? Infinity;
+    this.signal = AbortSignal.any([call.signal, this.#end.signal]);
+  }
+
+  print(event: MachineEvent, context: string | undefined): void {
+    if (this.#left <= 0) return;
+    const { machine, ...rest } = event;
+    const { time, severity = '-', origin = '-', message } = rest;
+    const source = machine?.name ?? origin;
+    const label = plainLine(context === undefined ? source : `${context}/${source}`);
+    if (this.#call.flag('json')) this.#call.terminal.printJsonLine({ context, machine: machine?.name, ...rest });
+    else
+      this.#call.terminal.print(
+        `${plainLine(time).padEnd(25)}  ${plainLine(severity).padEnd(8)}  ${label}: ${plainLine(message)}`,
+      );
+    this.#left -= 1;
+    if (this.#left <= 0) this.#end.abort(new CommandFailure(exitCode.done, ''));
+  }
+
+  /** Tells the user something that is no event. */
+  complain(text: string): void {
+    this.#call.terminal.complain(`racklessctl: ${text}`);
+  }
+}
+
+/** Prints the events of one service. */
+async function watchService(call: Call, opened: OpenedService, printer: EventPrinter, label: boolean): Promise<void> {
+  const { service, connection } = opened;
+  const context = label ? connection.name : undefined;
+  const patterns = call.list('machines');
+  const machines = await readMachines(service, connection.name);
+  const selected =
+    patterns.length === 0 ? undefined : new Set(selectMachines(machines, patterns).map(({ uri }) => uri));
+  const show = (event: MachineEvent): void => {
+    const { machine } = event;
+    if (selected === undefined || (machine !== undefined && selected.has(machine.uri))) printer.print(event, context);
+  };
+  const stream = call.flag('poll') ? undefined : await streamOf(opened);
+  if (stream !== undefined) {
+    try {
+      const onInterruption = (reason: string): void => printer.complain(`${reason}; connecting again`);
+      for await (const body of readEvents(service, stream, { signal: printer.signal, onInterruption }))
+        for (const event of eventsIn(body, machines)) show(event);
+    } catch (error) {
+      if (!(error instanceof NoEventStream)) throw error;
+    }
+  }
+  if (!call.flag('poll'))
+    printer.complain(`${service.origin.origin} has no stream of events: reading its machines again and again`);
+  await poll(call, opened, machines, printer, show);
+}
+
+async function streamOf({ service }: OpenedService): Promise<string | undefined> {
+  const uri = linkAt(service.root, 'EventService');
+  const events = uri === undefined ? undefined : await service.find(uri);
+  return textAt(events, 'ServerSentEventUri');
+}
+
+/** Compares the machines again and again. */
+async function poll(
+  call: Call,
+  { service, connection }: OpenedService,
+  first: readonly Machine[],
+  printer: EventPrinter,
+  show: (event: MachineEvent) => void,
+): Promise<void> {
+  const interval = (call.number('interval') ?? DEFAULT_INTERVAL_SECONDS) * 1000;
+  let before = first;
+  const link = { isLost: false };
+  for (;;) {
+    await wait(interval, printer.signal);
+    try {
+      const after = await readMachines(service, connection.name);
+      link.isLost = false;
+      for (const event of eventsBetween(before, after, new Date().toISOString())) show(event);
+      before = after;
+    } catch (error) {
+      const isTemporary = error instanceof CommandFailure && error.code !== exitCode.denied && !printer.signal.aborted;
+      if (!isTemporary) throw error;
+      if (!link.isLost) printer.complain(`${error.message}; trying again`);
+      link.isLost = true;
+    }
+  }
+}
+
+/** Prints events as they happen. */
+export const watchCommand = defineCommand({
+  name: 'watch',
+  summary: 'Show events as they happen, until Ctrl-C',
+  description: [
+    'Reads the stream of events of the service (Server-Sent Events), and connects again after an interruption. ' +
+      'If the service has no stream, compares power states, health and names of the machines again and again.',
+  ],
+  arguments: [machinesArgument],
+  options: [
+    { name: 'count', letter: 'n', value: 'number', summary: 'end after so many events' },
+    { name: 'poll', summary: 'compare the machines, even if the service has a stream of events' },
+    {
+      name: 'interval',
+      value: 'seconds',
+      summary: 'pause between two comparisons',
+      default: String(DEFAULT_INTERVAL_SECONDS),
+    },
+  ],
+  isRemote: true,
+  examples: [
+    { command: 'racklessctl watch', effect: 'all events of the service' },
+    { command: "racklessctl watch 'web-*' --json | jq .message", effect: 'one line of JSON for each event' },
+  ],
+  run: async (call) => {
+    const count = call.number('count');
+    if (count !== undefined && !Number.isInteger(count)) throw usageFailure('--count must be a whole number');
+    await withServices(call, async (opened) => {
+      const printer = new EventPrinter(call);
+      await Promise.all(opened.map((each) => watchService(call, each, printer, opened.length > 1)));
+    });
+  },
+});

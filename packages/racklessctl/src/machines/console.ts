@@ -1,0 +1,76 @@
+/** The serial console of a machine. */
+import { CommandFailure, exitCode } from '../failure.js';
+import { flagAt, linkAt, numberAt, objectAt, textAt, textsAt } from '../redfish/resource.js';
+import { managersOf, type Machine } from './machine.js';
+
+/** A console that `ssh` can open. */
+interface SshConsole {
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: ssh decides. */
+  readonly user: string | undefined;
+  /** What selects the console after the log-in; undefined if the service names nothing. */
+  readonly entryCommand: string | undefined;
+  /** How a user leaves the console. */
+  readonly escape: string | undefined;
+}
+
+const DEFAULT_PORT = 22;
+
+/** Finds the console of a machine that `ssh` can open. @throws {CommandFailure} that names other consoles. */
+export async function findConsole(machine: Machine): Promise<SshConsole> {
+  const { service, resource } = machine;
+  const serial = objectAt(resource, 'SerialConsole');
+  const host = service.origin.hostname.replace(/^\[(.*)\]$/, '$1');
+  const ssh = objectAt(serial, 'SSH');
+  if (Object.keys(ssh).length > 0 && flagAt(ssh, 'ServiceEnabled') !== false)
+    return {
+      host,
+      port: numberAt(ssh, 'Port') ?? DEFAULT_PORT,
+      user: service.user,
+      entryCommand: textAt(ssh, 'ConsoleEntryCommand'),
+      escape: textAt(ssh, 'HotKeySequenceDisplay'),
+    };
+  const offers: string[] = [];
+  for (const uri of managersOf(machine)) {
+    const manager = await service.find(uri);
+    const console = objectAt(manager, 'SerialConsole');
+    const types = textsAt(console, 'ConnectTypesSupported') ?? [];
+    if (flagAt(console, 'ServiceEnabled') !== false && types.includes('SSH')) {
+      const link = linkAt(manager, 'NetworkProtocol');
+      const protocol = link === undefined ? undefined : await service.find(link);
+      const port = numberAt(objectAt(protocol, 'SSH'), 'Port') ?? DEFAULT_PORT;
+      return { host, port, user: service.user, entryCommand: undefined, escape: undefined };
+    }
+    offers.push(...types);
+  }
+  throw new CommandFailure(exitCode.failed, explanation(machine, offers, host));
+}
+
+function explanation({ resource, service }: Machine, offers: readonly string[], host: string): string {
+  const others: string[] = [];
+  const ipmi = objectAt(resource, 'SerialConsole', 'IPMI');
+  if (offers.includes('IPMI') || (Object.keys(ipmi).length > 0 && flagAt(ipmi, 'ServiceEnabled') !== false))
+    others.push(`serial over LAN: ipmitool -I lanplus -H ${host} -U ${service.user ?? 'USER'} -a sol activate`);
+  if (offers.includes('Telnet')) others.push(`telnet ${host}`);
+  if (flagAt(resource, 'GraphicalConsole', 'ServiceEnabled') === true)
+    others.push(`a graphical console in a browser: ${service.origin.origin}`);
+  const hint =
+    others.length > 0
+      ? ` It offers ${others.join('; ')}`
+      : ' For bmc-daemon, set EMULATOR_CONSOLE_SSH_PORT, and give the machine a serial port';
+  return `the service offers no serial console over SSH for it.${hint}`;
+}
+
+/** Returns the arguments of `ssh` for a console. @param isTerminal whether the user has a terminal. */
+export function sshArguments({ host, port, user, entryCommand }: SshConsole, isTerminal: boolean): readonly string[] {
+  return [
+    // With a command, ssh asks the server for a terminal only with -t.
+    ...(isTerminal ? ['-t'] : []),
+    ...['-p', String(port)],
+    ...(user === undefined ? [] : ['-l', user]),
+    // A host or command from a service must not be an option.
+    ...['--', host],
+    ...(entryCommand === undefined ? [] : [entryCommand]),
+  ];
+}

@@ -1,0 +1,70 @@
+/** Changes of machines, as events of the service or by comparing two reads. */
+import { linkAt, listAt, textAt, type Resource } from '../redfish/resource.js';
+import { linksOf, summaryOf, type Machine, type MachineSummary } from './machine.js';
+
+/** Something that happened. */
+export interface MachineEvent {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly severity: string | undefined;
+  /** The machine; undefined for an event of the service. */
+  readonly machine: Machine | undefined;
+  /** URI of the resource that changed. */
+  readonly origin: string | undefined;
+  /** `ResourceEvent.1.4.ResourceChanged` */
+  readonly messageId: string | undefined;
+  readonly message: string;
+}
+
+/** Returns the events in an object of a stream of events. Other objects, such as metric reports, have none. */
+export function eventsIn(body: Resource, machines: readonly Machine[]): readonly MachineEvent[] {
+  return listAt(body, 'Events').map((record) => {
+    const origin = linkAt(record, 'OriginOfCondition');
+    const messageId = textAt(record, 'MessageId');
+    return {
+      time: textAt(record, 'EventTimestamp') ?? new Date().toISOString(),
+      severity: textAt(record, 'MessageSeverity') ?? textAt(record, 'Severity'),
+      machine: machines.find((machine) => origin !== undefined && isOf(machine, origin)),
+      origin,
+      messageId,
+      message: textAt(record, 'Message') ?? messageId ?? 'an event without a message',
+    };
+  });
+}
+
+/** Returns whether a resource belongs to a machine, its managers or its chassis. */
+function isOf(machine: Machine, origin: string): boolean {
+  return linksOf(machine).some((uri) => origin === uri || origin.startsWith(`${uri}/`));
+}
+
+const shownChanges: readonly (readonly [key: keyof MachineSummary, name: string])[] = [
+  ['power', 'power state'],
+  ['health', 'health'],
+  ['state', 'state'],
+  ['name', 'name'],
+];
+
+/** Returns the differences between two reads of a service's machines. @param time of the second read. */
+export function eventsBetween(
+  before: readonly Machine[],
+  after: readonly Machine[],
+  time: string,
+): readonly MachineEvent[] {
+  const event = (machine: Machine, message: string): MachineEvent => ({
+    ...{ time, machine, message, messageId: undefined },
+    ...{ origin: machine.uri, severity: summaryOf(machine).health },
+  });
+  const known = new Map(before.map((machine) => [machine.uri, machine]));
+  const present = new Set(after.map(({ uri }) => uri));
+  return [
+    ...after.flatMap((machine) => {
+      const old = known.get(machine.uri);
+      if (old === undefined) return [event(machine, 'the machine is new')];
+      const [was, is] = [summaryOf(old), summaryOf(machine)];
+      return shownChanges.flatMap(([key, name]) =>
+        was[key] === is[key] ? [] : [event(machine, `${name}: ${was[key] ?? 'unknown'} → ${is[key] ?? 'unknown'}`)],
+      );
+    }),
+    ...before.filter(({ uri }) => !present.has(uri)).map((machine) => event(machine, 'the machine is gone')),
+  ];
+}

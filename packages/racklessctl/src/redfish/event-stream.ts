@@ -1,0 +1,107 @@
+/** Reads a service's stream of Server-Sent Events (DSP0266, "Server-sent events"). */
+import { createParser } from 'eventsource-parser';
+import { CommandFailure, exitCode } from '../failure.js';
+import { jsonOf } from './error-texts.js';
+import type { OpenAnswer } from './exchange.js';
+import { asResource, type Resource } from './resource.js';
+import type { Service } from './service.js';
+import { wait } from './wait.js';
+
+/** The service has no stream of events at this URI. */
+export class NoEventStream extends Error {
+  override readonly name = 'NoEventStream';
+}
+
+/** Options of {@link readEvents}. */
+interface EventStreamOptions {
+  /** Ends the stream. */
+  readonly signal: AbortSignal;
+  /** Is called when the connection ends, before the client connects again. */
+  readonly onInterruption: (reason: string) => void;
+}
+
+const FIRST_PAUSE_MS = 1000;
+const LAST_PAUSE_MS = 30_000;
+/** Characters of an event that has not ended. */
+const MAX_EVENT = 4 * 1024 * 1024;
+/** A connection without a sign of life is probed by TCP. */
+const PROBE_MS = 30_000;
+
+/**
+ * Yields the objects of a stream, until the signal ends it. Connects again after an interruption, and
+ * asks for the events in between.
+ * @throws {NoEventStream} if the first connection shows that there is no stream.
+ * @throws {CommandFailure} if the service cannot be reached at first, or rejects the credentials.
+ */
+export async function* readEvents(
+  service: Service,
+  path: string,
+  options: EventStreamOptions,
+): AsyncGenerator<Resource> {
+  const { signal, onInterruption } = options;
+  const position: Position = { id: undefined, pauseMs: FIRST_PAUSE_MS };
+  let stream = await openStream(service, path, position, signal);
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      if (attempt > 0) stream = await openStream(service, path, position, signal);
+      for await (const event of parse(stream, position)) {
+        attempt = 0;
+        yield event;
+      }
+      onInterruption('the service closed the stream of events');
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof CommandFailure && error.code === exitCode.denied) throw error;
+      onInterruption(error instanceof Error ? error.message : String(error));
+    } finally {
+      stream.stream.destroy();
+    }
+    await wait(Math.min(position.pauseMs * 2 ** attempt, LAST_PAUSE_MS), signal);
+  }
+}
+
+/** Where the stream continues after an interruption. */
+interface Position {
+  id: string | undefined;
+  pauseMs: number;
+}
+
+async function openStream(service: Service, path: string, { id }: Position, signal: AbortSignal): Promise<OpenAnswer> {
+  const headers = { Accept: 'text/event-stream', ...(id === undefined ? {} : { 'Last-Event-ID': id }) };
+  const answer = await service.stream(path, headers, signal);
+  const type = answer.headers['content-type'] ?? '';
+  if (answer.status === 200 && /^text\/event-stream\b/i.test(type)) {
+    answer.stream.socket.setKeepAlive(true, PROBE_MS);
+    return answer;
+  }
+  answer.stream.destroy();
+  if (answer.status === 401 || answer.status === 403)
+    throw new CommandFailure(
+      exitCode.denied,
+      `reading ${path}: the service rejects the credentials (${answer.status})`,
+    );
+  throw new NoEventStream(`${path} is no stream of events (${answer.status} ${type})`);
+}
+
+async function* parse({ stream }: OpenAnswer, position: Position): AsyncGenerator<Resource> {
+  const events: Resource[] = [];
+  let failure: Error | undefined;
+  const parser = createParser({
+    maxBufferSize: MAX_EVENT,
+    onRetry: (milliseconds) => (position.pauseMs = Math.max(100, Math.min(milliseconds, LAST_PAUSE_MS))),
+    onEvent: ({ id, data }) => {
+      // A header cannot have other characters.
+      if (id !== undefined && /^[\x20-\x7e]*$/.test(id)) position.id = id;
+      const body = jsonOf(data);
+      if (body !== undefined) events.push(asResource(body));
+    },
+    onError: (error) => {
+      if (error.type === 'max-buffer-size-exceeded') failure = error;
+    },
+  });
+  for await (const chunk of stream.setEncoding('utf8')) {
+    parser.feed(chunk as string); // a stream with an encoding has texts
+    yield* events.splice(0);
+    if (failure !== undefined) throw new Error('an event is too large', { cause: failure });
+  }
+}

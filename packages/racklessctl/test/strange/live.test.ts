@@ -1,0 +1,125 @@
+/** Events and consoles of services that differ from ours. */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { commandFixture } from '../support/command.js';
+import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+
+const { run, start } = commandFixture();
+const services: StrangeService[] = [];
+const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
+  const service = await StrangeService.start(answers);
+  services.push(service);
+  return service;
+};
+afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+
+const uri = '/redfish/v1/Systems/System.Embedded.1';
+const withEvents = (stream: StrangeAnswer): Record<string, StrangeAnswer> => ({
+  ...oneMachine({}, { EventService: { '@odata.id': '/redfish/v1/EventService' } }),
+  'GET /redfish/v1/EventService': { ServerSentEventUri: '/sse' },
+  'GET /sse': stream,
+});
+const eventOf = (id: string, Message: string): string =>
+  `id: ${id}\ndata: ${JSON.stringify({ Events: [{ EventTimestamp: 'now', Message, OriginOfCondition: { '@odata.id': `${uri}/x` } }] })}\n\n`;
+
+describe('watch', () => {
+  it('connects again after an interruption, with the id of the last event', async () => {
+    const ids: unknown[] = [];
+    const service = await serve(
+      withEvents((request, response) => {
+        ids.push(request.headers['last-event-id']);
+        response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+        response.write(
+          `retry: 100\n: a comment\n\ndata: no JSON\n\n${eventOf(`e${ids.length}`, `event ${ids.length}`)}`,
+        );
+        if (ids.length === 1) response.end();
+        if (ids.length === 2) response.write('data: {"Events"', () => response.destroy());
+      }),
+    );
+    const { code, stdout, stderr } = await run(['watch', '--count', '3', '--url', service.url]);
+    expect({ code, stdout: stdout.replace(/ +/g, ' ').split('\n'), ids }).toEqual({
+      code: 0,
+      stdout: [1, 2, 3].map((number) => `now - System: event ${number}`).concat(''),
+      ids: [undefined, 'e1', 'e2'],
+    });
+    expect(stderr.match(/connecting again/g)).toHaveLength(2);
+  });
+
+  it('compares the machines where the service has no stream', async () => {
+    const system = { '@odata.id': uri, Id: 'System.Embedded.1', Name: 'System' };
+    let reads = 0;
+    const service = await serve({
+      ...oneMachine(),
+      [`GET ${uri}`]: (_, response) => {
+        reads += 1;
+        sendJson(response, 200, { ...system, PowerState: reads < 3 ? 'Off' : 'On' });
+      },
+    });
+    const { code, stdout, stderr } = await run(['watch', '-n', '1', '--interval', '0.1', '--url', service.url]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/System: power state: Off → On\n$/) });
+    expect(stderr).toBe(`racklessctl: ${service.url} has no stream of events: reading its machines again and again\n`);
+  });
+
+  it('compares the machines where the URI of the stream answers something else', async () => {
+    const service = await serve(withEvents({ a: 1 }));
+    const watching = start(['watch', '--url', service.url]);
+    await watching.printed('has no stream of events');
+    watching.child.kill('SIGTERM');
+    expect(await watching.finished()).toMatchObject({ code: 130 });
+  });
+
+  it('ends an event that is too large', async () => {
+    const service = await serve(
+      withEvents((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const chunk = 'x'.repeat(1024 * 1024);
+        const fill = (): void => {
+          if (!response.destroyed) response.write(chunk, fill);
+        };
+        response.write('data: ', fill);
+      }),
+    );
+    const watching = start(['watch', '--url', service.url]);
+    await watching.printed('an event is too large; connecting again');
+    watching.child.kill('SIGINT');
+    expect(await watching.finished()).toMatchObject({ code: 130 });
+  });
+});
+
+describe('console', () => {
+  const bmc = '/redfish/v1/Managers/1';
+  const managed = { Links: { ManagedBy: [{ '@odata.id': bmc }] } };
+
+  it('goes to the manager if only that has SSH', async () => {
+    const service = await serve({
+      ...oneMachine(managed),
+      [`GET ${bmc}`]: {
+        SerialConsole: { ServiceEnabled: true, ConnectTypesSupported: ['SSH', 'IPMI'] },
+        NetworkProtocol: { '@odata.id': `${bmc}/NetworkProtocol` },
+      },
+      [`GET ${bmc}/NetworkProtocol`]: { SSH: { Port: 2200 } },
+    });
+    const { stdout } = await run(['console', 'sys', '--print', '--url', service.url]);
+    expect(stdout).toBe('ssh -t -p 2200 -- 127.0.0.1\n');
+  });
+
+  it('says what the service offers instead', async () => {
+    const service = await serve({
+      ...oneMachine({ ...managed, GraphicalConsole: { ServiceEnabled: true } }),
+      [`GET ${bmc}`]: { SerialConsole: { ServiceEnabled: true, ConnectTypesSupported: ['IPMI'] } },
+    });
+    const { code, stderr } = await run(['console', 'sys', '--url', service.url]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'racklessctl: the service offers no serial console over SSH for it. It offers serial over LAN: ' +
+        `ipmitool -I lanplus -H 127.0.0.1 -U USER -a sol activate; a graphical console in a browser: ${service.url}\n`,
+    });
+  });
+
+  it('never takes a text of the service as an option or as words of a shell', async () => {
+    const SerialConsole = { SSH: { ServiceEnabled: true, Port: 22, ConsoleEntryCommand: "-oProxyCommand='touch x'" } };
+    const service = await serve(oneMachine({ SerialConsole }));
+    const { stdout } = await run(['console', 'sys', '--print', '--url', service.url]);
+    expect(stdout).toBe(`ssh -t -p 22 -- 127.0.0.1 '-oProxyCommand='\\''touch x'\\'''\n`);
+  });
+});
