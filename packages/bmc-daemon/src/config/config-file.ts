@@ -11,8 +11,8 @@ import { settingsTable, type SettingKey } from './settings.js';
 /** An assignment of a setting. */
 interface FileSetting {
   readonly assignment: Assignment;
-  /** The name has sushy-tools' prefix. */
-  readonly alias: boolean;
+  /** The name is one of sushy-tools: `SUSHY_EMULATOR_*`, or a name without a prefix. */
+  readonly isAlias: boolean;
 }
 
 /**
@@ -49,7 +49,7 @@ export function readConfigFile(
 
     const stem = stemOf(name)?.stem;
     const found = keyOf(name);
-    if (found !== undefined) addSetting(settings, found.key, { assignment, alias: found.alias }, file, findings);
+    if (found !== undefined) addSetting(settings, found.key, { assignment, isAlias: found.isAlias }, file, findings);
     else if ((stem !== undefined && Object.hasOwn(recognizedNames, stem)) || isOfFakeAgent(name))
       unused.push(`${name} (line ${line})`);
     else if (stem !== CONFIG_STEM && !parsed.used.has(name))
@@ -98,9 +98,9 @@ function addSetting(
   { warnings }: Findings,
 ): void {
   const other = settings.get(key);
-  if (other === undefined || other.alias || !setting.alias) settings.set(key, setting);
-  if (other === undefined || other.alias === setting.alias) return;
-  const [applied, ignored] = setting.alias ? [other, setting] : [setting, other];
+  if (other === undefined || other.isAlias || !setting.isAlias) settings.set(key, setting);
+  if (other === undefined || other.isAlias === setting.isAlias) return;
+  const [applied, ignored] = setting.isAlias ? [other, setting] : [setting, other];
   const { name, line } = ignored.assignment;
   warnings.push(
     `${file}:${line}: ${name} is ignored, because ${applied.assignment.name} is set on line ${applied.assignment.line}`,

@@ -21,7 +21,7 @@ export interface Candidate {
    * `environment`. Each message starts with it.
    */
   place(path: readonly PropertyKey[]): string;
-  /** Base folder for its relative paths. */
+  /** Base folder for relative paths in the value. */
   readonly directory: string;
 }
 
@@ -49,8 +49,8 @@ export class Findings {
       return undefined;
     }
     const result = row.type.safeParse(this.respelled(row, candidate));
-    // sushy-tools reads an empty string as None. It often comes from an unset shell variable; for
-    // EMULATOR_SSL_CERT it disables HTTPS. So warn.
+    // sushy-tools reads an empty string as None. An unset shell variable often causes the empty string,
+    // which disables HTTPS if the setting is EMULATOR_SSL_CERT. So a warning is necessary.
     if (result.success && candidate.value === '' && result.data === null)
       this.warnings.push(`${candidate.place([])}: ${candidate.name} is empty, which is the same as None`);
     if (result.success)

@@ -25,17 +25,17 @@ const bareNames: ReadonlySet<string> = new Set(
 export const CONFIG_STEM = 'CONFIG';
 
 /** Returns `EMULATOR_X` or `SUSHY_EMULATOR_X` without its prefix; undefined for other names. */
-export function stemOf(name: string): { stem: string; alias: boolean } | undefined {
-  if (name.startsWith(PREFIX)) return { stem: name.slice(PREFIX.length), alias: false };
-  if (name.startsWith(ALIAS_PREFIX)) return { stem: name.slice(ALIAS_PREFIX.length), alias: true };
+export function stemOf(name: string): { stem: string; isAlias: boolean } | undefined {
+  if (name.startsWith(PREFIX)) return { stem: name.slice(PREFIX.length), isAlias: false };
+  if (name.startsWith(ALIAS_PREFIX)) return { stem: name.slice(ALIAS_PREFIX.length), isAlias: true };
   return undefined;
 }
 
 /** Returns the setting of a name from the file; undefined if there is none. */
-export function keyOf(name: string): { key: SettingKey; alias: boolean } | undefined {
+export function keyOf(name: string): { key: SettingKey; isAlias: boolean } | undefined {
   const stem = stemOf(name);
   const key = stem === undefined ? (bareNames.has(name) ? keyByStem.get(name) : undefined) : keyByStem.get(stem.stem);
-  return key === undefined ? undefined : { key, alias: stem?.alias ?? true };
+  return key === undefined ? undefined : { key, isAlias: stem?.isAlias ?? true };
 }
 
 /**
@@ -72,5 +72,7 @@ export function suggestion(name: string): string {
   const stem = stemOf(upper);
   // A name without a prefix is also compared without one.
   const near = nearestName(stem?.stem ?? upper, knownStems);
-  return near === undefined ? '' : `; the nearest known name is ${stem?.alias === true ? ALIAS_PREFIX : PREFIX}${near}`;
+  return near === undefined
+    ? ''
+    : `; the nearest known name is ${stem?.isAlias === true ? ALIAS_PREFIX : PREFIX}${near}`;
 }

@@ -1,6 +1,6 @@
 /** Restricts events to one machine, for requests at this machine's own address. */
 import { filtered } from '../redfish/filtered-list.js';
-import { systemOf } from '../redfish/machine-of.js';
+import { machineUuidOf } from '../redfish/machine-of.js';
 import type { EventLogs, LogRecord } from './event-logs.js';
 import type { Subscription } from './subscriptions/subscription.js';
 import type { Subscriptions } from './subscriptions/subscriptions.js';
@@ -9,7 +9,7 @@ import type { Subscriptions } from './subscriptions/subscriptions.js';
 export function logsOf(logs: EventLogs, uuid: string): EventLogs {
   const { ofService } = logs;
   const shown = filtered<LogRecord>(({ origin }) => {
-    const system = systemOf(origin);
+    const system = machineUuidOf(origin);
     return system === null || system === uuid;
   });
   return { ...logs, ofService: { ...ofService, read: async () => shown(await ofService.read()) } };

@@ -1,4 +1,4 @@
-/** Derives what a path does for each method from a resource, document or stream. */
+/** Creates the endpoints of resources, documents and streams: the operation of each method of a path. */
 import { bytesAnswer, emptyAnswer, streamAnswer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
@@ -14,7 +14,7 @@ import type { EndpointOptions, Operation } from './operation.js';
 import { actionOperation, writeOperations } from './write.js';
 
 /** A resource as an object, to which a query ($filter, $expand, …) is applied. */
-interface Shown {
+interface LoadedResource {
   readonly body: JsonObject;
   /** Called if the answer carries the resource's own ETag. */
   readonly etag: () => string;
@@ -27,7 +27,7 @@ export interface Endpoint {
   /** The URI template, for metrics. */
   readonly route: string;
   /** Methods that need no login. */
-  readonly open: ReadonlySet<string>;
+  readonly openMethods: ReadonlySet<string>;
   /** Absent for a document, which everyone may read. */
   readonly guard?: Guard;
   /** Whether the resource is the client's own, for the guard. */
@@ -40,7 +40,7 @@ export interface Endpoint {
    * Loads the resource as an object. Absent if the endpoint supports no query: documents, actions,
    * attachments, streams and task monitors.
    */
-  readonly show?: (exchange: Exchange, params: Params) => Awaitable<Shown>;
+  readonly load?: (exchange: Exchange, params: Params) => Awaitable<LoadedResource>;
   readonly isCollection: boolean;
   /** Maximum number of members in one answer; a link leads to the rest. */
   readonly pageSize?: number;
@@ -49,7 +49,7 @@ export interface Endpoint {
 }
 
 /** A path template and its endpoint. */
-interface Served {
+interface PathEndpoint {
   readonly template: string;
   readonly target: Endpoint;
 }
@@ -61,7 +61,7 @@ const noMethods: ReadonlySet<string> = new Set();
 export function resourceEndpoints<Services>(
   resource: Resource<Services>,
   options: EndpointOptions<Services>,
-): readonly Served[] {
+): readonly PathEndpoint[] {
   const writes = writesOf(resource);
   const allow = ['GET', 'HEAD', ...writes].join(', ');
   const renderer = createRenderer(resource, { ...options, allow });
@@ -71,13 +71,16 @@ export function resourceEndpoints<Services>(
     resource.isOwn?.({ params, services: options.viewOf(exchange).services, requester: exchange.requester }) ?? false;
   const own: Endpoint = {
     route: resource.uri,
-    open: new Set([...(resource.open === true ? readMethods : []), ...(resource.post?.open === true ? ['POST'] : [])]),
+    openMethods: new Set([
+      ...(resource.open === true ? readMethods : []),
+      ...(resource.post?.open === true ? ['POST'] : []),
+    ]),
     guard,
     isOwn,
     allow,
     operations: new Map([['GET', get], ['HEAD', get], ...writeOperations(resource, renderer, options)]),
     // A resource that chooses its status (a task monitor) does not support queries.
-    ...(resource.status === undefined ? { show: showOperation(resource, renderer, options) } : {}),
+    ...(resource.status === undefined ? { load: loadOperation(resource, renderer, options) } : {}),
     isCollection: resource.odataType.endsWith('Collection'),
     ...(resource.pageSize === undefined ? {} : { pageSize: resource.pageSize }),
   };
@@ -85,7 +88,7 @@ export function resourceEndpoints<Services>(
     name,
     target: {
       route: actionUri(resource.uri, name),
-      open: noMethods,
+      openMethods: noMethods,
       guard,
       isOwn,
       allow: 'POST',
@@ -104,9 +107,9 @@ export function resourceEndpoints<Services>(
   ]);
 }
 
-function postOnly({ route, open, guard, isOwn, operations }: Endpoint): Endpoint {
+function postOnly({ route, openMethods, guard, isOwn, operations }: Endpoint): Endpoint {
   const post = [...operations].filter(([method]) => method === 'POST');
-  const target = { route, open, isOwn, allow: 'POST', operations: new Map(post), isCollection: false };
+  const target = { route, openMethods, isOwn, allow: 'POST', operations: new Map(post), isCollection: false };
   return guard === undefined ? target : { ...target, guard };
 }
 
@@ -134,7 +137,7 @@ function attachmentEndpoint<Services>(
   };
   return {
     route: `${resource.uri}/attachment`,
-    open: noMethods,
+    openMethods: noMethods,
     ...(guard === undefined ? {} : { guard }),
     isOwn,
     allow,
@@ -156,13 +159,13 @@ function writesOf<Services>(resource: Resource<Services>): readonly string[] {
 }
 
 /** Returns the endpoint of a document: a constant answer for everyone. */
-export function documentEndpoint({ path, answer }: Document): Served {
+export function documentEndpoint({ path, answer }: Document): PathEndpoint {
   const get: Operation = () => answer;
   return {
     template: path,
     target: {
       route: path,
-      open: readMethods,
+      openMethods: readMethods,
       isOwn: () => false,
       allow: 'GET, HEAD',
       operations: new Map([
@@ -178,7 +181,7 @@ export function documentEndpoint({ path, answer }: Document): Served {
 export function streamEndpoint<Services>(
   stream: StreamDefinition<Services>,
   { viewOf }: Pick<EndpointOptions<Services>, 'viewOf'>,
-): Served {
+): PathEndpoint {
   const get: Operation = async (exchange) => {
     const { request, requester, query = '' } = exchange;
     const { services } = viewOf(exchange);
@@ -195,7 +198,7 @@ export function streamEndpoint<Services>(
     template: stream.uri,
     target: {
       route: stream.uri,
-      open: noMethods,
+      openMethods: noMethods,
       guard: guardOf(stream.entity, stream.uri),
       isOwn: () => false,
       allow: 'GET',
@@ -224,11 +227,11 @@ function getOperation<Services>(
   };
 }
 
-function showOperation<Services>(
+function loadOperation<Services>(
   resource: Resource<Services>,
   renderer: Renderer<Services>,
   { viewOf }: EndpointOptions<Services>,
-): (exchange: Exchange, params: Params) => Promise<Shown> {
+): (exchange: Exchange, params: Params) => Promise<LoadedResource> {
   return async (exchange, params) => {
     const view = viewOf(exchange);
     const request: ResourceRequest<Services, Params> = {

@@ -5,13 +5,13 @@ import type { TaskRecord } from './tasks/task-record.js';
  * Returns the machine of a canonical URI: the UUID in `/redfish/v1/Systems/{uuid}/…`, and likewise
  * below Managers and Chassis. Returns null for any other URI.
  */
-export function systemOf(uri: string): string | null {
+export function machineUuidOf(uri: string): string | null {
   return /^\/redfish\/v1\/(?:Systems|Managers|Chassis)\/([^/]+)/.exec(uri)?.[1] ?? null;
 }
 
 /** Returns the UUIDs of a task's machines; empty if the task is about the service. */
 export function machinesOf({ machines, targetUri }: Pick<TaskRecord, 'machines' | 'targetUri'>): readonly string[] {
   if (machines !== undefined) return machines;
-  const system = systemOf(targetUri);
-  return system === null ? [] : [system];
+  const uuid = machineUuidOf(targetUri);
+  return uuid === null ? [] : [uuid];
 }

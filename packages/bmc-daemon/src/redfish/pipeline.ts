@@ -136,7 +136,7 @@ async function identify(
   query: string | undefined,
   authenticate: Authenticate,
 ): Promise<Authenticated> {
-  if (match?.target.open.has(request.method ?? '') !== true) return logIn(request, authenticate);
+  if (match?.target.openMethods.has(request.method ?? '') !== true) return logIn(request, authenticate);
   // A query may read resources that need a login.
   if (query === undefined) return anonymous;
   const result = await authenticate(request);

@@ -74,33 +74,59 @@ const logs: Row = {
 const interfaces: Row = { ...byComponents, below: { Managers: { write: manager } } };
 const metrics: Row = { ...byManager, below: { Systems: { write: components } } };
 
-/** Returns each entity and its collection. */
-const both = (...entities: readonly string[]) => entities.flatMap((entity) => [entity, `${entity}Collection`]);
+/** Returns the names of the entities and of their collections. */
+const withCollections = (...entities: readonly string[]) =>
+  entities.flatMap((entity) => [entity, `${entity}Collection`]);
 const rows = (row: Row, entities: readonly string[]) => entities.map((entity) => [entity, row] as const);
 
 const table: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...rows(byComponents, [
-    ...both('BootOption', 'Chassis', 'ComputerSystem', 'Drive', 'GraphicsController', 'Memory', 'NetworkAdapter'),
-    ...both('NetworkDeviceFunction', 'NetworkInterface', 'PCIeDevice', 'PCIeFunction', 'Port', 'Processor'),
-    ...both('SecureBootDatabase', 'Sensor', 'Signature', 'SimpleStorage', 'SoftwareInventory', 'Storage'),
-    ...both('StorageController', 'USBController', 'Volume'),
+    ...withCollections(
+      'BootOption',
+      'Chassis',
+      'ComputerSystem',
+      'Drive',
+      'GraphicsController',
+      'Memory',
+      'NetworkAdapter',
+    ),
+    ...withCollections('NetworkDeviceFunction', 'NetworkInterface', 'PCIeDevice', 'PCIeFunction', 'Port', 'Processor'),
+    ...withCollections('SecureBootDatabase', 'Sensor', 'Signature', 'SimpleStorage', 'SoftwareInventory', 'Storage'),
+    ...withCollections('StorageController', 'USBController', 'Volume'),
     ...['Assembly', 'Bios', 'DriveMetrics', 'MemoryMetrics', 'OperatingSystem', 'PCIeSlots', 'PortMetrics'],
     ...['ProcessorMetrics', 'SecureBoot', 'StorageControllerMetrics', 'StorageMetrics', 'UpdateService'],
   ]),
   ...rows(byManager, [
-    ...both('Battery', 'Control', 'Fan', 'HostInterface', 'Job', 'JsonSchemaFile', 'Key', 'License', 'Manager'),
-    ...both('MessageRegistryFile', 'MetricDefinition', 'MetricReport', 'MetricReportDefinition', 'PowerSupply', 'Role'),
-    ...both('SerialInterface', 'Task', 'Triggers', 'VLanNetworkInterface', 'VirtualMedia'),
+    ...withCollections(
+      'Battery',
+      'Control',
+      'Fan',
+      'HostInterface',
+      'Job',
+      'JsonSchemaFile',
+      'Key',
+      'License',
+      'Manager',
+    ),
+    ...withCollections(
+      'MessageRegistryFile',
+      'MetricDefinition',
+      'MetricReport',
+      'MetricReportDefinition',
+      'PowerSupply',
+      'Role',
+    ),
+    ...withCollections('SerialInterface', 'Task', 'Triggers', 'VLanNetworkInterface', 'VirtualMedia'),
     ...['ActionInfo', 'AttributeRegistry', 'CertificateService', 'EventService', 'JobService', 'LicenseService'],
     ...['ManagerDiagnosticData', 'ManagerNetworkProtocol', 'MessageRegistry', 'Power', 'PowerSubsystem'],
     ...['PrivilegeRegistry', 'SecurityPolicy', 'ServiceConditions', 'SessionService', 'TaskService'],
     ...['TelemetryService', 'Thermal', 'ThermalMetrics', 'ThermalSubsystem'],
   ]),
   ...rows(byUsers, ['AccountService', 'ManagerAccountCollection']),
-  ...rows(certificates, both('Certificate')),
+  ...rows(certificates, withCollections('Certificate')),
   ...rows({ read: manager, write: manager }, ['CertificateLocations']),
-  ...rows(logs, both('LogService', 'LogEntry')),
-  ...rows(interfaces, both('EthernetInterface')),
+  ...rows(logs, withCollections('LogService', 'LogEntry')),
+  ...rows(interfaces, withCollections('EthernetInterface')),
   ...rows(metrics, ['EnvironmentMetrics']),
   // The service root also needs no login, which the pipeline handles.
   ...rows({ read: login, write: manager }, ['ServiceRoot']),

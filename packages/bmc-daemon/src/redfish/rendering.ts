@@ -75,7 +75,13 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
     return entityTag(stringify({ ...body, ...Object.fromEntries(volatile.map((name) => [name, undefined])) }));
   };
 
-  const fresh = (entity: object, params: Params, self: string, services: Services, cached: CacheEntry): Answer => {
+  const renderAnswer = (
+    entity: object,
+    params: Params,
+    self: string,
+    services: Services,
+    cached: CacheEntry,
+  ): Answer => {
     const body = bodyOf(entity, params, self, services, cached);
     const headers = { ...fixedHeaders, ETag: (cached.etag ??= etagOf(body, services)) };
     const custom = resource.status?.(entity);
@@ -101,8 +107,8 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
       const own = canonical(entity, params);
       const self = fill(own);
       const cached = cacheEntryOf(cache, entity, self, scope);
-      if (resource.volatile !== undefined) return fresh(entity, own, self, services, cached);
-      return (cached.answer ??= fresh(entity, own, self, services, cached));
+      if (resource.volatile !== undefined) return renderAnswer(entity, own, self, services, cached);
+      return (cached.answer ??= renderAnswer(entity, own, self, services, cached));
     },
   };
 }
@@ -120,9 +126,9 @@ function cacheEntryOf(
   const key = scope === null ? self : `${self} ${scope}`;
   const known = entries.get(key);
   if (known !== undefined) return known;
-  const fresh: CacheEntry = {};
-  entries.set(key, fresh);
-  return fresh;
+  const entry: CacheEntry = {};
+  entries.set(key, entry);
+  return entry;
 }
 
 /** Returns a function that renders the body of an entity, with annotations and actions. */
@@ -140,15 +146,15 @@ function bodyRenderer<Services>(
   }));
   // The advertised actions and the served actions come from the same literal.
   const actionsBlock = (entity: object, self: string, services: Services): JsonObject => {
-    const shown = actions
+    const available = actions
       .filter(({ action }) => action.available?.(entity, services) ?? true)
       .map(({ name, action, allowable }): [string, JsonObject] => [
         name,
         { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity, services) },
       ]);
-    const oem = shown.filter(([name]) => isOem(name));
+    const oem = available.filter(([name]) => isOem(name));
     return {
-      ...Object.fromEntries(shown.filter(([name]) => !isOem(name))),
+      ...Object.fromEntries(available.filter(([name]) => !isOem(name))),
       ...(oem.length === 0 ? {} : { Oem: Object.fromEntries(oem) }),
     };
   };

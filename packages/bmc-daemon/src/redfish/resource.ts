@@ -95,7 +95,7 @@ interface RenderContext<Services, Params> {
 export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
    * A `z.strictObject`: an unknown property is a fault (PropertyNotWritable if GET shows it,
-   * otherwise PropertyUnknown). `@odata.*` members are removed before. Use a function if the entity
+   * otherwise PropertyUnknown). The pipeline removes `@odata.*` members first. Use a function if the entity
    * or the driver decides which values are valid: the service then reports such a fault together
    * with all others, which `apply` cannot do.
    */
@@ -174,7 +174,7 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
    */
   readonly isFile?: boolean;
   /**
-   * Whether the resource is the client's own account, session or subscription, for the privilege
+   * Returns whether the resource is the client's own account, session or subscription, for the privilege
    * ConfigureSelf. Called before `load`, and only for a client without another sufficient
    * privilege. Default: false.
    */

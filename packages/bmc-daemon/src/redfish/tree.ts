@@ -107,8 +107,8 @@ function readingOf(exchange: Exchange, match: Tree['match'], budget: ExpansionBu
     },
     read: async (uri) => {
       const found = match(uri, 'GET');
-      if (found?.target.show === undefined) return undefined;
-      const { body } = await found.target.show(admit(found, exchange, 'GET'), found.params);
+      if (found?.target.load === undefined) return undefined;
+      const { body } = await found.target.load(admit(found, exchange, 'GET'), found.params);
       return pageOf(body, emptyQuery, found.target.pageSize);
     },
     budget,
@@ -129,7 +129,7 @@ function get(found: MatchedPath | undefined, uri: string, exchange: Exchange): A
  * @throws {RedfishError} 403.
  */
 export function admit({ target, params }: MatchedPath, exchange: Exchange, method: string): Exchange {
-  if (target.guard === undefined || target.open.has(method)) return exchange;
+  if (target.guard === undefined || target.openMethods.has(method)) return exchange;
   const patchable = target.guard(exchange.identity, method, () => target.isOwn(exchange, params));
   return patchable === null ? exchange : { ...exchange, patchable };
 }

@@ -5,7 +5,7 @@
 import { OperationQueue } from '../drivers/queue/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
-import { freeBodyBytes, type ReadBody } from './body/body.js';
+import { unsharedBodyBytes, type ReadBody } from './body/body.js';
 import { bodyFaults, type BodyTarget } from './body/body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
 import { toRedfishError, type ErrorContext } from './messages/driver-errors.js';
@@ -94,7 +94,7 @@ function postOperation<Services>(
   options: EndpointOptions<Services>,
 ): Operation {
   return async (incoming, params) => {
-    const limit = post.open === true ? freeBodyBytes : undefined;
+    const limit = post.open === true ? unsharedBodyBytes : undefined;
     const { exchange, received } = await receive(incoming, options.readBody, limit);
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };

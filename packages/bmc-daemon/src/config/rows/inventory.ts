@@ -16,7 +16,7 @@ import { optionalText, pathSegment, type SettingDefinition } from './row.js';
 const uuid = z.guid().toLowerCase();
 const bytes = z.int().min(0);
 /** The members that chassis, storages, drives and volumes share. */
-const named = { Id: pathSegment, Name: z.string().min(1).optional() };
+const idAndName = { Id: pathSegment, Name: z.string().min(1).optional() };
 
 /** Requires a different Id for each member, because it is the last segment of a path. */
 function members<Member extends z.ZodType<{ readonly Id: string }>>(member: Member) {
@@ -55,7 +55,7 @@ const tuple = z
 const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
   name: 'EMULATOR_CHASSIS',
   type: z
-    .array(z.object({ ...named, UUID: uuid }))
+    .array(z.object({ ...idAndName, UUID: uuid }))
     .refine((list) => new Set(list.map(({ UUID }) => UUID)).size === list.length),
   expected: "a list of chassis such as {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '…'}, each with a UUID of its own",
   expectedPart: "as in {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '2f0d6b52-53a4-4f05-9c0a-7c5f2f1b0a11'}",
@@ -80,7 +80,7 @@ const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStor
     uuid,
     members(
       z.object({
-        ...named,
+        ...idAndName,
         StorageControllers: z
           .array(
             z.object({
@@ -111,7 +111,7 @@ const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive
     tuple,
     members(
       z.object({
-        ...named,
+        ...idAndName,
         CapacityBytes: bytes.optional(),
         Protocol: z.enum(protocols).optional(),
       }),
@@ -133,7 +133,7 @@ const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolu
     tuple,
     members(
       z.object({
-        ...named,
+        ...idAndName,
         VolumeType: z.enum(volumeTypes).optional(),
         CapacityBytes: bytes,
         libvirtPoolName: z.string().min(1).optional(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ServerFilter } from '../../drivers/nova/compute/server-filter.js';
 import { boolean, number, optionalText, type SettingDefinition } from './row.js';
 
-const word = z.string().min(1);
+const nonEmptyText = z.string().min(1);
 
 /** The rows, in the order of the documentation. */
 export const openstackSettings = {
@@ -11,10 +11,10 @@ export const openstackSettings = {
     name: 'EMULATOR_OS_FILTER',
     type: z
       .strictObject({
-        tags: z.array(word).optional(),
-        metadata: z.record(word, z.string()).optional(),
-        name: word.optional(),
-        flavor: word.optional(),
+        tags: z.array(nonEmptyText).optional(),
+        metadata: z.record(nonEmptyText, z.string()).optional(),
+        name: nonEmptyText.optional(),
+        flavor: nonEmptyText.optional(),
       })
       .nullable(),
     expected:
@@ -26,7 +26,7 @@ export const openstackSettings = {
   } satisfies SettingDefinition<ServerFilter | null>,
   osArchitecture: {
     name: 'EMULATOR_OS_ARCHITECTURE',
-    type: word,
+    type: nonEmptyText,
     expected: 'a name such as x86_64 or aarch64',
     default: 'x86_64',
     form: 'text',

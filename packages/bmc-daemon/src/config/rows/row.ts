@@ -10,8 +10,9 @@ export interface SettingDefinition<T> {
   readonly name: `EMULATOR_${string}`;
   /** Type of the plain value (see `toPlain`). */
   readonly type: z.ZodType<T>;
-  /** Description of a valid value, after "must be". For a part of a mapping, of that part. */
+  /** Description of a valid value, for messages after "must be". */
   readonly expected: string;
+  /** Description of a valid member of a list or a mapping. Default: `expected`. */
   readonly expectedPart?: string;
   readonly default: T;
   /**
@@ -76,7 +77,7 @@ export const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
   form: 'literal',
 });
 
-/** sushy-tools accepts a port in quotes, which shell scripts write. */
+/** Converts a number in quotes, which shell scripts write and sushy-tools accepts. */
 const unquoted = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value;
 

@@ -1,6 +1,6 @@
 /** Publishes clients' writes as events, for all resources. */
 import type { Change, ChangeListener } from '../../redfish/exchange.js';
-import { systemOf } from '../../redfish/machine-of.js';
+import { machineUuidOf } from '../../redfish/machine-of.js';
 import { resourceEventRegistry } from '../../redfish/messages/resource-event-registry.js';
 import type { EventBus } from '../event-bus.js';
 
@@ -30,7 +30,7 @@ export function publishWrites(
       messageArgs: [],
       severity: 'OK',
       origin: uri,
-      system: systemOf(uri),
+      system: machineUuidOf(uri),
       actor: { user: user ?? (session === undefined ? null : (sessionUser(session) ?? null)), address },
       time: new Date(),
       ...(text === undefined || text === '' ? {} : { detail: `${text}.` }),

@@ -17,7 +17,7 @@ describe('tasks, as events', () => {
     tasks.cancel(cancelled.id, operator);
     // A second client is too late.
     tasks.cancel(cancelled.id, owner);
-    tasks.cancelled(cancelled.id);
+    tasks.markCancelled(cancelled.id);
     tasks.complete(completed.id, []);
     expect(published.map(({ messageId, actor, system }) => [messageId.split('.').at(-1), actor, system])).toEqual([
       ['TaskStarted', owner, 'a'],

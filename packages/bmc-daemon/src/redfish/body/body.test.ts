@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { RedfishError } from '../messages/errors.js';
 import { messageId } from '../messages/messages.js';
-import { createBodyReader, freeBodyBytes, maximumBodyBytes, type ReadBody } from './body.js';
+import { createBodyReader, unsharedBodyBytes, maximumBodyBytes, type ReadBody } from './body.js';
 
 /**
  * The parts of a request that readBody uses: headers and bytes. The pipeline's tests send real
@@ -160,7 +160,7 @@ describe('readBody', () => {
 
   it('rejects a body above the given limit of 16 KiB', async () => {
     const filled = (size: number) => request(`{"a":1}${' '.repeat(size - 7)}`);
-    expect(await readBody(filled(freeBodyBytes), freeBodyBytes)).toEqual({ a: 1 });
-    expect((await refused(readBody(filled(freeBodyBytes + 1), freeBodyBytes))).status).toBe(413);
+    expect(await readBody(filled(unsharedBodyBytes), unsharedBodyBytes)).toEqual({ a: 1 });
+    expect((await refused(readBody(filled(unsharedBodyBytes + 1), unsharedBodyBytes))).status).toBe(413);
   });
 });

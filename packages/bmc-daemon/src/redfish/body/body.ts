@@ -8,13 +8,13 @@ import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 /** 1 MiB: several times the largest body that a resource accepts. */
 export const maximumBodyBytes = 1024 * 1024;
 /**
- * 16 KiB: the limit for a client that has not logged in. Every request may use this much memory
- * without the shared budget: 10,000 slow clients hold 160 MiB.
+ * 16 KiB: the part of each body that does not count against the shared budget, and the limit for a
+ * client that has not logged in. The bodies of 10,000 slow clients then use at most 160 MiB.
  */
-export const freeBodyBytes = 16 * 1024;
+export const unsharedBodyBytes = 16 * 1024;
 /**
- * Maximum memory in bytes for all bodies in progress together. The first {@link freeBodyBytes} of
- * each body do not count.
+ * The shared budget: maximum memory in bytes for all bodies in progress together, without the first
+ * {@link unsharedBodyBytes} of each.
  */
 const sharedBytes = 64 * maximumBodyBytes;
 /**
@@ -103,10 +103,10 @@ class Collector {
 
   /** Enlarges the buffer to this number of bytes. Returns false if the budget is used up. */
   #grow(capacity: number): boolean {
-    const borrowed = Math.max(0, capacity - freeBodyBytes);
-    const more = borrowed - this.#borrowed;
-    if (more > this.#memory.left) return false;
-    this.#memory.left -= more;
+    const borrowed = Math.max(0, capacity - unsharedBodyBytes);
+    const additional = borrowed - this.#borrowed;
+    if (additional > this.#memory.left) return false;
+    this.#memory.left -= additional;
     this.#borrowed = borrowed;
     const bytes = Buffer.allocUnsafe(capacity);
     this.bytes.copy(bytes);

@@ -55,18 +55,18 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
   if (!(error instanceof DriverError) || error.kind === 'internal') {
     return new RedfishError(500, [message('InternalError')], {}, error);
   }
-  const answer = describe(error, context);
+  const fault = describe(error, context);
   // The driver's text is written for clients: it names the host, image or device.
-  const subject = withDetail(answer, sentence(error.message));
+  const detailed = withDetail(fault, sentence(error.message));
   const headers = error.kind === 'unavailable' ? { 'Retry-After': String(retryAfterSeconds) } : {};
-  return new RedfishError(status(error, answer), [subject], headers, error);
+  return new RedfishError(status(error, fault), [detailed], headers, error);
 }
 
 /** Returns the error for a request that needs what all replicas share. The reason is for the log only. */
 function storeUnavailable(error: StoreUnavailable): RedfishError {
   const busy = message('ServiceTemporarilyUnavailable', String(retryAfterSeconds));
-  const answer = withDetail(busy, 'The shared store of the service does not answer.');
-  return new RedfishError(503, [answer], { 'Retry-After': String(retryAfterSeconds) }, error);
+  const fault = withDetail(busy, 'The shared store of the service does not answer.');
+  return new RedfishError(503, [fault], { 'Retry-After': String(retryAfterSeconds) }, error);
 }
 
 /**
@@ -80,16 +80,16 @@ function notStored(error: StorageError): RedfishError {
   return new RedfishError(500, [withDetail(message('OperationFailed'), detail)], {}, error);
 }
 
-function status(error: DriverError, answer: Message): number {
+function status(error: DriverError, fault: Message): number {
   // GeneralError has status 500, but a machine that lacks a feature is not a failure of the
   // service.
-  if (answer.key === 'GeneralError') return 501;
+  if (fault.key === 'GeneralError') return 501;
   // 404 would mean that the drive does not exist; the missing resource is the image.
   if (error.kind === 'mediaNotFound') return 400;
   // The usual 502 is wrong here: many clients retry after a 502, and the repeated power-on would boot
   // with an empty drive.
   if (error.kind === 'insertFailed') return 409;
-  return messageStatus(answer);
+  return messageStatus(fault);
 }
 
 function describe(error: DriverError, context: ErrorContext): Message {

@@ -70,12 +70,12 @@ export function redfishError<Key extends MessageKey>(key: Key, ...args: MessageA
 
 /** Returns the body of an error: `{error: {code, message, @Message.ExtendedInfo}}`. */
 export function renderError(messages: readonly Message[]): JsonObject {
-  const [only, ...others] = messages;
-  const single = only !== undefined && others.length === 0;
+  const [first, ...others] = messages;
+  const single = first !== undefined && others.length === 0;
   return {
     error: {
-      code: single ? messageId(only) : `${baseRegistry}.GeneralError`,
-      message: single ? messageText(only) : messageTable.GeneralError.text,
+      code: single ? messageId(first) : `${baseRegistry}.GeneralError`,
+      message: single ? messageText(first) : messageTable.GeneralError.text,
       '@Message.ExtendedInfo': messages.map(renderMessage),
     },
   };

@@ -43,7 +43,7 @@ function raw(
  *   answer is in progress on the connection.
  */
 export function answerClientError(parserError: NodeJS.ErrnoException, socket: Duplex): number | undefined {
-  if (!socket.writable || answering(socket) || parserError.code === 'ECONNRESET') {
+  if (!socket.writable || hasStartedAnswer(socket) || parserError.code === 'ECONNRESET') {
     socket.destroy();
     return undefined;
   }
@@ -55,7 +55,7 @@ export function answerClientError(parserError: NodeJS.ErrnoException, socket: Du
 }
 
 /** Whether an earlier answer is in progress on the connection; another answer would corrupt it. */
-function answering(socket: Duplex): boolean {
+function hasStartedAnswer(socket: Duplex): boolean {
   // Node stores the current response on the socket. Its own `clientError` handler reads the same
   // two properties.
   const { _httpMessage: response } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null };

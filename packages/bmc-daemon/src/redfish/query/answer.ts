@@ -30,32 +30,33 @@ export interface QueryReading {
  * Checks whether an endpoint supports a query.
  * @throws {RedfishError} 400.
  */
-export function checkQuery({ show, isCollection }: Endpoint, query: Query, method: string): void {
+export function checkQuery({ load, isCollection }: Endpoint, query: Query, method: string): void {
   if (method !== 'GET' && method !== 'HEAD') throw redfishError('QueryNotSupportedOnOperation');
-  const ofMembers = query.only || query.filter !== undefined || query.skip !== undefined || query.top !== undefined;
-  if (show === undefined || (ofMembers && !isCollection)) throw redfishError('QueryNotSupportedOnResource');
+  const concernsMembers =
+    query.only || query.filter !== undefined || query.skip !== undefined || query.top !== undefined;
+  if (load === undefined || (concernsMembers && !isCollection)) throw redfishError('QueryNotSupportedOnResource');
 }
 
 /** Answers a GET with a query that has passed {@link checkQuery}. */
 export async function answerQuery(
-  { show, pageSize }: Endpoint,
+  { load, pageSize }: Endpoint,
   params: Params,
   query: Query,
   exchange: Exchange,
   { read, get, budget }: QueryReading,
 ): Promise<Answer> {
-  if (show === undefined) throw redfishError('QueryNotSupportedOnResource');
-  const shown = await show(exchange, params);
+  if (load === undefined) throw redfishError('QueryNotSupportedOnResource');
+  const loaded = await load(exchange, params);
   if (query.only) {
-    const [member, ...others] = membersOf(shown.body);
+    const [member, ...others] = membersOf(loaded.body);
     const uri = isObject(member) ? member['@odata.id'] : undefined;
     if (typeof uri === 'string' && others.length === 0) return get(uri);
   }
   if (query.filter === undefined && query.expand === undefined) {
-    const page = pageOf(shown.body, query, pageSize);
+    const page = pageOf(loaded.body, query, pageSize);
     const text = stringify(query.select === undefined ? page : selectFrom(page, query.select));
-    const etag = shown.etag();
-    return notModified(exchange, etag) ?? jsonAnswer(200, text, { ...shown.headers, ETag: etag });
+    const etag = loaded.etag();
+    return notModified(exchange, etag) ?? jsonAnswer(200, text, { ...loaded.headers, ETag: etag });
   }
   const { user, address, signal } = exchange.requester;
   // Limits apply per user and address: many users may share an address. Sessions do not count,
@@ -63,7 +64,7 @@ export async function answerQuery(
   const client = `${user ?? ''} ${address}`;
   return budget.run(client, signal, async () => {
     const reader = new LinkReader(read, signal, budget.pace);
-    const filtered = query.filter === undefined ? shown.body : await filterMembers(shown.body, query.filter, reader);
+    const filtered = query.filter === undefined ? loaded.body : await filterMembers(loaded.body, query.filter, reader);
     const page = pageOf(filtered, query, pageSize);
     const unexpanded = { body: page, composite: new Set<Json>() };
     const { body, composite } = query.expand === undefined ? unexpanded : await expandLinks(page, query.expand, reader);
@@ -73,7 +74,7 @@ export async function answerQuery(
     if (answer !== undefined) return answer;
     const { stallMs } = budget.limits;
     const released = budget.hold(client, text.bytes);
-    return chunkedAnswer(text, { ...shown.headers, ETag: text.etag }, { stallMs, released });
+    return chunkedAnswer(text, { ...loaded.headers, ETag: text.etag }, { stallMs, released });
   });
 }
 

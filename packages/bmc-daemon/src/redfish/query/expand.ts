@@ -54,7 +54,7 @@ export class LinkReader {
     for (let index = 0; index < uris.length; index += parallelReads) {
       const read = await Promise.all(uris.slice(index, index + parallelReads).map((uri) => this.#readOne(uri)));
       // The collection of a log contains whole entries, not links. Each entry counts as a resource.
-      for (const resource of read) this.#add(resource === undefined ? 0 : wholeMembers(resource));
+      for (const resource of read) this.#add(resource === undefined ? 0 : embeddedMemberCount(resource));
       found.push(...read);
       await this.step();
     }
@@ -107,7 +107,7 @@ function tooLarge(limit: string): RedfishError {
   ]);
 }
 
-function wholeMembers({ Members: members }: JsonObject): number {
+function embeddedMemberCount({ Members: members }: JsonObject): number {
   return isArray(members) ? members.filter((member) => linkOf(member) === undefined).length : 0;
 }
 

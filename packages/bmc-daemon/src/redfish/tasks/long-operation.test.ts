@@ -123,10 +123,10 @@ describe('runLongOperation', () => {
     ]);
     expect(ids.map((id) => tasks.cancel(id, requester))).toEqual([true, true, false]);
     expect(states()).toEqual(['Cancelling', 'Cancelling', 'Running']);
-    await tasks.ended(ids[0] ?? '');
+    await tasks.whenEnded(ids[0] ?? '');
     expect(states()).toEqual(['Cancelled', 'Cancelling', 'Running']);
     work.resolve(undefined);
-    await Promise.all(ids.map((id) => tasks.ended(id)));
+    await Promise.all(ids.map((id) => tasks.whenEnded(id)));
     expect(states()).toEqual(['Cancelled', 'Completed', 'Completed']);
     expect(settings.failed).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe('runLongOperation', () => {
     const [record] = settings.tasks.list();
     settings.tasks.cancel(record?.id ?? '', { user: null, address: '' });
     work.reject(new DriverError('storageFull', 'writing a.iso on host: no space'));
-    await settings.tasks.ended(record?.id ?? '');
+    await settings.tasks.whenEnded(record?.id ?? '');
     expect(settings.tasks.list()[0]).toMatchObject({ state: 'Exception', failure: { status: 507 } });
   });
 });

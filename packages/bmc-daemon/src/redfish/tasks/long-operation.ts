@@ -65,11 +65,12 @@ export async function runLongOperation(
   const { name, context, requester, cancellable = false } = operation;
   const { method = context.action === undefined ? 'PATCH' : 'POST' } = operation;
   const cancelling = new AbortController();
-  let percent: number | undefined;
-  let report = (now: number): void => {
-    percent = now;
+  // Progress that the operation reports before it becomes a task.
+  let earlyPercent: number | undefined;
+  let report = (percent: number): void => {
+    earlyPercent = percent;
   };
-  const work = operation.run({ progress: (now) => report(now), signal: cancelling.signal });
+  const work = operation.run({ progress: (percent) => report(percent), signal: cancelling.signal });
 
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<'late'>((resolve) => {
@@ -89,8 +90,8 @@ export async function runLongOperation(
     owner: requester === undefined ? undefined : { user: requester.user, address: requester.address },
     cancel: cancellable ? () => cancelling.abort(new Cancelled(name)) : undefined,
   });
-  report = (now) => tasks.progress(id, now);
-  if (percent !== undefined) report(percent);
+  report = (percent) => tasks.setProgress(id, percent);
+  if (earlyPercent !== undefined) report(earlyPercent);
   work.then(
     // The operation may finish in spite of a cancellation; the task is then complete.
     (done = []) => {
@@ -99,7 +100,7 @@ export async function runLongOperation(
     },
     (error: unknown) => {
       if (cancelling.signal.aborted && error === cancelling.signal.reason) {
-        tasks.cancelled(id);
+        tasks.markCancelled(id);
         return;
       }
       const failure = toRedfishError(error, context);
@@ -108,7 +109,7 @@ export async function runLongOperation(
     },
   );
   // The client may ask another replica for the task at once.
-  await tasks.stored();
+  await tasks.whenStored();
   return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
 }
 

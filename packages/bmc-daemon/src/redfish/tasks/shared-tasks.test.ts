@@ -50,12 +50,12 @@ describe('createSharedTasks', () => {
     const { store, commits } = losingStore([entry]);
     const warnings: string[] = [];
     const tasks = createSharedTasks(local, store, { warn: (text) => void warnings.push(text) });
-    tasks.progress(entry.id, 10);
-    await tasks.stored();
+    tasks.setProgress(entry.id, 10);
+    await tasks.whenStored();
     expect(warnings).toEqual([expect.stringContaining('storing tasks at the next beat')]);
     const before = commits();
     expect(before).toBeLessThan(100);
-    await tasks.stored();
+    await tasks.whenStored();
     expect(commits()).toBeGreaterThan(before);
   });
 });

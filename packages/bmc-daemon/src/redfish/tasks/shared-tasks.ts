@@ -1,6 +1,7 @@
 /**
- * Tasks of all replicas. A replica runs and changes its own tasks, and stores them for the others. The
- * others read them, ask for their end, and end the tasks of a dead replica as failed.
+ * Tasks of all replicas. A replica runs and changes its own tasks, and stores them in the shared store.
+ * The other replicas show these tasks, and can cancel them. If a replica is dead, the others mark its
+ * running tasks as failed.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { SharedStore } from '../../replicas/shared-store.js';
@@ -11,10 +12,10 @@ import { isRunning, type TaskRecord } from './task-record.js';
 import type { LocalTaskStore, TaskStore } from './task-store.js';
 import { parseTask, storedTask, TASK_KIND, type KnownTask } from './stored-task.js';
 
-/** How often a change is tried while other replicas change the same task. */
-const MAX_TRIES = 20;
+/** Maximum number of attempts to store a change while other replicas change the same task. */
+const MAX_ATTEMPTS = 20;
 
-/** Returns a task store with the tasks of all replicas. Needs no close, because it uses the store's beat. */
+/** Returns a task store with the tasks of all replicas. Needs no close: it has no timer of its own. */
 export function createSharedTasks(local: LocalTaskStore, store: SharedStore, log: Pick<Log, 'warn'>): TaskStore {
   return new SharedTasks(local, store, log);
 }
@@ -52,8 +53,8 @@ class SharedTasks implements TaskStore {
     return this.#local.create(...task);
   }
 
-  progress(id: string, percent: number): void {
-    this.#local.progress(id, percent);
+  setProgress(id: string, percent: number): void {
+    this.#local.setProgress(id, percent);
   }
 
   complete(...end: Parameters<TaskStore['complete']>): void {
@@ -64,12 +65,12 @@ class SharedTasks implements TaskStore {
     this.#local.fail(id, failure);
   }
 
-  cancelled(id: string): void {
-    this.#local.cancelled(id);
+  markCancelled(id: string): void {
+    this.#local.markCancelled(id);
   }
 
   async cancel(...[id, by]: Parameters<TaskStore['cancel']>): Promise<boolean> {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
       const known = this.#others.get(id);
       if (known === undefined) return this.#local.cancel(id, by);
       const { record, isCancellable } = known;
@@ -77,20 +78,20 @@ class SharedTasks implements TaskStore {
       if (record.state === 'Cancelling') return true;
       const { user, address } = by;
       const cancelling: TaskRecord = { ...record, state: 'Cancelling', cancelledBy: { user, address } };
-      // Its replica sees this, and asks the work to stop.
+      // The replica that runs the task reads this state, and asks the work to stop.
       if (await this.#replace(known, cancelling)) return true;
     }
     throw new StoreUnavailable('cancelling the task: other replicas change it at the same time');
   }
 
-  ended(id: string): Promise<void> {
+  whenEnded(id: string): Promise<void> {
     const known = this.#others.get(id);
-    if (known === undefined) return this.#local.ended(id);
+    if (known === undefined) return this.#local.whenEnded(id);
     if (!isRunning(known.record)) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.set(id, [...(this.#waiters.get(id) ?? []), resolve]));
   }
 
-  async stored(): Promise<void> {
+  async whenStored(): Promise<void> {
     await this.#storeAll();
   }
 
@@ -127,14 +128,17 @@ class SharedTasks implements TaskStore {
     this.#local.setKeepMinutes(minutes);
   }
 
-  /** Replaces a task of another replica; null: removes it. @returns false if it has changed meanwhile. */
+  /**
+   * Replaces a task of another replica; null: removes the task.
+   * @returns false if the stored task has changed meanwhile.
+   */
   #replace(known: KnownTask, next: TaskRecord | null): Promise<boolean> {
     const { record, revision } = known;
     const value = next === null ? null : storedTask(next, known);
     return this.#store.commit([{ kind: TASK_KIND, id: record.id, expected: revision, value }]);
   }
 
-  /** Takes over what the other replicas have changed. */
+  /** Reads the changes of the other replicas from the store. */
   #load(): void {
     const before = this.#others;
     this.#others = new Map();
@@ -146,7 +150,7 @@ class SharedTasks implements TaskStore {
       if (known === undefined) continue;
       if (known.replica === this.#store.replica) {
         own.add(entry.id);
-        this.#obey(known);
+        this.#applyRemoteChange(known);
       } else this.#others.set(entry.id, known);
     }
     for (const id of [...this.#stored]) {
@@ -164,8 +168,11 @@ class SharedTasks implements TaskStore {
     }
   }
 
-  /** Cancels an own task if another replica asked for it, and ends it if they took this one for dead. */
-  #obey({ record }: KnownTask): void {
+  /**
+   * Applies the change that another replica made to an own task: cancels the task, or ends it if the
+   * other replica considered this replica dead and marked the task as failed.
+   */
+  #applyRemoteChange({ record }: KnownTask): void {
     const { id, state, cancelledBy } = record;
     const present = this.#local.get(id);
     if (present === undefined || !isRunning(present)) return;
@@ -174,7 +181,7 @@ class SharedTasks implements TaskStore {
       this.#local.cancel(id, cancelledBy);
   }
 
-  /** Stores the changes of own tasks. Without the store, they wait for the next beat. */
+  /** Stores the changes of own tasks. While the store does not answer, the changes wait for its next beat. */
   #storeAll(): Promise<void> {
     this.#storing ??= this.#storeUnstored().finally(() => (this.#storing = undefined));
     return this.#storing;
@@ -183,10 +190,10 @@ class SharedTasks implements TaskStore {
   async #storeUnstored(): Promise<void> {
     // The caller may change the task again in this turn.
     await Promise.resolve();
-    let lost = 0;
+    let failedAttempts = 0;
     while (this.#unstored.size > 0) {
-      if (lost === MAX_TRIES) {
-        this.#log.warn(`storing tasks at the next beat: other replicas changed them ${MAX_TRIES} times meanwhile`);
+      if (failedAttempts === MAX_ATTEMPTS) {
+        this.#log.warn(`storing tasks at the next beat: other replicas changed them ${MAX_ATTEMPTS} times meanwhile`);
         return;
       }
       const [[id, record] = ['', null]] = this.#unstored;
@@ -195,12 +202,12 @@ class SharedTasks implements TaskStore {
       const value = record === null ? null : storedTask(record, { replica, isCancellable: this.#local.canCancel(id) });
       const entry = this.#store.get(TASK_KIND, id);
       const last = entry === undefined ? undefined : parseTask(entry)?.record;
-      // A result that clients may have read does not change any more.
+      // Clients may have read the stored result, so it must not change.
       if (value !== null && last !== undefined && !isRunning(last)) continue;
       try {
         const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
-        lost = isStored ? 0 : lost + 1;
-        // Another replica has changed the task, for example to cancel it. This replica knows that now.
+        failedAttempts = isStored ? 0 : failedAttempts + 1;
+        // If another replica has changed the task, for example to cancel it, stores the task again.
         const isKnown = this.#store.get(TASK_KIND, id) !== undefined;
         if (!isStored && isKnown && !this.#unstored.has(id)) this.#unstored.set(id, this.#local.get(id) ?? null);
       } catch {
@@ -240,7 +247,7 @@ class SharedTasks implements TaskStore {
   }
 }
 
-/** The failure of a task whose replica has ended. Its work may have reached its result. */
+/** Returns the failure of a task whose replica has ended. The work of the task may have succeeded. */
 function interrupted(): RedfishError {
   const why = 'The service that executed it was interrupted. Read the resource to see the result.';
   // Not the usual 502 of this message: many clients repeat a request after a 502.

@@ -1,4 +1,4 @@
-/** Tasks as the shared store holds them. */
+/** Converts tasks to and from the entries of the shared store. */
 import { z } from 'zod';
 import type { StoredEntry } from '../../replicas/shared-store.js';
 import type { JsonObject } from '../json.js';
@@ -10,7 +10,7 @@ import type { TaskRecord } from './task-record.js';
 /** The kind of the entries. */
 export const TASK_KIND = 'task';
 
-/** A task in the copy of this replica. */
+/** A task that this replica has read from the store. */
 export interface KnownTask {
   readonly record: TaskRecord;
   readonly revision: number;

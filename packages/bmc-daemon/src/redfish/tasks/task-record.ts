@@ -54,7 +54,7 @@ export function isRunning({ state }: TaskRecord): boolean {
   return state === 'Running' || state === 'Cancelling';
 }
 
-/** Records in the order of their creation. Expired ones are removed at each access, so it needs no timer. */
+/** Records in the order of their creation. Each access removes the expired records, so no timer is needed. */
 export class TaskRecords {
   /** How long a finished task stays, in minutes. */
   keepMinutes = 24 * 60;

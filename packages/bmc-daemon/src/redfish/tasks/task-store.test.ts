@@ -27,7 +27,7 @@ describe('createTaskStore', () => {
       messages: [],
       failure: null,
     });
-    store.progress(id, 41.9);
+    store.setProgress(id, 41.9);
     expect(store.get(id)?.percent).toBe(41);
     store.complete(id, [message('Success')]);
     expect(store.get(id)).toMatchObject({
@@ -35,7 +35,7 @@ describe('createTaskStore', () => {
       percent: 100,
       endTime: new Date('2024-01-01T00:00:02Z'),
     });
-    store.progress(id, 50);
+    store.setProgress(id, 50);
     store.fail(id, redfishError('InternalError'));
     expect(store.get(id)).toMatchObject({ state: 'Completed', percent: 100, failure: null });
   });
@@ -74,7 +74,7 @@ describe('createTaskStore', () => {
     const record = store.create({ name: 'first', targetUri: '/' });
     const before = store.list();
     expect(store.list()).toBe(before);
-    store.progress(record.id, 10);
+    store.setProgress(record.id, 10);
     expect(store.list()).not.toBe(before);
     expect(record.percent).toBeNull();
   });
@@ -98,8 +98,8 @@ describe('createTaskStore', () => {
     minutes = 10.1;
     expect(store.get(id)).toBeUndefined();
     expect(names(store)).toEqual(['running']);
-    store.progress(running.id, 5.2);
-    store.progress(running.id, 5.9);
+    store.setProgress(running.id, 5.2);
+    store.setProgress(running.id, 5.9);
     expect(changes).toEqual([
       '- > Running',
       '- > Running',
@@ -117,10 +117,10 @@ describe('createTaskStore', () => {
     const fixed = store.create({ name: 'second', targetUri: '/' });
     expect([id, id, fixed.id, 'none'].map((each) => store.cancel(each, requester))).toEqual([true, true, false, false]);
     expect([asked, store.get(id)?.state, store.remove(id)]).toEqual([1, 'Cancelling', false]);
-    const ended = store.ended(id);
-    store.cancelled(id);
+    const ended = store.whenEnded(id);
+    store.markCancelled(id);
     await ended;
     expect([store.get(id)?.state, store.cancel(id, requester), store.remove(id)]).toEqual(['Cancelled', false, true]);
-    await store.ended('none');
+    await store.whenEnded('none');
   });
 });

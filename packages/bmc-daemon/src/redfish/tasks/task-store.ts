@@ -34,7 +34,7 @@ export interface TaskStore {
   /** Adds a running task. */
   create(task: NewTask): TaskRecord;
   /** Sets the progress in percent. Rounds down, and limits it to 0 to 100. */
-  progress(id: string, percent: number): void;
+  setProgress(id: string, percent: number): void;
   /** Ends a task as Completed, with the messages and the body of its answer. */
   complete(id: string, messages: readonly Message[], response?: JsonObject): void;
   /** Ends a task as Exception; its messages are those of the failure. */
@@ -45,9 +45,9 @@ export interface TaskStore {
    */
   cancel(id: string, by: TaskOwner): Awaitable<boolean>;
   /** Resolves when the work has ended, or at once for an unknown or finished task. */
-  ended(id: string): Promise<void>;
-  /** Ends a task as Cancelled: its work has stopped. */
-  cancelled(id: string): void;
+  whenEnded(id: string): Promise<void>;
+  /** Ends a task as Cancelled, after its work has stopped. */
+  markCancelled(id: string): void;
   /** Lists the tasks, oldest first. Returns the same array until a task changes. */
   list(): readonly TaskRecord[];
   /** Returns a task; undefined if it is unknown or expired. */
@@ -58,7 +58,7 @@ export interface TaskStore {
    */
   remove(id: string): Awaitable<boolean>;
   /** Resolves when all replicas know the present state of the tasks, or the store does not answer. */
-  stored(): Promise<void>;
+  whenStored(): Promise<void>;
   onChange(listener: TaskListener): void;
   /** How long a finished task stays, in minutes. Default: a day. */
   readonly keepMinutes: number;
@@ -95,7 +95,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
 
   const change = (id: string, changed: Partial<TaskRecord>): void => {
     const record = records.peek(id);
-    // Ignore progress after the end of the task, or after a client removed it.
+    // Ignores a change after the end of the task, or after a client removed the task.
     if (record === undefined || !isRunning(record)) return;
     const next = { ...record, ...changed };
     if (!isRunning(next)) {
@@ -114,7 +114,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
       records.put(record);
       return record;
     },
-    progress(id, percent) {
+    setProgress(id, percent) {
       const whole = Math.min(100, Math.max(0, Math.floor(percent)));
       if (records.peek(id)?.percent !== whole) change(id, { percent: whole });
     },
@@ -130,19 +130,19 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
     cancel(id, { user, address }) {
       const cancel = cancels.get(id);
       if (cancel === undefined) return false;
-      // Ask only once.
+      // Asks the work only once.
       if (records.peek(id)?.state === 'Running') {
         change(id, { state: 'Cancelling', cancelledBy: { user, address } });
         cancel();
       }
       return true;
     },
-    ended(id) {
+    whenEnded(id) {
       const record = records.peek(id);
       if (record === undefined || !isRunning(record)) return Promise.resolve();
       return new Promise((resolve) => endListeners.set(id, [...(endListeners.get(id) ?? []), resolve]));
     },
-    cancelled: (id) => change(id, { state: 'Cancelled', endTime: now() }),
+    markCancelled: (id) => change(id, { state: 'Cancelled', endTime: now() }),
     list: () => records.all(),
     get: (id) => records.get(id),
     remove(id) {
@@ -151,7 +151,7 @@ export function createTaskStore({ limit, now, clock = () => performance.now() }:
       records.remove(record);
       return true;
     },
-    stored: () => Promise.resolve(),
+    whenStored: () => Promise.resolve(),
     canCancel: (id) => cancels.has(id),
     onChange: (listener) => records.onChange(listener),
     get keepMinutes() {

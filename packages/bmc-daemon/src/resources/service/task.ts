@@ -104,7 +104,7 @@ async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): 
   }
   const waited = new AbortController();
   await Promise.race([
-    tasks.ended(id),
+    tasks.whenEnded(id),
     setTimeout(stopWithinMs, undefined, { signal: waited.signal }).catch(() => undefined),
   ]);
   waited.abort();
