@@ -24,11 +24,19 @@ export interface UriParameters {
   readonly noVerify: boolean;
   /** Directory of the TLS certificates. */
   readonly pkipath: string | null;
-  /** GnuTLS priority string. */
-  readonly tlsPriority: string | null;
+  /** TLS versions of the parameter `tls_priority`. */
+  readonly tlsVersions: TlsVersions | null;
   /** File with user names and passwords. */
   readonly authfile: string | null;
 }
+
+/** Versions of TLS, as Node names them. */
+export interface TlsVersions {
+  readonly minVersion: TlsVersion;
+  readonly maxVersion: TlsVersion;
+}
+
+type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
 
 /** Result of {@link readParameters}. */
 interface ReadParameters {
@@ -87,7 +95,7 @@ export function readParameters(query: string): ReadParameters {
     knownHostsVerify: choice('known_hosts_verify', valueOf('known_hosts_verify'), ['normal', 'auto', 'ignore']),
     noVerify: flag('no_verify', valueOf('no_verify')),
     pkipath: textOf('pkipath'),
-    tlsPriority: textOf('tls_priority'),
+    tlsVersions: tlsVersions(textOf('tls_priority')),
     authfile: textOf('authfile'),
   };
   // This client never asks for a password, so the values have no effect.
@@ -143,6 +151,36 @@ function text(name: string, value: string | null): string | null {
   // A zero byte would truncate the argument of a command.
   if (value === '' || value.includes('\0')) throw new Error(`parameter "${name}" is empty or has a zero byte`);
   return value;
+}
+
+/**
+ * Reads the versions of a GnuTLS priority string, such as `NORMAL:-VERS-TLS1.2`. Node's TLS library
+ * cannot apply any other part.
+ */
+function tlsVersions(priority: string | null): TlsVersions | null {
+  if (priority === null) return null;
+  const [base = '', ...changes] = priority.split(':');
+  const enabled = new Set<TlsVersion>(['TLSv1.2', 'TLSv1.3']);
+  const named = (version: string): readonly TlsVersion[] => {
+    if (/^(TLS-)?ALL$/.test(version)) return ['TLSv1.2', 'TLSv1.3'];
+    return version === 'TLS1.2' ? ['TLSv1.2'] : version === 'TLS1.3' ? ['TLSv1.3'] : [];
+  };
+  let isValid = /^(NORMAL|SECURE128|SECURE192|SECURE256|@LIBVIRT,SYSTEM|@SYSTEM)$/.test(base);
+  for (const change of changes) {
+    const [, sign, version = ''] = /^([-+!])VERS-((?:TLS-)?ALL|SSL3\.0|TLS1\.[0-3])$/.exec(change) ?? [];
+    if (sign === undefined || (sign === '+' && named(version).length === 0)) isValid = false;
+    for (const each of named(version)) {
+      if (sign === '+') enabled.add(each);
+      else enabled.delete(each);
+    }
+  }
+  const [minVersion, maxVersion = minVersion] = [...enabled].sort();
+  if (!isValid || minVersion === undefined || maxVersion === undefined) {
+    throw new Error(
+      `parameter "tls_priority" must be NORMAL, with +VERS- or -VERS- of TLS1.2 and TLS1.3, not "${priority}"`,
+    );
+  }
+  return { minVersion, maxVersion };
 }
 
 function socketPath(socket: string | null): string | null {

@@ -18,7 +18,7 @@ const noParameters = {
   pkipath: null,
   proxy: 'auto',
   socket: null,
-  tlsPriority: null,
+  tlsVersions: null,
 };
 const local = { transport: 'unix', user: null, host: null, port: null, parameters: noParameters };
 const withParameters = (parameters: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => ({
@@ -85,6 +85,20 @@ describe('a connection URI', () => {
         parameters: withParameters({ proxy: 'native', knownHosts: '/a', knownHostsVerify: 'auto' }),
       },
     ],
+    ['qemu://host/system', { transport: 'tls', host: 'host' }],
+    ['qemu+tcp://:5000/system', { transport: 'tcp', host: 'localhost', port: 5000 }],
+    [
+      'qemu+tls://h/system?pkipath=/p&tls_priority=NORMAL:-VERS-SSL3.0:-VERS-TLS1.2&authfile=/a',
+      {
+        transport: 'tls',
+        host: 'h',
+        parameters: withParameters({
+          pkipath: '/p',
+          authfile: '/a',
+          tlsVersions: { minVersion: 'TLSv1.3', maxVersion: 'TLSv1.3' },
+        }),
+      },
+    ],
     [
       'qemu+ssh://h/system?mode=direct',
       { transport: 'ssh', host: 'h', parameters: withParameters({ mode: 'direct', proxy: 'netcat' }) },
@@ -98,8 +112,15 @@ describe('a connection URI', () => {
     ['', 'a libvirt URI looks like qemu:///system'],
     ['qemu', 'a libvirt URI looks like qemu:///system'],
     ['qemu+libssh2://host/system', 'transport "libssh2" is not supported: use ssh'],
-    ['qemu+tls://host/system', 'transport "tls" is not supported: use one of unix, ssh'],
-    ['qemu://host/system', 'transport "tls" is not supported: use one of unix, ssh'],
+    ['qemu+ext://host/system', 'transport "ext" is not supported: use one of unix, ssh, tls, tcp'],
+    ...['NORMAL:-VERS-ALL', 'NORMAL:+AES-128-CBC', 'NORMAL:+VERS-TLS1.0', 'PERFORMANCE', ':'].map((priority) => [
+      `qemu+tls://host/system?tls_priority=${priority}`,
+      `parameter "tls_priority" must be NORMAL, with +VERS- or -VERS- of TLS1.2 and TLS1.3, not "${priority}"`,
+    ]),
+    [
+      'qemu+ssh://host/session?proxy=netcat',
+      'parameter "socket" is missing: netcat cannot find the socket of a session',
+    ],
     ['qemu+unix://host/system', 'the unix transport connects only to this host, not to "host"'],
     ['qemu+ssh://host:0/system', 'port 0 is not in the range 1 to 65535'],
     ['qemu+ssh://host:65536/system', 'port 65536 is not in the range 1 to 65535'],

@@ -2,7 +2,7 @@ import { clientError, toError } from './errors.js';
 import { readParameters, type UriParameters } from './uri-parameters.js';
 
 /** How bytes get to libvirtd. */
-type TransportName = 'unix' | 'ssh';
+type TransportName = 'unix' | 'ssh' | 'tls' | 'tcp';
 
 /** A parsed connection URI. */
 export interface LibvirtUri {
@@ -40,7 +40,7 @@ const clientSideDrivers = new Set([
   'openvz',
 ]);
 
-const transports: readonly TransportName[] = ['unix', 'ssh'];
+const transports: readonly TransportName[] = ['unix', 'ssh', 'tls', 'tcp'];
 const pattern = /^([a-z][a-z0-9]*)(?:\+([a-z0-9]+))?:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i;
 
 /**
@@ -75,6 +75,9 @@ function parse(text: string): LibvirtUri {
     throw new Error(`the unix transport connects only to this host, not to "${address.host ?? ''}"`);
   }
   const { parameters, forDaemon } = readParameters(query);
+  if (transport === 'ssh' && path === '/session' && parameters.proxy === 'netcat' && parameters.socket === null) {
+    throw new Error('parameter "socket" is missing: netcat cannot find the socket of a session');
+  }
   return {
     text,
     driver,

@@ -45,7 +45,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     '[Boot from the network](../guides/openstack.md#boot-from-the-network) shows how to upload it.',
   ],
   libvirtUri: [
-    'Examples: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`, `qemu+ssh://root@host/system`.',
+    'Examples: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`, `qemu+ssh://root@host/system`, `qemu+tls://host/system`.',
     '[Libvirt on another host](../guides/libvirt-hosts.md#libvirt-on-another-host) lists what differs there.',
     'If libvirt is not reachable at the start, the daemon starts and waits for it.',
   ],

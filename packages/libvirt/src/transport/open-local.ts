@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clientError, toError } from '../errors.js';
 import { type LibvirtUri, type SocketEnvironment, socketCandidates } from '../uri.js';
 import { startSessionDaemon } from './session-daemon.js';
+import { connectUnix } from './socket.js';
 import type { OpenTransport, Transport, TransportHandlers } from './transport.js';
-import { connectUnix } from './unix.js';
 
 /** Time between attempts while a daemon starts. */
 const POLL_MS = 50;

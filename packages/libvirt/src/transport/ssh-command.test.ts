@@ -55,8 +55,4 @@ describe('the ssh command', () => {
   ])('of %s runs this on the remote host', (uri, script) => {
     expect(remoteWords(uri)).toEqual(['sh', '-c', script]);
   });
-
-  it('rejects a session whose socket netcat cannot know', () => {
-    expect(() => sshCommand(parseUri('qemu+ssh://h/session?proxy=netcat'))).toThrow('parameter "socket" is missing');
-  });
 });

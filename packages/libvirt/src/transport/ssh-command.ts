@@ -7,10 +7,7 @@ interface CommandLine {
   readonly args: readonly string[];
 }
 
-/**
- * Returns the ssh command of a URI.
- * @throws {Error} if the remote socket of the URI is unknown.
- */
+/** Returns the ssh command of a URI. */
 export function sshCommand(uri: LibvirtUri): CommandLine {
   const { user, host, port, parameters } = uri;
   const { command, keyfile, knownHosts } = parameters;
@@ -85,11 +82,8 @@ function netcat({ parameters }: LibvirtUri, socket: string): string {
 }
 
 /** Returns the socket of the remote daemon. As in libvirt, `mode=auto` means libvirtd. */
-function remoteSocket({ driver, path, parameters: { socket, mode } }: LibvirtUri): string {
+function remoteSocket({ driver, parameters: { socket, mode } }: LibvirtUri): string {
   if (socket !== null) return socket;
-  if (path === '/session') {
-    throw new Error('parameter "socket" is missing: netcat cannot find the socket of a session');
-  }
   const modular = driver === 'test' ? 'qemu' : driver;
   return `/var/run/libvirt/${mode === 'direct' ? `virt${modular}d-sock` : 'libvirt-sock'}`;
 }

@@ -20,10 +20,9 @@ const MAX_FIRST_BYTE = 0x03;
 /**
  * Returns a function that runs ssh. It rejects with NOT_CONNECTED if the ssh client cannot be
  * started. If ssh ends later, the error of the connection contains ssh's last messages.
- * @throws {LibvirtError} INVALID_URI, if parameters are missing.
  */
 export function openSsh(uri: LibvirtUri): OpenTransport {
-  const { program, args } = commandOf(uri);
+  const { program, args } = sshCommand(uri);
   return (handlers, signal) =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -48,14 +47,6 @@ export function openSsh(uri: LibvirtUri): OpenTransport {
         reject(clientError('NOT_CONNECTED', `connecting to ${uri.text}: ${why}: ${cause.message}`, { cause }));
       });
     });
-}
-
-function commandOf(uri: LibvirtUri): ReturnType<typeof sshCommand> {
-  try {
-    return sshCommand(uri);
-  } catch (cause) {
-    throw clientError('INVALID_URI', `reading the connection URI "${uri.text}": ${toError(cause).message}`, { cause });
-  }
 }
 
 class SshTransport implements Transport {

@@ -14,6 +14,10 @@ export interface LibvirtdOptions {
   readonly libvirtdConf?: readonly string[];
   /** Further lines of qemu.conf. */
   readonly qemuConf?: readonly string[];
+  /** Further arguments of libvirtd, e.g. `--listen`. */
+  readonly args?: readonly string[];
+  /** Further environment variables of libvirtd. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A libvirtd that is isolated from the host. */
@@ -63,10 +67,12 @@ for pair in ${Object.entries(bindings)
   mkdir -p "\${pair#*:}"
   mount --bind "$1/\${pair%%:*}" "\${pair#*:}"
 done
+dir=$1
+shift
 echo ready
 while read -r line; do
-  rm -f "$1/run/libvirtd.pid"
-  (libvirtd --pid-file /run/libvirt/libvirtd.pid 0</dev/null >>"$1/log/libvirtd.out" 2>&1 &)
+  rm -f "$dir/run/libvirtd.pid"
+  (libvirtd --pid-file /run/libvirt/libvirtd.pid "$@" 0</dev/null >>"$dir/log/libvirtd.out" 2>&1 &)
 done
 `;
 
@@ -221,8 +227,9 @@ export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLi
       ...(asRoot ? [] : ['--map-root-user']),
       ...['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
       ...['tini', '-s', '--', 'sh', '-c', holder, 'libvirtd-holder', dir],
+      ...(options.args ?? []),
     ],
-    { stdio: ['pipe', 'pipe', 'pipe'] },
+    { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...options.env } },
   );
   let output = '';
   const ready = new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { connect, type Socket, type OnReadOpts } from 'node:net';
 import { toError } from '../errors.js';
 import type { Transport, TransportHandlers } from './transport.js';
 
@@ -9,32 +9,29 @@ const END_TIMEOUT_MS = 100;
 /** Maximum length of a socket path without the final zero byte. @see unix(7) */
 const MAX_PATH_BYTES = 107;
 
+/** How {@link connectSocket} opens a socket. */
+interface SocketKind {
+  /** Event that says that the socket can be used. */
+  readonly ready: 'connect' | 'secureConnect';
+  open(onread: OnReadOpts): Socket;
+}
+
 /**
- * Connects to a unix socket.
- * @throws the system error (ENOENT, ECONNREFUSED, EACCES), ENAMETOOLONG, or the abort reason of the
- *   signal.
+ * Connects a socket.
+ * @throws the system error (ENOENT, ECONNREFUSED, EACCES), or the abort reason of the signal.
  */
-export function connectUnix(path: string, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
+export function connectSocket(kind: SocketKind, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(reasonOf(signal));
       return;
     }
-    // Node would truncate the path and connect to another socket.
-    if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
-      const error = new Error(`connect ENAMETOOLONG ${path}: a socket's path has at most ${MAX_PATH_BYTES} bytes`);
-      reject(Object.assign(error, { code: 'ENAMETOOLONG' }));
-      return;
-    }
     // One buffer for all reads. By default Node allocates 64 KiB for each chunk.
-    const socket = connect({
-      path,
-      onread: {
-        buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-        callback: (bytes, buffer) => {
-          handlers.data(asBuffer(buffer).subarray(0, bytes));
-          return true;
-        },
+    const socket = kind.open({
+      buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+      callback: (bytes, buffer) => {
+        handlers.data(asBuffer(buffer).subarray(0, bytes));
+        return true;
       },
     });
     const abandon = (): void => {
@@ -43,13 +40,39 @@ export function connectUnix(path: string, handlers: TransportHandlers, signal: A
     };
     signal.addEventListener('abort', abandon, { once: true });
     socket.once('error', reject);
-    socket.once('connect', () => {
+    socket.once(kind.ready, () => {
       signal.removeEventListener('abort', abandon);
       socket.off('error', reject);
       resolve(new SocketTransport(socket, handlers));
     });
-    socket.once('close', () => signal.removeEventListener('abort', abandon));
+    socket.once('close', () => {
+      signal.removeEventListener('abort', abandon);
+      reject(new Error('the connection was closed'));
+    });
   });
+}
+
+/**
+ * Connects to a unix socket.
+ * @throws ENAMETOOLONG, and the errors of {@link connectSocket}.
+ */
+export async function connectUnix(path: string, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
+  // Node would truncate the path and connect to another socket.
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
+    const error = new Error(`connect ENAMETOOLONG ${path}: a socket's path has at most ${MAX_PATH_BYTES} bytes`);
+    throw Object.assign(error, { code: 'ENAMETOOLONG' });
+  }
+  return await connectSocket({ ready: 'connect', open: (onread) => connect({ path, onread }) }, handlers, signal);
+}
+
+/** Connects to a TCP port. @throws the errors of {@link connectSocket}. */
+export function connectTcp(
+  address: { readonly host: string; readonly port: number },
+  handlers: TransportHandlers,
+  signal: AbortSignal,
+): Promise<Transport> {
+  const open = (onread: OnReadOpts): Socket => connect({ ...address, onread, noDelay: true });
+  return connectSocket({ ready: 'connect', open }, handlers, signal);
 }
 
 function reasonOf(signal: AbortSignal): Error {

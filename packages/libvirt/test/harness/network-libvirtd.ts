@@ -1,0 +1,73 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLibvirtd, type LibvirtdOptions, type PrivateLibvirtd } from './libvirtd.js';
+import { createAuthority, type Authority } from './pki.js';
+
+/** A private libvirtd that also listens on TCP ports of loopback. */
+export interface NetworkLibvirtd {
+  readonly daemon: PrivateLibvirtd;
+  readonly tlsPort: number;
+  readonly tcpPort: number;
+  readonly authority: Authority;
+  /** Folder for the parameter `pkipath`. */
+  readonly pkipath: string;
+  stop(): Promise<void>;
+}
+
+/** Options of {@link startNetworkLibvirtd}. */
+interface NetworkOptions extends LibvirtdOptions {
+  /** Names in the certificate of the server. Default: `DNS:localhost` and `IP:127.0.0.1`. */
+  readonly names?: readonly string[];
+}
+
+/** Starts a libvirtd with the TLS and TCP transports. Default of both: no authentication. */
+export async function startNetworkLibvirtd(options: NetworkOptions): Promise<NetworkLibvirtd> {
+  const dir = await mkdtemp(join(tmpdir(), 'rackless-pki-'));
+  const authority = await createAuthority(dir);
+  const { cert, key } = await authority.server(options.names ?? ['DNS:localhost', 'IP:127.0.0.1']);
+  const pkipath = await authority.clientFolder();
+  const [tlsPort, tcpPort] = await freePorts();
+  const daemon = await startLibvirtd({
+    ...options,
+    args: ['--listen', ...(options.args ?? [])],
+    libvirtdConf: [
+      ...(options.libvirtdConf ?? []),
+      'listen_tls = 1',
+      'listen_tcp = 1',
+      'listen_addr = "127.0.0.1"',
+      `tls_port = "${tlsPort}"`,
+      `tcp_port = "${tcpPort}"`,
+      `cert_file = "${cert}"`,
+      `key_file = "${key}"`,
+      `ca_file = "${authority.ca}"`,
+      'auth_tls = "none"',
+      'auth_tcp = "none"',
+    ],
+  });
+  return {
+    daemon,
+    tlsPort,
+    tcpPort,
+    authority,
+    pkipath,
+    stop: async () => {
+      await daemon.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Returns two ports that no other process uses at the moment. libvirtd cannot choose its port. */
+async function freePorts(): Promise<readonly [number, number]> {
+  const servers = [createServer(), createServer()] as const;
+  const port = async (server: (typeof servers)[number]): Promise<number> => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    // A TCP server has an address of this form.
+    return (server.address() as AddressInfo).port;
+  };
+  const ports = [await port(servers[0]), await port(servers[1])] as const;
+  for (const server of servers) await new Promise((resolve) => server.close(resolve));
+  return ports;
+}
