@@ -97,6 +97,41 @@ it('deletes no image that another daemon has inserted during the sweep, and swee
   expect([...glance.images.keys()]).toEqual([used]);
 });
 
+it('deletes the image of an eject during a sweep that has read the servers before', async () => {
+  test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
+  const unused = glance.put();
+  let release: (() => void) | undefined;
+  test.cloud.others.set('image', (request, response, path) => {
+    const pass = (): void => glance.handler(request, response, path);
+    // The sweep of the start has read the servers.
+    if (release === undefined && request.method === 'DELETE') release = pass;
+    else pass();
+  });
+  const served = await test.serve();
+  const end = await waitFor(
+    () => release,
+    () => 'no sweep deletes the unused image',
+  );
+  const ejected = served.send('POST', `${drive}/Actions/VirtualMedia.EjectMedia`, {});
+  await waitFor(
+    () => (test.requestsTo('/compute').some((line) => line.startsWith('DELETE')) ? true : undefined),
+    () => 'the eject does not change the server',
+  );
+  expect(glance.images.has(unused)).toBe(true);
+  end();
+  expect((await ejected).status).toBe(204);
+  expect(glance.images.size).toBe(0);
+});
+
+it('deletes the other unused images if Glance deletes one of them not', async () => {
+  const kept = glance.put({ protected: true });
+  glance.put();
+  glance.put();
+  await test.serve();
+  await untilImages(1);
+  expect([...glance.images.keys()]).toEqual([kept]);
+});
+
 it.each([
   [''],
   ['[]'],

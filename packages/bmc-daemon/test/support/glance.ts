@@ -65,6 +65,8 @@ export function createGlance(): Glance {
           const failed = glance.imported === 'queued' ? { os_glance_failed_import: 'file' } : {};
           images.set(id, { ...image, status: glance.imported, ...failed });
           response.writeHead(202).end();
+        } else if (request.method === 'DELETE' && image['protected'] === true) {
+          response.writeHead(403).end('the image is protected');
         } else if (request.method === 'DELETE') {
           images.delete(id);
           response.writeHead(204).end();

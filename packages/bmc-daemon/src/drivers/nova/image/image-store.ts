@@ -17,6 +17,7 @@ import type { InsertOptions } from '../../operation-options.js';
 import type { CloudImage, ImageApi } from './image-api.js';
 import type { ImageLeases } from './image-leases.js';
 import { isoCheck } from './iso-check.js';
+import { SweepSchedule, type SweepResult } from './sweep-schedule.js';
 
 /** Dependencies of {@link CloudImageStore}. */
 interface CloudImageStoreOptions {
@@ -50,12 +51,11 @@ export class CloudImageStore {
   readonly #options: CloudImageStoreOptions;
   /** Their results are the ids of active images. */
   readonly #downloads = new SharedDownloads<string>();
-  #sweeping: Promise<void> | undefined;
-  #nextSweep: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  readonly #sweeps: SweepSchedule;
 
   constructor(options: CloudImageStoreOptions) {
     this.#options = options;
+    this.#sweeps = new SweepSchedule(() => this.#sweep(), options.log);
   }
 
   /**
@@ -73,26 +73,23 @@ export class CloudImageStore {
   }
 
   /**
-   * Deletes images that no server uses and no daemon is about to use. Simultaneous calls share one
-   * sweep. It logs failures; the next call retries.
+   * Deletes images that no server uses and no daemon is about to use. It sees all changes before this call. It
+   * logs failures, and repeats a sweep that failed.
    */
   async sweep(): Promise<void> {
-    this.#sweeping ??= this.#sweep()
-      .catch((error: unknown) => {
-        if (!this.#isClosed) this.#options.log.warn('deleting unused images of the cloud failed', { error });
-      })
-      .finally(() => {
-        this.#sweeping = undefined;
-      });
-    await this.#sweeping;
+    await this.#sweeps.run();
+  }
+
+  /** Begins a {@link sweep} soon, unless a caller begins one before. */
+  sweepSoon(): void {
+    this.#sweeps.soon();
   }
 
   /** Aborts all downloads, and deletes their partial images. */
   async close(): Promise<void> {
-    clearTimeout(this.#nextSweep);
     this.#downloads.abort(new DriverError('unavailable', 'storing the image: the service is shutting down'));
     await this.#downloads.settled();
-    this.#isClosed = true;
+    this.#sweeps.close();
   }
 
   /** Returns the id of an active image, which is held until all callers have taken it. */
@@ -202,32 +199,41 @@ export class CloudImageStore {
     });
   }
 
-  async #sweep(): Promise<void> {
-    const { api, leases, log, imagesInUse } = this.#options;
+  async #sweep(): Promise<SweepResult> {
+    const { api, leases, imagesInUse } = this.#options;
     // The images first: a server that begins to use one later has marked it before.
     const images = (await api.list()).filter((image) => this.#isOwn(image));
-    const isFree = (image: CloudImage): boolean => leases.leasedUntil(image, Date.now()) === undefined;
     const expiries = images.flatMap((image) => leases.leasedUntil(image, Date.now()) ?? []);
-    if (expiries.length > 0) this.#sweepAgain(Math.min(...expiries) - Date.now());
-    const free = images.filter(isFree);
-    if (free.length === 0) return;
-    const used = await imagesInUse(images);
+    const leasedForMs = expiries.length === 0 ? undefined : Math.min(...expiries) - Date.now();
+    const free = images.filter((image) => this.#isFree(image));
+    const used = free.length === 0 ? new Set() : await imagesInUse(images);
+    let isDisturbed = false;
+    const failures: unknown[] = [];
     for (const image of free.filter(({ id }) => !used.has(id))) {
-      const present = await api.get(image.id);
-      if (present === undefined || !isFree(present)) continue;
-      if (wasChanged(image, present)) {
-        // A daemon may have inserted it after the servers were read.
-        this.#sweepAgain(0);
-        continue;
+      try {
+        if (!(await this.#removeUnused(image))) isDisturbed = true;
+      } catch (error) {
+        // A user may protect an image. The others are deleted.
+        failures.push(error);
       }
-      await api.remove(image.id);
-      log.info('deleted an image of the cloud that no server uses', { image: image.id, name: image.name });
     }
+    if (failures.length > 0) throw failures[0];
+    return { isDisturbed, leasedForMs };
   }
 
-  #sweepAgain(delayMs: number): void {
-    clearTimeout(this.#nextSweep);
-    if (!this.#isClosed) this.#nextSweep = setTimeout(() => void this.sweep(), delayMs + 1000).unref();
+  /** Deletes an image. @returns false if a daemon may have inserted it after the servers were read. */
+  async #removeUnused(image: CloudImage): Promise<boolean> {
+    const { api, log } = this.#options;
+    const present = await api.get(image.id);
+    if (present === undefined || !this.#isFree(present)) return true;
+    if (wasChanged(image, present)) return false;
+    await api.remove(image.id);
+    log.info('deleted an image of the cloud that no server uses', { image: image.id, name: image.name });
+    return true;
+  }
+
+  #isFree(image: CloudImage): boolean {
+    return this.#options.leases.leasedUntil(image, Date.now()) === undefined;
   }
 
   /** Returns whether the image belongs to this region, and its name is one that the service gives. */

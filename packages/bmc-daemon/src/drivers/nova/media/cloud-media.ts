@@ -74,7 +74,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   const view = createMediaView(images, { freshMs, bootsNetwork: networkImage !== null });
   const onWritten = (dropped: boolean): void => {
     view.refresh();
-    if (dropped) void store.sweep();
+    if (dropped) store.sweepSoon();
   };
   const region = cloud.region ?? '';
   const partsOf = createEditParts({ items: createServerItems(session), api, images, list, region, onWritten });
@@ -92,8 +92,9 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   const parts = { api, list, closing, queue, states, partsOf, find, read, log };
   const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
   const offersImages = () => session.offers('image');
+  // The store repeats a sweep that fails, so it delays no other work.
   const sweep = async (): Promise<void> => {
-    if (await offersImages()) await store.sweep();
+    if (await offersImages()) store.sweepSoon();
   };
 
   const begin = async (): Promise<void> => {

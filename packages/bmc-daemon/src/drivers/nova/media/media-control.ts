@@ -42,13 +42,15 @@ export function createMediaControl({
   read,
   offersImages,
 }: CloudMediaOptions): MediaControl {
-  const edit = (id: string, change: (state: ServerState, server: Server) => Promise<ServerState>): Promise<void> =>
+  /** Changes the state of a server. @returns whether it was changed. */
+  const edit = (id: string, change: (state: ServerState, server: Server) => Promise<ServerState>): Promise<boolean> =>
     queue.edit(id, async (check) => {
       const { states } = partsOf(check);
       const server = await read(id);
       const state = await states.settle(server);
       const changed = await change(state, server);
       if (changed !== state) await states.write(server, changed);
+      return changed !== state;
     });
   const insert = async (
     id: string,
@@ -63,8 +65,9 @@ export function createMediaControl({
     if (!(await lacks(images, (await partsOf().states.read(server)).state, { image, server }))) return;
     for (let attempt = 1; ; attempt += 1) {
       const lease = await store.acquire(image, options);
+      let isInserted = false;
       try {
-        await edit(id, async (state, present) => {
+        isInserted = await edit(id, async (state, present) => {
           if (!(await lacks(images, state, { image, server: present }))) return state;
           await checkTurn?.();
           return { ...state, cd: lease.id };
@@ -72,11 +75,10 @@ export function createMediaControl({
         // A daemon that has not seen the mark in time may have deleted it.
         if ((await images.get(lease.id)) !== undefined) return;
         if (attempt === MAX_ATTEMPTS) throw deleted(server);
-      } catch (error) {
-        setImmediate(() => void store.sweep());
-        throw error;
       } finally {
         lease.release();
+        // Another client may have inserted the same image meanwhile.
+        if (!isInserted) store.sweepSoon();
       }
     }
   };
@@ -100,17 +102,17 @@ export function createMediaControl({
     set: async (id, device, change) => {
       checkDevice(device);
       const { uuid, name } = await find(id);
-      await edit(uuid, (state) => {
-        const { verifyCertificate, certificates } = change({
-          verifyCertificate: state.verifyCertificate,
-          certificates: [],
-        });
-        if (certificates.length === 0) return Promise.resolve({ ...state, verifyCertificate });
-        const why = 'Nova has no place for a certificate; EMULATOR_VMEDIA_CA_FILE names authorities for all images';
-        throw new DriverError('unsupported', `storing a certificate for machine ${name}: ${why}`);
-      });
+      await edit(uuid, (state) => Promise.resolve(withSettings(state, change, name)));
     },
   };
+}
+
+/** Returns the state after a change of the drive's settings. @throws {DriverError} unsupported, for a certificate. */
+function withSettings(state: ServerState, change: Parameters<MediaControl['set']>[2], name: string): ServerState {
+  const { verifyCertificate, certificates } = change({ verifyCertificate: state.verifyCertificate, certificates: [] });
+  if (certificates.length === 0) return { ...state, verifyCertificate };
+  const why = 'Nova has no place for a certificate; EMULATOR_VMEDIA_CA_FILE names authorities for all images';
+  throw new DriverError('unsupported', `storing a certificate for machine ${name}: ${why}`);
 }
 
 /** @throws {DriverError} unsupported. */

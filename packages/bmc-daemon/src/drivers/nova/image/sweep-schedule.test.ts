@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { createTestLog } from '../../../../../daemon/test/support/log.js';
+import { SweepSchedule, type SweepResult } from './sweep-schedule.js';
+
+const complete: SweepResult = { isDisturbed: false, leasedForMs: undefined };
+const MINUTE = 60_000;
+let lines: string[];
+let schedule: SweepSchedule;
+/** The times of the sweeps so far, in seconds since the beginning of the test. */
+let begun: number[];
+let sweep: () => Promise<SweepResult>;
+
+beforeEach(() => {
+  lines = [];
+  begun = [];
+  const log = createTestLog({ level: 'warn', format: 'text', write: (text) => lines.push(text) });
+  // The log has loaded its parts by real time.
+  jest.useFakeTimers();
+  const start = performance.now();
+  sweep = () => Promise.resolve(complete);
+  schedule = new SweepSchedule(() => {
+    begun.push(Math.round((performance.now() - start) / 1000));
+    return sweep();
+  }, log);
+});
+afterEach(() => {
+  schedule.close();
+  jest.useRealTimers();
+});
+
+/** Returns a sweep that the test ends. */
+function held(): { readonly end: () => void; readonly sweep: () => Promise<SweepResult> } {
+  let end = (): void => undefined;
+  const ended = new Promise<SweepResult>((resolve) => {
+    end = () => resolve(complete);
+  });
+  return { end, sweep: () => ended };
+}
+
+it('begins another sweep for those who call during one, and they share it', async () => {
+  const first = held();
+  sweep = first.sweep;
+  const before = schedule.run();
+  const second = held();
+  sweep = second.sweep;
+  const ends: string[] = [];
+  const later = [1, 2, 3].map(() => schedule.run().then(() => ends.push('later')));
+  first.end();
+  await before;
+  await Promise.resolve();
+  expect([begun.length, ends]).toEqual([2, []]);
+  second.end();
+  await Promise.all(later);
+  expect([begun.length, ends]).toEqual([2, ['later', 'later', 'later']]);
+  await schedule.run();
+  expect(begun).toHaveLength(3);
+});
+
+it('repeats a failed sweep with growing pauses until it succeeds, and logs the failure once', async () => {
+  sweep = () => Promise.reject(new Error('Glance is down'));
+  await schedule.run();
+  await jest.advanceTimersByTimeAsync(60 * MINUTE);
+  expect(begun).toEqual([0, 30, 90, 210, 450, 930, 1530, 2130, 2730, 3330]);
+  expect(lines.join('').match(/deleting unused images of the cloud failed/g)).toHaveLength(1);
+  sweep = () => Promise.resolve(complete);
+  await jest.advanceTimersByTimeAsync(60 * MINUTE);
+  expect(begun.slice(10)).toEqual([3930]);
+  sweep = () => Promise.reject(new Error('Glance is down again'));
+  await schedule.run();
+  await jest.advanceTimersByTimeAsync(MINUTE);
+  expect(begun.slice(11)).toEqual([7200, 7230]);
+});
+
+it('repeats a sweep that another daemon disturbs, with growing pauses', async () => {
+  sweep = () => Promise.resolve({ ...complete, isDisturbed: true });
+  await schedule.run();
+  await jest.advanceTimersByTimeAsync(60 * MINUTE);
+  expect(begun).toEqual([0, 1, 5, 21, 85, 341, 941, 1541, 2141, 2741, 3341]);
+});
+
+it('sweeps when the first mark has expired, and no sweep follows one that has come before', async () => {
+  sweep = () => Promise.resolve({ ...complete, leasedForMs: 5 * MINUTE });
+  await schedule.run();
+  sweep = () => Promise.resolve(complete);
+  await jest.advanceTimersByTimeAsync(60 * MINUTE);
+  expect(begun).toEqual([0, 301]);
+  schedule.soon();
+  schedule.soon();
+  await schedule.run();
+  await jest.advanceTimersByTimeAsync(60 * MINUTE);
+  expect(begun).toEqual([0, 301, 3600]);
+});
+
+it('begins no sweep after it is closed', async () => {
+  sweep = () => Promise.reject(new Error('no'));
+  await schedule.run();
+  schedule.close();
+  await schedule.run();
+  await jest.advanceTimersByTimeAsync(60 * MINUTE);
+  expect(begun).toEqual([0]);
+});

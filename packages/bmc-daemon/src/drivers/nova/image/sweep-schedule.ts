@@ -1,0 +1,105 @@
+/** Runs the sweeps of unused images one after the other, and repeats those that are not complete. */
+import type { Log } from '@rackless/daemon/log/log.js';
+
+/** Result of a sweep that did not fail. */
+export interface SweepResult {
+  /** Whether an image changed during the sweep, so that only another sweep can decide about it. */
+  readonly isDisturbed: boolean;
+  /** Time until the first mark of a daemon expires; undefined: no image has one. */
+  readonly leasedForMs: number | undefined;
+}
+
+/** Pauses before the repetitions of sweeps that are not complete. Each one grows up to {@link MAX_PAUSE_MS}. */
+const pauses = {
+  /** The cloud may be down for hours. A sweep makes up to six requests then. */
+  failed: { firstMs: 30_000, growth: 2 },
+  /** Other daemons mark an image for a moment only. */
+  disturbed: { firstMs: 1000, growth: 4 },
+};
+const MAX_PAUSE_MS = 600_000;
+/** Clocks of daemons differ. */
+const LEASE_TOLERANCE_MS = 1000;
+
+/** The sweeps of one cloud; closed with the driver. */
+export class SweepSchedule {
+  readonly #sweep: () => Promise<SweepResult>;
+  readonly #log: Log;
+  #running: Promise<void> | undefined;
+  /** The sweep that follows the running one. */
+  #following: Promise<void> | undefined;
+  /** Sweeps that were not complete, since the last one that was. */
+  #incomplete = 0;
+  #next: { readonly timer: NodeJS.Timeout; readonly at: number } | undefined;
+  #isClosed = false;
+
+  constructor(sweep: () => Promise<SweepResult>, log: Log) {
+    this.#sweep = sweep;
+    this.#log = log;
+  }
+
+  /**
+   * Runs a sweep. It begins after this call: one that runs already may have read the servers before. Callers
+   * share it. It logs failures.
+   */
+  async run(): Promise<void> {
+    if (this.#isClosed) return;
+    if (this.#running === undefined && this.#following === undefined) {
+      await this.#begin();
+      return;
+    }
+    this.#following ??= (this.#running ?? Promise.resolve()).then(() => {
+      this.#following = undefined;
+      return this.#isClosed ? undefined : this.#begin();
+    });
+    await this.#following;
+  }
+
+  /** Runs a sweep soon, unless another one begins before. */
+  soon(): void {
+    this.#runAfter(0);
+  }
+
+  /** Begins no other sweep. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#next?.timer);
+  }
+
+  #begin(): Promise<void> {
+    // This sweep sees everything that a later one would have seen.
+    clearTimeout(this.#next?.timer);
+    this.#next = undefined;
+    const running = this.#once().finally(() => {
+      this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+
+  async #once(): Promise<void> {
+    try {
+      const { isDisturbed, leasedForMs } = await this.#sweep();
+      if (leasedForMs !== undefined) this.#runAfter(leasedForMs + LEASE_TOLERANCE_MS);
+      if (isDisturbed) this.#repeat('disturbed');
+      else this.#incomplete = 0;
+    } catch (error) {
+      if (this.#isClosed) return;
+      const isFirst = this.#incomplete === 0;
+      this.#log[isFirst ? 'warn' : 'debug']('deleting unused images of the cloud failed', { error });
+      this.#repeat('failed');
+    }
+  }
+
+  #repeat(why: keyof typeof pauses): void {
+    const { firstMs, growth } = pauses[why];
+    this.#runAfter(Math.min(MAX_PAUSE_MS, firstMs * growth ** this.#incomplete));
+    this.#incomplete += 1;
+  }
+
+  #runAfter(delayMs: number): void {
+    const at = performance.now() + delayMs;
+    if (this.#isClosed || (this.#next !== undefined && this.#next.at <= at)) return;
+    clearTimeout(this.#next?.timer);
+    this.#next = { timer: setTimeout(() => void this.run(), delayMs).unref(), at };
+  }
+}
