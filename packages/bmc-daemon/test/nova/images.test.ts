@@ -5,6 +5,7 @@ import { idOf, IMAGE_ID } from '../support/listed-servers.js';
 import { createGlance, type Glance } from '../support/glance.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
+import { mediaSettings } from '../support/cloud-server.js';
 import { iso, startImages, type Images } from './media-lab.js';
 
 const test = servedCloud();
@@ -31,6 +32,7 @@ const untilImages = (count: number) =>
 
 it('lets Glance fetch an image if configured, and reports a failed import', async () => {
   const served = await test.serve({ media: { fetchedByGlance: true } });
+  glance.content = iso;
   glance.imported = 'queued';
   const failed = await insert(served);
   expect([failed.status, served.messages(failed)]).toEqual([502, ['CouldNotEstablishConnection']]);
@@ -40,6 +42,54 @@ it('lets Glance fetch an image if configured, and reports a failed import', asyn
   expect((await insert(served)).status).toBe(204);
   expect(images.downloads).toEqual([]);
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: `${images.url}/boot.iso` });
+  // Another server uses the same image.
+  test.servers.put(2);
+  const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
+  expect((await served.send('POST', other, { Image: `${images.url}/boot.iso` })).status).toBe(204);
+  expect(glance.images.size).toBe(1);
+});
+
+it.each([
+  ['is larger than the limit', iso, iso.length - 1],
+  ['is no ISO image', Buffer.alloc(100_000), iso.length],
+  ['is shorter than the signature of an ISO image', Buffer.from('CD001'), iso.length],
+])('rejects what Glance has fetched as an upload if it %s', async (_, content, maxBytes) => {
+  const limits = { ...mediaSettings.limits, maxBytes };
+  images.contents.set('/boot.iso', content);
+  const uploaded = await insert(await test.serve({ media: { limits } }));
+  // The image server tells neither size nor validator, so only the image in Glance shows them.
+  images.contents.clear();
+  glance.content = content;
+  for (const sendsRanges of [true, false]) {
+    glance.sendsRanges = sendsRanges;
+    const served = await test.serve({ media: { fetchedByGlance: true, limits } });
+    expect(await insert(served)).toEqual(uploaded);
+    expect(uploaded.status).toBeGreaterThanOrEqual(400);
+    await untilImages(0);
+    expect(await served.get(drive)).toMatchObject({ Inserted: false });
+  }
+});
+
+it('reads only the beginning of an image that Glance has fetched, and shares no image that it has not checked', async () => {
+  glance.content = iso;
+  const unchecked: (readonly unknown[])[] = [];
+  test.cloud.others.set('image', (request, response, path) => {
+    if (request.method !== 'GET' || !path.endsWith('/file')) {
+      glance.handler(request, response, path);
+      return;
+    }
+    unchecked.push([...glance.images.values()].map(({ status, name }) => [status, name]));
+    const more = (): void => {
+      if (!response.destroyed) response.write(iso, () => setImmediate(more));
+    };
+    response.writeHead(200);
+    more();
+  });
+  const served = await test.serve({ media: { fetchedByGlance: true } });
+  expect((await insert(served)).status).toBe(204);
+  const [[[status, name] = []] = []] = unchecked as string[][][]; // texts of images
+  expect(status).toBe('active');
+  expect([...glance.images.values()].map((image) => image['name'])).not.toEqual([name]);
 });
 
 it.each([

@@ -1,5 +1,6 @@
 /** Glance for a {@link CloudServer}, for faults that a real one does not have on demand. */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson, type NovaHandler } from './cloud-server.js';
 
 /** An image as Glance shows it. */
@@ -11,6 +12,10 @@ export interface Glance {
   readonly images: Map<string, GlanceImage>;
   /** Adds an image of the service. @param parts replace its properties. */
   put(parts?: Record<string, unknown>): string;
+  /** The content of images that `web-download` fetches. */
+  content: Buffer;
+  /** Whether it sends parts of images. */
+  sendsRanges: boolean;
   /** Status of an image after `web-download`. */
   imported: 'active' | 'queued';
   /** Status of the answer to an upload. */
@@ -20,6 +25,12 @@ export interface Glance {
 /** Creates it. */
 export function createGlance(): Glance {
   const images: Glance['images'] = new Map();
+  const sendContent = ({ headers }: IncomingMessage, response: ServerResponse): void => {
+    const { content, sendsRanges } = glance;
+    const [, first = '', last = ''] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
+    const part = sendsRanges && first !== '' ? content.subarray(Number(first), Number(last) + 1) : content;
+    response.writeHead(part === content ? 200 : 206, { 'content-type': 'application/octet-stream' }).end(part);
+  };
   const ids = new Set<string>();
   const glance: Glance = {
     images,
@@ -33,6 +44,8 @@ export function createGlance(): Glance {
       images.set(id, { id, status: 'active', visibility: 'private', tags: ['rackless-media'], ...own, ...parts });
       return id;
     },
+    content: Buffer.alloc(0),
+    sendsRanges: true,
     imported: 'active',
     uploadStatus: 204,
     handler: (request, response, path) => {
@@ -58,12 +71,13 @@ export function createGlance(): Glance {
             sendJson(response, 201, created);
           }
         } else if (image === undefined) response.writeHead(404).end('no image found');
+        else if (part === 'file' && request.method === 'GET') sendContent(request, response);
         else if (part === 'file') {
           if (glance.uploadStatus < 300) images.set(id, { ...image, status: 'active', size: text.length });
           response.writeHead(glance.uploadStatus).end();
         } else if (part === 'import') {
           const failed = glance.imported === 'queued' ? { os_glance_failed_import: 'file' } : {};
-          images.set(id, { ...image, status: glance.imported, ...failed });
+          images.set(id, { ...image, status: glance.imported, size: glance.content.length, ...failed });
           response.writeHead(202).end();
         } else if (request.method === 'DELETE' && image['protected'] === true) {
           response.writeHead(403).end('the image is protected');

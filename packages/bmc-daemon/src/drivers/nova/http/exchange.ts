@@ -17,6 +17,8 @@ export interface CloudRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
+  /** Reads only so many bytes of the answer. Its text then has one character for each byte. Default: all, as UTF-8. */
+  readonly headBytes?: number | undefined;
 }
 
 /** A request with a large body. */
@@ -104,7 +106,7 @@ export function createExchange(tls: CloudTls): Exchange {
         clearTimeout(timer);
         running.delete(sent);
       };
-      receive(sent, doing).finally(finish).then(resolve, reject);
+      receive(sent, doing, request.headBytes).finally(finish).then(resolve, reject);
     });
   return {
     send: (request, deadline) => {
@@ -193,7 +195,7 @@ async function sendStream(sent: ClientRequest, { body, signal, ...request }: Clo
 const shuttingDown = (): CloudFailure => new CloudFailure('closed', 'the service is shutting down');
 
 /** Waits for the whole answer. */
-function receive(request: ClientRequest, doing: string): Promise<CloudAnswer> {
+function receive(request: ClientRequest, doing: string, headBytes?: number): Promise<CloudAnswer> {
   return new Promise((resolve, reject) => {
     let connected = false;
     const fail = (error: unknown): void => reject(translated(error, { doing, connected }));
@@ -215,7 +217,7 @@ function receive(request: ClientRequest, doing: string): Promise<CloudAnswer> {
     });
     request.on('response', (response) => {
       answered = true;
-      readBody(response).then(
+      readBody(response, headBytes).then(
         (text) => resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response), text }),
         (error: unknown) => {
           fail(error);
@@ -231,7 +233,7 @@ function isOpen(socket: Socket): boolean {
   return !socket.connecting && !('secureConnecting' in socket && socket.secureConnecting === true);
 }
 
-async function readBody(response: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage, headBytes: number | undefined): Promise<string> {
   const encoding = response.headers['content-encoding'] ?? 'identity';
   // The request did not accept it, and a small compressed body may be a large one.
   if (encoding !== 'identity') throw new Error(`it sends its answer compressed (${encoding.slice(0, 20)})`);
@@ -241,8 +243,11 @@ async function readBody(response: IncomingMessage): Promise<string> {
     length += piece.length;
     if (length > MAX_BYTES) throw new Error(`its answer is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
     pieces.push(piece);
+    // The end of the loop closes the connection, so that the service sends no more.
+    if (headBytes !== undefined && length >= headBytes) break;
   }
-  return Buffer.concat(pieces, length).toString('utf8');
+  const body = Buffer.concat(pieces, length);
+  return headBytes === undefined ? body.toString('utf8') : body.toString('latin1', 0, headBytes);
 }
 
 function plainHeaders({ headers }: IncomingMessage): CloudAnswer['headers'] {

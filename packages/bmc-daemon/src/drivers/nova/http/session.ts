@@ -11,7 +11,7 @@ import { authenticate, endpointOf, type Token } from './identity.js';
 import { sendWithRetries } from './retry.js';
 
 /** A request to a service, relative to its endpoint. */
-interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body'> {
+interface ServiceRequest extends Pick<CloudRequest, 'method' | 'body' | 'headBytes'> {
   /** Default: `compute`. */
   readonly service?: CloudService;
   /** Path below the endpoint: `/servers/detail`. */
@@ -82,9 +82,9 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     const url = new URL(endpointOf(request.service ?? 'compute', known, settings) + request.path);
     for (const [name, value] of new URLSearchParams(request.query)) url.searchParams.append(name, value);
     const headers = { ...request.headers, 'x-auth-token': known.id };
-    const { method, body } = request;
+    const { method, body, headBytes } = request;
     const limits = { deadline, signal: closing.signal };
-    const sent = sendWithRetries(exchange, { method, url, headers, body }, limits);
+    const sent = sendWithRetries(exchange, { method, url, headers, body, headBytes }, limits);
     return { ...(await named(request.service ?? 'compute', sent)), used };
   };
   /** Returns the answer. @throws {CloudFailure} if the service cannot answer now. */

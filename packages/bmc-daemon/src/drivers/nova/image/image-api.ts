@@ -20,6 +20,8 @@ export interface CloudImage {
   readonly status: string;
   /** The URL that it comes from; undefined if a user removed the property. */
   readonly url: string | undefined;
+  /** Undefined: Glance does not know it, as long as the image is not complete. */
+  readonly sizeBytes: number | undefined;
   /** Glance could not import it, and set it back to `queued`. */
   readonly importFailed: boolean;
   /** All properties that are texts. */
@@ -57,6 +59,8 @@ export interface ImageApi {
   createNote(note: NewNote): Promise<void>;
   /** Sends the content. @throws the failure of the stream; the signal's reason. */
   upload(id: string, body: Readable, signal: AbortSignal): Promise<void>;
+  /** Returns the first bytes of the content, or all of it if it is shorter, with one character for each byte. */
+  readHead(id: string, bytes: number): Promise<string>;
   /** Lets Glance fetch the content. It continues in the background. */
   fetch(id: string, url: string): Promise<void>;
   /** @param value null removes the property. */
@@ -78,6 +82,7 @@ const imageSchema = z.looseObject({
   id: z.guid(),
   name: z.string().nullish(),
   status: z.string(),
+  size: z.number().nullish().catch(null),
   visibility: z.string().optional(),
   tags: z.array(z.string()).default([]),
 });
@@ -94,30 +99,7 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
     rejection(`${doing}: Glance answers ${session.reason(answer)}`, answer.status);
 
   return {
-    list: async () => {
-      // An administrator would see the images of all projects.
-      const owner = await session.projectId();
-      const limits = {
-        tag: TAG,
-        limit: String(PAGE_SIZE),
-        sort: 'created_at:asc',
-        ...(owner === undefined ? {} : { owner }),
-      };
-      let query = new URLSearchParams(limits);
-      const images = new Map<string, CloudImage>();
-      for (let page = 0; page < MAX_PAGES; page += 1) {
-        const answer = await send('GET', '/v2/images', { query });
-        const { images: members, next } = bodyOf(listSchema, answer, session, service);
-        for (const member of members) {
-          const parsed = imageSchema.safeParse(member);
-          if (!parsed.success) oddForms.ignored(service, member, parsed.error);
-          else if (isOurs(parsed.data)) images.set(parsed.data.id, imageOf(parsed.data));
-        }
-        if (next === undefined) return [...images.values()];
-        query = queryOf(next);
-      }
-      throw new CloudFailure('interrupted', `listing the images: Glance sends more than ${MAX_PAGES} pages`);
-    },
+    list: () => listImages(session, oddForms),
     get: async (id) => {
       const answer = await send('GET', pathOf(id));
       if (answer.status === 404) return undefined;
@@ -139,6 +121,15 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
       const answer = await session.upload({ service, path: `${pathOf(id)}/file`, body, signal });
       if (answer.status >= 300) throw rejected('storing the image', answer);
     },
+    readHead: async (id, bytes) => {
+      // A Glance without ranges sends everything, of which only so many bytes are read.
+      const headers = { accept: 'application/octet-stream', range: `bytes=0-${bytes - 1}` };
+      const answer = await send('GET', `${pathOf(id)}/file`, { headers, headBytes: bytes });
+      // There is no content.
+      if (answer.status === 204 || answer.status === 416) return '';
+      if (answer.status >= 300) throw rejected('checking the image', answer);
+      return answer.text;
+    },
     fetch: async (id, uri) => {
       const answer = await send('POST', `${pathOf(id)}/import`, { body: { method: { name: 'web-download', uri } } });
       if (answer.status >= 300) throw rejected('letting Glance fetch the image', answer);
@@ -158,6 +149,32 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
   };
 }
 
+async function listImages(session: CloudSession, oddForms: OddForms): Promise<readonly CloudImage[]> {
+  const service = 'image';
+  // An administrator would see the images of all projects.
+  const owner = await session.projectId();
+  const limits = {
+    tag: TAG,
+    limit: String(PAGE_SIZE),
+    sort: 'created_at:asc',
+    ...(owner === undefined ? {} : { owner }),
+  };
+  let query = new URLSearchParams(limits);
+  const images = new Map<string, CloudImage>();
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const answer = await session.request({ service, method: 'GET', path: '/v2/images', query });
+    const { images: members, next } = bodyOf(listSchema, answer, session, service);
+    for (const member of members) {
+      const parsed = imageSchema.safeParse(member);
+      if (!parsed.success) oddForms.ignored(service, member, parsed.error);
+      else if (isOurs(parsed.data)) images.set(parsed.data.id, imageOf(parsed.data));
+    }
+    if (next === undefined) return [...images.values()];
+    query = queryOf(next);
+  }
+  throw new CloudFailure('interrupted', `listing the images: Glance sends more than ${MAX_PAGES} pages`);
+}
+
 /** Returns whether the service created an image. Only users of the project can tag its private images. */
 function isOurs({ tags, visibility }: z.infer<typeof imageSchema>): boolean {
   return tags.includes(TAG) && visibility === 'private';
@@ -167,8 +184,9 @@ function imageOf(image: z.infer<typeof imageSchema>): CloudImage {
   const texts = Object.entries(image).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   const properties = new Map(texts);
   const failed = properties.get('os_glance_failed_import') ?? '';
-  const { id, name, status } = image;
-  return { id, name: name ?? '', status, url: properties.get(URL_PROPERTY), importFailed: failed !== '', properties };
+  const { id, name, status, size } = image;
+  const url = properties.get(URL_PROPERTY);
+  return { id, name: name ?? '', status, url, sizeBytes: size ?? undefined, importFailed: failed !== '', properties };
 }
 
 function rejection(message: string, status: number): DriverError {

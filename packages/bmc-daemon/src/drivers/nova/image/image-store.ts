@@ -16,7 +16,7 @@ import { DriverError } from '../../driver-error.js';
 import type { InsertOptions } from '../../operation-options.js';
 import type { CloudImage, ImageApi } from './image-api.js';
 import type { ImageLeases } from './image-leases.js';
-import { isoCheck } from './iso-check.js';
+import { HEAD_BYTES, isIsoHead, isoCheck, notIso } from './iso-check.js';
 import { SweepSchedule, type SweepResult } from './sweep-schedule.js';
 
 /** Dependencies of {@link CloudImageStore}. */
@@ -156,14 +156,18 @@ export class CloudImageStore {
     const validator = await inspectImage(image, limits, signal);
     if ((validator?.sizeBytes ?? 0) > limits.maxBytes) throw tooLarge(image.url, limits.maxBytes);
     const isNamed = validator !== null && identifiesContent(validator);
-    const name = isNamed ? imageVolumeName(url, validator) : privateVolumeName(url);
-    return await this.#create(name, url, async (id) => {
+    return await this.#create(privateVolumeName(url), url, async (id) => {
       await api.fetch(id, url);
       let pause = FIRST_POLL_MS;
       for (;;) {
         const known = await api.get(id);
         if (known === undefined) throw unreadable(url, 'the image was deleted meanwhile');
-        if (known.status === 'active') return;
+        if (known.status === 'active') {
+          await this.#checkFetched(image, known);
+          // Other inserts use an image by this name, so it must be a checked one, also after a crash.
+          if (isNamed) await api.setProperty(id, 'name', imageVolumeName(url, validator));
+          return;
+        }
         // Glance reports no reason. It sets the image back to `queued`.
         if (known.importFailed || known.status === 'killed') throw unreadable(url, 'Glance could not fetch it');
         await delay(pause, undefined, { signal }).catch((error: unknown) => {
@@ -173,6 +177,15 @@ export class CloudImageStore {
         pause = Math.min(LAST_POLL_MS, pause * 1.5);
       }
     });
+  }
+
+  /** Checks an image that Glance has fetched, as an upload is checked. @throws {ImageError}; {DriverError}. */
+  async #checkFetched({ url }: ImageRequest, { id, sizeBytes }: CloudImage): Promise<void> {
+    const { api, limits } = this.#options;
+    // Its server may not have told the size before.
+    if (sizeBytes === undefined) throw unreadable(storedUrl(url), 'Glance does not report its size');
+    if (sizeBytes > limits.maxBytes) throw tooLarge(url, limits.maxBytes);
+    if (!isIsoHead(await api.readHead(id, HEAD_BYTES))) throw notIso(url);
   }
 
   /** Creates an image, and deletes it if it cannot be filled. */

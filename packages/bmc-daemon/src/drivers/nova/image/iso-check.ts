@@ -6,7 +6,19 @@ import { DriverError } from '../../driver-error.js';
 /** ISO 9660: the first volume descriptor begins with its type and this text. */
 const SIGNATURE = 'CD001';
 const SIGNATURE_AT = 16 * 2048 + 1;
-const HEAD_BYTES = SIGNATURE_AT + SIGNATURE.length;
+/** The length of the part that shows whether an image is an ISO image. */
+export const HEAD_BYTES = SIGNATURE_AT + SIGNATURE.length;
+
+/** Returns whether the beginning of an image is that of an ISO image. @param head a character for each byte. */
+export function isIsoHead(head: string): boolean {
+  return head.startsWith(SIGNATURE, SIGNATURE_AT);
+}
+
+/** Returns the error of an image that is no ISO image. */
+export function notIso(url: URL): DriverError {
+  const why = 'it is not an ISO 9660 image, and Nova boots no other images from a CD drive';
+  return new DriverError('invalid', `reading image ${maskUrl(url)}: ${why}`, { field: 'image' });
+}
 
 /**
  * Passes an ISO image on, and fails for any other content. Nova also checks it, but only when it boots
@@ -14,10 +26,6 @@ const HEAD_BYTES = SIGNATURE_AT + SIGNATURE.length;
  */
 export function isoCheck(url: URL): Transform {
   let head: Buffer | undefined = Buffer.alloc(0);
-  const fault = (): DriverError => {
-    const why = 'it is not an ISO 9660 image, and Nova boots no other images from a CD drive';
-    return new DriverError('invalid', `reading image ${maskUrl(url)}: ${why}`, { field: 'image' });
-  };
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       if (head === undefined) {
@@ -31,11 +39,11 @@ export function isoCheck(url: URL): Transform {
       }
       const bytes = head;
       head = undefined;
-      if (bytes.toString('latin1', SIGNATURE_AT, HEAD_BYTES) === SIGNATURE) done(null, bytes);
-      else done(fault());
+      if (isIsoHead(bytes.toString('latin1', 0, HEAD_BYTES))) done(null, bytes);
+      else done(notIso(url));
     },
     flush(done) {
-      done(head === undefined ? null : fault());
+      done(head === undefined ? null : notIso(url));
     },
   });
 }
