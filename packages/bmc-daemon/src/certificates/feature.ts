@@ -38,9 +38,9 @@ export const certificates: Feature<CertificateServices> = {
 function openHttpsCertificate(context: FeatureContext): ServerCertificate | null {
   const { tls, settings, setTls, stateDir, services, log } = context;
   const { serviceUuid, now } = services();
-  const first = tlsFilesOf(settings);
-  if (tls === undefined || first === undefined) return null;
-  for (const leftover of [first.sslCert, first.sslKey].flatMap(removeLeftovers))
+  const initialFiles = tlsFilesOf(settings);
+  if (tls === undefined || initialFiles === undefined) return null;
+  for (const leftover of [initialFiles.sslCert, initialFiles.sslKey].flatMap(removeLeftovers))
     log.warn(`removed ${leftover}, which a killed process left`);
   const state = openStateFile({
     folder: stateDir,
@@ -50,5 +50,5 @@ function openHttpsCertificate(context: FeatureContext): ServerCertificate | null
     log,
     broken: 'setAside',
   });
-  return openServerCertificate({ tls, files: () => tlsFilesOf(settings) ?? first, setTls, state, log, now });
+  return openServerCertificate({ tls, files: () => tlsFilesOf(settings) ?? initialFiles, setTls, state, log, now });
 }

@@ -35,8 +35,8 @@ export function readPem(text: string, passphrase?: string): PemContents {
     else if (label !== PARAMETERS) throw new PemError(`the text contains a ${label}`);
   }
   // Reports a truncated block, which the pattern does not match.
-  const begun = text.match(/-----BEGIN /g)?.length ?? 0;
-  if (begun > (text.match(BLOCK)?.length ?? 0)) throw new PemError('the text is truncated, or not PEM');
+  const beginCount = text.match(/-----BEGIN /g)?.length ?? 0;
+  if (beginCount > (text.match(BLOCK)?.length ?? 0)) throw new PemError('the text is truncated, or not PEM');
   return { certificates, keys };
 }
 

@@ -10,7 +10,7 @@ import { keyPem, pemOf } from './pem.js';
 
 /** Clocks of the authority and of this host may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** Minimum key length: that of today's clients (OpenSSL's security level 2, browsers). */
+/** Minimum length of an RSA key. Today's clients require it (OpenSSL's security level 2, browsers). */
 const MIN_RSA_BITS = 2048;
 /** Curves for certificates in TLS 1.3 (RFC 8446 §4.2.3), with OpenSSL's names. */
 const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];

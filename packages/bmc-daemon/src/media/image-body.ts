@@ -51,22 +51,24 @@ export function countedBody(
   });
   const tickMs = Math.max(10, limits.idleTimeoutMs / 4);
   const minBytes = (MIN_BYTES_PER_SECOND * limits.idleTimeoutMs) / 1000;
+  /** Time since the start of the current period. */
   let slowMs = 0;
-  let counted = 0;
+  /** Number of bytes at the start of the current period, in which the server must send `minBytes`. */
+  let periodStart = 0;
   const watch = setInterval(() => {
     // While bytes wait for a slow disk, the server is not too slow.
     const isHeldBack = counter.readableLength > 0 || counter.writableNeedDrain;
-    if (isHeldBack || received - counted >= minBytes) {
+    if (isHeldBack || received - periodStart >= minBytes) {
       slowMs = 0;
-      counted = received;
+      periodStart = received;
       return;
     }
     slowMs += tickMs;
     if (slowMs < limits.idleTimeoutMs) return;
     counter.destroy(
-      received === counted
+      received === periodStart
         ? silence(url, limits.idleTimeoutMs)
-        : tooSlow(url, received - counted, limits.idleTimeoutMs),
+        : tooSlow(url, received - periodStart, limits.idleTimeoutMs),
     );
   }, tickMs);
   watch.unref();

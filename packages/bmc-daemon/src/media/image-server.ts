@@ -66,7 +66,7 @@ export async function openImage(
   signal: AbortSignal,
   onReceived?: (bytes: number) => void,
 ): Promise<ImageDownload> {
-  const response = await follow('GET', request, limits, signal);
+  const response = await fetchHead('GET', request, limits, signal);
   const validator = validatorOf(response);
   try {
     checkSize(request.url, validator, limits.maxBytes);
@@ -88,7 +88,7 @@ export async function inspectImage(
   signal: AbortSignal,
 ): Promise<ImageValidator | null> {
   try {
-    const response = await follow('HEAD', request, limits, signal);
+    const response = await fetchHead('HEAD', request, limits, signal);
     response.destroy();
     return validatorOf(response);
   } catch (error) {
@@ -113,7 +113,7 @@ export async function locateImage(
   limits: ImageServerLimits,
   signal: AbortSignal,
 ): Promise<ImageLocation> {
-  const { response, url } = await followTo('GET', request, limits, signal, { range: 'bytes=0-0' });
+  const { response, url } = await followWithinDeadline('GET', request, limits, signal, { range: 'bytes=0-0' });
   const { remoteAddress: address } = response.socket;
   const size = /\/(\d+)$/.exec(response.headers['content-range'] ?? '')?.[1];
   response.destroy();
@@ -124,13 +124,14 @@ export async function locateImage(
   return { url, address };
 }
 
-async function follow(
+/** Returns the response after all redirects, with an unread body. */
+async function fetchHead(
   method: 'GET' | 'HEAD',
   request: Request,
   limits: ImageServerLimits,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  return (await followTo(method, request, limits, signal)).response;
+  return (await followWithinDeadline(method, request, limits, signal)).response;
 }
 
 /** The response after all redirects, and the URL that sent it. */
@@ -139,7 +140,7 @@ interface Followed {
   readonly url: URL;
 }
 
-async function followTo(
+async function followWithinDeadline(
   method: 'GET' | 'HEAD',
   request: Request,
   limits: ImageServerLimits,
@@ -147,11 +148,11 @@ async function followTo(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Followed> {
   return await withDeadline(answerDeadline(request.url, limits), signal, (within) =>
-    followWithin(method, request, limits, within, headers),
+    followRedirects(method, request, limits, within, headers),
   );
 }
 
-async function followWithin(
+async function followRedirects(
   method: 'GET' | 'HEAD',
   request: Request,
   limits: ImageServerLimits,

@@ -20,7 +20,7 @@ export interface DownloadContext {
   readonly meter: ProgressMeter;
 }
 
-/** The wait of one caller. */
+/** How one caller waits for a download. */
 interface Waiting<Result, Taken> {
   /** Each caller has its own deadline: a shared download may end and restart several times. */
   readonly deadline: Deadline;
@@ -54,8 +54,8 @@ export class SharedDownloads<Result> {
   readonly #closing = new AbortController();
 
   /**
-   * Waits for the download of a key. Begins it if none runs. The download ends when no caller waits
-   * any more.
+   * Waits for the download of a key. Begins a download if none runs for the key. The download ends when
+   * no caller waits any more.
    * @throws what `begin` and `take` throw; the signal's reason; {ImageError} at the deadline.
    */
   async join<Taken>(
@@ -64,7 +64,7 @@ export class SharedDownloads<Result> {
     { deadline, signal, onProgress, take }: Waiting<Result, Taken>,
   ): Promise<Taken> {
     signal?.throwIfAborted();
-    const download = this.#join(key, begin);
+    const download = this.#findOrBegin(key, begin);
     if (onProgress !== undefined) download.listeners.add(onProgress);
     try {
       return await take(await withDeadline(deadline, signal, (within) => abortable(download.result, within)));
@@ -85,7 +85,7 @@ export class SharedDownloads<Result> {
     await Promise.allSettled([...this.#downloads.values()].map(({ result }) => result));
   }
 
-  #join(key: string, begin: (context: DownloadContext) => Promise<Result>): Download<Result> {
+  #findOrBegin(key: string, begin: (context: DownloadContext) => Promise<Result>): Download<Result> {
     const running = this.#downloads.get(key);
     if (running !== undefined && !running.controller.signal.aborted) {
       running.waiting += 1;

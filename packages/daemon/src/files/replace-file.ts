@@ -64,17 +64,17 @@ export function prepareFile(file: string, text: string, { basedOn }: ReplaceOpti
   const target = old === undefined ? file : realpathSync(file);
   const folder = path.dirname(target);
   // In the same folder: a rename is atomic only within a file system.
-  const next = path.join(folder, `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
-  const discard = (): void => rmSync(next, { force: true });
+  const temporary = path.join(folder, `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
+  const discard = (): void => rmSync(temporary, { force: true });
   try {
-    writeNew(next, text);
+    writeNew(temporary, text);
     const owner = old ?? ownerOfFolder(target);
     if (owner !== undefined) {
       // Only root may change the owner, so skip this if the owner is right.
-      const current = statSync(next);
-      if (owner.uid !== current.uid || owner.gid !== current.gid) chownSync(next, owner.uid, owner.gid);
+      const current = statSync(temporary);
+      if (owner.uid !== current.uid || owner.gid !== current.gid) chownSync(temporary, owner.uid, owner.gid);
     }
-    if (old !== undefined) chmodSync(next, old.mode & 0o7777);
+    if (old !== undefined) chmodSync(temporary, old.mode & 0o7777);
   } catch (error) {
     discard();
     throw error;
@@ -82,8 +82,8 @@ export function prepareFile(file: string, text: string, { basedOn }: ReplaceOpti
   return {
     commit() {
       try {
-        if (basedOn === undefined) renameSync(next, target);
-        else replaceIfUnchanged(next, target, basedOn, file);
+        if (basedOn === undefined) renameSync(temporary, target);
+        else replaceIfUnchanged(temporary, target, basedOn, file);
       } finally {
         discard();
       }
@@ -147,7 +147,7 @@ function removeFrom(
   return readdirSync(folder)
     .filter(isTemporary)
     .map((name) => path.join(folder, name))
-    .filter((leftover) => isLeftover(leftover, [process.geteuid?.(), owner]) && isRemoved(leftover));
+    .filter((leftover) => isLeftover(leftover, [process.geteuid?.(), owner]) && tryRemove(leftover));
 }
 
 function isLeftover(leftover: string, owners: readonly (number | undefined)[]): boolean {
@@ -155,7 +155,7 @@ function isLeftover(leftover: string, owners: readonly (number | undefined)[]): 
   return found !== undefined && found.isFile() && owners.includes(found.uid) && found.mtimeMs < performance.timeOrigin;
 }
 
-function isRemoved(leftover: string): boolean {
+function tryRemove(leftover: string): boolean {
   try {
     rmSync(leftover, { force: true });
     return true;
@@ -198,13 +198,13 @@ function ownerOfFolder(file: string): { readonly uid: number; readonly gid: numb
  * succeeds.
  * @param file the name of the file for the error message.
  */
-function replaceIfUnchanged(next: string, target: string, basedOn: string, file: string): void {
+function replaceIfUnchanged(temporary: string, target: string, basedOn: string, file: string): void {
   const changed = new FileChangedError(`${file} was changed meanwhile`);
   const lock = path.join(path.dirname(target), `.${path.basename(target)}.lock`);
   if (!takeLock(lock)) throw changed;
   try {
     if (textOf(target) !== basedOn) throw changed;
-    renameSync(next, target);
+    renameSync(temporary, target);
   } finally {
     rmSync(lock, { force: true });
   }

@@ -21,6 +21,7 @@ export class ChunkAllowance {
 
   /** Counts a chunk. Returns false if the body has too many small chunks. */
   accept(chunk: Buffer): boolean {
+    // A chunk costs one unit of the allowance. Each `minAverageBytes` bytes in it add one unit.
     this.#left += chunk.length / this.#minAverageBytes - 1;
     return this.#left >= 0;
   }

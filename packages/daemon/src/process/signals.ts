@@ -41,7 +41,7 @@ export function handleSignals({ running, notify, log }: SignalOptions): Promise<
       }
       stopping = true;
       log.info(`${signal}: stopping`);
-      // Both at the same time: the stop does not wait for systemd.
+      // Notifies systemd and stops at the same time, because the stop must not wait for systemd.
       void Promise.allSettled([notify('STOPPING=1'), running.close()]).then(([, closed]) => {
         if (closed.status === 'rejected') log.error('stopping', { error: closed.reason });
         resolve();

@@ -8,9 +8,12 @@ interface StartReport {
   readonly warnings: readonly string[];
 }
 
+/** File descriptor of standard error. */
+const STANDARD_ERROR = 2;
+
 /** Prints one line for each warning and error, with its priority for systemd's journal. */
 export function printStartReport({ faults, warnings }: StartReport): void {
-  const prefix = journalPrefix(2);
+  const prefix = journalPrefix(STANDARD_ERROR);
   for (const warning of warnings) process.stderr.write(`${prefix('warn')}warning: ${warning}\n`);
   for (const fault of faults) process.stderr.write(`${prefix('error')}${fault}\n`);
 }

@@ -31,7 +31,7 @@ interface YamlEvents {
 
 /** js-yaml's reason for too little indentation, only in flow collections and quoted strings. */
 const DEFICIENT = 'deficient indentation';
-/** js-yaml's reason for a lone hyphen in a flow collection. It also has other causes. */
+/** js-yaml's reason for a lone hyphen in a flow collection. Other faults have the same reason. */
 const NO_COMMA = 'missed comma between flow collection entries';
 /** Maximum number of corrections: each needs another pass over the text. */
 const MAX_CORRECTIONS = 1000;
@@ -46,14 +46,14 @@ export function readEvents(text: string, file: string): YamlEvents {
   const lines = text.split(/(?<=\r\n|\n|\r(?!\n))/);
   // More indentation than any line has is always enough.
   const indentation = ' '.repeat(lines.reduce((longest, { length }) => Math.max(longest, length), 0));
-  let corrected = 0;
+  let parsedLength = 0;
   for (let count = 0; ; count += 1) {
     const correctedText = count === 0 ? text : lines.join('');
-    corrected += correctedText.length;
+    parsedLength += correctedText.length;
     try {
       return { text: correctedText, events: parseEvents(correctedText, { filename: file }) };
     } catch (error) {
-      if (!(error instanceof YAMLException) || count === MAX_CORRECTIONS || corrected > MAX_CORRECTED_LENGTH)
+      if (!(error instanceof YAMLException) || count === MAX_CORRECTIONS || parsedLength > MAX_CORRECTED_LENGTH)
         throw error;
       const index = error.mark?.line ?? -1;
       const line = correctLine(lines[index] ?? '', error, indentation);

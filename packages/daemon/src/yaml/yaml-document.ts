@@ -31,20 +31,20 @@ interface YamlDocument {
 }
 
 /**
- * Limits what aliases of aliases can expand to: a small text could otherwise fill the memory, and
- * its merges could stop the process for minutes.
+ * Maximum number of values, with a count for each use of an alias. Aliases of aliases in a small text
+ * could otherwise fill the memory, and their merges could block the process for minutes.
  */
 const MAX_VALUES = 200_000;
-/** A value has three events at most: its key, and the begin and the end of a collection. */
+/** A value has three events at most: its key, and the beginning and the end of a collection. */
 const MAX_EVENTS = 3 * MAX_VALUES + 2;
 
 /** Parses a file with one document that is a mapping. @param file name for messages. */
-export function parseYaml(given: string, file: string): YamlDocument {
+export function parseYaml(source: string, file: string): YamlDocument {
   const fail = (message: string, line?: number): YamlDocument => ({
     faults: [line === undefined ? { message } : { line, message }],
   });
   try {
-    const { text, events } = readEvents(given, file);
+    const { text, events } = readEvents(source, file);
     if (events.length > MAX_EVENTS) throw tooManyValues();
     const documents = events.filter(({ type }) => type === EVENT_ID.DOCUMENT).length;
     if (documents > 1) return fail('there is more than one YAML document (---) in the file', secondDocument(text));
@@ -183,7 +183,7 @@ class Reader {
     this.#checkTag(event, line, '!!seq');
     const items: YamlNode[] = [];
     let size = 1;
-    while (!this.#ended()) {
+    while (!this.#takeEnd()) {
       const item = this.#value();
       items.push(item.node);
       size = checkedSum(size, item.size);
@@ -197,7 +197,7 @@ class Reader {
     const members = new Map<string, YamlNode>();
     const merged: YamlNode[] = [];
     let size = 1;
-    while (!this.#ended()) {
+    while (!this.#takeEnd()) {
       const keyEvent = this.#events[this.#next];
       const { node: key } = this.#value();
       const value = this.#value();
@@ -245,7 +245,8 @@ class Reader {
     for (const [key, value] of source.members) if (!members.has(key)) members.set(key, value);
   }
 
-  #ended(): boolean {
+  /** Moves past the end of the current collection. @returns false if another value comes first. */
+  #takeEnd(): boolean {
     if (this.#events[this.#next]?.type !== EVENT_ID.POP) return false;
     this.#next += 1;
     return true;

@@ -162,7 +162,7 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
 
 /** Returns the request for the trace. For a streaming body: the part received so far. */
 function tracedRequest(outgoing: UpstreamRequest): TracedRequest {
-  return { ...outgoing, body: outgoing.body instanceof BodyStream ? outgoing.body.shown : outgoing.body };
+  return { ...outgoing, body: outgoing.body instanceof BodyStream ? outgoing.body.traced : outgoing.body };
 }
 
 /** Returns how answers rename the model; null: they keep the upstream's name. */

@@ -13,7 +13,7 @@ import { upstreamRequest } from '../exchange/request/upstream-request.js';
 import { toProxyError } from '../errors/proxy-error.js';
 import { ChunkList } from '../json/chunk-list.js';
 import type { Deployment } from '../providers/deployment.js';
-import { errorOfStatus } from '../upstream/classify.js';
+import { errorOfFailedAnswer } from '../upstream/classify.js';
 import { translationOf } from '../providers/translation.js';
 import type { Selection } from '../routing/router.js';
 
@@ -133,7 +133,7 @@ async function sendCheck(serving: SharedState, deployment: Deployment): Promise<
         resolve(
           status >= 200 && status < 300
             ? undefined
-            : errorOfStatus(status, head, Buffer.concat(received.chunks), selection).message,
+            : errorOfFailedAnswer(status, head, Buffer.concat(received.chunks), selection).message,
         ),
       onError: (error) => resolve(error.message),
     });

@@ -53,7 +53,7 @@ export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | 
  */
 export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFault) => void): void {
   limitInterimAnswers(outgoing, () => new AnswerFault('head', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
-  outgoing.once('close', () => onEnd(new AnswerFault('closed', 'closed')));
+  outgoing.once('close', () => onEnd(new AnswerFault('closed', 'the connection closed')));
 }
 
 /**

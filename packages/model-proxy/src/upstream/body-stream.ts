@@ -1,10 +1,10 @@
 /** Request bodies that go upstream while they arrive. */
 import { Readable } from 'node:stream';
 
-/** If the upstream has not read this number of bytes, the client pauses. */
+/** The client pauses while this number of bytes waits for the upstream. */
 const MAX_BUFFERED_BYTES = 65_536;
 /** Number of first chunks in the trace (`--detailed_debug`). */
-const SHOWN_CHUNKS = 4;
+const TRACED_CHUNKS = 4;
 
 /** Options of {@link BodyStream}. */
 interface BodyStreamOptions {
@@ -12,7 +12,7 @@ interface BodyStreamOptions {
   readonly byteLength: number | null;
   /** The chunks received so far. */
   readonly beginning: readonly Buffer[];
-  /** The client may continue: the stream has room, or it was destroyed. */
+  /** Called when the client may continue: the stream has room, or it was destroyed. */
   readonly onRoom: () => void;
 }
 
@@ -23,14 +23,14 @@ interface BodyStreamOptions {
 export class BodyStream extends Readable {
   readonly byteLength: number | null;
   /** The first chunks, for the trace. */
-  readonly shown: readonly Buffer[];
+  readonly traced: readonly Buffer[];
   readonly #onRoom: () => void;
-  #isWhole = false;
+  #isComplete = false;
 
   constructor({ byteLength, beginning, onRoom }: BodyStreamOptions) {
     super({ highWaterMark: MAX_BUFFERED_BYTES });
     this.byteLength = byteLength;
-    this.shown = beginning.slice(0, SHOWN_CHUNKS);
+    this.traced = beginning.slice(0, TRACED_CHUNKS);
     this.#onRoom = onRoom;
     for (const piece of beginning) this.push(piece);
   }
@@ -42,18 +42,18 @@ export class BodyStream extends Readable {
 
   /** Ends the body. Without this call, the upstream's request stays incomplete. */
   finish(): void {
-    this.#isWhole = true;
+    this.#isComplete = true;
     if (!this.destroyed) this.push(null);
   }
 
   /** Returns whether the body is complete. */
-  get isWhole(): boolean {
-    return this.#isWhole;
+  get isComplete(): boolean {
+    return this.#isComplete;
   }
 
   /** Returns whether the upstream waits for bytes of the client. */
   get waitsForClient(): boolean {
-    return !this.#isWhole && this.readableLength === 0;
+    return !this.#isComplete && this.readableLength === 0;
   }
 
   override _read(): void {

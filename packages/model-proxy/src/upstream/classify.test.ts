@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deploymentAt } from '../../test/upstream/asking.js';
-import { errorOfStatus, interruptionFault, notJsonFault } from './classify.js';
+import { errorOfFailedAnswer, interruptionFault, notJsonFault } from './classify.js';
 
 const KEY = 'sk-upstream-secret';
 const selection = { deployment: deploymentAt('https://host/v1', { apiKey: KEY }), modelGroup: 'group' };
@@ -8,8 +8,8 @@ const SUFFIX = '. Received Model Group=group\nAvailable Model Group Fallbacks=No
 
 function error(status: number, body: unknown, headers: readonly string[] = []) {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const { message, ...rest } = errorOfStatus(status, headers, bytes, selection).body.error;
-  const made = errorOfStatus(status, headers, bytes, selection);
+  const { message, ...rest } = errorOfFailedAnswer(status, headers, bytes, selection).body.error;
+  const made = errorOfFailedAnswer(status, headers, bytes, selection);
   return { status: made.status, kind: made.kind, message, ...rest };
 }
 
@@ -150,7 +150,9 @@ describe('a failed answer', () => {
       'x-should-retry',
       'true',
     ];
-    expect(errorOfStatus(429, [...headers, 'retry-after-ms', '7000'], Buffer.alloc(0), selection).headers).toEqual({
+    expect(
+      errorOfFailedAnswer(429, [...headers, 'retry-after-ms', '7000'], Buffer.alloc(0), selection).headers,
+    ).toEqual({
       'retry-after': '7',
       'retry-after-ms': '7000',
       'x-ratelimit-reset-tokens': '1s',
@@ -167,7 +169,12 @@ describe('a failed answer', () => {
 
 describe('a key that the upstream repeats', () => {
   it.each(['code', 'type', 'param', 'message', 'detail'])('is masked in %s', (member) => {
-    const made = errorOfStatus(401, [], Buffer.from(JSON.stringify({ error: { [member]: `no ${KEY}!` } })), selection);
+    const made = errorOfFailedAnswer(
+      401,
+      [],
+      Buffer.from(JSON.stringify({ error: { [member]: `no ${KEY}!` } })),
+      selection,
+    );
     expect(JSON.stringify(made.body)).toContain('no ****!');
     expect(JSON.stringify(made.body)).not.toContain(KEY);
   });
@@ -184,7 +191,7 @@ describe('a key that the upstream repeats', () => {
 
   it('is masked in the retry headers', () => {
     const headers = ['retry-after', KEY, 'x-ratelimit-key', `a ${KEY}`];
-    expect(errorOfStatus(429, headers, Buffer.from(''), selection).headers).toEqual({
+    expect(errorOfFailedAnswer(429, headers, Buffer.from(''), selection).headers).toEqual({
       'retry-after': '****',
       'x-ratelimit-key': 'a ****',
     });
@@ -196,7 +203,7 @@ describe('other secrets', () => {
     const extraHeaders = { 'x-api-key': 'geheimnis', authorization: 'Bearer other-key', 'x-team': 'blue' };
     const deployment = deploymentAt('https://host/v1', { apiKey: null, extraHeaders });
     const body = Buffer.from('{"error":{"message":"wrong: geheimnis, other-key, of blue"}}');
-    expect(errorOfStatus(401, [], body, { deployment, modelGroup: 'group' }).message).toContain(
+    expect(errorOfFailedAnswer(401, [], body, { deployment, modelGroup: 'group' }).message).toContain(
       'wrong: ****, ****, of blue',
     );
   });
@@ -205,7 +212,7 @@ describe('other secrets', () => {
     const messageFor = (apiKey: string, message: string) => {
       const deployment = deploymentAt('https://host/v1', { apiKey });
       const body = Buffer.from(JSON.stringify({ error: { message } }));
-      return errorOfStatus(400, [], body, { deployment, modelGroup: 'group' }).message;
+      return errorOfFailedAnswer(400, [], body, { deployment, modelGroup: 'group' }).message;
     };
     expect(messageFor('1234567', 'no 1234567: 12345678 tokens')).toContain('no ****: 12345678 tokens');
     expect(messageFor('none', 'tool_choice is none')).toContain('tool_choice is none');

@@ -38,7 +38,7 @@ const MAX_RETRY_HEADERS = 16;
  * @param body as received: JSON in the shape of OpenAI, vLLM or FastAPI, an HTML page, text, or
  *   nothing.
  */
-export function errorOfStatus(
+export function errorOfFailedAnswer(
   status: number,
   headers: readonly string[],
   body: Buffer,
@@ -48,12 +48,13 @@ export function errorOfStatus(
   const text = body.toString('utf8', 0, MAX_BODY_BYTES);
   const parsed = parse(text);
   const translated = deployment.provider.dialect?.error(status, parsed);
-  if (translated !== undefined) return errorOfUpstream(translated.status ?? status, headers, translated, selection);
+  if (translated !== undefined)
+    return errorOfUpstreamError(translated.status ?? status, headers, translated, selection);
   return makeError(status, headers, readBody(text, parsed, secretMask(deployment)), selection);
 }
 
 /** Makes the error for an upstream's error that a dialect has translated. @param status 400 to 599. */
-export function errorOfUpstream(
+export function errorOfUpstreamError(
   status: number,
   headers: readonly string[],
   { message, type, param, code }: UpstreamError,

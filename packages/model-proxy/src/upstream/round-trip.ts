@@ -14,7 +14,7 @@ import {
   type TimeoutName,
 } from './connection-faults.js';
 import type { AnswerListener } from './connection/connection.js';
-import type { ConnectionPool, Link } from './connection/connection-pool.js';
+import type { ConnectionPool, PooledConnection } from './connection/connection-pool.js';
 import { decoderOf, takeContentEncoding, type DecodedSink, type Decoder } from './content-coding.js';
 import type { Peer } from './peer.js';
 import type { WithDeadlines, DeadlineClock } from './deadlines.js';
@@ -47,14 +47,11 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   readonly #wire: WireRequest;
   readonly #handler: UpstreamHandler;
   #timeouts: Timeouts;
-  /**
-   * The clock's time at the start, plus the time in which the upstream waited for the client's
-   * body.
-   */
+  /** The clock's time at the start, plus the time in which the upstream waited for the client. */
   #startedAt: number;
   #checkedAt: number; // the clock's time of the last check of the upload
   /** The connection of this request; null: before the start and after the end. */
-  #link: Link | null = null;
+  #connection: PooledConnection | null = null;
   #phase: Phase = 'connecting';
   /** The clock's time when the phase began, or when the last byte moved. */
   #markedAt: number;
@@ -90,8 +87,8 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
 
   abort(): void {
     if (this.#phase === 'over') return;
-    this.#leave();
-    this.#dropLink();
+    this.#release();
+    this.#dropConnection();
   }
 
   pause(): void {
@@ -137,7 +134,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   // Callbacks of the connection.
 
   onWriting(): void {
-    this.#reused = this.#link?.isReused === true;
+    this.#reused = this.#connection?.isReused === true;
     this.#phase = 'sending';
     this.#writtenAt = this.#markedAt = this.#context.clock.now;
   }
@@ -185,20 +182,20 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
     // Returns the connection before it reports the end, so that the handler's next request can use
     // it.
     const { pool } = this.#context;
-    if (this.#link !== null) {
+    if (this.#connection !== null) {
       // An upstream may answer before it has read the whole request. After a repetition, the first
       // socket may still use the body.
-      this.#isBodyFree = !this.#repeated && this.#link.hasWrittenAll;
-      if (isReusable) pool.giveBack(this.#link);
-      else pool.drop(this.#link);
+      this.#isBodyFree = !this.#repeated && this.#connection.hasWrittenAll;
+      if (isReusable) pool.giveBack(this.#connection);
+      else pool.drop(this.#connection);
     }
-    this.#link = null;
+    this.#connection = null;
     if (this.#decoder === null) this.#end();
     else this.#decoder.end();
   }
 
   onError(error: Error): void {
-    if (this.#isStale(error)) this.#repeat();
+    if (this.#mayRepeat(error)) this.#repeat();
     else this.#fail(this.#faultOf(error));
   }
 
@@ -218,10 +215,10 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
     };
   }
 
-  #dispatch(link: Link): void {
-    this.#link = link;
+  #dispatch(connection: PooledConnection): void {
+    this.#connection = connection;
     this.#phase = 'connecting';
-    link.send(this.#wire, this);
+    connection.send(this.#wire, this);
   }
 
   /** Excludes the time in which the client sends its body from the upstream's time. */
@@ -232,13 +229,13 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
       this.#markedAt = now;
     }
     this.#checkedAt = now;
-    if (upload.isWhole) this.#timeouts = this.#context.request.finalTimeouts?.() ?? this.#timeouts;
+    if (upload.isComplete) this.#timeouts = this.#context.request.finalTimeouts?.() ?? this.#timeouts;
   }
 
   /** Continues to read in a microtask, because `resume` may be called from a callback. */
   #read(): void {
     queueMicrotask(() => {
-      if (!this.#paused) this.#link?.resume();
+      if (!this.#paused) this.#connection?.resume();
     });
   }
 
@@ -249,7 +246,7 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
    * upstream had closed the idle connection, which is the most common failure. The request is
    * repeated only once, because it may have crashed the server. A stream cannot be repeated.
    */
-  #isStale(error: Error): boolean {
+  #mayRepeat(error: Error): boolean {
     if (this.#context.upload !== null || this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;
     if (this.#phase === 'connecting') return true;
     return this.#reused && this.#context.clock.now - this.#writtenAt <= STALE_WITHIN_MS;
@@ -258,11 +255,11 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   #repeat(): void {
     const { pool, clock } = this.#context;
     this.#repeated = true;
-    // Must come before `#dropLink`: a retired pool closes with its last connection.
-    const link = pool.takeNew();
-    this.#dropLink();
+    // Must come before `#dropConnection`: a retired pool closes with its last connection.
+    const connection = pool.takeNew();
+    this.#dropConnection();
     this.#markedAt = clock.now;
-    this.#dispatch(link);
+    this.#dispatch(connection);
   }
 
   #timeOut(name: TimeoutName, limitMs: number): void {
@@ -275,26 +272,27 @@ export class RoundTrip implements SentCall, WithDeadlines, AnswerListener {
   }
 
   #fail(error: ProxyError): void {
-    this.#leave();
-    this.#dropLink();
+    this.#release();
+    this.#dropConnection();
     this.#handler.onError(error);
   }
 
   #end(): void {
-    this.#leave();
+    this.#release();
     this.#handler.onEnd();
   }
 
-  #leave(): void {
+  /** Ends the deadlines, the decoder and the upload. */
+  #release(): void {
     this.#phase = 'over';
     this.#context.clock.remove(this);
     this.#decoder?.destroy();
     this.#context.upload?.destroy();
   }
 
-  #dropLink(): void {
-    const link = this.#link;
-    this.#link = null;
-    if (link !== null) this.#context.pool.drop(link);
+  #dropConnection(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    if (connection !== null) this.#context.pool.drop(connection);
   }
 }

@@ -52,7 +52,7 @@ export class ExpressionReader extends Cursor {
   }
 
   /** Reads exactly one value: the text of a flag or of an environment variable. */
-  only(): PythonValue {
+  readSingle(): PythonValue {
     while (this.peek().kind === 'newline') this.index += 1;
     const value = this.valueOrTuple();
     while (this.peek().kind === 'newline') this.index += 1;
@@ -166,14 +166,14 @@ export class ExpressionReader extends Cursor {
     const opening = this.peek();
     const isCall = this.take('(');
     const values = isCall ? this.items(opening, ')', depth).items : [];
-    const shown = `'.${attribute.text}${isCall ? '(…)' : ''}'`;
-    const found = this.running(attribute, shown, () =>
+    const callText = `'.${attribute.text}${isCall ? '(…)' : ''}'`;
+    const found = this.runCall(attribute, callText, () =>
       isCall
         ? callMethod(subject, attribute.text, values, this.context)
         : attributeOf(subject, attribute.text, this.context),
     );
     if (found !== undefined) return found;
-    throw new CodeFault(attribute.line, `${shown} is Python code, ${NOT_RUN}`);
+    throw new CodeFault(attribute.line, `${callText} is Python code, ${NOT_RUN}`);
   }
 
   private call({ qualified }: Reference, opening: Token, depth: number): PythonValue {
@@ -181,10 +181,10 @@ export class ExpressionReader extends Cursor {
     // No supported function has keyword arguments (`namedtuple(field=…)`), so do not read them: the
     // fault below reports the whole call.
     const values = isOperator(keyword, '=') ? [] : this.items(opening, ')', depth).items;
-    const shown = `'${qualified}(…)'`;
-    const value = this.running(opening, shown, () => callFunction(qualified, values, opening.line, this.context));
+    const callText = `'${qualified}(…)'`;
+    const value = this.runCall(opening, callText, () => callFunction(qualified, values, opening.line, this.context));
     if (value !== undefined) return value;
-    throw new CodeFault(opening.line, `${shown} is Python code, ${NOT_RUN}`);
+    throw new CodeFault(opening.line, `${callText} is Python code, ${NOT_RUN}`);
   }
 
   private environmentVariable(opening: Token, depth: number): PythonValue {
@@ -197,12 +197,12 @@ export class ExpressionReader extends Cursor {
     );
   }
 
-  /** Runs a call of the configuration. @param shown the call in the error: `'os.path.join(…)'`. */
-  private running({ line }: Token, shown: string, call: () => PythonValue | undefined): PythonValue | undefined {
+  /** Runs a call of the configuration. @param callText the call in the error: `'os.path.join(…)'`. */
+  private runCall({ line }: Token, callText: string, call: () => PythonValue | undefined): PythonValue | undefined {
     try {
       return call();
     } catch (error) {
-      if (error instanceof PathFault) throw new LiteralFault(line, `${shown}: ${error.message}`);
+      if (error instanceof PathFault) throw new LiteralFault(line, `${callText}: ${error.message}`);
       throw error;
     }
   }

@@ -186,5 +186,5 @@ export function parseAssignments(text: string, context?: SourceContext): ParsedA
  * @throws {Error} with a lower-case sentence for any other text.
  */
 export function parseLiteral(text: string): PythonValue {
-  return new ExpressionReader(text).only();
+  return new ExpressionReader(text).readSingle();
 }

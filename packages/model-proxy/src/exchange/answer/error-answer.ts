@@ -1,7 +1,7 @@
 /** Answers of upstreams with an error status. The client gets the error in OpenAI's shape. */
 import { performance } from 'node:perf_hooks';
 import { ChunkList } from '../../json/chunk-list.js';
-import { errorOfStatus } from '../../upstream/classify.js';
+import { errorOfFailedAnswer } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { refuse } from './refusal.js';
 
@@ -31,7 +31,11 @@ export class ErrorAnswer implements Answer {
   end(): void {
     const { exchange, status, headers } = this.#context;
     if (exchange.selection === null) return;
-    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#received.chunks), exchange.selection), headers);
+    refuse(
+      exchange,
+      errorOfFailedAnswer(status, headers, Buffer.concat(this.#received.chunks), exchange.selection),
+      headers,
+    );
   }
 
   /** Reports the upstream's status, which says more than the fault that cut off the body. */

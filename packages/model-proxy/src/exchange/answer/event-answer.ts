@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { ProxyError } from '../../errors/proxy-error.js';
-import { errorOfStatus, interruptionFault } from '../../upstream/classify.js';
+import { errorOfFailedAnswer, interruptionFault } from '../../upstream/classify.js';
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../../sse/event-rewriter.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
@@ -147,7 +147,7 @@ export class EventAnswer implements Answer {
     const status = statusOfErrorEvent(data);
     const { exchange, headers } = this.#context;
     if (status === undefined || exchange.selection === null) return undefined;
-    return errorOfStatus(status, headers, Buffer.from(data), exchange.selection);
+    return errorOfFailedAnswer(status, headers, Buffer.from(data), exchange.selection);
   }
 
   #readUsage(): void {

@@ -4,7 +4,7 @@ import { bytesBetween } from '../../json/text.js';
 import { rewriteAnswer } from '../../json/rewrite-answer.js';
 import { responseTooLarge } from '../../errors/body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
-import { errorOfStatus, interruptionFault, notJsonFault } from '../../upstream/classify.js';
+import { errorOfFailedAnswer, interruptionFault, notJsonFault } from '../../upstream/classify.js';
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
@@ -58,7 +58,7 @@ export class JsonAnswer implements Answer {
     const { chunks } = this.#received;
     const errorStatus = statusOfErrorAnswer(chunks, this.#length);
     if (errorStatus !== undefined && selection !== null) {
-      refuse(exchange, errorOfStatus(errorStatus, headers, Buffer.concat(chunks), selection), headers);
+      refuse(exchange, errorOfFailedAnswer(errorStatus, headers, Buffer.concat(chunks), selection), headers);
       return;
     }
     if (selection !== null && this.#isCutOff()) {

@@ -7,7 +7,7 @@ import { responseTooLarge } from '../../errors/body.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import type { DialectEvents, DialectStream, UpstreamError } from '../../providers/dialect.js';
 import type { TranslatedCall } from '../../providers/translation.js';
-import { errorOfUpstream, interruptionFault, notJsonFault, untranslatableFault } from '../../upstream/classify.js';
+import { errorOfUpstreamError, interruptionFault, notJsonFault, untranslatableFault } from '../../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
 import { JsonAnswer } from './json-answer.js';
@@ -131,7 +131,7 @@ function errorOf({ exchange, status, headers }: AnswerContext, error: UpstreamEr
   const { selection } = exchange;
   // The callers have checked that there is a selection.
   if (selection === null) throw new Error('no selection');
-  return errorOfUpstream(error.status ?? (status >= 400 ? status : 500), headers, error, selection);
+  return errorOfUpstreamError(error.status ?? (status >= 400 ? status : 500), headers, error, selection);
 }
 
 /** Removes the headers that describe the upstream's form of the body. */

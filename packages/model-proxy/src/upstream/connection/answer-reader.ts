@@ -51,8 +51,8 @@ export class AnswerReader {
    * Bytes of the body or of the chunk that are still expected; Infinity: until the connection ends.
    */
   #left = 0;
-  /** Number of digits of a chunk's length, or of bytes after a chunk. */
-  #digits = 0;
+  /** Number of received digits of a chunk's size, or of received bytes of the line end after a chunk. */
+  #count = 0;
   /** The received part of extensions or of a trailer, as latin1. */
   #extra = '';
   /** Offset of the last line in `#extra`. */
@@ -113,7 +113,7 @@ export class AnswerReader {
           // The sink may have called `stop`.
           if (this.#left > 0 || this.isIdle) break;
           if (this.#state === BODY) this.#end(at < bytes.length);
-          else this.#toLine(CHUNK_END);
+          else this.#enter(CHUNK_END);
           break;
         }
         default:
@@ -137,7 +137,7 @@ export class AnswerReader {
     // length was wrong. Without that announcement, the connection failed.
     if (this.#state === BODY && this.#endsByConnection)
       throw new AnswerFault('length', 'shorter than its Content-Length');
-    throw new AnswerFault('closed', 'closed');
+    throw new AnswerFault('closed', 'the connection closed before the end of the answer');
   }
 
   /** Ignores the rest of the answer. */
@@ -163,7 +163,7 @@ export class AnswerReader {
     this.#state = BODY;
     const mayContinue = this.#sink.onHead(head);
     if (this.isIdle) return mayContinue;
-    if (framing === 'chunked') this.#toLine(CHUNK_SIZE);
+    if (framing === 'chunked') this.#enter(CHUNK_SIZE);
     else if (this.#left === 0) this.#end(isFollowed);
     return mayContinue;
   }
@@ -204,9 +204,10 @@ export class AnswerReader {
     return { head, next: partial === null ? next : next - partial.length + from };
   }
 
-  #toLine(state: number): void {
+  /** Begins to read another element of a chunked body. */
+  #enter(state: number): void {
     this.#state = state;
-    this.#digits = 0;
+    this.#count = 0;
     this.#extra = '';
     this.#lineStart = 0;
     this.#lastByte = 0;
@@ -225,13 +226,13 @@ export class AnswerReader {
         case CHUNK_SIZE: {
           const digit = hexDigit(byte);
           if (digit !== -1) {
-            this.#digits += 1;
-            if (this.#digits > 12) throw badChunk();
+            this.#count += 1;
+            if (this.#count > 12) throw badChunk();
             this.#left = this.#left * 16 + digit;
             break;
           }
-          if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON)) throw badChunk();
-          this.#toLine(CHUNK_EXTENSION);
+          if (this.#count === 0 || (byte !== CR && byte !== SEMICOLON)) throw badChunk();
+          this.#enter(CHUNK_EXTENSION);
           at -= 1;
           break;
         }
@@ -240,15 +241,15 @@ export class AnswerReader {
           // Rare: servers do not send extensions.
           if (this.#extra.length > 2 && !EXTENSIONS.test(this.#extra.slice(0, -2))) throw badChunk();
           if (this.#left === 0) {
-            this.#toLine(TRAILER);
+            this.#enter(TRAILER);
             break;
           }
-          this.#toLine(CHUNK);
+          this.#enter(CHUNK);
           return at;
         case CHUNK_END:
-          this.#digits += 1;
-          if (byte !== (this.#digits === 1 ? CR : LF)) throw badChunk();
-          if (this.#digits === 2) this.#toLine(CHUNK_SIZE);
+          this.#count += 1;
+          if (byte !== (this.#count === 1 ? CR : LF)) throw badChunk();
+          if (this.#count === 2) this.#enter(CHUNK_SIZE);
           break;
         case TRAILER:
           if (!this.#endsLine(byte)) break;
@@ -287,7 +288,7 @@ function hexDigit(byte: number): number {
 }
 
 /**
- * Checks an incomplete head. A server of another protocol may wait for the proxy without end.
+ * Checks an incomplete head. Without it, a server of another protocol could wait without end.
  * @param from offset of the new bytes.
  * @throws {AnswerFault} the bytes are not the beginning of a head.
  */

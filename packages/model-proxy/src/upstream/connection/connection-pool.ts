@@ -28,13 +28,13 @@ const AGING_MS = 2000;
  * A connection of a pool. It opens its {@link Connection} with its first request, and carries one request
  * at a time.
  */
-export class Link implements Tracked {
+export class PooledConnection implements Tracked {
   inFlightIndex = -1;
   /** The pool's time when the connection became idle. */
   idleSince = 0;
   readonly #destination: Destination;
   readonly #sessions: TlsSessions;
-  readonly #onClosed: (link: Link) => void;
+  readonly #onClosed: (connection: PooledConnection) => void;
   #cancelOpening: (() => void) | null = null;
   #connection: Connection | null = null;
   /** A request that waits for the next turn of the event loop. */
@@ -45,7 +45,12 @@ export class Link implements Tracked {
    * @param life uses the clock of the pool.
    * @param onClosed called when the connection ends while it is idle.
    */
-  constructor(destination: Destination, sessions: TlsSessions, life: ConnectionLife, onClosed: (link: Link) => void) {
+  constructor(
+    destination: Destination,
+    sessions: TlsSessions,
+    life: ConnectionLife,
+    onClosed: (connection: PooledConnection) => void,
+  ) {
     this.#destination = destination;
     this.#sessions = sessions;
     this.#life = life;
@@ -130,7 +135,7 @@ export class Link implements Tracked {
   #onConnectionClosed(): void {
     const listener = this.#stopWaiting();
     if (listener === undefined) this.#onClosed(this);
-    else listener.onError(new AnswerFault('closed', 'closed'));
+    else listener.onError(new AnswerFault('closed', 'the connection closed before the request'));
   }
 
   #stopWaiting(): AnswerListener | undefined {
@@ -149,8 +154,8 @@ export class ConnectionPool {
   readonly #destination: Destination;
   readonly #sessions = new TlsSessions();
   /** Idle connections, the oldest first. */
-  readonly #idle: Link[] = [];
-  readonly #busy = new InFlight<Link>();
+  readonly #idle: PooledConnection[] = [];
+  readonly #busy = new InFlight<PooledConnection>();
   readonly #now: () => number;
   #retired = false;
   #timer: NodeJS.Timeout | undefined;
@@ -185,26 +190,26 @@ export class ConnectionPool {
    * would otherwise close soon, because opening another costs time. Otherwise takes the most
    * recently used connection, because the upstream is the least likely to have closed it.
    */
-  take(): Link {
+  take(): PooledConnection {
     const now = this.#now();
     for (;;) {
       const [oldest] = this.#idle;
       const isAging = oldest !== undefined && now - oldest.idleSince > AGING_MS;
-      const link = isAging ? this.#idle.shift() : this.#idle.pop();
-      if (link === undefined) return this.takeNew();
-      if (now - link.idleSince < link.idleMs && !link.isExpired(now)) {
-        this.#busy.add(link);
-        return link;
+      const connection = isAging ? this.#idle.shift() : this.#idle.pop();
+      if (connection === undefined) return this.takeNew();
+      if (now - connection.idleSince < connection.idleMs && !connection.isExpired(now)) {
+        this.#busy.add(connection);
+        return connection;
       }
-      link.destroy();
+      connection.destroy();
     }
   }
 
   /** Makes a new connection, even if others are idle. */
-  takeNew(): Link {
-    const link = this.#make();
-    this.#busy.add(link);
-    return link;
+  takeNew(): PooledConnection {
+    const connection = this.#make();
+    this.#busy.add(connection);
+    return connection;
   }
 
   /**
@@ -213,15 +218,15 @@ export class ConnectionPool {
    * waits one turn. If the request is not written after that turn, the upstream answered
    * before it read the whole request, and the connection closes.
    */
-  giveBack(link: Link): void {
-    if (link.isFree) this.#store(link);
-    else setImmediate(() => (link.isFree ? this.#store(link) : this.drop(link)));
+  giveBack(connection: PooledConnection): void {
+    if (connection.isFree) this.#store(connection);
+    else setImmediate(() => (connection.isFree ? this.#store(connection) : this.drop(connection)));
   }
 
   /** Closes a connection whose request was aborted or failed. */
-  drop(link: Link): void {
-    this.#busy.delete(link);
-    link.destroy();
+  drop(connection: PooledConnection): void {
+    this.#busy.delete(connection);
+    connection.destroy();
     this.#checkEmpty();
   }
 
@@ -231,7 +236,7 @@ export class ConnectionPool {
    */
   retire(): Promise<void> {
     this.#retired = true;
-    for (const link of this.#idle.splice(0)) link.destroy();
+    for (const connection of this.#idle.splice(0)) connection.destroy();
     this.#closeIdle();
     return new Promise((resolve) => {
       this.#onEmpty = resolve;
@@ -239,22 +244,22 @@ export class ConnectionPool {
     });
   }
 
-  #store(link: Link): void {
-    this.#busy.delete(link);
+  #store(connection: PooledConnection): void {
+    this.#busy.delete(connection);
     const now = this.#now();
-    if (this.#retired || link.isExpired(now)) link.destroy();
+    if (this.#retired || connection.isExpired(now)) connection.destroy();
     else {
-      link.idleSince = now;
-      this.#idle.push(link);
+      connection.idleSince = now;
+      this.#idle.push(connection);
       this.#timer ??= setInterval(() => this.#closeIdle(), CHECK_INTERVAL_MS).unref();
     }
     this.#checkEmpty();
   }
 
-  #make(): Link {
+  #make(): PooledConnection {
     const life = new ConnectionLife(this.#now());
-    return new Link(this.#destination, this.#sessions, life, (link) => {
-      const index = this.#idle.indexOf(link);
+    return new PooledConnection(this.#destination, this.#sessions, life, (connection) => {
+      const index = this.#idle.indexOf(connection);
       if (index === -1) return;
       this.#idle.splice(index, 1);
     });
@@ -263,10 +268,11 @@ export class ConnectionPool {
   /** Closes the connections whose idle time has ended. */
   #closeIdle(): void {
     const now = this.#now();
-    const isOver = (link: Link) => now - link.idleSince >= link.idleMs || link.isExpired(now);
-    for (const link of this.#idle.filter(isOver)) {
-      this.#idle.splice(this.#idle.indexOf(link), 1);
-      link.destroy();
+    const isOver = (connection: PooledConnection) =>
+      now - connection.idleSince >= connection.idleMs || connection.isExpired(now);
+    for (const connection of this.#idle.filter(isOver)) {
+      this.#idle.splice(this.#idle.indexOf(connection), 1);
+      connection.destroy();
     }
     if (this.#idle.length > 0) return;
     clearInterval(this.#timer);

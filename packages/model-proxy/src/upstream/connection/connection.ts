@@ -70,7 +70,7 @@ export class Connection implements AnswerSink {
     socket.unref();
     socket.on('error', (error) => this.#end(error));
     socket.on('end', () => this.#end(null));
-    socket.on('close', () => this.#end(new AnswerFault('closed', 'closed')));
+    socket.on('close', () => this.#end(new AnswerFault('closed', 'the connection closed')));
     socket.on('drain', () => this.#writeMore());
   }
 
@@ -105,7 +105,7 @@ export class Connection implements AnswerSink {
       onWritten: () => this.#listener?.onBodySent(),
       onEnd: () => {
         this.#upload = null;
-        this.#sent();
+        this.#allWritten();
       },
       onError: (error) => this.#break(error),
     });
@@ -218,7 +218,7 @@ export class Connection implements AnswerSink {
     let offset = bytes.write(head, 'latin1');
     for (const piece of body) offset += piece.copy(bytes, offset);
     this.#socket.write(bytes);
-    this.#sent();
+    this.#allWritten();
   }
 
   /** Writes as much of a large body as the socket accepts. */
@@ -233,10 +233,11 @@ export class Connection implements AnswerSink {
     this.#socket.uncork();
     this.#unwritten = this.#unwritten.slice(taken);
     this.#listener?.onBodySent();
-    if (this.#unwritten.length === 0) this.#sent();
+    if (this.#unwritten.length === 0) this.#allWritten();
   }
 
-  #sent(): void {
+  /** Notes that the socket has accepted the whole request. */
+  #allWritten(): void {
     this.#isWritten = true;
     this.#listener?.onRequestSent();
   }
@@ -276,6 +277,7 @@ export class Connection implements AnswerSink {
     }
   }
 
+  /** Closes the connection after a fault. Reports the fault to the request in flight, if there is one. */
   #break(error: Error): void {
     const listener = this.#listener;
     this.destroy();
@@ -283,6 +285,7 @@ export class Connection implements AnswerSink {
     else listener.onError(error);
   }
 
+  /** Closes the connection, which has no request in flight. */
   #close(): void {
     this.destroy();
     this.#onClosed();

@@ -79,11 +79,11 @@ const MAX_NAMES = 1000;
  * Headers that decide where a request ends and how its connection is used. Only the proxy sets
  * them.
  */
-const framing = /^(?:host|connection|keep-alive|transfer-encoding|content-length|upgrade|expect|te|trailer)$/;
+const framingHeaders = /^(?:host|connection|keep-alive|transfer-encoding|content-length|upgrade|expect|te|trailer)$/;
 
 function headerLine(name: string, value: string): string {
   if (!validNames.has(name)) {
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || framing.test(name))
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || framingHeaders.test(name))
       throw new UnsendableError(`invalid ${JSON.stringify(name)} header`);
     if (validNames.size < MAX_NAMES) validNames.add(name);
   }
