@@ -71,6 +71,7 @@ const layers = {
   racklessctl: [
     ['cli.ts', 'cli/'],
     ['commands/'],
+    ['enrollment/'],
     ['machines/'],
     ['redfish/'],
     ['contexts/'],

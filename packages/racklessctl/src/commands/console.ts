@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { errorCode } from '@rackless/daemon/error-code.js';
+import { quoteWord } from '../enrollment/node.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import { findConsole, sshArguments } from '../machines/console.js';
 import { defineCommand, type Call } from './command.js';
@@ -17,15 +18,12 @@ async function openConsole(call: Call): Promise<void> {
     return;
   }
   if (call.flag('print')) {
-    call.terminal.print(['ssh', ...parameters].map(quoted).join(' '));
+    call.terminal.print(['ssh', ...parameters].map(quoteWord).join(' '));
     return;
   }
   if (console.escape !== undefined) call.terminal.complain(`To leave the console, type ${console.escape}`);
   await runSsh(parameters);
 }
-
-/** Quotes a word for a POSIX shell. */
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 async function runSsh(parameters: readonly string[]): Promise<void> {
   const child = spawn('ssh', parameters, { stdio: 'inherit' });

@@ -4,6 +4,7 @@ import { consoleCommand } from './console.js';
 import { watchCommand } from './watch.js';
 import type { CommandDefinition } from './command.js';
 import { contextGroup } from './context.js';
+import { inventoryCommand } from './inventory.js';
 import { listCommand } from './list.js';
 import { logGroup } from './log.js';
 import { mediaGroup } from './media.js';
@@ -18,5 +19,6 @@ export const commands: readonly CommandDefinition[] = [
   consoleCommand,
   logGroup,
   watchCommand,
+  inventoryCommand,
   contextGroup,
 ];

@@ -1,0 +1,48 @@
+/** An inventory of Ansible, with variables for community.general's Redfish modules. */
+import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
+import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+
+function variablesOf({ facts, user }: EnrollmentNode): object {
+  return defined({
+    // The BMC, not the operating system: tasks run with delegate_to: localhost or connection: local.
+    redfish_baseuri: new URL(facts.bmc).host,
+    redfish_username: user,
+    redfish_resource_id: facts.id,
+    redfish_system_uri: facts.uri,
+    uuid: facts.uuid,
+    manufacturer: facts.manufacturer,
+    model: facts.model,
+    serial_number: facts.serial,
+    cpus: facts.cpus,
+    memory_gib: facts.memoryGib,
+    architecture: facts.architecture,
+    boot_mode: facts.bootMode,
+    mac_addresses: facts.interfaces.map(({ mac }) => mac),
+  });
+}
+
+/** A group may have letters, digits and underscores. */
+const groupName = (context: string): string => `context_${context.toLowerCase().replace(/\W/g, '_')}`;
+
+/** Ansible marks a value as text without templates, which a service could otherwise send. */
+const withoutTemplates = (yaml: string): string =>
+  yaml.replace(/^( *(?:- |[\w]+: ))(?!!)(.*\{[{%#].*)$/gm, '$1!unsafe $2');
+
+/** Ansible. */
+export const ansible: EnrollmentFormat = {
+  summary: 'an inventory in YAML (Ansible)',
+  render: (nodes) => {
+    const contexts = new Set(nodes.flatMap(({ facts }) => facts.context ?? []));
+    const children = Object.fromEntries(
+      [...contexts].map((context) => {
+        const members = nodes.filter(({ facts }) => facts.context === context);
+        return [groupName(context), { hosts: Object.fromEntries(members.map(({ name }) => [name, {}])) }];
+      }),
+    );
+    const hosts = Object.fromEntries(nodes.map((node) => [node.name, variablesOf(node)]));
+    return (
+      comment(['The passwords are not in this file. Set redfish_password in a vault.']) +
+      withoutTemplates(writeYaml({ all: { hosts, ...(contexts.size === 0 ? {} : { children }) } }))
+    );
+  },
+};

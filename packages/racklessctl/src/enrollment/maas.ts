@@ -1,0 +1,50 @@
+/** Commands of the MAAS command line. */
+import { comment, quoteWord, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+
+/** MAAS's names of architectures. */
+const architectures: Readonly<Record<string, string>> = {
+  x86_64: 'amd64',
+  i686: 'i386',
+  aarch64: 'arm64',
+  armv7l: 'armhf',
+  ppc64le: 'ppc64el',
+  riscv64: 'riscv64',
+};
+
+function commandOf({ name, facts, user }: EnrollmentNode): string {
+  const architecture = architectures[facts.architecture ?? 'x86_64'] ?? 'amd64';
+  const { protocol, host } = new URL(facts.bmc);
+  const words = [
+    `hostname=${name}`,
+    `architecture=${architecture}/generic`,
+    ...facts.interfaces.map(({ mac }) => `mac_addresses=${mac}`),
+    'power_type=redfish',
+    // MAAS uses https if the address names no scheme.
+    `power_parameters_power_address=${protocol === 'https:' ? host : facts.bmc}`,
+    `power_parameters_power_user=${user ?? ''}`,
+    `power_parameters_node_id=${facts.id}`,
+  ].map(quoteWord);
+  return [`maas "$PROFILE" machines create`, ...words, 'power_parameters_power_pass="$POWER_PASS"'].join(' \\\n  ');
+}
+
+/** MAAS. */
+export const maas: EnrollmentFormat = {
+  summary: 'a shell script with commands of maas',
+  render: (nodes) => {
+    const unreachable = nodes.filter(({ facts }) => facts.interfaces.length === 0);
+    return [
+      '#!/bin/sh\n',
+      comment([
+        'PROFILE is your profile of the MAAS command line, POWER_PASS the password of the BMCs.',
+        'The architecture is amd64 where the service does not name it.',
+        ...(unreachable.length === 0
+          ? []
+          : [
+              `MAAS needs MAC addresses, so these machines are left out: ${unreachable.map(({ name }) => name).join(', ')}`,
+            ]),
+      ]),
+      'set -eu\n: "${PROFILE:?}" "${POWER_PASS:?}"\n',
+      ...nodes.filter((node) => !unreachable.includes(node)).map((node) => `${commandOf(node)}\n`),
+    ].join('');
+  },
+};

@@ -1,0 +1,38 @@
+/** BareMetalHosts of Metal3 (metal3.io/v1alpha1). */
+import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
+import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+
+function hostOf({ name, facts, insecure }: EnrollmentNode): object {
+  const { bmc, uri, virtualMedia, bootMode, secureBoot, architecture, interfaces, power } = facts;
+  const isDell = /^dell\b/i.test(facts.manufacturer ?? '');
+  const driver = `${isDell ? 'idrac' : 'redfish'}${virtualMedia ? '-virtualmedia' : ''}`;
+  const uefi = secureBoot === true ? 'UEFISecureBoot' : 'UEFI';
+  return {
+    apiVersion: 'metal3.io/v1alpha1',
+    kind: 'BareMetalHost',
+    metadata: { name },
+    spec: defined({
+      // The present state: the enrollment of a running machine must not switch it off.
+      online: power === 'On',
+      architecture,
+      bootMACAddress: interfaces[0]?.mac,
+      bootMode: bootMode === undefined ? undefined : bootMode === 'uefi' ? uefi : 'legacy',
+      bmc: defined({
+        address: `${driver}+${bmc}${uri}`,
+        credentialsName: `${name}-bmc`,
+        disableCertificateVerification: insecure ? true : undefined,
+      }),
+    }),
+  };
+}
+
+/** Metal3. */
+export const metal3: EnrollmentFormat = {
+  summary: 'BareMetalHosts for kubectl apply (Metal3)',
+  render: (nodes) =>
+    comment([
+      'Each host needs a secret with the log-in at its BMC, for example:',
+      '  kubectl create secret generic NAME-bmc --from-literal=username=USER --from-file=password=FILE',
+      'The first network interface with a link is bootMACAddress: check it before you boot from the network.',
+    ]) + nodes.map((node) => writeYaml(hostOf(node))).join('---\n'),
+};

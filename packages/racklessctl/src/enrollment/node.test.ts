@@ -1,0 +1,28 @@
+import { expect, it } from '@jest/globals';
+import type { MachineFacts } from '../machines/facts.js';
+import { enrollmentNames } from './node.js';
+
+const facts = (given: Partial<MachineFacts>): MachineFacts => ({
+  ...{ context: undefined, name: 'System', id: '1', uuid: undefined, uri: '/1', power: undefined, health: undefined },
+  ...{ state: undefined, manufacturer: undefined, model: undefined, serial: undefined, hostName: undefined },
+  ...{ bios: undefined, cpus: undefined, memoryGib: undefined, architecture: undefined, bootMode: undefined },
+  ...{ secureBoot: undefined, virtualMedia: false, interfaces: [], bmc: 'https://192.0.2.1', managers: [] },
+  ...given,
+});
+
+it.each<[string, readonly Partial<MachineFacts>[], readonly string[]]>([
+  ['their names', [{ name: 'web-1' }, { name: 'Web_2.example' }], ['web-1', 'web-2-example']],
+  ['their contexts if the names are equal', [{ context: 'rack1-a' }, { context: 'rack1-b' }], ['rack1-a', 'rack1-b']],
+  ['their host names first', [{ hostName: 'db1', context: 'a' }, { context: 'b' }], ['db1', 'b']],
+  ['their serial numbers', [{ serial: 'S1' }, { serial: 'S2' }], ['s1', 's2']],
+  ['numbers in the last resort', [{}, {}, {}], ['system', 'system-2', 'system-3']],
+  ['a name without letters', [{ name: '节点', id: '!' }], ['machine']],
+])('machines are enrolled by %s', (_, machines, names) => {
+  expect(enrollmentNames(machines.map(facts))).toEqual(names);
+});
+
+it('no name is longer than 63 characters, and none appears twice', () => {
+  const names = enrollmentNames([{ name: 'a'.repeat(80) }, { name: 'a'.repeat(80) }, { name: 'x-2' }].map(facts));
+  expect(new Set(names).size).toBe(3);
+  expect(names.filter((name) => name.length > 63)).toEqual([]);
+});

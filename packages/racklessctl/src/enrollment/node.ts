@@ -1,0 +1,72 @@
+/** A machine as enrollment files name it. */
+import type { MachineFacts } from '../machines/facts.js';
+
+/** A machine to enroll. No file contains a password. */
+export interface EnrollmentNode {
+  /** Unique: lower-case letters, digits and hyphens, at most 63 characters (RFC 1123). */
+  readonly name: string;
+  readonly facts: MachineFacts;
+  readonly user: string | undefined;
+  /** Path of the trusted authorities. */
+  readonly ca: string | undefined;
+  readonly insecure: boolean;
+  readonly auth: 'session' | 'basic';
+}
+
+/** A format of an enrollment file. */
+export interface EnrollmentFormat {
+  readonly summary: string;
+  /** Returns the text of the file. */
+  readonly render: (nodes: readonly EnrollmentNode[]) => string;
+}
+
+const MAX_NAME = 63;
+
+const label = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, MAX_NAME)
+    .replace(/-+$/, '');
+
+/**
+ * Returns a unique name for each machine. BMCs of real servers often call their machine `System`, so
+ * the host name, the context, the serial number and the id come next.
+ */
+export function enrollmentNames(machines: readonly MachineFacts[]): readonly string[] {
+  const candidates = (facts: MachineFacts): readonly (string | undefined)[] => [
+    facts.name,
+    facts.hostName,
+    facts.context,
+    facts.serial,
+    facts.id,
+    facts.uuid,
+  ];
+  const used = new Map<string, number>();
+  for (const facts of machines)
+    for (const name of new Set(candidates(facts).map((text) => label(text ?? ''))))
+      used.set(name, (used.get(name) ?? 0) + 1);
+  const taken = new Set<string>();
+  return machines.map((facts) => {
+    const names = candidates(facts).map((text) => label(text ?? ''));
+    const found = names.find((name) => name !== '' && used.get(name) === 1 && !taken.has(name));
+    const base = found ?? (label(facts.name) || 'machine');
+    let name = base;
+    for (let number = 2; taken.has(name); number += 1) name = `${base.slice(0, MAX_NAME - 8)}-${number}`;
+    taken.add(name);
+    return name;
+  });
+}
+
+/** Returns an object without its undefined members. */
+export function defined(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+/** Quotes a word for a POSIX shell. */
+export const quoteWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Returns comment lines. No text of a service belongs there. */
+export const comment = (lines: readonly string[]): string => lines.map((line) => `# ${line}`.trimEnd() + '\n').join('');

@@ -1,0 +1,63 @@
+/** Hardware and Machines of Tinkerbell. */
+import { writeYaml } from '@rackless/daemon/yaml/write-yaml.js';
+import { comment, defined, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
+function machineOf({ name, facts, insecure, auth }: EnrollmentNode): object {
+  const { hostname, port, protocol } = new URL(facts.bmc);
+  const number = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
+  return {
+    apiVersion: 'bmc.tinkerbell.org/v1alpha1',
+    kind: 'Machine',
+    metadata: { name },
+    spec: {
+      connection: {
+        host: hostname.replace(/^\[(.*)\]$/, '$1'),
+        insecureTLS: insecure,
+        authSecretRef: { name: `${name}-bmc`, namespace: 'tinkerbell' },
+        providerOptions: {
+          preferredOrder: ['gofish'],
+          redfish: { port: number, systemName: facts.name, ...(auth === 'basic' ? { useBasicAuth: true } : {}) },
+        },
+      },
+    },
+  };
+}
+
+function hardwareOf({ name, facts }: EnrollmentNode): object {
+  const { architecture, bootMode, cpus, memoryGib } = facts;
+  return {
+    apiVersion: 'tinkerbell.org/v1alpha1',
+    kind: 'Hardware',
+    metadata: { name },
+    spec: {
+      bmcRef: { apiGroup: 'bmc.tinkerbell.org', kind: 'Machine', name },
+      interfaces: facts.interfaces.map(({ mac }) => ({
+        dhcp: defined({
+          mac,
+          hostname: name,
+          arch: architecture,
+          uefi: bootMode === undefined ? undefined : bootMode === 'uefi',
+        }),
+        netboot: { allowPXE: true, allowWorkflow: true },
+      })),
+      resources: defined({ cpu: cpus, memory: memoryGib === undefined ? undefined : `${memoryGib}Gi` }),
+    },
+  };
+}
+
+/** Tinkerbell. */
+export const tinkerbell: EnrollmentFormat = {
+  summary: 'Hardware and Machines for kubectl apply (Tinkerbell)',
+  render: (nodes) =>
+    comment([
+      'Each machine needs a secret with the log-in at its BMC, for example:',
+      '  kubectl -n tinkerbell create secret generic NAME-bmc --from-literal=username=USER --from-file=password=FILE',
+      'Add IP addresses to the interfaces: a service does not know them.',
+    ]) +
+    nodes
+      .flatMap((node) => [machineOf(node), hardwareOf(node)])
+      .map((object) => writeYaml(object))
+      .join('---\n'),
+};
