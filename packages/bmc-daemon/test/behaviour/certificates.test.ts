@@ -392,6 +392,15 @@ describe('the certificate of a drive', () => {
       CertificateType: 'PEM',
     });
     expect((await post(replace, body(`${own}/1`, next.key))).status).toBe(400);
+    // The definition of the machine stores the certificate.
+    const long = `${next.key}${' '.repeat(32_768)}${next.certificate}`;
+    for (const answer of [
+      await post(replace, body(`${own}/1`, long)),
+      await post(own, { CertificateString: long, CertificateType: 'PEM' }),
+    ]) {
+      expect(answer.status).toBe(400);
+      expect(JSON.stringify(answer.body)).toContain("The string '******' is longer than 32768 characters.");
+    }
     expect(await post(replace, body(`${own}/1`, next.certificate))).toMatchObject({
       status: 200,
       location: `${own}/1`,

@@ -35,15 +35,19 @@ function certificatesOf(pem: string): readonly X509Certificate[] {
 const onlyCertificatesDetail =
   'The text must contain one or more certificates in PEM, no private key and no other PEM block.';
 
+/** The message does not quote the text, which may contain a private key. */
+const tooLong = message('StringValueTooLong', '******', MAX_PEM_LENGTH);
+
 const newCertificate = z.strictObject({
-  CertificateString: z
-    .string()
-    .max(MAX_PEM_LENGTH)
-    .superRefine((pem, context) => {
-      if (certificatesOf(pem).length > 0) return;
-      const fault = message('PropertyValueFormatError', '******', 'CertificateString');
-      context.addIssue({ code: 'custom', params: { message: withDetail(fault, onlyCertificatesDetail) } });
-    }),
+  CertificateString: z.string().superRefine((pem, context) => {
+    if (pem.length > MAX_PEM_LENGTH) {
+      context.addIssue({ code: 'custom', params: { message: tooLong } });
+      return;
+    }
+    if (certificatesOf(pem).length > 0) return;
+    const fault = message('PropertyValueFormatError', '******', 'CertificateString');
+    context.addIssue({ code: 'custom', params: { message: withDetail(fault, onlyCertificatesDetail) } });
+  }),
   CertificateType: z.enum(certificateTypes),
 });
 
@@ -106,7 +110,8 @@ const member = defineResource({
  * @param action name of the action, for error messages.
  * @returns canonical URI of the certificate; null if `uri` has another form, or the drive has no such
  *   certificate.
- * @throws {RedfishError} 404 for an unknown system or drive; 400 if the new text is not a certificate.
+ * @throws {RedfishError} 404 for an unknown system or drive; 400 if the new text is not a certificate or
+ *   too long.
  */
 export async function replaceDriveCertificate(
   uri: string,
@@ -119,6 +124,8 @@ export async function replaceDriveCertificate(
   if (certificateId === '') return null;
   const { system, id, drive } = await loadMediaDrive({ systemId, mediaId }, services);
   if (!drive.certificates.some((known) => known.id === certificateId)) return null;
+  if (CertificateString.length > MAX_PEM_LENGTH)
+    throw new RedfishError(400, [withPointers(tooLong, '#/CertificateString')]);
   const pem = pemOf(certificatesOf(CertificateString));
   if (pem === '') {
     const fault = message('ActionParameterValueFormatError', '******', 'CertificateString', action);
