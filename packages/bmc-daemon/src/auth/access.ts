@@ -106,7 +106,14 @@ export function openAccess(options: AccessOptions): Access {
 
   const { passwordFile, preparePasswordEdit } = shared ?? openPasswords(authFile, { log, now });
   const clock = options.clock ?? shared?.store.now.bind(shared.store) ?? steadyClock;
-  const accounts = createAccounts({ preparePasswordEdit, passwordFile, state, log, clock });
+  const accounts = createAccounts({
+    preparePasswordEdit,
+    passwordFile,
+    state,
+    lockState: shared?.lockState ?? state,
+    log,
+    clock,
+  });
   const refusalListeners = new Set<(attempt: RefusedAttempt) => void>();
   const onRefused = (attempt: RefusedAttempt): void => {
     for (const listener of refusalListeners) listener(attempt);

@@ -75,6 +75,8 @@ interface AccountsOptions {
   readonly preparePasswordEdit: PreparePasswordEdit;
   readonly passwordFile: PasswordFile;
   readonly state: StateFile<AccessState>;
+  /** The same state, for locks: a lock can happen while a change runs. */
+  readonly lockState: StateFile<AccessState>;
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -99,13 +101,13 @@ class FileAccounts implements Accounts {
   readonly #changes = new OperationQueue();
 
   constructor(options: AccountsOptions) {
-    const { passwordFile, state, log, clock } = options;
+    const { passwordFile, state, lockState, log, clock } = options;
     this.#passwordFile = passwordFile;
     this.#state = state;
     this.#log = log;
     this.#list = new AccountList({ passwordFile, state, clock });
     this.#files = new AccountFiles(options);
-    this.#lockout = createLockout(state, { log, clock });
+    this.#lockout = createLockout(lockState, { log, clock });
   }
 
   list(): readonly Account[] {

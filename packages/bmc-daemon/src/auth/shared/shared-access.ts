@@ -16,7 +16,10 @@ import type { PreparePasswordEdit } from '../account-files.js';
 /** The accounts, roles and settings of all replicas. */
 export interface SharedAccess {
   readonly store: SharedStore;
+  /** Its updates belong to the {@link change} that runs. */
   readonly state: StateFile<AccessState>;
+  /** The same state. Its updates are changes of their own, stored in the background. */
+  readonly lockState: StateFile<AccessState>;
   readonly passwordFile: PasswordFile;
   readonly preparePasswordEdit: PreparePasswordEdit;
   /**
@@ -65,6 +68,7 @@ class StoredAccess implements SharedAccess {
   #parsed: { readonly text: string; readonly entries: ReadonlyMap<string, HtpasswdEntry> } | undefined;
 
   readonly state: StateFile<AccessState>;
+  readonly lockState: StateFile<AccessState>;
   readonly passwordFile: PasswordFile = {
     entries: () => {
       const { passwords: text } = this.#content;
@@ -85,14 +89,20 @@ class StoredAccess implements SharedAccess {
     this.#log = log;
     this.#content = files;
     const content = () => this.#content;
-    const update = (change: (state: AccessState) => AccessState): void => this.#update(change);
-    this.state = {
+    const stateWith = (update: StateFile<AccessState>['update']): StateFile<AccessState> => ({
       path: 'the shared store',
       get state() {
         return content().state;
       },
       update,
-    };
+    });
+    this.state = stateWith((change) => this.#update(change));
+    this.lockState = stateWith((change) => {
+      // Not a part of a change that runs: if that one fails, the lock must stay.
+      this.change(() => this.#update(change)).catch((error: unknown) => {
+        this.#log.error('changing an account in the shared store failed', { error });
+      });
+    });
   }
 
   async open(): Promise<void> {
@@ -146,18 +156,8 @@ class StoredAccess implements SharedAccess {
     this.#load();
   }
 
-  /**
-   * Changes the state. Outside of {@link change}, for example for the lock of an account, stores the
-   * new state in the background.
-   */
   #update(change: (state: AccessState) => AccessState): void {
-    if (this.#isChanging) {
-      this.#content = { ...this.#content, state: change(this.#content.state) };
-      return;
-    }
-    this.change(() => this.#update(change)).catch((error: unknown) => {
-      this.#log.error('changing an account in the shared store failed', { error });
-    });
+    this.#content = { ...this.#content, state: change(this.#content.state) };
   }
 
   #load(): void {
