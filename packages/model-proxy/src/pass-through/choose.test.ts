@@ -4,7 +4,7 @@ import { ProxyError } from '../errors/proxy-error.js';
 import type { Deployment } from '../providers/deployment.js';
 import { findProvider } from '../providers/index.js';
 import { createRouter } from '../routing/create-router.js';
-import { chooseFiles, chooseProvider, type SelectionContext, type FilesChoice } from './choose.js';
+import { chooseForFiles, chooseForProvider, type SelectionContext, type FilesChoice } from './choose.js';
 
 function made(modelName: string, provider: string, more: Partial<Deployment> = {}): Deployment {
   return deploymentAt('https://one/v1', {
@@ -44,18 +44,18 @@ const env = made('env', 'openai', { apiBase: 'https://env/v1' });
 describe('the deployment of a provider', () => {
   it('is the first with use_in_pass_through, or else the one from the environment', () => {
     const of = (...words: Parameters<typeof choosing>) =>
-      chooseProvider('openai', undefined, '/openai/x', choosing(...words)).deployment;
+      chooseForProvider('openai', undefined, '/openai/x', choosing(...words)).deployment;
     expect(of([oss, gpt, other, marked])).toBe(marked);
     expect(of([oss, gpt, other], env)).toBe(env);
     expect(of([oss], env)).toBe(env);
-    expect(chooseProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss, vllm], env)).deployment).toBe(vllm);
+    expect(chooseForProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss, vllm], env)).deployment).toBe(vllm);
   });
 
   it('is the deployment of a public name with use_in_pass_through; other names select nothing', () => {
     const second = made('second', 'openai', { useInPassThrough: true });
     const all = choosing([gpt, second, marked, oss, vllm]);
     const of = (family: 'openai' | 'vllm', model: string) => {
-      const { deployment, upstreamModel } = chooseProvider(family, model, '/x', all);
+      const { deployment, upstreamModel } = chooseForProvider(family, model, '/x', all);
       return [deployment.id, upstreamModel];
     };
     expect(of('openai', 'marked')).toEqual(['marked', 'marked-upstream']);
@@ -69,7 +69,7 @@ describe('the deployment of a provider', () => {
       made('pair', 'openai'),
       made('pair', 'hosted_vllm'),
     ];
-    expect(chooseProvider('openai', 'pair', '/x', choosing([marked, ...pair]))).toEqual({
+    expect(chooseForProvider('openai', 'pair', '/x', choosing([marked, ...pair]))).toEqual({
       deployment: pair[0],
       modelGroup: 'pair',
       upstreamModel: 'pair-upstream',
@@ -79,11 +79,11 @@ describe('the deployment of a provider', () => {
   });
 
   it('without use_in_pass_through is a 400 that names the setting', () => {
-    expect(refusal(() => chooseProvider('vllm', 'x', '/vllm/score', choosing([gpt, oss], env)))).toEqual([
+    expect(refusal(() => chooseForProvider('vllm', 'x', '/vllm/score', choosing([gpt, oss], env)))).toEqual([
       400,
       '/vllm/score: no configured deployment can serve it: set use_in_pass_through: true for a model of hosted_vllm/ in model_list.',
     ]);
-    expect(refusal(() => chooseProvider('openai', 'x', '/openai/x', choosing([oss, gpt])))).toEqual([
+    expect(refusal(() => chooseForProvider('openai', 'x', '/openai/x', choosing([oss, gpt])))).toEqual([
       400,
       '/openai/x: no configured deployment can serve it: set use_in_pass_through: true for a model of openai/ in model_list, or set OPENAI_API_KEY.',
     ]);
@@ -93,7 +93,7 @@ describe('the deployment of a provider', () => {
 describe('the deployment of a file', () => {
   const nothing: FilesChoice = { models: [], provider: null };
   const of = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
-    chooseFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
+    chooseForFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
 
   it('is the only one', () => {
     expect(of({}, [oss])).toBe(oss);

@@ -29,7 +29,7 @@ const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
  * @returns `upstreamModel` replaces the model in the request.
  * @throws {ProxyError} 400: no deployment of that provider is eligible.
  */
-export function chooseProvider(
+export function chooseForProvider(
   family: 'openai' | 'vllm',
   model: string | undefined,
   path: string,
@@ -62,7 +62,7 @@ export interface FilesChoice {
  * OpenAI, then `environmentDeployment`. Deployments with the same address, key and headers share an account.
  * @throws {ProxyError} 400: the name is unknown, or several accounts are possible.
  */
-export function chooseFiles(
+export function chooseForFiles(
   { models, provider }: FilesChoice,
   path: string,
   selectionContext: SelectionContext,

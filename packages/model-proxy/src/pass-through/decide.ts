@@ -6,7 +6,7 @@ import { missingModel } from '../errors/model.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Selection } from '../routing/router.js';
 import { hasBody, readFormHead, readWhole } from './body-reader.js';
-import { chooseFiles, chooseProvider, hasOneAccount, type SelectionContext, type FilesChoice } from './choose.js';
+import { chooseForFiles, chooseForProvider, hasOneAccount, type SelectionContext, type FilesChoice } from './choose.js';
 import { FormHeadReader } from './form-head.js';
 import { jsonChoice, splitList } from './json-choice.js';
 import { rejectLateFields } from './late-fields.js';
@@ -58,9 +58,9 @@ export function decide(task: RawTask, done: (decision: Decision) => void): void 
       const { selection, query } = byModel(task, model);
       const { upstreamModel } = selection;
       const body = model === undefined || model === upstreamModel ? chunks : json.replaced('model', upstreamModel);
-      done(buffered(selection, query, body, json.streams));
+      done(bufferedDecision(selection, query, body, json.streams));
     });
-  } else done(streamed(exchange, byModel(task)));
+  } else done(streamedDecision(exchange, byModel(task)));
 }
 
 /**
@@ -92,14 +92,14 @@ function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) 
       const json = jsonChoice(chunks);
       const models = [...json.texts('model'), ...json.texts('target_model_names')];
       const selection = selectForFiles(task, { models, provider: json.text('custom_llm_provider') ?? null });
-      done(buffered(selection, query, json.without(choiceNames), json.streams));
+      done(bufferedDecision(selection, query, json.without(choiceNames), json.streams));
     });
-  } else done(streamed(exchange, { selection: selectForFiles(task, { models: [], provider: null }), query }));
+  } else done(streamedDecision(exchange, { selection: selectForFiles(task, { models: [], provider: null }), query }));
 }
 
 /** Selects the deployment of a file. The head has priority: some clients cannot change the body. */
 function selectForFiles(task: RawTask, inBody: FilesChoice): Selection {
-  return chooseFiles(namesInHead(task) ?? inBody, task.path, task.selectionContext);
+  return chooseForFiles(namesInHead(task) ?? inBody, task.path, task.selectionContext);
 }
 
 /** Returns the names in path, query and headers; undefined: none. */
@@ -124,7 +124,7 @@ function byModel(
 ): Pick<Decision, 'selection' | 'query'> {
   const family = target.kind === 'provider' ? target.family : 'openai';
   const inQuery = valueIn(query, 'model');
-  const selection = chooseProvider(family, model ?? inQuery, path, selectionContext);
+  const selection = chooseForProvider(family, model ?? inQuery, path, selectionContext);
   const renames = model === undefined && inQuery !== undefined && inQuery !== selection.upstreamModel;
   return { selection, query: renames ? withValue(query, 'model', selection.upstreamModel) : query };
 }
@@ -134,32 +134,32 @@ export function decideWebSocket(task: RawTask): Decision {
   const { exchange, target, path, query, selectionContext } = task;
   const { router } = exchange.serving;
   if (target.kind === 'files') throw noSuchPath('WebSocket', path);
-  if (target.kind === 'provider') return streamed(exchange, byModel(task));
+  if (target.kind === 'provider') return streamedDecision(exchange, byModel(task));
   const model = valueIn(query, 'model');
   if (model === undefined) {
     // OpenAI requires no model for a transcription session (`intent`), or to join an existing Realtime
     // call (`call_id`).
     if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, router.modelNames);
-    return streamed(exchange, {
-      selection: chooseFiles({ models: [], provider: null }, path, selectionContext),
+    return streamedDecision(exchange, {
+      selection: chooseForFiles({ models: [], provider: null }, path, selectionContext),
       query,
     });
   }
   const selection = router.select(model);
   if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);
-  return streamed(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
+  return streamedDecision(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
 }
 
 /** Makes the decision for a request whose body the proxy does not read. */
-function streamed(exchange: Exchange, { selection, query }: Pick<Decision, 'selection' | 'query'>): Decision {
+function streamedDecision(exchange: Exchange, { selection, query }: Pick<Decision, 'selection' | 'query'>): Decision {
   const streams = exchange.request.headers.accept?.includes('text/event-stream') === true;
-  if (!hasBody(exchange)) return buffered(selection, query, [], streams);
+  if (!hasBody(exchange)) return bufferedDecision(selection, query, [], streams);
   const body = { kind: 'streamed', head: Buffer.alloc(0), length: lengthOf(exchange) } as const;
   return { selection, query, streams, body };
 }
 
 /** Makes the decision for a body in memory. */
-function buffered(
+function bufferedDecision(
   selection: Selection,
   query: readonly QueryPair[],
   chunks: readonly Buffer[],

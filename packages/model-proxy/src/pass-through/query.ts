@@ -25,7 +25,7 @@ export function queryOf(url: string): readonly QueryPair[] {
     });
 }
 
-/** Returns the first value with one of the names that is not empty. */
+/** Returns the first non-empty value that has one of the names. */
 export function valueIn(query: readonly QueryPair[], ...names: readonly string[]): string | undefined {
   return query.find(({ name, value }) => value !== '' && names.includes(name))?.value;
 }

@@ -107,7 +107,7 @@ export function passAnswer(
     hooks.onBroken(error ?? new Error('the connection ended'));
   };
   answer.once('error', broken);
-  // Without this, the client would wait without end.
+  // Without this listener, the client would wait without end for an answer that broke off.
   answer.once('close', () => broken());
 }
 

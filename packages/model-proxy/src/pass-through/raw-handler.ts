@@ -76,7 +76,7 @@ export function createRawHandler({ upstream }: RawHandlerOptions): RawHandler {
               agent: agentOf(plan.connector),
               plan,
               timeouts: timeoutsOf(exchange, decision.selection, true),
-              traced: traced(exchange, request),
+              traced: traceCall(exchange, request),
             });
             webSockets.add(webSocket);
             socket.once('close', () => webSockets.delete(webSocket));
@@ -123,8 +123,8 @@ function send(task: RawTask, { selection, query, body, streams }: Decision): voi
     headers: flatHeaders(headers),
     timeouts: timeoutsOf(exchange, selection, streams),
   };
-  const shown = body.kind === 'buffered' ? body.chunks : [body.head];
-  sendRaw({ exchange, request, body, traced: traced(exchange, { ...request, body: shown }) });
+  const tracedBody = body.kind === 'buffered' ? body.chunks : [body.head];
+  sendRaw({ exchange, request, body, traced: traceCall(exchange, { ...request, body: tracedBody }) });
 }
 
 /**
@@ -173,6 +173,6 @@ function timeoutsOf(exchange: Exchange, { deployment }: Selection, streams: bool
   return timeouts;
 }
 
-function traced({ serving, id }: Exchange, request: TracedRequest): TracedCall | null {
+function traceCall({ serving, id }: Exchange, request: TracedRequest): TracedCall | null {
   return serving.trace?.sending(id, request) ?? null;
 }

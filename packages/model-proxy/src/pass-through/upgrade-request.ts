@@ -52,8 +52,8 @@ export function proxyOptions({ connector, headers }: UpgradePlan, agent: Agent) 
     target: { protocol: tls === null ? 'http:' : 'https:', host: hostname, port },
     agent,
     headers,
-    // The URL already contains the target. Without this, Node's old URL parser would change some
-    // URLs.
+    // The URL already contains the target. Without this option, Node's old URL parser would change
+    // some URLs.
     toProxy: true,
     // Removes the library's listeners, whose answers are not JSON.
     ejectPlugins: true,

@@ -67,7 +67,7 @@ export class WebSocketCall implements UpstreamCall {
       plugins: [
         (server) => {
           server.on('proxyReqWs', (outgoing: ClientRequest) => this.#begin(outgoing));
-          server.on('error', (error: Error) => this.#failed(error));
+          server.on('error', (error: Error) => this.#connectionFailed(error));
         },
       ],
     });
@@ -77,7 +77,7 @@ export class WebSocketCall implements UpstreamCall {
   /** Ends the handshake after the client closed its connection. */
   abort(): void {
     if (this.#over) return;
-    this.#leave();
+    this.#finish();
     this.#outgoing?.destroy();
   }
 
@@ -115,7 +115,7 @@ export class WebSocketCall implements UpstreamCall {
     // http-proxy begins asynchronously. The exchange may have ended before.
     if (this.#over) outgoing.destroy();
     reportEveryEnd(outgoing, (error) => {
-      if (this.#options.exchange.firstByteAt === 0) this.#failed(error);
+      if (this.#options.exchange.firstByteAt === 0) this.#connectionFailed(error);
     });
     // Replaces the listeners that http-proxy adds next. They write every answer of the upstream to
     // the client's socket: a rejection without chunk sizes, although its head announces chunks.
@@ -123,7 +123,7 @@ export class WebSocketCall implements UpstreamCall {
       outgoing.removeAllListeners('response').removeAllListeners('upgrade');
       outgoing.on('response', (answer: IncomingMessage) => this.#try(() => this.#declined(answer)));
       outgoing.on('upgrade', (answer: IncomingMessage, upstream: Socket, head: Buffer) => {
-        upstream.on('error', (error) => this.#failed(error));
+        upstream.on('error', (error) => this.#connectionFailed(error));
         this.#try(() => this.#accepted(answer, upstream, head));
       });
     });
@@ -147,21 +147,21 @@ export class WebSocketCall implements UpstreamCall {
     }
     const fault = statusFault(answer);
     if (fault !== null) {
-      this.#failed(fault);
+      this.#connectionFailed(fault);
       return;
     }
     const { exchange, traced } = this.#options;
     exchange.firstByteAt = performance.now();
-    const idle = this.#limitRejection();
+    const restartIdle = this.#limitRejection();
     passAnswer(exchange, answer, traced, {
-      onProgress: idle,
+      onProgress: restartIdle,
       onPaused: () => this.#idle?.stop(),
       onEnd: () => {
-        this.#leave();
+        this.#finish();
         traced?.end();
         exchange.response.end();
       },
-      onBroken: (error) => this.#failed(error),
+      onBroken: (error) => this.#connectionFailed(error),
     });
   }
 
@@ -174,12 +174,12 @@ export class WebSocketCall implements UpstreamCall {
     const { timeouts, plan } = this.#options;
     const { idleMs } = timeouts;
     this.#handshake?.stop();
-    const idle = () => {
+    const restartIdle = () => {
       this.#idle?.stop();
       if (!this.#over) this.#idle = deadline(plan.connector.clock, idleMs, () => this.#timeOut('idle', idleMs ?? 0));
     };
-    idle();
-    return idle;
+    restartIdle();
+    return restartIdle;
   }
 
   /** @param rest bytes that arrived after the head of the answer. */
@@ -192,7 +192,7 @@ export class WebSocketCall implements UpstreamCall {
     // RFC 6455 §4.1. The client itself checks the other headers of the handshake.
     if (answer.headers.upgrade?.toLowerCase() !== 'websocket') {
       upstream.destroy();
-      this.#failed(new AnswerFault('http', 'an upgrade to another protocol'));
+      this.#connectionFailed(new AnswerFault('http', 'an upgrade to another protocol'));
       return;
     }
     this.#handshake?.stop();
@@ -216,12 +216,13 @@ export class WebSocketCall implements UpstreamCall {
     this.#pair = new SocketPair(socket, upstream, {
       onBytes: () => idle?.restart(),
       onUpstreamClosed: () => idle?.stop(),
-      onClientClosed: () => this.#leave(),
+      onClientClosed: () => this.#finish(),
     });
     if (this.#isClosing) this.#pair.close();
   }
 
-  #failed(error: Error): void {
+  /** Translates an error of the connection to the upstream, and ends the WebSocket with it. */
+  #connectionFailed(error: Error): void {
     const { exchange, plan } = this.#options;
     if (this.#over) return;
     if (error instanceof ConnectTimeoutError) {
@@ -240,9 +241,10 @@ export class WebSocketCall implements UpstreamCall {
     return timeoutFault(name, limitMs, performance.now() - this.#startedAt, this.#options.plan.connector.peer);
   }
 
+  /** Ends the WebSocket with an error for the client. */
   #fail(error: ProxyError): void {
     const { exchange, traced, socket } = this.#options;
-    this.#leave();
+    this.#finish();
     traced?.fail(error);
     this.#outgoing?.destroy();
     if (exchange.upgraded || exchange.response.headersSent) {
@@ -254,7 +256,8 @@ export class WebSocketCall implements UpstreamCall {
     refuse(exchange, error);
   }
 
-  #leave(): void {
+  /** Stops the deadlines. Later events change nothing. */
+  #finish(): void {
     if (this.#over) return;
     this.#over = true;
     this.#options.exchange.answeredAt = performance.now();

@@ -17,15 +17,15 @@ export interface RequestBodyOptions {
 
 /** The changes of a deployment, with values as JSON. Made once for each deployment. */
 interface Plan {
-  readonly allowed: ReadonlySet<string>;
-  readonly additional: readonly DropPath[];
+  readonly allowedParameters: ReadonlySet<string>;
+  readonly dropPaths: readonly DropPath[];
   readonly defaults: readonly (readonly [string, Buffer])[];
   readonly extraBody: readonly (readonly [string, Buffer])[];
   /**
    * Whether the deployment changes only the model's name. The request may still need other changes
    * because of its own members.
    */
-  readonly changesNothing: boolean;
+  readonly changesModelOnly: boolean;
   readonly upstreamModel: string;
   /** `upstreamModel` as JSON. */
   readonly modelText: Buffer;
@@ -37,16 +37,16 @@ const plans = new WeakMap<Deployment, Plan>();
 export function planOf(deployment: Deployment): Plan {
   let plan = plans.get(deployment);
   if (plan === undefined) {
-    const additional = deployment.additionalDropParams.map(parseDropPath);
-    const defaults = texts(deployment.defaults);
-    const extraBody = texts(deployment.extraBody);
+    const dropPaths = deployment.additionalDropParams.map(parseDropPath);
+    const defaults = jsonMembers(deployment.defaults);
+    const extraBody = jsonMembers(deployment.extraBody);
     const { upstreamModel } = deployment;
     plan = {
-      allowed: new Set(deployment.allowedOpenaiParams),
-      additional,
+      allowedParameters: new Set(deployment.allowedOpenaiParams),
+      dropPaths,
       defaults,
       extraBody,
-      changesNothing: additional.length + defaults.length + extraBody.length === 0,
+      changesModelOnly: dropPaths.length + defaults.length + extraBody.length === 0,
       upstreamModel,
       modelText: Buffer.from(JSON.stringify(upstreamModel)),
     };
@@ -55,7 +55,7 @@ export function planOf(deployment: Deployment): Plan {
   return plan;
 }
 
-function texts(values: Readonly<Record<string, unknown>>): [string, Buffer][] {
+function jsonMembers(values: Readonly<Record<string, unknown>>): [string, Buffer][] {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return present.map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]);
 }

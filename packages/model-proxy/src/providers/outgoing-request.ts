@@ -25,7 +25,7 @@ export class OutgoingRequest implements RequestMembers {
   readonly #consumed = new Map<string, JsonMember>();
   #dropParams: boolean;
   #allowed: ReadonlySet<string>;
-  #additional: readonly DropPath[];
+  #dropPaths: readonly DropPath[];
 
   constructor(object: JsonObject, options: RequestBodyOptions) {
     const { deployment, endpoint } = options;
@@ -34,8 +34,8 @@ export class OutgoingRequest implements RequestMembers {
     this.#path = endpoint.path;
     this.#dropParams = deployment.dropParams;
     const plan = planOf(deployment);
-    this.#allowed = plan.allowed;
-    this.#additional = plan.additional;
+    this.#allowed = plan.allowedParameters;
+    this.#dropPaths = plan.dropPaths;
   }
 
   /**
@@ -63,7 +63,7 @@ export class OutgoingRequest implements RequestMembers {
     if (allowed.length > 0) this.#allowed = new Set([...this.#allowed, ...allowed]);
     const additional = asNames(this.#parameter('additional_drop_params'), 'additional_drop_params');
     if (additional.length > MAX_DROP_PATHS) throw invalidParameter('additional_drop_params', 'is too long');
-    if (additional.length > 0) this.#additional = [...this.#additional, ...additional.map(parseDropPath)];
+    if (additional.length > 0) this.#dropPaths = [...this.#dropPaths, ...additional.map(parseDropPath)];
   }
 
   /**
@@ -71,7 +71,7 @@ export class OutgoingRequest implements RequestMembers {
    * `metadata`. Dangerous parameters are never allowed.
    */
   #isAllowed(name: string): boolean {
-    return planOf(this.#options.deployment).allowed.has(name) && !isConsumed(name, '');
+    return planOf(this.#options.deployment).allowedParameters.has(name) && !isConsumed(name, '');
   }
 
   #parameter(name: string): unknown {
@@ -83,10 +83,10 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /** Applies `additional_drop_params`, except for `model`. */
-  dropAdditional(): void {
-    if (this.#additional.length === 0) return;
+  applyDropPaths(): void {
+    if (this.#dropPaths.length === 0) return;
     const nested = new Map<string, DropPath['steps'][]>();
-    for (const { parameter, steps } of this.#additional) {
+    for (const { parameter, steps } of this.#dropPaths) {
       if (steps.length > 0) nested.set(parameter, [...(nested.get(parameter) ?? []), steps]);
       else if (parameter !== 'model') this.#remove(parameter);
     }
@@ -108,7 +108,7 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   #isDropped(name: string): boolean {
-    return this.#additional.some(({ parameter, steps }) => parameter === name && steps.length === 0);
+    return this.#dropPaths.some(({ parameter, steps }) => parameter === name && steps.length === 0);
   }
 
   /**
@@ -116,7 +116,7 @@ export class OutgoingRequest implements RequestMembers {
    * @throws {ProxyError} 400: such a parameter has a value, `drop_params` is off, and parameters.json
    *   does not list the parameter as never rejected.
    */
-  check(): void {
+  removeUnsupported(): void {
     const checked = checkedParameters(this.#path);
     if (checked.size === 0) return;
     const { deployment, upstreamModel } = this.#options;
@@ -166,7 +166,7 @@ export class OutgoingRequest implements RequestMembers {
   #extraMembers(): [string, Buffer][] {
     const member = this.#consumed.get('extra_body');
     const extra = member === undefined ? noBytes : this.#received(member);
-    const members = extra[0] === 0x7b ? objectMembers(extra, 0, extra.length) : [];
+    const members = extra[0] === OPEN_BRACE ? objectMembers(extra, 0, extra.length) : [];
     if (members === undefined || members.length > MAX_EXTRA_MEMBERS) {
       throw invalidParameter('extra_body', 'has too many members');
     }
@@ -232,7 +232,7 @@ export class OutgoingRequest implements RequestMembers {
 
   mayHold(name: string, keys: readonly string[]): boolean {
     const member = this.#member(name);
-    // The sketch of names contains only the client's members.
+    // `innerKeys` contains only names in the members that the client sent.
     if (this.#added.has(name) || (member !== undefined && this.#replaced.has(member))) return true;
     const { innerKeys } = this.#object;
     return member !== undefined && keys.some((key) => innerKeys.mayHave(key));
@@ -278,6 +278,8 @@ export class OutgoingRequest implements RequestMembers {
 }
 
 const noBytes = Buffer.alloc(0);
+const OPEN_BRACE = 0x7b;
+const LETTER_N = 0x6e;
 const emptyObject = Buffer.from('{}');
 
 // Limits for parameters for the proxy, because a single client must not block the others.
@@ -286,5 +288,6 @@ const MAX_DROP_PATHS = 64;
 const MAX_EXTRA_MEMBERS = 1_000;
 
 function isNull(value: Buffer): boolean {
-  return value.length === 4 && value[0] === 0x6e;
+  // A JSON value of four bytes that begins with `n` is `null`.
+  return value.length === 4 && value[0] === LETTER_N;
 }

@@ -45,7 +45,7 @@ export interface Provider {
    * {@link Provider.translate} changes nothing in a request without these members, and without
    * these names inside of other members.
    */
-  readonly translated?: { readonly members: readonly string[]; readonly innerKeys: readonly string[] };
+  readonly translationTriggers?: { readonly members: readonly string[]; readonly innerKeys: readonly string[] };
 }
 
 /**

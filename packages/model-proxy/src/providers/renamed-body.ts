@@ -16,10 +16,10 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
   const { deployment, endpoint, upstreamModel, alwaysIncludeStreamUsage } = options;
   const { path } = endpoint;
   const plan = planOf(deployment);
-  if (alwaysIncludeStreamUsage || !plan.changesNothing) return undefined;
+  if (alwaysIncludeStreamUsage || !plan.changesModelOnly) return undefined;
   const { provider } = deployment;
-  // A provider without `translated` may rewrite any member.
-  if (provider.translate !== undefined && provider.translated === undefined) return undefined;
+  // A provider without `translationTriggers` may rewrite any member.
+  if (provider.translate !== undefined && provider.translationTriggers === undefined) return undefined;
   const checked = checkedParameters(path);
   const supported = provider.supportedParameters(path, upstreamModel);
   let model: JsonMember | undefined;
@@ -30,12 +30,12 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
       if (model !== undefined || member.escaped) return undefined;
       model = member;
     } else if (isConsumed(key, path)) return undefined;
-    else if (checked.has(key) && !supported.has(key) && !plan.allowed.has(key)) return undefined;
+    else if (checked.has(key) && !supported.has(key) && !plan.allowedParameters.has(key)) return undefined;
     else if (provider.renamedParameters?.has(key) === true) return undefined;
-    else if (provider.translated?.members.includes(key) === true) return undefined;
+    else if (provider.translationTriggers?.members.includes(key) === true) return undefined;
   }
   if (model === undefined) return undefined;
-  if (provider.translated?.innerKeys.some((key) => object.innerKeys.mayHave(key)) === true) return undefined;
+  if (provider.translationTriggers?.innerKeys.some((key) => object.innerKeys.mayHave(key)) === true) return undefined;
 
   const name = plan.upstreamModel === upstreamModel ? plan.modelText : Buffer.from(JSON.stringify(upstreamModel));
   const [only, second] = object.chunks;

@@ -31,9 +31,9 @@ export function prepareRequestBody(object: JsonObject, options: RequestBodyOptio
   }
   const request = new OutgoingRequest(object, options);
   request.consume();
-  request.dropAdditional();
+  request.applyDropPaths();
   request.addDefaults();
-  request.check();
+  request.removeUnsupported();
   if (translated !== null) {
     request.includeStreamUsage();
     return request.finishAs(translated);

@@ -89,5 +89,5 @@ export const hostedVllm: Provider = openaiApiProvider({
   name: 'hosted_vllm',
   apiKeyEnvironment: ['HOSTED_VLLM_API_KEY'],
   apiBaseEnvironment: ['HOSTED_VLLM_API_BASE'],
-  translation: { translate, translated: { members: ['tools', 'thinking'], innerKeys: messageKeys } },
+  translation: { translate, translationTriggers: { members: ['tools', 'thinking'], innerKeys: messageKeys } },
 });

@@ -17,9 +17,9 @@ export function vllmMessages(messages: Buffer): Buffer {
   for (const { start, end } of arrayElements(messages, 0, messages.length) ?? []) {
     const members = objectMembers(messages, start, end);
     if (members === undefined) continue;
-    const content = named(members, 'content');
-    const blocks = named(members, 'thinking_blocks');
-    const role = textAt(messages, named(members, 'role'));
+    const content = lastMember(members, 'content');
+    const blocks = lastMember(members, 'thinking_blocks');
+    const role = textAt(messages, lastMember(members, 'role'));
     if (role === 'assistant' && blocks !== undefined) {
       edits.push(...withThinking(messages, { members, start, blocks, content }));
     } else if (content !== undefined) {
@@ -53,9 +53,9 @@ function withThinking(bytes: Buffer, { members, start, blocks, content }: Assist
  * signatures.
  */
 function thought(bytes: Buffer, block: readonly JsonMember[]): string {
-  const type = named(block, 'type');
+  const type = lastMember(block, 'type');
   const name = textAt(bytes, type) === 'thinking' ? 'thinking' : 'data';
-  const text = jsonText(bytes, named(block, name)) ?? '""';
+  const text = jsonText(bytes, lastMember(block, name)) ?? '""';
   return `{"type":${jsonText(bytes, type) ?? 'null'},"${name}":${text}}`;
 }
 
@@ -72,14 +72,14 @@ function partEdits(bytes: Buffer, content: JsonMember, role: string | undefined)
   for (const { start, end } of arrayElements(bytes, content.valueStart, content.valueEnd) ?? []) {
     const part = objectMembers(bytes, start, end);
     if (part === undefined) continue;
-    const type = textAt(bytes, named(part, 'type'));
+    const type = textAt(bytes, lastMember(part, 'type'));
     if (type === 'image_url') {
-      const image = named(part, 'image_url');
+      const image = lastMember(part, 'image_url');
       const url = jsonText(bytes, image);
       if (image === undefined || url?.startsWith('"') !== true) continue;
       edits.push({ start: image.valueStart, end: image.valueEnd, replacement: Buffer.from(`{"url":${url}}`) });
     } else if (type === 'file' && role === 'user') {
-      const url = videoUrl(bytes, named(part, 'file'));
+      const url = videoUrl(bytes, lastMember(part, 'file'));
       if (url === undefined) continue;
       edits.push({ start, end, replacement: Buffer.from(`{"type":"video_url","video_url":{"url":${url}}}`) });
     }
@@ -93,11 +93,11 @@ const videoNames = /\.(mp4|m4v|mov|webm|mkv|avi|mpe?g|flv|wmv|3gpp?)([?#]|$)/i;
 function videoUrl(bytes: Buffer, file: JsonMember | undefined): string | undefined {
   const members = file && objectMembers(bytes, file.valueStart, file.valueEnd);
   if (members === undefined) return undefined;
-  const id = named(members, 'file_id');
-  const data = named(members, 'file_data');
+  const id = lastMember(members, 'file_id');
+  const data = lastMember(members, 'file_data');
   const source = textAt(bytes, id) === undefined ? data : id;
   if (source === undefined || bytes[source.valueStart] !== 0x22) return undefined;
-  const format = textAt(bytes, named(members, 'format'));
+  const format = textAt(bytes, lastMember(members, 'format'));
   const isVideo =
     format !== undefined
       ? format.startsWith('video/')
@@ -107,7 +107,7 @@ function videoUrl(bytes: Buffer, file: JsonMember | undefined): string | undefin
   return isVideo ? jsonText(bytes, source) : undefined;
 }
 
-function named(members: readonly JsonMember[], name: string): JsonMember | undefined {
+function lastMember(members: readonly JsonMember[], name: string): JsonMember | undefined {
   return members.findLast(({ key }) => key === name);
 }
 

@@ -17,16 +17,16 @@ export function vllmTools(tools: Buffer): Buffer {
   const cleaned = prune<'schema' | 'names'>(tools, 'schema', (context, key, valueStart) => {
     if (context === 'names' || typeof key === 'number') return { within: 'schema' };
     if (key === 'strict' || (key === 'additionalProperties' && isFalse(tools, valueStart))) return 'remove';
-    if (values.has(key)) return 'keep';
-    return { within: maps.has(key) ? 'names' : 'schema' };
+    if (keywordsWithValues.has(key)) return 'keep';
+    return { within: keywordsWithNames.has(key) ? 'names' : 'schema' };
   });
   return withoutCustomTools(cleaned);
 }
 
 /** Keywords whose members have names of the schema's author. */
-const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const keywordsWithNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords that contain values, not schemas. */
-const values = new Set(['enum', 'const', 'default', 'example', 'examples', 'required']);
+const keywordsWithValues = new Set(['enum', 'const', 'default', 'example', 'examples', 'required']);
 
 function isFalse(bytes: Buffer, at: number): boolean {
   return bytes.toString('latin1', at, at + 5) === 'false';

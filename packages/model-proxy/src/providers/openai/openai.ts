@@ -18,7 +18,7 @@ interface OpenaiApiOptions {
   readonly apiBaseEnvironment?: readonly string[];
   readonly defaultApiBase?: string;
   /** Changes that need more than lists of names. */
-  readonly translation?: Required<Pick<Provider, 'translate' | 'translated'>>;
+  readonly translation?: Required<Pick<Provider, 'translate' | 'translationTriggers'>>;
 }
 
 /** Makes a provider with OpenAI's API: `Authorization: Bearer`, JSON, and OpenAI's paths. */
