@@ -31,7 +31,7 @@ export interface UriParameters {
 }
 
 /** Versions of TLS, as Node names them. */
-export interface TlsVersions {
+interface TlsVersions {
   readonly minVersion: TlsVersion;
   readonly maxVersion: TlsVersion;
 }

@@ -2,14 +2,15 @@ import type { CallOptions, Caller } from '../caller.js';
 import { clientError } from '../errors.js';
 import { authProcedures, AuthType } from '../protocol/auth.js';
 import { connectProcedures } from '../protocol/connect.js';
+import type { LibvirtUri } from '../uri.js';
+import { authenticateWithSasl } from './sasl.js';
 
 /** Numbers of optional libvirtd features. @see virDrvFeature */
 const Feature = { programKeepalive: 10, remoteEventCallback: 14 } as const;
 
 /** Options of {@link handshake}. */
 interface HandshakeOptions extends CallOptions {
-  /** The URI that libvirtd opens, e.g. `qemu:///system`. */
-  readonly serverName: string;
+  readonly uri: LibvirtUri;
   /** True: libvirtd must support events. */
   readonly events: boolean;
   /**
@@ -25,8 +26,9 @@ interface HandshakeOptions extends CallOptions {
  *   libvirtd.
  */
 export async function handshake(connection: Caller, options: HandshakeOptions): Promise<void> {
-  const { serverName, events, serverPings, ...limits } = options;
-  await authenticate(connection, serverName, limits);
+  const { uri, events, serverPings, ...limits } = options;
+  const { serverName } = uri;
+  await authenticate(connection, uri, limits);
   // This query, before the open, makes libvirtd send PINGs. Every libvirtd since 2011 answers yes.
   if (serverPings) {
     await connection.call(connectProcedures.supportsFeature, { feature: Feature.programKeepalive }, limits);
@@ -43,16 +45,21 @@ export async function handshake(connection: Caller, options: HandshakeOptions): 
   }
 }
 
-async function authenticate(connection: Caller, serverName: string, limits: CallOptions): Promise<void> {
+async function authenticate(connection: Caller, uri: LibvirtUri, limits: CallOptions): Promise<void> {
   const types = await connection.call(authProcedures.list, undefined, limits);
   if (types.length === 0 || types.includes(AuthType.NONE)) return;
-  if (!types.includes(AuthType.POLKIT)) {
-    throw clientError(
-      'AUTH_UNSUPPORTED',
-      `opening ${serverName}: libvirtd requires authentication of type ${types.join(', ')}`,
-    );
+  if (types.includes(AuthType.POLKIT)) {
+    // polkit checks the process of this client, or that of ssh on the remote host. If it denies
+    // access, libvirtd answers AUTH_FAILED or AUTH_UNAVAILABLE.
+    await connection.call(authProcedures.polkit, undefined, limits);
+    return;
   }
-  // polkit checks the process of this client. If it denies access, libvirtd answers AUTH_FAILED or
-  // AUTH_UNAVAILABLE.
-  await connection.call(authProcedures.polkit, undefined, limits);
+  if (types.includes(AuthType.SASL)) {
+    await authenticateWithSasl(connection, uri, limits);
+    return;
+  }
+  throw clientError(
+    'AUTH_UNSUPPORTED',
+    `opening ${uri.serverName}: libvirtd requires authentication of type ${types.join(', ')}`,
+  );
 }

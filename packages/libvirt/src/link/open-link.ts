@@ -196,7 +196,7 @@ class OpenLink implements Link {
       await connection.connect(signal);
       // The signal applies the timeout of the whole attempt.
       await handshake(connection, {
-        serverName: this.uri.serverName,
+        uri: this.uri,
         events,
         serverPings,
         signal,

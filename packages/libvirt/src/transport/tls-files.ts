@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { toError } from '../errors.js';
 
 /** Contents of the files, in PEM. undefined: there is no such file. */
-export interface TlsFiles {
+interface TlsFiles {
   readonly ca: Buffer | undefined;
   readonly crl: Buffer | undefined;
   readonly cert: Buffer | undefined;

@@ -75,8 +75,8 @@ describe('opening a connection', () => {
     });
   });
 
-  it('rejects a libvirtd that requires SASL', async () => {
-    fake.on(authProcedures.list, () => [1]);
+  it('rejects a libvirtd that requires an unknown authentication', async () => {
+    fake.on(authProcedures.list, () => [9]);
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'AUTH_UNSUPPORTED' } });
   });
