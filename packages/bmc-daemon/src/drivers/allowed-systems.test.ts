@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { allowSystems } from './allowed-systems.js';
 import { DriverError } from './driver-error.js';
+import { defineDriver } from './driver.js';
 import { FakeDriver } from './fake/fake-driver.js';
 
 /** Restricts the fake driver to its first two machines: by a UUID in capitals, and by a name. */
@@ -53,6 +54,24 @@ describe('a restricted driver', () => {
     const { indicator, boot, state } = await driver.getSystem(first.uuid);
     expect([indicator, boot.target, boot.enabled, state]).toEqual(['blinking', 'cdrom', 'once', 'shutoff']);
     await some.close();
+  });
+
+  it('reads the statistics of single machines, if they are allowed', async () => {
+    const { driver, first, third } = await someAllowed();
+    const statistics = (uuid: string) => ({ uuid, run: '1', processors: {}, memory: {} });
+    const single = defineDriver({
+      name: 'single',
+      listSystems: () => driver.listSystems(),
+      getSystem: (id) => driver.getSystem(id),
+      power: (id, action) => driver.power(id, action),
+      statistics: {
+        of: (uuid) => Promise.resolve({ ...statistics(uuid), disks: new Map(), interfaces: new Map() }),
+      },
+    });
+    const allowed = allowSystems(single, [first.name]).statistics;
+    if (allowed === undefined || 'all' in allowed) throw new Error('the driver has statistics of single machines');
+    expect(await allowed.of(first.name)).toMatchObject({ uuid: first.uuid });
+    await expect(allowed.of(third.uuid)).rejects.toMatchObject({ kind: 'notFound' });
   });
 
   it('reports changes of the allowed machines only', async () => {

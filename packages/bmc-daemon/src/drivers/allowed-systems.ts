@@ -2,6 +2,7 @@
 import { DriverError } from './driver-error.js';
 import type { HypervisorDriver } from './driver.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
+import type { StatisticsControl } from './statistics-control.js';
 
 /** Returns the UUID of an allowed machine. @throws {DriverError} notFound */
 type Resolve = (id: string) => Promise<string>;
@@ -80,12 +81,20 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     logs: logs && byMachine(logs, resolve, { maxActions: logs.maxActions }),
     guestNetwork: guestNetwork && byMachine(guestNetwork, resolve, {}),
     volumes: volumes && byMachine(volumes, resolve, { provideVolume: (...rest) => volumes.provideVolume(...rest) }),
-    statistics: statistics && {
-      all: async () => {
-        const [list, every] = await Promise.all([listSystems(), statistics.all()]);
-        const allowedUuids = new Set(list.map(({ uuid }) => uuid));
-        return every.filter(({ uuid }) => allowedUuids.has(uuid));
-      },
-    },
+    statistics: statistics && allowStatistics(statistics, { resolve, listSystems }),
   });
+}
+
+function allowStatistics(
+  statistics: StatisticsControl,
+  { resolve, listSystems }: { readonly resolve: Resolve; readonly listSystems: HypervisorDriver['listSystems'] },
+): StatisticsControl {
+  if ('of' in statistics) return byMachine(statistics, resolve, {});
+  return {
+    all: async () => {
+      const [list, every] = await Promise.all([listSystems(), statistics.all()]);
+      const allowedUuids = new Set(list.map(({ uuid }) => uuid));
+      return every.filter(({ uuid }) => allowedUuids.has(uuid));
+    },
+  };
 }

@@ -58,8 +58,8 @@ export interface MachineStatistics {
   readonly interfaces: ReadonlyMap<string, Readonly<Partial<Record<InterfaceCounter, number>>>>;
 }
 
-/** Statistics of all machines. */
-export interface StatisticsControl {
+/** Statistics of all machines, from one query. */
+export interface JointStatistics {
   /**
    * Returns the statistics of all running machines. A machine with a hung process has fewer values,
    * and delays the call only for a short time.
@@ -67,3 +67,15 @@ export interface StatisticsControl {
    */
   all(): Promise<readonly MachineStatistics[]>;
 }
+
+/** Statistics of a hypervisor that has to be asked for each machine. */
+export interface SingleStatistics {
+  /**
+   * Returns the statistics of a machine; null if it does not run, or if the hypervisor has none of it.
+   * @throws {DriverError} unavailable.
+   */
+  of(id: string): Promise<MachineStatistics | null>;
+}
+
+/** Statistics, as the hypervisor offers them. */
+export type StatisticsControl = JointStatistics | SingleStatistics;

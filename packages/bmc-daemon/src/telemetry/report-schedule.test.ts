@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
-import type { MachineStatistics } from '../drivers/statistics-control.js';
+import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 import { openReportDefinitions, type ReportDefinitions, type TelemetryState } from './report-definitions.js';
 import { definitionUri, type ReportMessage } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSchedule } from './report-schedule.js';
-import { Sampler } from './sampler.js';
+import { Samplers } from './sampler.js';
 
 const web: SystemRef = { uuid: '00000000-0000-4000-8000-000000000001', name: 'web' };
 const db: SystemRef = { uuid: '00000000-0000-4000-8000-000000000002', name: 'db' };
@@ -23,6 +23,23 @@ let definitions: ReportDefinitions;
 let schedule: ReportSchedule;
 
 const clock = () => performance.now();
+const statistics = (uuid: string): MachineStatistics => ({
+  uuid,
+  run: '1',
+  processors: { timeNs: 1, vcpus: { timeNs: clock() * 0.5e6, count: 1 } },
+  memory: {},
+  disks: new Map(),
+  interfaces: new Map(),
+});
+const open = (control: StatisticsControl): ReportSchedule =>
+  new ReportSchedule({
+    driver: { listSystems: () => Promise.resolve(machines) },
+    definitions,
+    samplers: new Samplers({ statistics: control, now: () => new Date(), clock, minAgeMs: 900 }),
+    clock,
+    waitMs: 4_000,
+    onHealth: (failure) => health.push(failure),
+  });
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -37,28 +54,13 @@ beforeEach(() => {
     },
     update: (change) => void (state = change(state)),
   });
-  const statistics = (uuid: string): MachineStatistics => ({
-    uuid,
-    run: '1',
-    processors: { timeNs: 1, vcpus: { timeNs: clock() * 0.5e6, count: 1 } },
-    memory: {},
-    disks: new Map(),
-    interfaces: new Map(),
-  });
   const all = async (): Promise<readonly MachineStatistics[]> => {
     samples += 1;
     if (host === 'down') throw new DriverError('unavailable', 'it is down');
     if (host === 'slow') await new Promise<void>((resolve) => (answerSlow = resolve));
     return [...running].map(statistics);
   };
-  schedule = new ReportSchedule({
-    driver: { listSystems: () => Promise.resolve(machines) },
-    definitions,
-    sampler: new Sampler({ statistics: { all }, now: () => new Date(), clock, minAgeMs: 900 }),
-    clock,
-    waitMs: 4_000,
-    onHealth: (failure) => health.push(failure),
-  });
+  schedule = open({ all });
 });
 afterEach(() => {
   schedule.close();
@@ -185,6 +187,88 @@ describe('reports that are read', () => {
     definitions.setEnabled(false);
     expect(await schedule.read(db)).toEqual({ machine: db, measurement: null, values: [] });
     expect(samples).toBe(1);
+  });
+});
+
+describe('reports of a hypervisor that is asked for each machine', () => {
+  let asked: string[];
+  let failing: string;
+  beforeEach(() => {
+    [asked, failing] = [[], ''];
+    schedule.close();
+    const read = async (uuid: string): Promise<MachineStatistics | null> => {
+      asked.push(uuid);
+      if (uuid === failing) throw new DriverError('unavailable', 'its host is down');
+      const found = await Promise.resolve(running.has(uuid));
+      return found ? statistics(uuid) : null;
+    };
+    schedule = open({ of: read });
+  });
+
+  it('ask for machines that a client reads or subscribes to, and for none otherwise', async () => {
+    await pass(600);
+    expect(asked).toEqual([]);
+    await schedule.read(web);
+    await pass(60);
+    expect(new Set(asked)).toEqual(new Set([web.uuid]));
+    const { got, leave } = subscribe((uri) => uri === definitionUri(db.uuid));
+    await pass(61);
+    expect([got.length > 1, new Set(asked)]).toEqual([true, new Set([web.uuid, db.uuid])]);
+    leave();
+    await pass(600);
+    const count = asked.length;
+    await pass(3600);
+    expect(asked).toHaveLength(count);
+  });
+
+  it('have rates of their own machine', async () => {
+    await schedule.read(web);
+    await pass(30);
+    expect(utilization(await schedule.read(db))).toBeUndefined();
+    await pass(30);
+    expect([utilization(await schedule.read(web)), utilization(await schedule.read(db))]).toEqual([50, 50]);
+  });
+
+  it('are made although another machine fails, which is asked again later', async () => {
+    failing = web.uuid;
+    const { got } = subscribe(() => true);
+    await pass(0.1);
+    expect(got.map(({ key }) => key)).toEqual([db.uuid]);
+    expect(health.at(-1)).toBeInstanceOf(DriverError);
+    failing = '';
+    await pass(6);
+    expect(got.map(({ key }) => key)).toContain(web.uuid);
+    expect(health.at(-1)).toBeNull();
+  });
+
+  it('are made although another machine is removed at the same time', async () => {
+    const removed = new DriverError('notFound', 'there is none');
+    schedule.close();
+    schedule = open({
+      of: (uuid) => (uuid === web.uuid ? Promise.reject(removed) : Promise.resolve(statistics(uuid))),
+    });
+    const { got } = subscribe(() => true);
+    await pass(0.1);
+    expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1]);
+    expect(health).toEqual([null]);
+  });
+
+  it('take a few samples at the same time', async () => {
+    machines = Array.from({ length: 50 }, (_, index) => ({ uuid: `machine-${index}`, name: `machine-${index}` }));
+    running = new Set(machines.map(({ uuid }) => uuid));
+    let [now, most] = [0, 0];
+    schedule.close();
+    schedule = open({
+      of: async (uuid) => {
+        most = Math.max(most, (now += 1));
+        await new Promise((resolve) => void setTimeout(resolve, 10));
+        now -= 1;
+        return statistics(uuid);
+      },
+    });
+    const { got } = subscribe(() => true);
+    await pass(1);
+    expect([new Set(got.map(({ key }) => key)).size, most]).toEqual([50, 4]);
   });
 });
 

@@ -11,13 +11,13 @@ import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitio
 import type { ReportMessage, ReportSource, ReportSubscriber } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSubscriptions } from './report-subscriptions.js';
-import { withDeadline, type Measurement, type Sample, type Sampler } from './sampler.js';
+import { withDeadline, type Measurement, type Sample, type Samplers } from './sampler.js';
 
 interface ReportScheduleOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
   readonly definitions: ReportDefinitions;
-  readonly sampler: Sampler;
-  /** The steady clock: that of the sampler, monotonic, in milliseconds. */
+  readonly samplers: Samplers;
+  /** The steady clock: that of the samplers, monotonic, in milliseconds. */
   readonly clock: () => number;
   /** How long a reader waits for a slow host before it receives the stored report. */
   readonly waitMs: number;
@@ -131,6 +131,7 @@ export class ReportSchedule implements ReportSource {
     this.#latest.delete(uuid);
     this.#watched.delete(uuid);
     this.#begun.delete(uuid);
+    this.#options.samplers.remove(uuid);
     this.#subscriptions.forget(uuid);
   }
 
@@ -199,10 +200,11 @@ export class ReportSchedule implements ReportSource {
 
   /** Makes a report for a reader, who waits at most `waitMs`. */
   async #makeNow(machine: SystemRef): Promise<Report> {
-    const { sampler, definitions, clock, waitMs } = this.#options;
+    const { samplers, definitions, clock, waitMs } = this.#options;
     const { type, intervalSeconds } = definitions.get(machine.uuid);
+    const sampler = samplers.of(machine.uuid);
     const { sample } = sampler.last;
-    // Each sample contains all machines, so a sample for another machine may be recent enough.
+    // A sample may contain all machines, so a sample for another machine may be recent enough.
     const isRecent =
       type === 'periodic' && !this.#latest.has(machine.uuid) && sample !== undefined
         ? clock() - sample.clockMs < intervalSeconds * 1000 &&
@@ -213,7 +215,7 @@ export class ReportSchedule implements ReportSource {
   }
 
   #make(machine: SystemRef, sample: Sample): Report {
-    const { definitions, clock, sampler } = this.#options;
+    const { definitions, clock, samplers } = this.#options;
     const { uuid } = machine;
     const measurement = sample.measurementOf(uuid);
     const last = this.#latest.get(uuid);
@@ -222,7 +224,7 @@ export class ReportSchedule implements ReportSource {
       return last.report;
     }
     const maxMs = Math.max(MAX_WINDOW_MS, 2 * definitions.get(uuid).intervalSeconds * 1000);
-    const before = [last?.measurement, sampler.last.before?.measurementOf(uuid)].find(
+    const before = [last?.measurement, samplers.of(uuid).last.before?.measurementOf(uuid)].find(
       (earlier) => earlier !== undefined && isWithin(measurement.clockMs - earlier.clockMs, maxMs),
     );
     const report = { machine, measurement, values: metricValues(measurement, before) };
@@ -263,10 +265,10 @@ export class ReportSchedule implements ReportSource {
    * @returns milliseconds until the next run; undefined without readers.
    */
   async #makeDue(): Promise<number | undefined> {
-    const { driver, sampler, clock, onHealth } = this.#options;
+    const { driver, samplers, clock, onHealth } = this.#options;
     if (this.#subscriptions.size === 0 && ![...this.#watched.values()].some((until) => until > clock())) {
       this.#watched.clear();
-      sampler.forget();
+      samplers.forget();
       return undefined;
     }
     try {
@@ -274,10 +276,7 @@ export class ReportSchedule implements ReportSource {
       this.#retain(new Set(machines.map(({ uuid }) => uuid)));
       const observed = machines.filter(({ uuid }) => this.#isObserved(uuid));
       const due = observed.filter(({ uuid }) => this.#dueAt(uuid) <= clock());
-      if (due.length > 0) {
-        const sample = await sampler.sample();
-        for (const machine of due) this.#make(machine, sample);
-      }
+      await samplers.sampleAll(due, (machine, sample) => this.#make(machine, sample));
       onHealth(null);
       const next = Math.min(...observed.map(({ uuid }) => this.#dueAt(uuid)));
       return Math.min(Math.max(0, next - clock()), MAX_SLEEP_MS);

@@ -1,5 +1,9 @@
-/** Samples the hypervisor's counters: one sample for all machines, however many clients ask. */
+/**
+ * Samples the hypervisor's counters, however many clients ask: one sample for all machines, or one for
+ * each machine if the hypervisor has to be asked for each.
+ */
 import { DriverError } from '../drivers/driver-error.js';
+import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 
 /** A machine's counters at one moment; `statistics` is null if the machine did not run. */
@@ -13,13 +17,13 @@ export interface Measurement {
   readonly statistics: MachineStatistics | null;
 }
 
-/** The counters of all machines at one moment. */
+/** The counters of the machines of a sampler at one moment. */
 export interface Sample {
   readonly clockMs: number;
   measurementOf(uuid: string): Measurement;
 }
 
-interface SamplerOptions {
+interface SamplersOptions {
   readonly statistics: StatisticsControl;
   readonly now: () => Date;
   /** A monotonic clock in milliseconds. */
@@ -28,7 +32,90 @@ interface SamplerOptions {
   readonly minAgeMs: number;
 }
 
-/** Reads the statistics of all machines at once, and stores the last two samples. */
+interface SamplerOptions extends Omit<SamplersOptions, 'statistics'> {
+  /** Reads the statistics of the machines. */
+  readonly read: () => Promise<readonly MachineStatistics[]>;
+}
+
+/** Maximum number of samples that are taken at the same time. */
+const MAX_SAMPLING = 4;
+
+/** The samplers of a hypervisor. */
+export class Samplers {
+  readonly #options: SamplersOptions;
+  readonly #ofAll: Sampler | undefined;
+  readonly #ofOne = new Map<string, Sampler>();
+
+  constructor(options: SamplersOptions) {
+    this.#options = options;
+    const { statistics } = options;
+    if ('all' in statistics) this.#ofAll = new Sampler({ ...options, read: () => statistics.all() });
+  }
+
+  /** Returns the sampler of a machine: that of all machines, or its own. */
+  of(uuid: string): Sampler {
+    const known = this.#ofAll ?? this.#ofOne.get(uuid);
+    if (known !== undefined) return known;
+    const sampler = new Sampler({ ...this.#options, read: () => this.#readOne(uuid) });
+    this.#ofOne.set(uuid, sampler);
+    return sampler;
+  }
+
+  /**
+   * Takes samples of machines, a few at the same time. Machines of one sampler share a sample.
+   * @param use receives each machine and its sample.
+   * @throws the first failure, when all samples are taken.
+   */
+  async sampleAll(machines: readonly SystemRef[], use: (machine: SystemRef, sample: Sample) => void): Promise<void> {
+    const shares = new Map<Sampler, SystemRef[]>();
+    for (const machine of machines) {
+      const sampler = this.of(machine.uuid);
+      const share = shares.get(sampler);
+      if (share === undefined) shares.set(sampler, [machine]);
+      else share.push(machine);
+    }
+    const waiting = [...shares].values();
+    const failures: unknown[] = [];
+    const work = async (): Promise<void> => {
+      for (const [sampler, share] of waiting) {
+        try {
+          const sample = await sampler.sample();
+          for (const machine of share) use(machine, sample);
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: MAX_SAMPLING }, work));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Drops the samples of a machine that was removed. */
+  remove(uuid: string): void {
+    this.#ofOne.delete(uuid);
+  }
+
+  /** Drops all samples. The schedule calls this when it has no readers. */
+  forget(): void {
+    this.#ofAll?.forget();
+    this.#ofOne.clear();
+  }
+
+  async #readOne(uuid: string): Promise<readonly MachineStatistics[]> {
+    const { statistics } = this.#options;
+    if ('all' in statistics) return await statistics.all();
+    try {
+      const found = await statistics.of(uuid);
+      return found === null ? [] : [found];
+    } catch (error) {
+      // It was removed after it was listed.
+      if (error instanceof DriverError && error.kind === 'notFound') return [];
+      throw error;
+    }
+  }
+}
+
+/** Reads the statistics of its machines at once, and stores the last two samples. */
 export class Sampler {
   readonly #options: SamplerOptions;
   #latest: Sample | undefined;
@@ -39,7 +126,7 @@ export class Sampler {
     this.#options = options;
   }
 
-  /** The last sample and the one before it, if any. Each contains all machines. */
+  /** The last sample and the one before it, if any. */
   get last(): { readonly sample: Sample | undefined; readonly before: Sample | undefined } {
     return { sample: this.#latest, before: this.#previous };
   }
@@ -52,16 +139,16 @@ export class Sampler {
     return this.#running;
   }
 
-  /** Drops both samples. The schedule calls this when it has no readers. */
+  /** Drops both samples. */
   forget(): void {
     this.#latest = undefined;
     this.#previous = undefined;
   }
 
   async #take(): Promise<Sample> {
-    const { statistics, now, clock } = this.#options;
+    const { read, now, clock } = this.#options;
     const begun = clock();
-    const all = await statistics.all();
+    const all = await read();
     const tookMs = clock() - begun;
     const clockMs = begun + tookMs / 2;
     const at = new Date(now().getTime() - tookMs / 2);

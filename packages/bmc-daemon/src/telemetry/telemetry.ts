@@ -16,7 +16,7 @@ import {
 import type { ReportMessage, ReportSource } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSchedule } from './report-schedule.js';
-import { Sampler } from './sampler.js';
+import { Samplers } from './sampler.js';
 
 /** Metric reports and their definitions. */
 export interface Telemetry extends ReportSource {
@@ -81,7 +81,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
   const schedule = new ReportSchedule({
     driver,
     definitions,
-    sampler: new Sampler({ statistics, now, clock, minAgeMs: SAMPLE_MAX_AGE_MS }),
+    samplers: new Samplers({ statistics, now, clock, minAgeMs: SAMPLE_MAX_AGE_MS }),
     clock,
     waitMs: WAIT_MS,
     onHealth: (failure) => {

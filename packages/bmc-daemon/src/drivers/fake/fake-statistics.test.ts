@@ -45,8 +45,11 @@ describe('counters of machines in memory', () => {
 
   it('are hidden for hidden machines', async () => {
     driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
-    const all = await allowSystems(driver, ['node-2']).statistics?.all();
-    expect(all?.map((machine) => machine.uuid)).toEqual([uuid]);
-    expect(await allowSystems(driver, []).statistics?.all()).toEqual([]);
+    const shown = async (allowed: readonly string[]) => {
+      const { statistics } = allowSystems(driver, allowed);
+      return statistics !== undefined && 'all' in statistics ? await statistics.all() : undefined;
+    };
+    expect((await shown(['node-2']))?.map((machine) => machine.uuid)).toEqual([uuid]);
+    expect(await shown([])).toEqual([]);
   });
 });

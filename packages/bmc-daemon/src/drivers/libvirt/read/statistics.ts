@@ -12,7 +12,7 @@ import type {
   MachineStatistics,
   MemoryStatistics,
   ProcessorStatistics,
-  StatisticsControl,
+  JointStatistics,
 } from '../../statistics-control.js';
 import { attempt } from '../failure.js';
 import type { Host } from '../machine/host.js';
@@ -42,7 +42,7 @@ interface Known {
 }
 
 /** Statistics of the machines of one host. */
-export class LibvirtStatistics implements StatisticsControl {
+export class LibvirtStatistics implements JointStatistics {
   readonly #host: Pick<Host, 'hypervisor' | 'timeoutMs'>;
   readonly #timeoutMs: number;
   #known: ReadonlyMap<string, Known> = new Map();
