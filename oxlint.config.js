@@ -98,7 +98,7 @@ const novaLayers = [
   ['nova-driver.ts'],
   ['media/'],
   ['image/'],
-  ['power-control.ts', 'remote-consoles.ts', 'server-reader.ts'],
+  ['power-control.ts', 'remote-consoles.ts', 'server-reader.ts', 'server-statistics.ts'],
   ['failure.ts'],
   ['inventory/'],
   ['compute/'],

@@ -42,6 +42,34 @@ const actions: Readonly<
   unrescue: { name: 'unrescue', vmState: 'active', powerState: 1 },
 };
 
+/** Diagnostics as Nova 26 sends them. It has no memory of libvirt in the unit that the API documents. */
+const diagnostics = {
+  ...{
+    state: 'running',
+    driver: 'libvirt',
+    hypervisor: 'qemu',
+    hypervisor_os: 'linux',
+    uptime: 46,
+    config_drive: false,
+  },
+  ...{ num_cpus: 2, num_disks: 2, num_nics: 1, memory_details: { maximum: 0, used: 0 } },
+  cpu_details: [
+    { id: 0, time: 17_300_000_000, utilisation: null },
+    { id: 1, time: 700_000_000, utilisation: null },
+  ],
+  disk_details: [
+    { read_bytes: 262_144, read_requests: 112, write_bytes: 5_778_432, write_requests: 488, errors_count: -1 },
+    { read_bytes: 1, read_requests: 2, write_bytes: 3, write_requests: 4, errors_count: -1 },
+  ],
+  nic_details: [
+    {
+      mac_address: 'FA:16:3E:00:00:01',
+      ...{ rx_octets: 2_070_139, rx_packets: 26_701, rx_errors: 100, rx_drop: 200, rx_rate: null },
+      ...{ tx_octets: 140_208, tx_packets: 662, tx_errors: 400, tx_drop: 500, tx_rate: null },
+    },
+  ],
+};
+
 /** States in which Nova stores no metadata. */
 const locked: ReadonlySet<unknown> = new Set(['rescued', 'error']);
 
@@ -95,6 +123,7 @@ export function listServers(cloud: CloudServer): ListedServers {
     else if (part === 'os-interface') sendJson(response, 200, { interfaceAttachments: [] });
     else if (part === 'os-instance-actions')
       sendJson(response, 200, { instanceActions: histories.get(id) ?? [created] });
+    else if (part === 'diagnostics') sendJson(response, 200, diagnostics);
     else if (part === 'remote-consoles')
       sendJson(response, 400, { badRequest: { message: 'Unavailable console type.' } });
     else if (part === 'metadata') {

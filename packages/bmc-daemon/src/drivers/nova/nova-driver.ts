@@ -21,6 +21,7 @@ import { createInventory } from './inventory/inventory.js';
 import { createCloudMedia, type CloudMediaSettings } from './media/cloud-media.js';
 import { createRemoteConsoles } from './remote-consoles.js';
 import { createReader } from './server-reader.js';
+import { createServerStatistics } from './server-statistics.js';
 
 /** Options of the driver. */
 interface NovaDriverOptions {
@@ -60,6 +61,7 @@ export function createNovaDriver({
   const api = createComputeApi(session, oddForms);
   const list = new ServerList(api, filter);
   const consoles = createRemoteConsoles(api);
+  const statistics = createServerStatistics({ api, list, timeoutMs, log });
   const reader = createReader({ api, list, freshMs: FRESH_MS, onReadAlone: (server) => consoles.probe(server) });
   const inventory = createInventory(session, { architecture, hasGraphicalConsole: () => consoles.areAvailable });
   const closing = new AbortController();
@@ -111,6 +113,7 @@ export function createNovaDriver({
     listSystems: () => translated(listSystems()),
     graphicalConsole: { open: (id) => translated(uuidOf(id).then((uuid) => consoles.open(uuid))) },
     logs: createLogs(api, uuidOf),
+    statistics: { of: (id) => translated(uuidOf(id).then((uuid) => statistics.of(uuid))) },
     getSystem: (id, shown = []) => translated(getSystem(id, shown)),
     power: (id, action, options) => translated(media.power(id, action, options)),
     changeable: media.changeable,

@@ -10,10 +10,12 @@ import { bodyOf, successOf, unexpectedForm, type CloudSession } from '../http/se
 import type { CloudAnswer } from '../http/exchange.js';
 import type { ActionRecord } from '../../hypervisor-logs.js';
 import { actionListSchema, actionRecords, MAX_ACTIONS } from './action-records.js';
+import type { MachineStatistics } from '../../statistics-control.js';
 import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
 import { consoleSchema, type ConsoleKind } from './remote-console.js';
 import { CONSOLE_LINES, consoleBytes } from './console-output.js';
 import { createComputeRequests, VERSION_MS } from './compute-requests.js';
+import { diagnosticsSchema, statisticsOf } from './diagnostics.js';
 import { onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
 /** A listing of all pages. */
@@ -60,6 +62,8 @@ export interface ComputeApi {
   consoleOutput(id: string): Promise<Buffer>;
   /** Creates access to a console. */
   openConsole(id: string, kind: ConsoleKind): Promise<GraphicalConsoleAccess | Rejected>;
+  /** Returns the statistics of a running server. @param run identifies its run. */
+  diagnostics(id: string, run: string): Promise<MachineStatistics | Rejected>;
   /** Returns whether Nova reports that an action failed. */
   hasFailed(id: string, requestId: string): Promise<boolean>;
 }
@@ -144,6 +148,11 @@ export function createComputeApi(session: CloudSession, oddForms: OddForms): Com
       const answer = await post(`${pathOf(id)}/remote-consoles`, { remote_console: kind });
       if (answer.status >= 300) return { status: answer.status, reason: session.reason(answer) };
       return bodyOf(consoleSchema, answer, session).remote_console;
+    },
+    diagnostics: async (id, run) => {
+      const answer = await get(`${pathOf(id)}/diagnostics`);
+      if (answer.status >= 400) return { status: answer.status, reason: session.reason(answer) };
+      return statisticsOf(bodyOf(diagnosticsSchema, answer, session), { uuid: id, run });
     },
     hasFailed: async (id, requestId) => {
       const answer = await get(`${pathOf(id)}/os-instance-actions/${encodeURIComponent(requestId)}`);

@@ -30,7 +30,7 @@ interface UploadRequest extends Pick<CloudUpload, 'body' | 'signal'> {
 export interface CloudSession {
   /**
    * Sends a request to a service. After a 401 it gets another token and repeats the request once.
-   * @returns the answer with any other status below 500.
+   * @returns the answer with any other status below 500, and 501: the service does not have the function.
    * @throws {CloudFailure} if no service answers in time, or if one cannot answer now.
    * @throws {RejectedCredentials} if Keystone rejects the credentials.
    * @throws {CloudError} if the settings do not fit the cloud.
@@ -92,7 +92,8 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     answer: Answer,
     { service = 'compute', method, path }: Pick<ServiceRequest, 'service' | 'method' | 'path'>,
   ): Answer => {
-    if (answer.status !== 401 && answer.status !== 429 && answer.status < 500 && !isRedirect(answer)) return answer;
+    const isBelow500 = answer.status !== 401 && answer.status !== 429 && answer.status < 500 && !isRedirect(answer);
+    if (isBelow500 || answer.status === 501) return answer;
     const { title } = cloudServices[service];
     throw new CloudFailure('interrupted', `${method} ${path}: ${title} answers ${reason(answer)}`);
   };

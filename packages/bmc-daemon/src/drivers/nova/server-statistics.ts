@@ -1,0 +1,74 @@
+/** Statistics of servers. Nova has no request for those of several servers. */
+import type { Log } from '@rackless/daemon/log/log.js';
+import type { MachineStatistics, SingleStatistics } from '../statistics-control.js';
+import type { ComputeApi } from './compute/compute-api.js';
+import type { ServerList } from './compute/server-list.js';
+import { stateOf } from './compute/snapshot.js';
+import { CloudFailure } from './http/cloud-failure.js';
+import { RequestQueue } from './http/request-queue.js';
+
+/** Dependencies of {@link createServerStatistics}. */
+interface ServerStatisticsOptions {
+  readonly api: Pick<ComputeApi, 'diagnostics'>;
+  readonly list: Pick<ServerList, 'find' | 'onChange'>;
+  /** Maximum time that a request waits for its turn. */
+  readonly timeoutMs: number;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** Requests at the same time. The session leaves room for twelve others. */
+const LIMITS = { running: 4, waiting: 10_000 };
+/** After a policy of the cloud has refused diagnostics, there are no requests for this time. */
+const REFUSED_MS = 600_000;
+/** After a server could not be asked, there is no request for it for this time: its host may be down. */
+const FAILED_MS = 30_000;
+
+/** Creates the statistics. They make no request before they are read. */
+export function createServerStatistics({ api, list, timeoutMs, log }: ServerStatisticsOptions): SingleStatistics {
+  const queue = new RequestQueue(LIMITS);
+  /** Number of starts of a server that the daemon has seen: Nova does not tell when a guest was started. */
+  const runs = new Map<string, number>();
+  const failures = new Map<string, { readonly error: unknown; readonly at: number }>();
+  let refusedAt = -Infinity;
+  list.onChange(({ kind, uuid }) => {
+    if (kind === 'started') runs.set(uuid, (runs.get(uuid) ?? 0) + 1);
+    if (kind === 'undefined') {
+      runs.delete(uuid);
+      failures.delete(uuid);
+    }
+  });
+  const ask = async (uuid: string): ReturnType<typeof api.diagnostics> => {
+    try {
+      const answer = await api.diagnostics(uuid, String(runs.get(uuid) ?? 0));
+      failures.delete(uuid);
+      return answer;
+    } catch (error) {
+      if (error instanceof CloudFailure) failures.set(uuid, { error, at: performance.now() });
+      throw error;
+    }
+  };
+  const read = async (uuid: string): Promise<MachineStatistics | null> => {
+    // Another server may have been refused while this one waited.
+    if (performance.now() - refusedAt < REFUSED_MS) return null;
+    const answer = await ask(uuid);
+    if (!('status' in answer)) return answer;
+    if (answer.status === 403) {
+      // The policy is that of the cloud, so it refuses all servers.
+      if (refusedAt === -Infinity) log.warn(`metric reports have no values: Nova answers ${answer.reason}`);
+      refusedAt = performance.now();
+    }
+    // All others: it is off or paused, or its host has no diagnostics.
+    return null;
+  };
+  return {
+    of: async (uuid) => {
+      const known = list.find(uuid)?.server;
+      const isOff = known !== undefined && stateOf(known) === 'shutoff';
+      if (isOff) return null;
+      const failure = failures.get(uuid);
+      if (failure !== undefined && performance.now() - failure.at < FAILED_MS) throw failure.error;
+      const doing = `reading the diagnostics of server ${uuid}`;
+      return await queue.run(doing, performance.now() + timeoutMs, () => read(uuid));
+    },
+  };
+}
