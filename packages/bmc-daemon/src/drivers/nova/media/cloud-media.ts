@@ -89,7 +89,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     return { uuid, name: known.name };
   };
   const read = (id: string) => readServer(id, { api, list });
-  const parts = { api, list, closing, queue, states, partsOf, find, read, log };
+  const parts = { api, list, closing, queue, states, partsOf, find, read, daemon, log };
   const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
   const offersImages = () => session.offers('image');
   // The store repeats a sweep that fails, so it delays no other work.
@@ -101,7 +101,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
     await sweep();
     await network.check(log);
   };
-  const tend = createTending({ list, begin, settle: (id) => boot.settle(id), sweep, log });
+  const tend = createTending({ list, begin, complete: (id, which) => boot.complete(id, which), sweep, log });
   list.onChange(({ kind }) => {
     // A deleted server may have been the last one that used an image.
     if (kind === 'undefined') void sweep().catch(() => undefined);

@@ -18,7 +18,7 @@ import type { Server } from '../compute/server.js';
 import { executeAction, executePlan, type PowerControlOptions } from '../power-control.js';
 import type { EditParts } from './edit-parts.js';
 import { afterItsBoot, fitsItem, imageToBoot, MAX_ASSET_TAG, type ServerState } from './server-state.js';
-import { runsImage } from './state-store.js';
+import { isMarked, runsImage } from './state-store.js';
 
 /** Dependencies of {@link RescueBoot}. */
 interface RescueBootOptions extends PowerControlOptions, EditParts {
@@ -30,6 +30,8 @@ interface RescueBootOptions extends PowerControlOptions, EditParts {
   readonly find: (id: string) => Promise<SystemRef>;
   /** Reads a server. */
   readonly read: (id: string) => Promise<Server>;
+  /** Identifies this daemon. */
+  readonly daemon: string;
   /** Returns the id of the image that boots from the network. @throws {DriverError} if there is none. */
   readonly networkImage: () => Promise<string>;
 }
@@ -107,11 +109,13 @@ export class RescueBoot {
     });
   }
 
-  /** Moves the result of a boot to the metadata of its server, if no operation runs that does it. */
-  async settle(id: string): Promise<void> {
-    const { queue, read, partsOf } = this.#options;
-    if (queue.isEditing(id)) return;
-    await queue.edit(id, async (check) => void (await partsOf(check).states.settle(await read(id))));
+  /**
+   * Completes the boot or the power-off of a daemon that was killed, if no operation of the server runs.
+   * @param own only a power-off of this daemon.
+   */
+  async complete(id: string, { own }: { readonly own: boolean }): Promise<void> {
+    if (this.#options.queue.isEditing(id)) return;
+    await this.#edit(id, (edit) => edit.#complete(id, own));
   }
 
   /** Runs steps in an edit. They use the parts of this edit. */
@@ -122,16 +126,57 @@ export class RescueBoot {
     );
   }
 
+  async #complete(id: string, own: boolean): Promise<void> {
+    const { read, states, daemon, log } = this.#options;
+    const server = await read(id);
+    if (server.task !== null || server.vmState === 'rescued') return;
+    const { stopping } = (await states.read(server)).state;
+    if (own && stopping?.by !== daemon) return;
+    if (stopping === undefined) {
+      await states.settle(server);
+      return;
+    }
+    if (await states.isHalfStopped(server, stopping)) {
+      log.info('completing the power-off of a daemon that was killed', { server: id });
+      // Without a wait for the result: the caller has other servers.
+      await executeAction(id, 'shutdown', {}, this.#options);
+    }
+    await states.endStop(await read(id));
+  }
+
+  /** Nova stops no server in rescue mode, so the disks run for a moment before. */
   async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
-    // Another daemon may just have booted the image. Nova stops no server in rescue mode.
-    await this.#endRescue(await this.#options.read(id), options);
-    await executeAction(id, action, options, this.#options);
+    // Another daemon may just have booted the image.
+    const server = await this.#options.read(id);
+    if (!runsImage(server)) {
+      await executeAction(id, action, options, this.#options);
+      return;
+    }
+    const { states, daemon, closing, read } = this.#options;
+    // A power-off must be possible while Glance is down.
+    await this.#quietly(id, () => states.beginStop(server, daemon));
+    const end = (): Promise<void> =>
+      this.#quietly(id, async () => {
+        const present = await read(id);
+        if (!(await states.endStop(present))) await states.settle(present);
+      });
+    try {
+      await this.#unrescue(server, options);
+      await executeAction(id, action, options, this.#options);
+    } catch (error) {
+      // If the service shuts down, its next start completes the power-off.
+      if (!closing.aborted) await end();
+      throw error;
+    }
+    await end();
   }
 
   async #boot(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
     const { read, states } = this.#options;
     // Another daemon may just have changed the media or the boot settings.
-    const server = await read(id);
+    let server = await read(id);
+    // An earlier power-off that was not completed must not end this boot.
+    if (isMarked(server) && (await states.endStop(server))) server = await read(id);
     if (!isBoot(action, server)) {
       await executeAction(id, action, options, this.#options);
       return;
@@ -182,16 +227,17 @@ export class RescueBoot {
       await executePlan(await read(id), { body, goal: isRescued }, { doing, ...options }, this.#options);
     } catch (error) {
       // The mark stays if this fails too. A later operation, or another daemon, ends it.
-      await this.#settleQuietly(id);
+      await this.#quietly(id, async () => void (await states.settle(await read(id))));
       throw error;
     }
   }
 
-  async #settleQuietly(id: string): Promise<void> {
+  /** Changes the state of a server. A failure is not one of the operation. */
+  async #quietly(id: string, change: () => Promise<void>): Promise<void> {
     try {
-      await this.#options.states.settle(await this.#options.read(id));
+      await change();
     } catch (error) {
-      this.#options.log.debug('the mark of a boot that failed stays', { server: id, error });
+      this.#options.log.debug('storing the state of a server failed', { server: id, error });
     }
   }
 
@@ -199,10 +245,13 @@ export class RescueBoot {
   async #endRescue(server: Server, options: OperationOptions): Promise<void> {
     if (!runsImage(server)) return;
     const { read, states } = this.#options;
-    const doing = `ejecting the boot image of server ${server.name}`;
-    const body = { unrescue: null };
-    await executePlan(server, { body, goal: isActive }, { doing, ...options }, this.#options);
+    await this.#unrescue(server, options);
     await states.settle(await read(server.id));
+  }
+
+  async #unrescue(server: Server, options: OperationOptions): Promise<void> {
+    const doing = `ejecting the boot image of server ${server.name}`;
+    await executePlan(server, { body: { unrescue: null }, goal: isActive }, { doing, ...options }, this.#options);
   }
 
   /** Ends a once override whose boot did not need an image. */

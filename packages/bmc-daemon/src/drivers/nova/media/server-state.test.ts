@@ -11,6 +11,10 @@ const longest = (assetTag: string): ServerState => ({
   assetTag,
   bootedAfter: 'r'.repeat(64),
 });
+const longestStopping = (assetTag: string): ServerState => {
+  const { bootedAfter: _mark, ...state } = longest(assetTag);
+  return { ...state, stopping: { after: 'r'.repeat(40), by: 'd'.repeat(16) } };
+};
 
 it.each([
   ['ASCII', 'x'.repeat(MAX_ASSET_TAG)],
@@ -21,6 +25,8 @@ it.each([
   const text = formatState(longest(tag));
   expect([fitsItem(tag), text.length <= MAX_ITEM, /[\u{10000}-\u{10ffff}]/u.test(text)]).toEqual([true, true, false]);
   expect(parseState(text)).toEqual(longest(tag));
+  const other = formatState(longestStopping(tag));
+  expect([other.length <= MAX_ITEM, parseState(other)]).toEqual([true, longestStopping(tag)]);
   expect(fitsItem(`${tag}😀`)).toBe(false);
 });
 

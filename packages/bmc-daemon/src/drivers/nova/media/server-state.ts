@@ -19,6 +19,16 @@ export interface ServerState {
    * that, which is empty if there was none.
    */
   readonly bootedAfter?: string;
+  /** Present while a daemon switches off a server that runs an image, which takes two actions of Nova. */
+  readonly stopping?: Stopping;
+}
+
+/** A power-off that has begun. */
+export interface Stopping {
+  /** The id of the server's last action before the power-off. */
+  readonly after: string;
+  /** The daemon that executes it. */
+  readonly by: string;
 }
 
 /** The metadata item of a server with its state. */
@@ -38,6 +48,9 @@ export const untouchedState: ServerState = {
 /** Maximum length of an asset tag, as it is written in the item, so that the other members always fit. */
 export const MAX_ASSET_TAG = 64;
 
+/** Maximum length of the id of an action in a power-off. Nova's ids have 40 characters. */
+export const MAX_ACTION = 40;
+
 const stateSchema = z.object({
   cd: z.guid().toLowerCase().nullish(),
   enabled: z.enum(['once', 'continuous', 'disabled']).optional(),
@@ -49,6 +62,8 @@ const stateSchema = z.object({
     .regex(/^[^\p{Cc}\p{Cs}]+$/u)
     .optional(),
   after: z.string().max(64).optional(),
+  off: z.string().max(MAX_ACTION).optional(),
+  by: z.string().max(16).optional(),
 });
 
 /** Parses a stored text; undefined if there is none, or if it is not one of this service. */
@@ -62,7 +77,7 @@ export function parseState(text: string | undefined): ServerState | undefined {
   }
   const parsed = stateSchema.safeParse(value);
   if (!parsed.success) return undefined;
-  const { cd = null, verify = null, tag = null, after, enabled, target } = parsed.data;
+  const { cd = null, verify = null, tag = null, after, off, by, enabled, target } = parsed.data;
   const { boot } = untouchedState;
   return {
     cd,
@@ -70,11 +85,13 @@ export function parseState(text: string | undefined): ServerState | undefined {
     verifyCertificate: verify,
     assetTag: tag,
     ...(after === undefined ? {} : { bootedAfter: after }),
+    ...(off === undefined || by === undefined ? {} : { stopping: { after: off, by } }),
   };
 }
 
 /** Formats a state, in 255 characters or less if {@link fitsItem} accepts its asset tag. */
-export function formatState({ cd, boot, verifyCertificate: verify, assetTag: tag, bootedAfter }: ServerState): string {
+export function formatState(state: ServerState): string {
+  const { cd, boot, verifyCertificate: verify, assetTag: tag, bootedAfter, stopping } = state;
   return textOf({
     ...(cd === null ? {} : { cd }),
     enabled: boot.enabled,
@@ -82,6 +99,8 @@ export function formatState({ cd, boot, verifyCertificate: verify, assetTag: tag
     ...(verify === null ? {} : { verify }),
     ...(tag === null ? {} : { tag }),
     ...(bootedAfter === undefined ? {} : { after: bootedAfter }),
+    // A boot that begins ends the power-off before it, so that an item never has both.
+    ...(stopping === undefined || bootedAfter !== undefined ? {} : { off: stopping.after, by: stopping.by }),
   });
 }
 
@@ -109,6 +128,11 @@ export function afterItsBoot({ bootedAfter: _marker, ...state }: ServerState): S
 
 /** Returns the state before the boot that it describes, which did not take place. */
 export function beforeItsBoot({ bootedAfter: _marker, ...state }: ServerState): ServerState {
+  return state;
+}
+
+/** Returns the state without a power-off. */
+export function withoutStopping({ stopping: _stopping, ...state }: ServerState): ServerState {
   return state;
 }
 

@@ -18,11 +18,14 @@ import {
   beforeItsBoot,
   formatState,
   isUntouched,
+  MAX_ACTION,
   parseState,
   STATE_KEY,
   stateProperty,
   untouchedState,
+  withoutStopping,
   type ServerState,
+  type Stopping,
 } from './server-state.js';
 
 /** The calls of the store. */
@@ -53,6 +56,12 @@ const MAX_ATTEMPTS = 3;
 /** Returns the state in the metadata of a server. */
 export function storedState({ metadata }: Pick<Server, 'metadata'>): ServerState {
   return parseState(metadata[STATE_KEY]) ?? untouchedState;
+}
+
+/** Returns whether a boot, or a power-off, of this service is not settled. */
+export function isMarked(server: Pick<Server, 'metadata'>): boolean {
+  const { bootedAfter, stopping } = storedState(server);
+  return bootedAfter !== undefined || stopping !== undefined;
 }
 
 /**
@@ -140,6 +149,29 @@ export class StateStore {
     const kept = state.cd === null ? { ...settled, cd: null } : settled;
     await this.write(server, kept);
     return kept;
+  }
+
+  /** Stores that this daemon begins to switch off a server that runs an image. */
+  async beginStop(server: Server, by: string): Promise<void> {
+    const { state } = await this.read(server);
+    const after = await this.mark(server.id);
+    // The item has no place for a longer one, which Nova does not use.
+    if (after.length <= MAX_ACTION) await this.write(server, { ...state, stopping: { after, by } });
+  }
+
+  /** Stores that a power-off has ended, if there was one. @returns whether there was one. */
+  async endStop(server: Server): Promise<boolean> {
+    const { state } = await this.read(server);
+    if (state.stopping === undefined) return false;
+    await this.write(server, withoutStopping(state));
+    return true;
+  }
+
+  /** Returns whether the first action of a power-off was the last action of the server. */
+  async isHalfStopped({ id, vmState }: Server, { after }: Stopping): Promise<boolean> {
+    if (vmState !== 'active') return false;
+    const [before, last] = (await this.#options.api.listActions(id)).slice(-2);
+    return before?.id === after && last?.action === 'unrescue';
   }
 
   /** Returns the text that marks a boot which begins now. */
