@@ -4,12 +4,15 @@
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { echoGuestXml, writeEchoDisk } from '../../../libvirt/test/harness/echo-guest.js';
+import { describeWith } from '../../../libvirt/test/harness/installed.js';
 import { startSshd, type PrivateSshd } from '../../../libvirt/test/harness/sshd.js';
 import type { CompleteDriver } from '../../src/drivers/driver.js';
 import { remoteFiles } from '../../src/drivers/libvirt/host-files.js';
 import { TestHost, until } from './host.js';
+
+const describeSsh = describeWith('/usr/sbin/sshd');
 
 let host: TestHost;
 let sshd: PrivateSshd;
@@ -35,7 +38,7 @@ afterAll(async () => {
 
 const poolOf = async (): Promise<string> => await host.virsh('vol-list', 'rackless-images');
 
-describe('a libvirt on another host, over ssh', () => {
+describeSsh('a libvirt on another host, over ssh', () => {
   it('boots a machine once from an image that goes through libvirt into its pool', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');

@@ -3,21 +3,24 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Hypervisor, isLibvirtError } from '../../src/index.js';
 import { failureOf } from '../fake/until.js';
+import { describeWith } from '../harness/installed.js';
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../harness/network-libvirtd.js';
 
 const run = promisify(execFile);
 const password = 'a secret, =with% special "characters"';
 const patient = { callTimeoutMs: 240_000, workTimeoutMs: 240_000, connectTimeoutMs: 240_000 };
 
+const describeSasl = describeWith('/usr/sbin/saslpasswd2');
+
 let dir: string;
 const hosts: NetworkLibvirtd[] = [];
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'rackless-sasl-'));
   const database = join(dir, 'sasldb');
-  const adding = run('saslpasswd2', ['-p', '-c', '-f', database, '-a', 'libvirt', '-u', 'lab', 'alice']);
+  const adding = run('/usr/sbin/saslpasswd2', ['-p', '-c', '-f', database, '-a', 'libvirt', '-u', 'lab', 'alice']);
   adding.child.stdin?.end(password);
   await adding;
   await writeAuth('right', password);
@@ -74,7 +77,7 @@ async function refusal(uri: string): Promise<string> {
   return text;
 }
 
-describe('SCRAM-SHA-256', () => {
+describeSasl('SCRAM-SHA-256', () => {
   let host: NetworkLibvirtd;
   beforeAll(async () => {
     host = await startWith('scram-sha-256');
@@ -97,7 +100,7 @@ describe('SCRAM-SHA-256', () => {
   });
 });
 
-describe('PLAIN', () => {
+describeSasl('PLAIN', () => {
   let host: NetworkLibvirtd;
   beforeAll(async () => {
     host = await startWith('plain');
@@ -120,7 +123,7 @@ describe('PLAIN', () => {
   });
 });
 
-describe('SASL', () => {
+describeSasl('SASL', () => {
   it('prefers SCRAM-SHA-256 to PLAIN', async () => {
     // The unix socket allows only SCRAM-SHA-256, so a choice of PLAIN would fail.
     const host = await startWith('plain scram-sha-256');

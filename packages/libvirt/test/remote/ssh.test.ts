@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { DomainEventType, Hypervisor } from '../../src/index.js';
 import { failureOf, until } from '../fake/until.js';
 import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 import { type Relay, startRelay } from '../harness/relay.js';
+import { describeWith } from '../harness/installed.js';
 import { startSshd, type PrivateSshd } from '../harness/sshd.js';
+
+const describeSsh = describeWith('/usr/sbin/sshd');
 
 let daemon: PrivateLibvirtd;
 let sshd: PrivateSshd;
@@ -32,7 +35,7 @@ function uriOf(more: Readonly<Record<string, string>> = {}, port = sshd.port): s
 
 const isAlive = (pid: string): boolean => existsSync(`/proc/${pid}`);
 
-describe('a connection over ssh', () => {
+describeSsh('a connection over ssh', () => {
   it.each([
     ['virt-ssh-helper', {}],
     ['virt-ssh-helper only', { proxy: 'native' }],
@@ -93,7 +96,7 @@ describe('a connection over ssh', () => {
   });
 });
 
-describe('ssh', () => {
+describeSsh('ssh', () => {
   it('rejects an unknown host key, and stores it with no_verify', async () => {
     const known = join(sshd.dir, 'other_hosts');
     const error = await failureOf(Hypervisor.open(uriOf({ known_hosts: known }), patient));
@@ -140,7 +143,7 @@ describe('ssh', () => {
   });
 });
 
-describe('a network between client and server', () => {
+describeSsh('a network between client and server', () => {
   let relay: Relay | undefined;
   let hypervisor: Hypervisor | undefined;
   afterEach(async () => {
