@@ -47,21 +47,48 @@ export interface EventFeed {
   close(): void;
 }
 
+/** Numbered events, from 1 without gaps. */
+export interface EventSource {
+  /** Differs between two sources, also those of two runs of the service. */
+  readonly run: string;
+  /** The number of the newest event. */
+  readonly newest: number;
+  /** The events before the first subscription, oldest first. */
+  readonly stored: readonly { readonly event: ServiceEvent; readonly sequence: number }[];
+  /** @returns a function that ends the subscription. */
+  subscribe(listener: (event: ServiceEvent, sequence: number) => void): () => void;
+}
+
+/** Numbers the events of a bus. */
+export function localSource(bus: EventBus): EventSource {
+  const run = randomBytes(4).toString('hex');
+  let sequence = 0;
+  return {
+    run,
+    get newest() {
+      return sequence;
+    },
+    stored: [],
+    subscribe: (listener) =>
+      bus.subscribe((event) => {
+        sequence += 1;
+        listener(event, sequence);
+      }),
+  };
+}
+
 interface EventFeedOptions {
-  readonly bus: EventBus;
+  readonly source: EventSource;
   /** Returns the type of the resource at a URI, `ComputerSystem`; empty if there is none. */
   readonly typeOf: (uri: string) => string;
   /** Maximum number of events that the feed stores for replay. */
   readonly capacity: number;
 }
 
-/** Creates a feed, which listens to the bus. */
-export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): EventFeed {
-  // Ids must differ between two runs of the service and be ordered within one run.
-  const run = randomBytes(4).toString('hex');
+/** Creates a feed, which listens to the source. */
+export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions): EventFeed {
   const subscribers = new Set<Subscriber>();
   const ring: (FeedEvent | undefined)[] = Array.from({ length: capacity });
-  let sequence = 0;
   /** Number of ids without an event of their own. */
   let extras = 0;
 
@@ -73,10 +100,14 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
     versionlessId: withoutVersion(event.messageId),
     resourceType: typeOf(event.origin),
   });
-  const unsubscribe = bus.subscribe((event) => {
-    sequence += 1;
-    const feedEvent = place(event, sequence, `${run}-${sequence}`);
+  const store = (event: ServiceEvent, sequence: number): FeedEvent => {
+    const feedEvent = place(event, sequence, `${source.run}-${sequence}`);
     ring[sequence % capacity] = feedEvent;
+    return feedEvent;
+  };
+  for (const { event, sequence } of source.stored) store(event, sequence);
+  const unsubscribe = source.subscribe((event, sequence) => {
+    const feedEvent = store(event, sequence);
     for (const subscriber of subscribers) if (subscriber.wants(feedEvent)) subscriber.deliver(feedEvent);
   });
 
@@ -87,6 +118,7 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
       return () => void subscribers.delete(own);
     },
     since(id) {
+      const { run, newest: sequence } = source;
       const [theirRun, number] = id.split('-');
       const known = theirRun === run ? Number(number) : Number.NaN;
       const after = Number.isSafeInteger(known) && known >= 0 && known <= sequence ? known : 0;
@@ -94,12 +126,13 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
       const events: FeedEvent[] = [];
       for (let next = oldest + 1; next <= sequence; next += 1) {
         const event = ring[next % capacity];
-        if (event !== undefined) events.push(event);
+        if (event?.id === `${run}-${next}`) events.push(event);
       }
-      return { events, missed: oldest - after };
+      return { events, missed: sequence - after - events.length };
     },
     lossOf(count, next) {
       extras += 1;
+      const { run, newest: sequence } = source;
       // A client that reconnects with this id continues after the lost events.
       const before = next === undefined ? sequence : next.sequence - 1;
       const event: ServiceEvent = {
@@ -116,7 +149,7 @@ export function createEventFeed({ bus, typeOf, capacity }: EventFeedOptions): Ev
     },
     extraId() {
       extras += 1;
-      return `${run}-${sequence}-${extras}`;
+      return `${source.run}-${source.newest}-${extras}`;
     },
     close: () => unsubscribe(),
   };

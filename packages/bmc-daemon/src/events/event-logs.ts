@@ -6,10 +6,9 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { removeLeftoversIn } from '@rackless/daemon/files/replace-file.js';
-import { taskEventRegistry } from '../redfish/messages/task-event-registry.js';
-import type { EventBus, ServiceEvent } from './event-bus.js';
-import { eventText } from './event-record.js';
+import type { EventBus } from './event-bus.js';
 import { LogFile, type LogRecord } from './log-file.js';
+import { isEndOfMachine, logNameOf, logNameOfSystem, recordOf, SERVICE_LOG } from './log-records.js';
 
 export type { LogRecord } from './log-file.js';
 
@@ -51,11 +50,8 @@ interface EventLogsOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-const SERVICE = 'service';
 /** Maximum number of logs whose entries are in memory: the most recently used ones. */
 const IN_MEMORY = 16;
-/** Maximum length of the text of an entry, in characters. */
-const MAX_TEXT_LENGTH = 1_000;
 
 /** Opens the logs and subscribes to the bus. */
 export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): EventLogs {
@@ -111,13 +107,13 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
   });
 
   return {
-    ofSystem: (uuid) => logOf(fileName(uuid)),
-    ofService: logOf(SERVICE),
+    ofSystem: (uuid) => logOf(logNameOfSystem(uuid)),
+    ofService: logOf(SERVICE_LOG),
     async retain(uuids) {
       const names = await readdir(folder).catch(() => []);
       const obsolete = names
         .flatMap((name) => /^(.+)\.jsonl$/.exec(name)?.[1] ?? [])
-        .filter((name) => name !== SERVICE && !uuids.has(name));
+        .filter((name) => name !== SERVICE_LOG && !uuids.has(name));
       await Promise.all(obsolete.map(remove));
     },
     limit,
@@ -125,39 +121,5 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
       unsubscribe();
       await Promise.allSettled([...files.values()].map((file) => file.flushed()));
     },
-  };
-}
-
-/** Returns the name of an event's log; null if the event is not logged. */
-function logNameOf({ messageId, origin, system }: ServiceEvent): string | null {
-  // Progress and the removal of a task do not matter later.
-  if (messageId === `${taskEventRegistry}.TaskProgressChanged`) return null;
-  if (origin.startsWith('/redfish/v1/TaskService/') && !messageId.startsWith('TaskEvent.')) return null;
-  if (system === null) return SERVICE;
-  // The manager's settings belong to the service's log, its drives to the machine's.
-  const isManager = origin.startsWith('/redfish/v1/Managers/') && !origin.includes('/VirtualMedia');
-  return isManager ? SERVICE : fileName(system);
-}
-
-/** Returns the file name for a UUID. Replaces all other characters that a URI may contain. */
-function fileName(uuid: string): string {
-  return uuid.replace(/[^\w-]/g, '_');
-}
-
-function isEndOfMachine({ messageId, origin, system }: ServiceEvent): boolean {
-  return system !== null && messageId.endsWith('.ResourceRemoved') && /^\/redfish\/v1\/Systems\/[^/]+$/.test(origin);
-}
-
-function recordOf(event: ServiceEvent): Omit<LogRecord, 'id'> {
-  const { message } = eventText(event);
-  const text = event.detail === undefined ? message : `${message} ${event.detail}`;
-  return {
-    time: event.time.toISOString(),
-    messageId: event.messageId,
-    args: [...event.messageArgs],
-    severity: event.severity,
-    message: text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text,
-    origin: event.origin,
-    ...(event.actor === null ? {} : { actor: { user: event.actor.user, address: event.actor.address } }),
   };
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from './event-bus.js';
-import { createEventFeed } from './event-feed.js';
+import { createEventFeed, localSource, type EventSource } from './event-feed.js';
 import { openEventLogs, type EventLogs } from './event-logs.js';
 import { createEventPost } from './subscriptions/event-post.js';
 import { publishFailedLogins } from './publishers/failed-logins.js';
@@ -20,6 +20,8 @@ import type { ReportSource } from '../offers/report-source.js';
 
 interface EventServicesOptions {
   readonly bus: EventBus;
+  /** The events and logs of all replicas. Default: those of the bus only. */
+  readonly shared?: { readonly source: EventSource; readonly logs: EventLogs; close(): Promise<void> } | undefined;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
   /** Its rejected logins are events; null without accounts. */
   readonly access: Pick<Logins, 'onRefusedLogin'> | null;
@@ -46,7 +48,7 @@ interface OpenEventServices {
 }
 
 /** Events that are stored for a stream that reconnects. */
-const REPLAY_CAPACITY = 1_000;
+export const REPLAY_CAPACITY = 1_000;
 /** Maximum number of listeners and streams in total. */
 const MAX_SUBSCRIPTIONS = 200;
 /**
@@ -55,7 +57,7 @@ const MAX_SUBSCRIPTIONS = 200;
  */
 const BACKLOG = 2 * REPLAY_CAPACITY;
 /** Maximum number of entries of a log. */
-const LOG_RECORDS = 1_000;
+export const LOG_RECORDS = 1_000;
 /** Shorter than the idle timeout of most proxies, 60 s. */
 const KEEP_ALIVE_MS = 15_000;
 
@@ -64,12 +66,13 @@ const KEEP_ALIVE_MS = 15_000;
  * @throws {StateFileError} if the subscriptions are unreadable.
  */
 export function openEventServices(options: EventServicesOptions): OpenEventServices {
-  const { bus, driver, access, tasks, reports, resources, stateDir, serviceUuid, log } = options;
+  const { bus, shared, driver, access, tasks, reports, resources, stateDir, serviceUuid, log } = options;
   const types = resourceTypesOf(resources);
   const sender = createEventPost(options.lookup);
-  const logs = openEventLogs({ bus, folder: path.join(stateDir, `logs-${serviceUuid}`), limit: LOG_RECORDS, log });
+  const folder = path.join(stateDir, `logs-${serviceUuid}`);
+  const logs = shared?.logs ?? openEventLogs({ bus, folder, limit: LOG_RECORDS, log });
   const subscriptions = createSubscriptions({
-    feed: createEventFeed({ bus, typeOf: types.at, capacity: REPLAY_CAPACITY }),
+    feed: createEventFeed({ source: shared?.source ?? localSource(bus), typeOf: types.at, capacity: REPLAY_CAPACITY }),
     bus,
     reports,
     state: openStateFile({
@@ -102,6 +105,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
       failedLogins.close();
       subscriptions.close();
       sender.close();
+      await shared?.close();
       await logs.close();
     },
   };

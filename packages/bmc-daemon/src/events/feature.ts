@@ -1,9 +1,12 @@
 /** Events: publishers, subscriptions, streams and logs. */
+import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { Feature } from '../feature.js';
-import { createEventBus } from './event-bus.js';
+import type { SharedStore } from '../replicas/shared-store.js';
+import { createEventBus, type EventBus } from './event-bus.js';
 import type { EventLogs } from './event-logs.js';
-import { openEventServices } from './event-services.js';
+import { LOG_RECORDS, openEventServices, REPLAY_CAPACITY } from './event-services.js';
+import type { SharedEvents } from './shared/shared-events.js';
 import { logsOf, subscriptionsOf } from './machine-view.js';
 import { publishWrites } from './publishers/published-writes.js';
 import { eventDestinationResources } from './resources/event-destination.js';
@@ -15,11 +18,13 @@ import type { EventServices } from './resources/services.js';
 export const events: Feature<EventServices> = {
   resources: [...eventServiceResources, ...eventDestinationResources, ...logServiceResources],
   streams: [eventStream],
-  open({ nameServers, resources, services, stateDir, log }) {
+  async open({ nameServers, resources, services, stateDir, store, log }) {
     const { driver, access, operations, telemetry, serviceUuid } = services();
     const bus = createEventBus((error) => log.error('a listener to events failed', { error }));
+    const shared = store === null ? undefined : await openShared({ store, bus, log });
     const opened = openEventServices({
       bus,
+      shared,
       driver,
       access,
       tasks: operations.tasks,
@@ -41,6 +46,18 @@ export const events: Feature<EventServices> = {
     };
   },
 };
+
+/** Opens the events and logs of all replicas. A daemon without replicas never loads this code. */
+async function openShared(options: {
+  readonly store: SharedStore;
+  readonly bus: EventBus;
+  readonly log: Pick<Log, 'warn'>;
+}): Promise<SharedEvents & { readonly logs: EventLogs }> {
+  const { openSharedEvents } = await import('./shared/shared-events.js');
+  const { createSharedLogs } = await import('./shared/shared-logs.js');
+  const events = await openSharedEvents({ ...options, capacity: REPLAY_CAPACITY, logLimit: LOG_RECORDS });
+  return { source: events.source, close: () => events.close(), logs: createSharedLogs(options.store, LOG_RECORDS) };
+}
 
 /** Removes the logs of machines that were deleted while no daemon ran. */
 async function tidyLogs(driver: Pick<HypervisorDriver, 'listSystems'>, logs: EventLogs): Promise<void> {

@@ -9,7 +9,8 @@ import { z } from 'zod';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import type { Log } from '@rackless/daemon/log/log.js';
 
-const recordSchema = z.object({
+/** The form of an entry. */
+export const recordSchema = z.object({
   /** From 1. Not used twice, except after entries that could not be written or read. */
   id: z.number().int().positive(),
   /** ISO 8601, UTC. */

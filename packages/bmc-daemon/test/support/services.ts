@@ -8,7 +8,7 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import type { IndicatorState } from '../../src/drivers/snapshot/hardware-snapshot.js';
 import { noRequestedKeys, openServerCertificate } from '../../src/certificates/server-certificate.js';
 import { createEventBus } from '../../src/events/event-bus.js';
-import { createEventFeed } from '../../src/events/event-feed.js';
+import { createEventFeed, localSource } from '../../src/events/event-feed.js';
 import { openEventLogs } from '../../src/events/event-logs.js';
 import { noSubscriptions } from '../../src/events/subscriptions/subscription.js';
 import { createSubscriptions } from '../../src/events/subscriptions/subscriptions.js';
@@ -91,7 +91,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     operations: { tasks: createTaskStore({ limit: 100, now }), waitMs: 8000, onTaskFailed: () => undefined },
     events,
     subscriptions: createSubscriptions({
-      feed: createEventFeed({ bus: events, typeOf: resourceTypesOf(resources).at, capacity: 100 }),
+      feed: createEventFeed({ source: localSource(events), typeOf: resourceTypesOf(resources).at, capacity: 100 }),
       bus: events,
       reports: telemetry,
       state: stateInMemory(noSubscriptions),

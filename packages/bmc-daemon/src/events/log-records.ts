@@ -1,0 +1,46 @@
+/** Translates events to entries of logs. */
+import { taskEventRegistry } from '../redfish/messages/task-event-registry.js';
+import type { ServiceEvent } from './event-bus.js';
+import { eventText } from './event-record.js';
+import type { LogRecord } from './log-file.js';
+
+/** The name of the log of the service. */
+export const SERVICE_LOG = 'service';
+/** Maximum length of the text of an entry, in characters. */
+const MAX_TEXT_LENGTH = 1_000;
+
+/** Returns the name of an event's log; null if the event is not logged. */
+export function logNameOf({ messageId, origin, system }: ServiceEvent): string | null {
+  // Progress and the removal of a task do not matter later.
+  if (messageId === `${taskEventRegistry}.TaskProgressChanged`) return null;
+  if (origin.startsWith('/redfish/v1/TaskService/') && !messageId.startsWith('TaskEvent.')) return null;
+  if (system === null) return SERVICE_LOG;
+  // The manager's settings belong to the service's log, its drives to the machine's.
+  const isManager = origin.startsWith('/redfish/v1/Managers/') && !origin.includes('/VirtualMedia');
+  return isManager ? SERVICE_LOG : logNameOfSystem(system);
+}
+
+/** Returns the name of the log of a machine. Replaces all other characters that a URI may contain. */
+export function logNameOfSystem(uuid: string): string {
+  return uuid.replace(/[^\w-]/g, '_');
+}
+
+/** Returns whether an event ends the log of its machine. */
+export function isEndOfMachine({ messageId, origin, system }: ServiceEvent): boolean {
+  return system !== null && messageId.endsWith('.ResourceRemoved') && /^\/redfish\/v1\/Systems\/[^/]+$/.test(origin);
+}
+
+/** Returns the entry of an event. */
+export function recordOf(event: ServiceEvent): Omit<LogRecord, 'id'> {
+  const { message } = eventText(event);
+  const text = event.detail === undefined ? message : `${message} ${event.detail}`;
+  return {
+    time: event.time.toISOString(),
+    messageId: event.messageId,
+    args: [...event.messageArgs],
+    severity: event.severity,
+    message: text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text,
+    origin: event.origin,
+    ...(event.actor === null ? {} : { actor: { user: event.actor.user, address: event.actor.address } }),
+  };
+}

@@ -1,0 +1,68 @@
+/** The event logs that all replicas share, in Redis. The events add their entries themselves. */
+import type { SharedStore } from '../../replicas/shared-store.js';
+import type { EventLog, EventLogs } from '../event-logs.js';
+import { recordSchema, type LogRecord } from '../log-file.js';
+import { logNameOfSystem, SERVICE_LOG } from '../log-records.js';
+import { LOG_NAMES, logKeyOf, logNumberKeyOf } from './shared-events.js';
+import { z } from 'zod';
+
+/**
+ * Returns the number of the newest entry and the entries. ARGV: the number that the caller knows, so that it
+ * does not get the same entries again. An empty list has been cleared.
+ */
+const readLogScript = `
+local number = redis.call('GET', KEYS[2]) or '0'
+local length = redis.call('LLEN', KEYS[1])
+local known = number .. ' ' .. length
+if known == ARGV[1] then return {known} end
+return {known, unpack(redis.call('LRANGE', KEYS[1], 0, -1))}`;
+const clearScript = `redis.call('DEL', KEYS[1])`;
+const removeScript = `
+redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('SREM', KEYS[3], ARGV[1])`;
+const namesScript = `return redis.call('SMEMBERS', KEYS[1])`;
+
+const texts = z.array(z.string());
+/** Maximum number of logs whose entries are in memory. */
+const IN_MEMORY = 16;
+
+/** Opens the logs. */
+export function createSharedLogs(store: SharedStore, limit: number): EventLogs {
+  const known = new Map<string, { readonly state: string; readonly records: readonly LogRecord[] }>();
+  const read = async (name: string): Promise<readonly LogRecord[]> => {
+    const before = known.get(name);
+    const keys = [logKeyOf(name), logNumberKeyOf(name)];
+    const [state = '', ...lines] = texts.parse(await store.run(readLogScript, keys, [before?.state ?? '']));
+    known.delete(name);
+    const entry = state === before?.state ? before : { state, records: lines.flatMap(recordsOf) };
+    known.set(name, entry);
+    const [oldest] = known.keys();
+    if (known.size > IN_MEMORY && oldest !== undefined) known.delete(oldest);
+    return entry.records;
+  };
+  const logOf = (name: string): EventLog => ({
+    read: () => read(name),
+    clear: async () => void (await store.run(clearScript, [logKeyOf(name)], [])),
+  });
+  return {
+    ofSystem: (uuid) => logOf(logNameOfSystem(uuid)),
+    ofService: logOf(SERVICE_LOG),
+    async retain(uuids) {
+      const names = texts.parse(await store.run(namesScript, [LOG_NAMES], []));
+      const obsolete = names.filter((name) => name !== SERVICE_LOG && !uuids.has(name));
+      for (const name of obsolete)
+        await store.run(removeScript, [logKeyOf(name), logNumberKeyOf(name), LOG_NAMES], [name]);
+    },
+    limit,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Parses an entry. Ignores one of another form. */
+function recordsOf(text: string): readonly LogRecord[] {
+  try {
+    return [recordSchema.parse(JSON.parse(text))];
+  } catch {
+    return [];
+  }
+}
