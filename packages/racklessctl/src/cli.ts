@@ -1,5 +1,6 @@
 /** Runs one command line of racklessctl. */
 import { CommanderError } from 'commander';
+import { printCandidates } from './cli/complete-command.js';
 import { createParser, type ParsedCall } from './cli/parser.js';
 import { Call } from './commands/command.js';
 import { commands } from './commands/index.js';
@@ -35,6 +36,10 @@ async function run(argv: readonly string[], terminal: Terminal, signal: AbortSig
     await definition.run?.(new Call({ terminal, environment: process.env, signal, ...values }));
   });
   try {
+    if (argv[2] === '__complete') {
+      await printCandidates(argv.slice(argv[3] === '--' ? 4 : 3), commands, terminal);
+      return exitCode.done;
+    }
     await parser.parseAsync([...argv]);
     return exitCode.done;
   } catch (error) {

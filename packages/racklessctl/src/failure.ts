@@ -16,6 +16,19 @@ export const exitCode = {
   interrupted: 130,
 } as const;
 
+/** The meaning of each exit code, for the documentation. */
+export const exitCodeTexts: readonly (readonly [code: number, meaning: string])[] = [
+  [exitCode.done, 'the command succeeded for all machines'],
+  [exitCode.failed, 'a service rejected or failed a request, or several machines failed for different reasons'],
+  [exitCode.usage, 'a command, an option or an argument is wrong'],
+  [exitCode.noMatch, 'no machine or no context matches, or a name matches several machines'],
+  [exitCode.unavailable, 'the service cannot be reached, or does not answer with Redfish'],
+  [exitCode.timeout, 'a time limit has passed; the operation may still succeed'],
+  [exitCode.denied, 'the service rejects the credentials, or the account lacks a privilege'],
+  [exitCode.configuration, 'the context file or a file that it names is invalid'],
+  [exitCode.interrupted, 'Ctrl-C interrupted the command'],
+];
+
 /** A failure that the user sees as one text, without a stack. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';

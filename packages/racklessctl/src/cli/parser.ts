@@ -1,8 +1,8 @@
 /** Makes commander's parser from the definitions of the commands. */
 import { Argument, Command, Option } from 'commander';
-import type { ArgumentDefinition, CommandDefinition, Example, OptionDefinition } from '../commands/command.js';
-import { configOption, remoteOptions } from '../commands/remote.js';
+import type { CommandDefinition, Example } from '../commands/command.js';
 import { version } from '../version.js';
+import { argumentText, flagsOf, optionsOf, optionText } from './options.js';
 
 /** The values of one command line, by the names of the definitions. */
 export interface ParsedCall {
@@ -11,30 +11,13 @@ export interface ParsedCall {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Returns all options of a command: its own, and those for services and contexts. */
-const optionsOf = ({ options = [], isRemote = false }: CommandDefinition): readonly OptionDefinition[] => [
-  ...options,
-  ...(isRemote ? remoteOptions : []),
-  configOption,
-];
-
-/** Returns the flags of an option as help shows them: `-c, --context <name>`. */
-const flagsOf = ({ name, letter, value }: OptionDefinition): string =>
-  `${letter === undefined ? '' : `-${letter}, `}--${name}${value === undefined ? '' : ` <${value}>`}`;
-
-/** Returns an argument as help shows it: `[machines...]`. */
-function argumentText({ name, isOptional = false, isList = false }: ArgumentDefinition): string {
-  const inner = name + (isList ? '...' : '');
-  return isOptional ? `[${inner}]` : `<${inner}>`;
-}
-
 const examplesText = (examples: readonly Example[]): string =>
   ['\nExamples:', ...examples.map(({ command, effect }) => `  ${command}\n      ${effect}`)].join('\n');
 
 function addCommand(parent: Command, definition: CommandDefinition, run: (call: ParsedCall) => Promise<void>): void {
   const { name, summary, description = [], examples = [], commands = [] } = definition;
   const command = parent
-    .command(name, { hidden: definition.isHidden ?? false })
+    .command(name)
     .summary(summary)
     .description([`${summary}.`, ...description].join('\n\n'))
     .helpCommand(false)
@@ -45,9 +28,8 @@ function addCommand(parent: Command, definition: CommandDefinition, run: (call: 
   const positional = definition.arguments ?? [];
   for (const argument of positional) command.addArgument(new Argument(argumentText(argument), argument.summary));
   for (const option of optionsOf(definition)) {
-    const note = option.default === undefined ? '' : ` (default: ${option.default})`;
     // The attribute keeps the name of the definition, such as password-file.
-    command.addOption(new Option(flagsOf(option), option.summary + note));
+    command.addOption(new Option(flagsOf(option), optionText(option)));
   }
   command.action(async (...values: unknown[]) => {
     const given = positional.map(({ name: each }, index): [string, readonly string[]] => [

@@ -3,7 +3,7 @@ import type { Terminal } from '../output/terminal.js';
 import { usageFailure } from '../failure.js';
 
 /** What a shell offers for a value. */
-type Completion = 'machines' | 'contexts' | 'files' | readonly string[];
+export type Completion = 'machines' | 'contexts' | 'files' | readonly string[];
 
 /** A positional argument. */
 export interface ArgumentDefinition {
@@ -49,8 +49,6 @@ export interface CommandDefinition {
   readonly isRemote?: boolean;
   readonly examples?: readonly Example[];
   readonly commands?: readonly CommandDefinition[];
-  /** The completion of shells calls the command; help does not show it. */
-  readonly isHidden?: boolean;
   readonly run?: (call: Call) => Promise<void> | void;
 }
 

@@ -1,5 +1,6 @@
 /** All commands, in the order of the help. */
 import { bootGroup } from './boot.js';
+import { completionCommand } from './completion.js';
 import { consoleCommand } from './console.js';
 import { watchCommand } from './watch.js';
 import type { CommandDefinition } from './command.js';
@@ -21,4 +22,5 @@ export const commands: readonly CommandDefinition[] = [
   watchCommand,
   inventoryCommand,
   contextGroup,
+  completionCommand,
 ];

@@ -1,5 +1,5 @@
 /** Standard output and standard error of a command. */
-import { plainJson, plainText } from './plain-text.js';
+import { plainJson, plainLine, plainText } from './plain-text.js';
 
 /** Streams of a process. */
 interface TerminalStreams {
@@ -28,6 +28,11 @@ export class Terminal {
   print(text: string): void {
     this.clearStatus();
     this.streams.stdout.write(`${plainText(text)}\n`);
+  }
+
+  /** Prints rows for a program: values in a row are separated by tabs. */
+  printTabbed(rows: readonly (readonly string[])[]): void {
+    for (const row of rows) this.streams.stdout.write(`${row.map(plainLine).join('\t')}\n`);
   }
 
   /** Prints a result as JSON. */

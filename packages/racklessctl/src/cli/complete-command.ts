@@ -1,0 +1,46 @@
+/** `racklessctl __complete -- words…`: the scripts of shells call it to complete a command line. */
+import { Call, type CommandDefinition } from '../commands/command.js';
+import { configFile, withAllMachines } from '../commands/remote.js';
+import { readContexts } from '../contexts/context-file.js';
+import { CommandFailure } from '../failure.js';
+import { summaryOf } from '../machines/machine.js';
+import type { Terminal } from '../output/terminal.js';
+import { complete, type Candidate } from './complete.js';
+
+/** A shell waits for the names of machines. */
+const MAX_MS = 4000;
+
+/** Prints the candidates, one in a line: the word, a tab, its meaning. `:files` stands for names of files. */
+export async function printCandidates(
+  words: readonly string[],
+  commands: readonly CommandDefinition[],
+  terminal: Terminal,
+): Promise<void> {
+  const signal = AbortSignal.timeout(MAX_MS);
+  const callWith = (options: Readonly<Record<string, string | true>>): Call =>
+    new Call({ terminal, environment: process.env, signal, arguments: new Map(), options });
+  const candidates = await complete(words, commands, {
+    contexts: () =>
+      [...readContexts(configFile(callWith({}))).contexts].map(([value, { url }]) => ({ value, summary: url ?? '' })),
+    machines: (options) => machineNames(callWith({ timeout: String(MAX_MS / 1000), ...options })),
+  });
+  terminal.printTabbed(candidates === 'files' ? [[':files']] : candidates.map(rowOf));
+}
+
+const rowOf = ({ value, summary }: Candidate): readonly string[] => (summary === '' ? [value] : [value, summary]);
+
+async function machineNames(call: Call): Promise<readonly Candidate[]> {
+  try {
+    return await withAllMachines(call, (machines) => {
+      const isUnique = new Set(machines.map(({ name }) => name)).size === machines.length;
+      return machines.map((machine) => ({
+        value: isUnique ? machine.name : machine.id,
+        summary: summaryOf(machine).power ?? '',
+      }));
+    });
+  } catch (error) {
+    // A completion prints no errors. The command itself will.
+    if (error instanceof CommandFailure || call.signal.aborted) return [];
+    throw error;
+  }
+}
