@@ -6,8 +6,8 @@ const BYTES = 32;
 
 /**
  * Returns a token of 64 hexadecimal digits. Redfish validators test the randomness of one token, and
- * 2 % of random tokens fail. The function rejects those and draws again. This costs 0.03 bits of
- * entropy.
+ * 2 % of random tokens fail. The function rejects such a token and draws again. The rejection
+ * costs 0.03 bits of entropy.
  */
 export function newSessionToken(): string {
   for (;;) {

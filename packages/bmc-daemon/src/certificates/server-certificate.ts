@@ -180,17 +180,17 @@ async function extensionsOf(certificate: X509Certificate): Promise<CertificateDe
 }
 
 /**
- * Returns the key of a certificate: the sent key, or a known one.
- * @param known as PEM.
+ * Returns the key that belongs to a certificate: the key that the client sent, or a stored one.
+ * @param stored as PEM.
  */
-function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readonly string[]): KeyObject {
+function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], stored: readonly string[]): KeyObject {
   const [key, ...others] = sent;
   if (others.length > 0) throw new ServerCertificateError('value', 'the text contains several private keys');
   if (key !== undefined) {
     if (leaf.checkPrivateKey(key)) return key;
     throw new ServerCertificateError('value', 'the private key does not belong to the first certificate');
   }
-  const found = known.map((pem) => createPrivateKey(pem)).find((candidate) => leaf.checkPrivateKey(candidate));
+  const found = stored.map((pem) => createPrivateKey(pem)).find((candidate) => leaf.checkPrivateKey(candidate));
   if (found !== undefined) return found;
   throw new ServerCertificateError(
     'value',

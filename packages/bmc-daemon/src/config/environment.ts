@@ -14,7 +14,7 @@ export interface Variable {
 
 /** Returns the variables that set a setting, and warns about misspelled ones. */
 export function environmentVariables(environment: Environment, findings: Findings): ReadonlyMap<SettingKey, Variable> {
-  const found = new Map<SettingKey, Variable>();
+  const variables = new Map<SettingKey, Variable>();
   // EMULATOR_* sorts before SUSHY_EMULATOR_*, and LIBVIRT_URI before LIBVIRT_URL: the first one
   // applies.
   const names = Object.keys(environment).sort(
@@ -27,14 +27,14 @@ export function environmentVariables(environment: Environment, findings: Finding
     if (stem === undefined || text === undefined || text === '') continue;
     const key = keyByStem.get(stem);
     if (key !== undefined) {
-      if (!found.has(key)) found.set(key, { name, text });
+      if (!variables.has(key)) variables.set(key, { name, text });
     } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognizedNames, stem)) {
       const near = suggestion(name);
       // A variable without a similar known name belongs to another program, so do not warn.
       if (near !== '') findings.addUnknownName(`environment: ${name} is not a setting${near}`);
     }
   }
-  return found;
+  return variables;
 }
 
 /**

@@ -89,8 +89,8 @@ function pathToUnusableKey(value: unknown): readonly string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, member] of Object.entries(value)) {
     if (key === UNUSABLE_KEY) return [key];
-    const below = pathToUnusableKey(member);
-    if (below !== undefined) return [key, ...below];
+    const innerPath = pathToUnusableKey(member);
+    if (innerPath !== undefined) return [key, ...innerPath];
   }
   return undefined;
 }

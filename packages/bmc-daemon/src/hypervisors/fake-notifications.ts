@@ -63,7 +63,7 @@ export function startNotifications(
   if (notified.size === 0) return () => undefined;
   const put = createPut(target);
   /** The last notification of each machine. The next one waits for it, so that they arrive in order. */
-  const last = new Map<string, Promise<void>>();
+  const lastSent = new Map<string, Promise<void>>();
   let waiting = 0;
   let dropped = false;
   let ended = false;
@@ -75,7 +75,7 @@ export function startNotifications(
       return;
     }
     waiting += 1;
-    const sent = (last.get(uuid) ?? Promise.resolve())
+    const sent = (lastSent.get(uuid) ?? Promise.resolve())
       .then(() => put.send(JSON.stringify(notification)))
       .then(
         () => void (dropped = false),
@@ -85,16 +85,16 @@ export function startNotifications(
       )
       .finally(() => {
         waiting -= 1;
-        if (last.get(uuid) === sent) last.delete(uuid);
+        if (lastSent.get(uuid) === sent) lastSent.delete(uuid);
       });
-    last.set(uuid, sent);
+    lastSent.set(uuid, sent);
   };
 
   const stop = machines.onChange(({ kind, uuid }) => {
     const system = notified.get(uuid);
     // sushy-tools cannot remove a system, so it has no notification for that.
     if (system === undefined || kind === 'undefined') return;
-    // The machine of this event: a power action can cause several events in one turn of the event loop.
+    // Reads the machine now, because a power action can cause several events in one turn of the event loop.
     const machine = machines.find(uuid);
     const bootedFrom = machines.bootedFrom(uuid);
     const pendingState = pendingPower[kind];

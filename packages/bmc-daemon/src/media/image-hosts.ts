@@ -83,11 +83,11 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
 
   const isNamed = (host: string): boolean =>
     names.some((rule) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule));
-  const isAllowed = (address: string, family: number, named: boolean): boolean => {
+  const isAllowed = (address: string, family: number, isNameAllowed: boolean): boolean => {
     if (ipFamily !== null && family !== ipFamily) return false;
     if ([address, ...embeddedIpv4(address)].some((each) => isForbidden(each) && !isExplicitlyAllowed(each)))
       return false;
-    return allowed === null || named || isInNetwork(address);
+    return allowed === null || isNameAllowed || isInNetwork(address);
   };
 
   return {
@@ -97,18 +97,18 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
       if (family !== 0 && !isAllowed(host, family, isNamed(host))) throw forbiddenError(url);
     },
     lookupFor: (url) => (hostname, options, callback) => {
-      const all: LookupOptions & { all: true } = {
+      const lookupOptions: LookupOptions & { all: true } = {
         ...options,
         all: true,
         ...(ipFamily === null ? {} : { family: ipFamily }),
       };
-      lookup(hostname, all, (error, addresses) => {
+      lookup(hostname, lookupOptions, (error, addresses) => {
         if (error !== null) {
           callback(error, []);
           return;
         }
-        const named = isNamed(nameOf(hostname));
-        const permitted = addresses.filter(({ address, family }) => isAllowed(address, family, named));
+        const isNameAllowed = isNamed(nameOf(hostname));
+        const permitted = addresses.filter(({ address, family }) => isAllowed(address, family, isNameAllowed));
         answerLookup(permitted, options, callback, url);
       });
     },
@@ -154,7 +154,7 @@ function isForbiddenOnly(rule: string): boolean {
   const network = readNetwork(rule);
   if (network === null) return false;
   return forbidden.some((each) => {
-    const other = readNetwork(each);
-    return other !== null && other.prefix <= network.prefix && overlap(other, network);
+    const forbiddenNetwork = readNetwork(each);
+    return forbiddenNetwork !== null && forbiddenNetwork.prefix <= network.prefix && overlap(forbiddenNetwork, network);
   });
 }

@@ -37,8 +37,8 @@ const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
 export function annotate(resource: JsonObject, entity: string, options: AnnotateOptions): JsonObject {
   const { strict, currentUri } = options;
   if (strict) {
-    const rest = (deprecated.get(entity) ?? []).reduce(without, resource);
-    return currentUri === undefined ? rest : relinked(rest, currentUri);
+    const withoutDeprecated = (deprecated.get(entity) ?? []).reduce(without, resource);
+    return currentUri === undefined ? withoutDeprecated : relinked(withoutDeprecated, currentUri);
   }
   const extended = withHealthRollUp(resource);
   switch (entity) {
@@ -70,13 +70,14 @@ const writeable = '@Redfish.WriteableProperties';
  * property is absent.
  */
 function without(resource: JsonObject, path: string): JsonObject {
-  const [name = '', ...rest] = path.split('.');
+  const [name = '', ...innerNames] = path.split('.');
   const value = resource[name];
   if (value === undefined) return resource;
-  if (rest.length > 0) return isObject(value) ? { ...resource, [name]: without(value, rest.join('.')) } : resource;
-  const others = Object.fromEntries(Object.entries(resource).filter(([other]) => other !== name));
-  const names = others[writeable];
-  return isArray(names) ? { ...others, [writeable]: names.filter((other) => other !== name) } : others;
+  if (innerNames.length > 0)
+    return isObject(value) ? { ...resource, [name]: without(value, innerNames.join('.')) } : resource;
+  const otherMembers = Object.fromEntries(Object.entries(resource).filter(([other]) => other !== name));
+  const names = otherMembers[writeable];
+  return isArray(names) ? { ...otherMembers, [writeable]: names.filter((other) => other !== name) } : otherMembers;
 }
 
 /**
@@ -128,8 +129,8 @@ function withMembers(object: JsonObject, change: (name: string, value: Json) => 
   for (const name of Object.keys(object)) {
     const value = object[name];
     if (value === undefined) continue;
-    const next = change(name, value);
-    if (next !== value) (copy ??= { ...object })[name] = next;
+    const changedValue = change(name, value);
+    if (changedValue !== value) (copy ??= { ...object })[name] = changedValue;
   }
   return copy ?? object;
 }
@@ -143,8 +144,8 @@ function mapObjects(value: Json, change: (object: JsonObject) => JsonObject): Js
   if (!isArray(value)) return change(value);
   let copy: Json[] | undefined;
   for (const [index, item] of value.entries()) {
-    const next = mapObjects(item, change);
-    if (next !== item) (copy ??= [...value])[index] = next;
+    const changedValue = mapObjects(item, change);
+    if (changedValue !== item) (copy ??= [...value])[index] = changedValue;
   }
   return copy ?? value;
 }

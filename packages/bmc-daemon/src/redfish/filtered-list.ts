@@ -5,10 +5,10 @@
  * identity to see that nothing changed.
  */
 export function filtered<Item>(isShown: (item: Item) => boolean): (list: readonly Item[]) => readonly Item[] {
-  let all: readonly Item[] = [];
-  let shown: readonly Item[] = [];
+  let lastList: readonly Item[] = [];
+  let lastResult: readonly Item[] = [];
   return (list) => {
-    if (list !== all) [all, shown] = [list, list.filter(isShown)];
-    return shown;
+    if (list !== lastList) [lastList, lastResult] = [list, list.filter(isShown)];
+    return lastResult;
   };
 }

@@ -2,7 +2,7 @@
 import type { TaskRecord } from './tasks/task-record.js';
 
 /**
- * Returns the machine of a canonical URI: the UUID in `/redfish/v1/Systems/{uuid}/…`, and likewise
+ * Returns the UUID of the machine of a canonical URI: the segment in `/redfish/v1/Systems/{uuid}/…`, and likewise
  * below Managers and Chassis. Returns null for any other URI.
  */
 export function machineUuidOf(uri: string): string | null {

@@ -124,8 +124,8 @@ function cacheEntryOf(
   if (entries.size === 0) cache.set(entity, entries);
   // A space separates the parts, because no path contains a space.
   const key = scope === null ? self : `${self} ${scope}`;
-  const known = entries.get(key);
-  if (known !== undefined) return known;
+  const cachedValue = entries.get(key);
+  if (cachedValue !== undefined) return cachedValue;
   const entry: CacheEntry = {};
   entries.set(key, entry);
   return entry;
@@ -188,11 +188,11 @@ function writeableReader<Services>(
   return (entity, services) => {
     const shape = patch.shape?.(entity, services);
     if (shape === undefined) return writeableOf(body(entity, services));
-    const known = byShape.get(shape);
-    if (known !== undefined) return known;
-    const found = writeableOf(body(entity, services));
-    byShape.set(shape, found);
-    return found;
+    const cachedValue = byShape.get(shape);
+    if (cachedValue !== undefined) return cachedValue;
+    const properties = writeableOf(body(entity, services));
+    byShape.set(shape, properties);
+    return properties;
   };
 }
 

@@ -136,8 +136,9 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   /** Whether the POST needs no login. Default: false. Only the creation of a session sets it. */
   readonly open?: boolean;
   /**
-   * Returns annotations next to `target`. They replace those derived from `body`:
-   * `ResetType@Redfish.AllowableValues` for each parameter, with an enum's values, otherwise empty.
+   * Returns annotations for the place next to `target`. They replace the annotations that the pipeline
+   * derives from `body`: `ResetType@Redfish.AllowableValues` for each parameter, with the values of an
+   * enum, or an empty list.
    */
   parameters?(entity: Entity, services: Services): JsonObject;
   /**

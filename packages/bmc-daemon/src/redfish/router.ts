@@ -32,8 +32,8 @@ interface Node<Target> {
 }
 
 /**
- * Clients request the same few paths again and again. The cache holds this many paths; when it is
- * full, it is cleared, so that guessed paths cannot fill the memory.
+ * Maximum number of paths in the cache. Clients repeat a few paths. A full cache is cleared, so that
+ * guessed paths cannot fill the memory.
  */
 const cachedPaths = 4096;
 /**
@@ -52,11 +52,11 @@ export function createRouter<Target>(routes: readonly Route<Target>[]): Router<T
   for (const route of routes) insert(root, route);
 
   const cache = new Map<string, Match<Target>>();
-  const remember = (path: string, found: Match<Target> | undefined): Match<Target> | undefined => {
-    if (found === undefined || path.length > maxCachedPathLength) return found;
+  const remember = (path: string, match: Match<Target> | undefined): Match<Target> | undefined => {
+    if (match === undefined || path.length > maxCachedPathLength) return match;
     if (cache.size >= cachedPaths) cache.clear();
-    cache.set(path, found);
-    return found;
+    cache.set(path, match);
+    return match;
   };
   return {
     match(path, suits = () => true) {
@@ -81,9 +81,9 @@ function insert<Target>(root: Node<Target>, route: Route<Target>): void {
       node = node.wildcard ??= createNode();
       continue;
     }
-    const next = node.literals.get(segment) ?? createNode<Target>();
-    node.literals.set(segment, next);
-    node = next;
+    const child = node.literals.get(segment) ?? createNode<Target>();
+    node.literals.set(segment, child);
+    node = child;
   }
   if (node.leaf !== undefined)
     throw new Error(`declaring ${route.template}: ${node.leaf.route.template} is the same path`);
@@ -108,9 +108,9 @@ function search<Target>(
     if (part === undefined || part === '') return undefined;
     parts.push(part);
   }
-  const found = descend(root, parts, suits);
-  if (found === undefined) return undefined;
-  const { leaf, values } = found;
+  const matchedLeaf = descend(root, parts, suits);
+  if (matchedLeaf === undefined) return undefined;
+  const { leaf, values } = matchedLeaf;
   return { ...leaf.route, params: Object.fromEntries(leaf.names.map((name, index) => [name, values[index] ?? ''])) };
 }
 
@@ -141,7 +141,7 @@ function descend<Target>(
     return node.leaf === undefined || !suits(node.leaf.route.target) ? undefined : { leaf: node.leaf, values };
   }
   const literal = node.literals.get(part);
-  const found = literal && descend(literal, parts, suits, depth + 1, values);
-  if (found !== undefined || node.wildcard === undefined) return found;
+  const matchedLeaf = literal && descend(literal, parts, suits, depth + 1, values);
+  if (matchedLeaf !== undefined || node.wildcard === undefined) return matchedLeaf;
   return descend(node.wildcard, parts, suits, depth + 1, [...values, part]);
 }

@@ -75,21 +75,21 @@ export function createTree<Services>(options: TreeOptions<Services>): Tree {
   const budget = new ExpansionBudget(expansion);
   return {
     match,
-    operate: (found, exchange) => operate(found, exchange, () => readingOf(exchange, match, budget)),
+    operate: (matched, exchange) => operate(matched, exchange, () => readingOf(exchange, match, budget)),
   };
 }
 
 /** Runs the operation for the path and the method. */
-function operate(found: MatchedPath | undefined, exchange: Exchange, reading: () => QueryReading): Awaitable<Answer> {
-  if (found === undefined) throw redfishError('ResourceMissingAtURI', exchange.path);
-  const { target, params } = found;
+function operate(matched: MatchedPath | undefined, exchange: Exchange, reading: () => QueryReading): Awaitable<Answer> {
+  if (matched === undefined) throw redfishError('ResourceMissingAtURI', exchange.path);
+  const { target, params } = matched;
   const method = exchange.request.method ?? '';
   const operation = target.operations.get(method);
   if (operation === undefined) {
     if (method === 'OPTIONS') return emptyAnswer(204, { Allow: target.allow });
     throw methodNotAllowed(target);
   }
-  const admitted = admit(found, exchange, method);
+  const admitted = admit(matched, exchange, method);
   const query = exchange.query === undefined ? undefined : parseQuery(exchange.query, target.ownQuery);
   if (query !== undefined) checkQuery(target, query, method);
   // A paged collection goes through the query code, even without a query.
@@ -102,24 +102,24 @@ function operate(found: MatchedPath | undefined, exchange: Exchange, reading: ()
 function readingOf(exchange: Exchange, match: Tree['match'], budget: ExpansionBudget): QueryReading {
   return {
     get: async (uri) => {
-      const found = match(uri, 'GET');
-      return get(found, uri, found === undefined ? exchange : admit(found, exchange, 'GET'));
+      const matched = match(uri, 'GET');
+      return get(matched, uri, matched === undefined ? exchange : admit(matched, exchange, 'GET'));
     },
     read: async (uri) => {
-      const found = match(uri, 'GET');
-      if (found?.target.load === undefined) return undefined;
-      const { body } = await found.target.load(admit(found, exchange, 'GET'), found.params);
-      return pageOf(body, emptyQuery, found.target.pageSize);
+      const matched = match(uri, 'GET');
+      if (matched?.target.load === undefined) return undefined;
+      const { body } = await matched.target.load(admit(matched, exchange, 'GET'), matched.params);
+      return pageOf(body, emptyQuery, matched.target.pageSize);
     },
     budget,
   };
 }
 
-function get(found: MatchedPath | undefined, uri: string, exchange: Exchange): Awaitable<Answer> {
-  const operation = found?.target.operations.get('GET');
-  if (found === undefined || operation === undefined)
+function get(matched: MatchedPath | undefined, uri: string, exchange: Exchange): Awaitable<Answer> {
+  const operation = matched?.target.operations.get('GET');
+  if (matched === undefined || operation === undefined)
     throw new Error(`reading ${uri} for an answer: there is no such resource`);
-  return operation(exchange, found.params);
+  return operation(exchange, matched.params);
 }
 
 /**

@@ -60,21 +60,21 @@ export interface PreparedFile {
  * @throws the error of node:fs; then there is no new file on the disk.
  */
 export function prepareFile(file: string, text: string, { basedOn }: ReplaceOptions = {}): PreparedFile {
-  const old = statSync(file, { throwIfNoEntry: false });
-  const target = old === undefined ? file : realpathSync(file);
+  const oldStatus = statSync(file, { throwIfNoEntry: false });
+  const target = oldStatus === undefined ? file : realpathSync(file);
   const folder = path.dirname(target);
   // In the same folder: a rename is atomic only within a file system.
   const temporary = path.join(folder, `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
   const discard = (): void => rmSync(temporary, { force: true });
   try {
     writeNew(temporary, text);
-    const owner = old ?? ownerOfFolder(target);
+    const owner = oldStatus ?? ownerOfFolder(target);
     if (owner !== undefined) {
       // Only root may change the owner, so skip this if the owner is right.
       const current = statSync(temporary);
       if (owner.uid !== current.uid || owner.gid !== current.gid) chownSync(temporary, owner.uid, owner.gid);
     }
-    if (old !== undefined) chmodSync(temporary, old.mode & 0o7777);
+    if (oldStatus !== undefined) chmodSync(temporary, oldStatus.mode & 0o7777);
   } catch (error) {
     discard();
     throw error;
@@ -111,12 +111,12 @@ export function replaceFile(file: string, text: string, options: ReplaceOptions 
  */
 export function removeLeftovers(file: string): readonly string[] {
   try {
-    const old = statSync(file, { throwIfNoEntry: false });
-    const target = old === undefined ? file : realpathSync(file);
+    const oldStatus = statSync(file, { throwIfNoEntry: false });
+    const target = oldStatus === undefined ? file : realpathSync(file);
     const prefix = `.${path.basename(target)}.`;
     const isTemporary = (name: string): boolean =>
       name.startsWith(prefix) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(prefix.length));
-    return removeFrom(path.dirname(target), isTemporary, (old ?? ownerOfFolder(target))?.uid);
+    return removeFrom(path.dirname(target), isTemporary, (oldStatus ?? ownerOfFolder(target))?.uid);
   } catch {
     // The folder does not exist, or this user may not read it.
     return [];
@@ -151,8 +151,10 @@ function removeFrom(
 }
 
 function isLeftover(leftover: string, owners: readonly (number | undefined)[]): boolean {
-  const found = lstatSync(leftover, { throwIfNoEntry: false });
-  return found !== undefined && found.isFile() && owners.includes(found.uid) && found.mtimeMs < performance.timeOrigin;
+  const status = lstatSync(leftover, { throwIfNoEntry: false });
+  return (
+    status !== undefined && status.isFile() && owners.includes(status.uid) && status.mtimeMs < performance.timeOrigin
+  );
 }
 
 function tryRemove(leftover: string): boolean {
@@ -174,7 +176,7 @@ function writeNew(file: string, text: string): void {
   }
 }
 
-/** Writes a rename to the disk. Without this, a power failure may undo it. */
+/** Writes a rename to the disk. Without this call, a power failure may undo the rename. */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, 'r');

@@ -66,7 +66,7 @@ function readBytes(path: string, pipeDeadlineMs: number): Buffer {
   }
 }
 
-/** Reads a pipe or a device. It has no size, and its writer may still be running. */
+/** Reads a pipe or a device, which has no size. The writer of a pipe may still be running. */
 function readStream(file: number, isPipe: boolean, deadlineMs: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;

@@ -87,7 +87,7 @@ const START_MS = 250;
 
 /**
  * Loads winston on first use. Loading takes 25 to 120 ms, and the daemon cannot accept connections
- * meanwhile. Lines of the start therefore wait until it listens.
+ * meanwhile. Lines of the start therefore wait until the daemon listens.
  */
 class Sink {
   readonly #options: LogOptions;

@@ -239,17 +239,17 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
  */
 function reachableAddresses(ip: string, interfaces: NetworkInterfaces): readonly string[] {
   if (!isWildcardAddress(ip)) return [ip];
-  const found = Object.values(interfaces)
+  const interfaceAddresses = Object.values(interfaces)
     .flatMap((list) => list ?? [])
     // A link-local IPv6 address needs a zone, which URLs do not support.
     .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))
     .map(({ address }) => address);
-  return found.length === 0 ? ['127.0.0.1'] : found;
+  return interfaceAddresses.length === 0 ? ['127.0.0.1'] : interfaceAddresses;
 }
 
 /**
- * Returns the set of all open sockets. Node's own list lacks upgraded sockets and those in a TLS
- * handshake. It also counts a connection without a request as busy.
+ * Returns the set of all open sockets. Node's own list lacks upgraded sockets and sockets in a TLS
+ * handshake, and counts a connection without a request as busy.
  */
 function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();

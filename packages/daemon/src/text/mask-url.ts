@@ -21,6 +21,6 @@ export function maskUrl(url: string | URL): string {
   const unclear = text.includes('@') && (!URL.canParse(text) || passwordAsPort.test(text));
   if (unclear) return `${/^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? ''}******`;
   const pathEnd = text.search(/[?#]/);
-  const shown = (pathEnd === -1 ? text : text.slice(0, pathEnd)).replace(userInfo, '$1');
-  return pathEnd !== -1 && text[pathEnd] === '?' ? `${shown}?******` : shown;
+  const visiblePart = (pathEnd === -1 ? text : text.slice(0, pathEnd)).replace(userInfo, '$1');
+  return pathEnd !== -1 && text[pathEnd] === '?' ? `${visiblePart}?******` : visiblePart;
 }

@@ -84,9 +84,9 @@ export function chooseForFiles(
     const names = provider === 'vllm' ? families.vllm : provider === 'openai' ? families.openai : [provider];
     const deployment = firstOf(candidates, names);
     if (deployment !== null) return selectionOf(deployment);
-    const known = [...new Set(candidates.map((candidate) => candidate.provider.name))].join(', ');
-    const others = known === '' ? '' : `; configured: ${known}`;
-    throw noDeployment(path, `no deployment has the provider ${provider.slice(0, 100)}${others}`);
+    const configured = [...new Set(candidates.map((candidate) => candidate.provider.name))].join(', ');
+    const configuredProviders = configured === '' ? '' : `; configured: ${configured}`;
+    throw noDeployment(path, `no deployment has the provider ${provider.slice(0, 100)}${configuredProviders}`);
   }
   const [eligible] = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
   if (eligible !== undefined) return selectionOf(eligible);

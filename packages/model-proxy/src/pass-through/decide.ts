@@ -109,8 +109,8 @@ function namesInHead({ exchange, target, query }: RawTask): FilesChoice | undefi
   const inPath = target.kind === 'files' ? target.provider : null;
   const inQuery = valueIn(query, 'custom_llm_provider', 'provider');
   const models = splitList(valueIn(query, 'model', 'target_model_names') ?? '');
-  const named = typeof inHeader === 'string' && inHeader !== '' ? inHeader : undefined;
-  const provider = inPath ?? named ?? inQuery ?? null;
+  const nonEmptyHeader = typeof inHeader === 'string' && inHeader !== '' ? inHeader : undefined;
+  const provider = inPath ?? nonEmptyHeader ?? inQuery ?? null;
   return models.length > 0 || provider !== null ? { models, provider } : undefined;
 }
 

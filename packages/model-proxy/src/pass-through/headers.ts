@@ -48,9 +48,9 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
   }
   const offered = subprotocols(head);
   if (offered.length > 0) {
-    const others = offered.filter((protocol) => !protocol.startsWith(KEY_SUBPROTOCOL));
+    const otherProtocols = offered.filter((protocol) => !protocol.startsWith(KEY_SUBPROTOCOL));
     delete headers['sec-websocket-protocol'];
-    if (others.length > 0) headers['sec-websocket-protocol'] = others.join(', ');
+    if (otherProtocols.length > 0) headers['sec-websocket-protocol'] = otherProtocols.join(', ');
   }
   return {
     ...headers,

@@ -54,14 +54,14 @@ export function dropPaths(value: Buffer, paths: readonly DropPath['steps'][]): B
     node.ends = true;
   }
   return prune<readonly PathNode[]>(value, [root], (nodes, key) => {
-    const within: PathNode[] = [];
+    const innerNodes: PathNode[] = [];
     for (const { next } of nodes) {
-      const named = next.get(key);
-      const every = typeof key === 'number' ? next.get(EVERY) : undefined;
-      if (named?.ends === true || every?.ends === true) return 'remove';
-      if (named !== undefined) within.push(named);
-      if (every !== undefined) within.push(every);
+      const namedNode = next.get(key);
+      const everyNode = typeof key === 'number' ? next.get(EVERY) : undefined;
+      if (namedNode?.ends === true || everyNode?.ends === true) return 'remove';
+      if (namedNode !== undefined) innerNodes.push(namedNode);
+      if (everyNode !== undefined) innerNodes.push(everyNode);
     }
-    return within.length === 0 ? 'keep' : { within };
+    return innerNodes.length === 0 ? 'keep' : { within: innerNodes };
   });
 }

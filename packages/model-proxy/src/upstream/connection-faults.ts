@@ -93,14 +93,14 @@ function describe(error: Error, { answerBegun, reused }: Progress, peer: Peer): 
       : { kind: 'internal', cause: `The request to ${name} failed: ${error.message}` };
   }
   // Node's client uses the code ECONNRESET also for "socket hang up", which is not a reset.
-  const how = (code === 'ECONNRESET' && 'syscall' in error) || code === 'EPIPE' ? 'reset' : 'closed';
+  const howItEnded = (code === 'ECONNRESET' && 'syscall' in error) || code === 'EPIPE' ? 'reset' : 'closed';
   if (answerBegun)
-    return { kind: 'malformedAnswer', cause: `${name} ${how} the connection in the middle of its answer` };
+    return { kind: 'malformedAnswer', cause: `${name} ${howItEnded} the connection in the middle of its answer` };
   // A TLS 1.3 server rejects a client without a certificate after the handshake. The reset may
   // arrive before the alert with the reason.
   const isMaybeRefused = peer.tls !== null && !peer.tls.hasClientCertificate && !reused;
   const question = isMaybeRefused ? `: ${CERTIFICATE_QUESTION}` : '';
-  return { kind: 'connection', cause: `${name} ${how} the connection before it answered${question}` };
+  return { kind: 'connection', cause: `${name} ${howItEnded} the connection before it answered${question}` };
 }
 
 function answerFault({ kind, message }: AnswerFault, name: string): string {

@@ -8,7 +8,7 @@ export interface AccountServices {
   readonly access: Access;
 }
 
-/** The services that all resources use, and those of accounts. */
+/** The services that all resources use, and the services of accounts. */
 export type Services = ServicesWith<AccountServices>;
 
 /** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */

@@ -9,7 +9,7 @@ import type { Accounts } from '../accounts.js';
 import type { Roles } from '../role-store.js';
 import type { SharedAccess } from './shared-access.js';
 
-/** Returns accounts whose changes hold at all replicas. */
+/** Returns accounts whose changes apply at all replicas. */
 export function shareAccounts(accounts: Accounts, shared: SharedAccess | undefined): Accounts {
   if (shared === undefined) return accounts;
   return {
@@ -23,7 +23,7 @@ export function shareAccounts(accounts: Accounts, shared: SharedAccess | undefin
   };
 }
 
-/** Returns roles whose changes hold at all replicas. */
+/** Returns roles whose changes apply at all replicas. */
 export function shareRoles(roles: Roles, shared: SharedAccess | undefined): Roles {
   if (shared === undefined) return roles;
   return {

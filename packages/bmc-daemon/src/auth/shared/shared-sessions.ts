@@ -72,17 +72,17 @@ class SharedSessions implements Sessions {
   }
 
   use(token: string): Session | undefined {
-    const known = this.#byDigest.get(digestOf(token));
-    if (known === undefined || !this.#isOpen(known)) return undefined;
+    const entry = this.#byDigest.get(digestOf(token));
+    if (entry === undefined || !this.#isOpen(entry)) return undefined;
     const time = this.#store.now();
-    this.#usedHere.set(known.session.id, time);
-    void this.#touch(known, time);
-    return known.session;
+    this.#usedHere.set(entry.session.id, time);
+    void this.#touch(entry, time);
+    return entry.session;
   }
 
   find(id: string): Session | undefined {
-    const known = this.#known.get(id);
-    return known !== undefined && this.#isOpen(known) ? known.session : this.#consoles.find(id);
+    const entry = this.#known.get(id);
+    return entry !== undefined && this.#isOpen(entry) ? entry.session : this.#consoles.find(id);
   }
 
   list(): readonly Session[] {
@@ -90,10 +90,10 @@ class SharedSessions implements Sessions {
   }
 
   async end(id: string): Promise<boolean> {
-    const known = this.#known.get(id);
-    if (known === undefined) return this.#consoles.end(id);
-    const wasOpen = this.#isOpen(known);
-    await this.#store.commit(removalOf([known]));
+    const entry = this.#known.get(id);
+    if (entry === undefined) return this.#consoles.end(id);
+    const wasOpen = this.#isOpen(entry);
+    await this.#store.commit(removalOf([entry]));
     return wasOpen;
   }
 
@@ -105,10 +105,10 @@ class SharedSessions implements Sessions {
 
   async adoptNewHash(id: string): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const known = this.#known.get(id);
-      const passwordHash = known === undefined ? undefined : this.#options.hashOf(known.stored.user);
-      if (known === undefined || passwordHash === undefined) return;
-      if (await this.#store.commit([changeOf(known, { hash: passwordHash })])) return;
+      const entry = this.#known.get(id);
+      const passwordHash = entry === undefined ? undefined : this.#options.hashOf(entry.stored.user);
+      if (entry === undefined || passwordHash === undefined) return;
+      if (await this.#store.commit([changeOf(entry, { hash: passwordHash })])) return;
     }
   }
 
@@ -120,7 +120,7 @@ class SharedSessions implements Sessions {
       const last = before.get(id);
       const stored = last?.revision === revision ? last.stored : schema.safeParse(value).data;
       if (stored === undefined) continue;
-      // The same object while the session exists: the identity of a request is cached for it.
+      // Keeps the object while the session exists, because `authenticate` caches an identity for it.
       const session = last?.session ?? sessionOf(id, stored);
       const found = { revision, session, stored };
       this.#known.set(id, found);
@@ -133,25 +133,25 @@ class SharedSessions implements Sessions {
     return Math.max(stored.usedAt, this.#usedHere.get(session.id) ?? 0);
   }
 
-  #isOpen(known: KnownSession): boolean {
-    return !this.#isIdle(known) && this.#options.hashOf(known.stored.user) === known.stored.hash;
+  #isOpen(entry: KnownSession): boolean {
+    return !this.#isIdle(entry) && this.#options.hashOf(entry.stored.user) === entry.stored.hash;
   }
 
-  #isIdle(known: KnownSession): boolean {
-    return this.#store.now() - this.#usedAt(known) > this.#options.idleMs() * (1 + TOUCH_SHARE);
+  #isIdle(entry: KnownSession): boolean {
+    return this.#store.now() - this.#usedAt(entry) > this.#options.idleMs() * (1 + TOUCH_SHARE);
   }
 
   #open(): readonly KnownSession[] {
-    const open = [...this.#known.values()].filter((known) => this.#isOpen(known));
+    const open = [...this.#known.values()].filter((entry) => this.#isOpen(entry));
     return open.sort((a, b) => a.stored.createdAt - b.stored.createdAt);
   }
 
-  async #touch(known: KnownSession, time: number): Promise<void> {
-    const { id } = known.session;
-    if (time - known.stored.usedAt < this.#options.idleMs() * TOUCH_SHARE || this.#touching.has(id)) return;
+  async #touch(entry: KnownSession, time: number): Promise<void> {
+    const { id } = entry.session;
+    if (time - entry.stored.usedAt < this.#options.idleMs() * TOUCH_SHARE || this.#touching.has(id)) return;
     this.#touching.add(id);
     // A failure has no effect on the request. The next use tries again.
-    await this.#store.commit([changeOf(known, { usedAt: time })]).catch(() => false);
+    await this.#store.commit([changeOf(entry, { usedAt: time })]).catch(() => false);
     this.#touching.delete(id);
   }
 
@@ -163,10 +163,10 @@ class SharedSessions implements Sessions {
     const { perUser, total } = this.#options;
     const open = this.#open().toSorted((a, b) => this.#usedAt(a) - this.#usedAt(b));
     const own = open.filter(({ session }) => session.user === user);
-    const removed = new Set([...this.#known.values()].filter((known) => this.#isIdle(known)));
-    for (const known of own.slice(0, Math.max(0, own.length - perUser + 1))) removed.add(known);
-    const others = open.filter((known) => !removed.has(known));
-    for (const known of others.slice(0, Math.max(0, others.length - total + 1))) removed.add(known);
+    const removed = new Set([...this.#known.values()].filter((entry) => this.#isIdle(entry)));
+    for (const entry of own.slice(0, Math.max(0, own.length - perUser + 1))) removed.add(entry);
+    const others = open.filter((entry) => !removed.has(entry));
+    for (const entry of others.slice(0, Math.max(0, others.length - total + 1))) removed.add(entry);
     return removalOf([...removed]);
   }
 }

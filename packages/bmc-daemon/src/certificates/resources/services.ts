@@ -9,7 +9,7 @@ export interface CertificateServices {
   readonly serverCertificate: ServerCertificate | null;
 }
 
-/** The services that all resources use, and those of certificates. */
+/** The services that all resources use, and the services of certificates. */
 export type Services = ServicesWith<CertificateServices>;
 
 /** Defines a resource; TypeScript infers its types from its URI, `load` and bodies. */

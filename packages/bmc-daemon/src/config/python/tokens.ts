@@ -69,8 +69,8 @@ function decodeEscapes(body: string): string {
   let from = 0;
   for (let at = body.indexOf('\\'); at !== -1; at = body.indexOf('\\', from)) {
     decoded += body.slice(from, at);
-    const next = body.charAt(at + 1);
-    const simple = SIMPLE_ESCAPES[next];
+    const escaped = body.charAt(at + 1);
+    const simple = SIMPLE_ESCAPES[escaped];
     const code = matchAt(NUMERIC_ESCAPE, body, at + 1);
     if (simple !== undefined) {
       decoded += simple;
@@ -81,13 +81,13 @@ function decodeEscapes(body: string): string {
       if (point > 0x10ffff) throw new StringFault(`\\${whole} is beyond the last Unicode character`);
       decoded += String.fromCodePoint(point);
       from = at + 1 + whole.length;
-    } else if (next === 'x' || next === 'u' || next === 'U') {
-      throw new StringFault(`\\${next} needs ${{ x: 2, u: 4, U: 8 }[next]} hexadecimal digits after it`);
-    } else if (next === 'N') {
+    } else if (escaped === 'x' || escaped === 'u' || escaped === 'U') {
+      throw new StringFault(`\\${escaped} needs ${{ x: 2, u: 4, U: 8 }[escaped]} hexadecimal digits after it`);
+    } else if (escaped === 'N') {
       throw new StringFault('\\N{…} is not supported: write the character itself');
     } else {
       // Python keeps the backslash of an unknown escape.
-      decoded += `\\${next}`;
+      decoded += `\\${escaped}`;
       from = at + 2;
     }
   }
@@ -164,9 +164,9 @@ class Tokenizer {
 
   /** Reads a string, or adds a fault for it. @returns false if there is none. */
   private readString(): boolean {
-    const found = matchAt(STRING_START, this.text, this.index);
-    if (found === null) return false;
-    const [opening, prefix = '', quotes = ''] = found;
+    const match = matchAt(STRING_START, this.text, this.index);
+    if (match === null) return false;
+    const [opening, prefix = '', quotes = ''] = match;
     const start = this.index + opening.length;
     const end = findStringEnd(this.text, start, quotes);
     if (end === -1) {
@@ -186,20 +186,20 @@ class Tokenizer {
 
   /** Reads a name or keyword. @returns false if there is none. */
   private readWord(): boolean {
-    const found = matchAt(NAME, this.text, this.index);
-    if (found !== null) this.take('name', found[0].length);
-    return found !== null;
+    const match = matchAt(NAME, this.text, this.index);
+    if (match !== null) this.take('name', match[0].length);
+    return match !== null;
   }
 
   /** Reads a number, or adds a fault for it. @returns false if there is none. */
   private readNumber(): boolean {
     const float = matchAt(FLOAT, this.text, this.index);
-    const found = float ?? matchAt(INTEGER, this.text, this.index);
-    if (found === null) return false;
-    const [written] = found;
-    const rest = matchAt(/[\p{L}\p{N}_]+/uy, this.text, this.index + written.length)?.[0] ?? '';
+    const match = float ?? matchAt(INTEGER, this.text, this.index);
+    if (match === null) return false;
+    const [written] = match;
+    const suffix = matchAt(/[\p{L}\p{N}_]+/uy, this.text, this.index + written.length)?.[0] ?? '';
     const value = Number(written.replaceAll('_', ''));
-    if (rest !== '') this.fault(written.length + rest.length, `'${written}${rest}' is not a number`);
+    if (suffix !== '') this.fault(written.length + suffix.length, `'${written}${suffix}' is not a number`);
     else if (float === null && /^0[0-9_]*[1-9]/.test(written))
       this.fault(written.length, `'${written}' begins with a zero: write ${value}, or 0o… for octal`);
     else this.take(float === null ? 'integer' : 'float', written.length, value);
@@ -208,9 +208,9 @@ class Tokenizer {
 
   /** Reads an operator or a bracket. @returns false if there is none. */
   private readOperator(): boolean {
-    const found = matchAt(OPERATOR, this.text, this.index);
-    if (found === null) return false;
-    const [operator] = found;
+    const match = matchAt(OPERATOR, this.text, this.index);
+    if (match === null) return false;
+    const [operator] = match;
     if ('([{'.includes(operator)) this.depth += 1;
     if (')]}'.includes(operator)) this.depth = Math.max(0, this.depth - 1);
     this.take('operator', operator.length);

@@ -81,11 +81,11 @@ function unknownProperty(path: Path, target: BodyTarget): Message {
   const name = nameOf(path);
   if (target.kind === 'action')
     return withPointers(message('ActionParameterUnknown', target.action, name), pointer(path));
-  const why = target.readOnly?.get(name);
-  const isUnknown = why === undefined && valueAt(target.rendered(), path) === undefined;
+  const reason = target.readOnly?.get(name);
+  const isUnknown = reason === undefined && valueAt(target.rendered(), path) === undefined;
   const key = isUnknown ? 'PropertyUnknown' : 'PropertyNotWritable';
   const fault = message(key, name);
-  return withPointers(why === undefined ? fault : withDetail(fault, why), pointer(path));
+  return withPointers(reason === undefined ? fault : withDetail(fault, reason), pointer(path));
 }
 
 function missing(path: Path, target: BodyTarget): Message {
@@ -175,9 +175,9 @@ function acceptedValues(issue: Issue): string | undefined {
 
 /** Returns the property's name; for a member of an array, followed by its index. */
 function nameOf(path: Path): string {
-  const last = path.at(-1);
-  if (typeof last === 'number') return `${nameOf(path.slice(0, -1))}/${last}`;
-  return String(last ?? '');
+  const lastStep = path.at(-1);
+  if (typeof lastStep === 'number') return `${nameOf(path.slice(0, -1))}/${lastStep}`;
+  return String(lastStep ?? '');
 }
 
 function pointer(path: Path): string {

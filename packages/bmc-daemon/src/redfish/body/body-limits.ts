@@ -5,17 +5,18 @@
 import { RedfishError } from '../messages/errors.js';
 import { withPointers, message, withDetail } from '../messages/messages.js';
 
-/** The deepest accepted body (a metric report) has 4 levels. */
+/** Maximum depth of a body. The deepest accepted body (a metric report) has 4 levels. */
 const MAX_DEPTH = 16;
 /**
- * Members, array items and containers together. The largest accepted body, 1,000 test values of
- * metrics, has 8,000.
+ * Maximum number of members, array items and containers together. The largest accepted body, 1,000
+ * test values of metrics, has 8,000.
  */
 const MAX_VALUES = 10_000;
-/** Members of one object, or items of one array. */
+/** Maximum number of members of one object, or of items of one array. */
 const MAX_MEMBERS = 1_000;
 /**
- * Bytes as sent. The longest accepted string is a PEM text of 64 KiB whose line breaks are escaped.
+ * Maximum number of bytes of a string, with its escapes. The longest accepted string is a PEM text of
+ * 64 KiB with escaped line breaks.
  */
 const MAX_STRING_LENGTH = 131_072;
 

@@ -48,9 +48,9 @@ export async function answerQuery(
   if (load === undefined) throw redfishError('QueryNotSupportedOnResource');
   const loaded = await load(exchange, params);
   if (query.only) {
-    const [member, ...others] = membersOf(loaded.body);
+    const [member, ...otherMembers] = membersOf(loaded.body);
     const uri = isObject(member) ? member['@odata.id'] : undefined;
-    if (typeof uri === 'string' && others.length === 0) return get(uri);
+    if (typeof uri === 'string' && otherMembers.length === 0) return get(uri);
   }
   if (query.filter === undefined && query.expand === undefined) {
     const page = pageOf(loaded.body, query, pageSize);
@@ -96,11 +96,11 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
     isObject(member) && Object.keys(member).length === 1 ? member['@odata.id'] : undefined,
   );
   const uris = links.filter((uri) => typeof uri === 'string');
-  const read = new Map((await reader.readAll(uris)).map((resource, index) => [uris[index], resource]));
+  const resources = new Map((await reader.readAll(uris)).map((resource, index) => [uris[index], resource]));
   const passing: Json[] = [];
   for (const [index, member] of members.entries()) {
     const link = links[index];
-    const resource = typeof link === 'string' ? read.get(link) : member;
+    const resource = typeof link === 'string' ? resources.get(link) : member;
     // A member that is gone or that the user may not read never matches.
     if (isObject(resource) && !('@Message.ExtendedInfo' in resource) && filter(resource)) passing.push(member);
     // A filter may contain a thousand comparisons.
@@ -117,16 +117,16 @@ export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, p
   const members = membersOf(body);
   const size = Math.min(top ?? Infinity, pageSize);
   if (skip === 0 && members.length <= size) return body;
-  const end = Math.min(skip + size, members.length);
+  const pageEnd = Math.min(skip + size, members.length);
   const { '@odata.id': self } = body;
-  const page: JsonObject = { ...body, Members: members.slice(skip, end) };
+  const page: JsonObject = { ...body, Members: members.slice(skip, pageEnd) };
   // No link if the page is empty on request (`$top=0`): a client would follow such links endlessly.
-  if (end >= members.length || size === 0 || typeof self !== 'string') return page;
+  if (pageEnd >= members.length || size === 0 || typeof self !== 'string') return page;
   // If the page size cut the page, the next page's `$top` is the rest of this page's `$top`.
   // If `$top` cut the page, the next page has the same `$top`.
   const nextTop = top === undefined ? [] : [['$top', String(top > size ? top - size : top)] as const];
-  const others = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
-  const query = [...others, ['$skip', String(end)] as const, ...nextTop]
+  const otherParameters = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
+  const query = [...otherParameters, ['$skip', String(pageEnd)] as const, ...nextTop]
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
   return { ...page, 'Members@odata.nextLink': `${self}?${query}` };

@@ -52,10 +52,10 @@ export class LinkReader {
     this.#add(uris.length);
     const found: (JsonObject | undefined)[] = [];
     for (let index = 0; index < uris.length; index += parallelReads) {
-      const read = await Promise.all(uris.slice(index, index + parallelReads).map((uri) => this.#readOne(uri)));
+      const resources = await Promise.all(uris.slice(index, index + parallelReads).map((uri) => this.#readOne(uri)));
       // The collection of a log contains whole entries, not links. Each entry counts as a resource.
-      for (const resource of read) this.#add(resource === undefined ? 0 : embeddedMemberCount(resource));
-      found.push(...read);
+      for (const resource of resources) this.#add(resource === undefined ? 0 : embeddedMemberCount(resource));
+      found.push(...resources);
       await this.step();
     }
     return found;
@@ -82,7 +82,7 @@ export class LinkReader {
   async #readOne(uri: string): Promise<JsonObject | undefined> {
     if (this.#known.has(uri)) return this.#known.get(uri);
     const resource = await this.#read(uri).catch((error: unknown): JsonObject => {
-      // A fault of the link only: a machine that disappears must not make its collection a 404.
+      // Only this link shows the error: a machine that disappears must not make its collection a 404.
       const failure = toRedfishError(error, { path: uri });
       if (failure.status !== 403 && failure.status !== 404) throw error;
       return { '@odata.id': uri, '@Message.ExtendedInfo': failure.messages.map(renderMessage) };
@@ -141,10 +141,10 @@ async function expandWithin(
   { reader, composite, within }: ExpansionContext,
 ): Promise<JsonObject> {
   const uris = [...new Set(linksIn(body, scope, false))].filter((uri) => !within.includes(uri));
-  const read = await reader.readAll(uris);
+  const resources = await reader.readAll(uris);
   const found = new Map<string, JsonObject>();
   for (const [index, uri] of uris.entries()) {
-    const resource = read[index];
+    const resource = resources[index];
     if (resource === undefined) continue;
     const context = { reader, composite, within: [...within, uri] };
     // Not in parallel, because each level already reads several links at once.
@@ -193,8 +193,8 @@ function replaceLinks(object: JsonObject, replacing: Replacing, inLinks: boolean
   for (const name of Object.keys(object)) {
     const value = object[name];
     if (value === undefined) continue;
-    const next = replaceIn(value, replacing, inLinks || name === 'Links');
-    if (next !== value) (copy ??= { ...object })[name] = next;
+    const replaced = replaceIn(value, replacing, inLinks || name === 'Links');
+    if (replaced !== value) (copy ??= { ...object })[name] = replaced;
   }
   if (copy === undefined) return object;
   replacing.composite.add(copy);
@@ -208,8 +208,8 @@ function replaceIn(value: Json, replacing: Replacing, inLinks: boolean): Json {
   if (!isArray(value)) return replaceLinks(value, replacing, inLinks);
   let copy: Json[] | undefined;
   for (const [index, item] of value.entries()) {
-    const next = replaceIn(item, replacing, inLinks);
-    if (next !== item) (copy ??= [...value])[index] = next;
+    const replaced = replaceIn(item, replacing, inLinks);
+    if (replaced !== item) (copy ??= [...value])[index] = replaced;
   }
   if (copy === undefined) return value;
   replacing.composite.add(copy);

@@ -113,8 +113,8 @@ export class ExpansionBudget {
   }
 
   #clientOf(name: string): Client {
-    const known = this.#clients.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#clients.get(name);
+    if (existing !== undefined) return existing;
     const client: Client = { busy: false, unreadBytes: 0, waiting: new Set() };
     this.#clients.set(name, client);
     return client;

@@ -34,14 +34,14 @@ const maxDepth = 50;
  * @throws {FilterSyntaxError}
  */
 export function parseFilter(text: string, names?: ReadonlySet<string>): Filter {
-  const all = tokens(text);
-  for (const token of all) {
+  const tokenList = tokens(text);
+  for (const token of tokenList) {
     const [name = ''] = token.kind === 'path' ? token.names : [];
     if (names !== undefined && token.kind === 'path' && !(names.has(name) && token.names.length === 1)) {
       throw new FilterSyntaxError(`the property ${token.names.join('/')} cannot be compared`);
     }
   }
-  const parser = new Parser(all);
+  const parser = new Parser(tokenList);
   const filter = parser.disjunction(0);
   if (!parser.atEnd) throw new FilterSyntaxError('there is text after the expression');
   return filter;
@@ -51,19 +51,19 @@ const pattern =
   /\s*(?:([()])|'((?:[^']|'')*)'|([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w:.-])|([A-Za-z_@#][\w.@#-]*(?:\/[A-Za-z_@#][\w.@#-]*)*))/y;
 
 function tokens(text: string): readonly Token[] {
-  const found: Token[] = [];
-  const end = text.trimEnd().length;
+  const tokenList: Token[] = [];
+  const textEnd = text.trimEnd().length;
   pattern.lastIndex = 0;
-  while (pattern.lastIndex < end) {
+  while (pattern.lastIndex < textEnd) {
     const match = pattern.exec(text);
     if (match === null) throw new FilterSyntaxError('it contains text that is not part of an expression');
     const [, bracket, string, number, word] = match;
-    if (bracket !== undefined) found.push({ kind: bracket === '(' ? '(' : ')' });
-    else if (string !== undefined) found.push({ kind: 'literal', value: string.replaceAll("''", "'") });
-    else if (number !== undefined) found.push({ kind: 'literal', value: Number(number) });
-    else found.push(wordToken(word ?? ''));
+    if (bracket !== undefined) tokenList.push({ kind: bracket === '(' ? '(' : ')' });
+    else if (string !== undefined) tokenList.push({ kind: 'literal', value: string.replaceAll("''", "'") });
+    else if (number !== undefined) tokenList.push({ kind: 'literal', value: Number(number) });
+    else tokenList.push(wordToken(word ?? ''));
   }
-  return found;
+  return tokenList;
 }
 
 function wordToken(word: string): Token {
@@ -87,8 +87,8 @@ class Parser {
   readonly #tokens: readonly Token[];
   #next = 0;
 
-  constructor(all: readonly Token[]) {
-    this.#tokens = all;
+  constructor(tokenList: readonly Token[]) {
+    this.#tokens = tokenList;
   }
 
   get atEnd(): boolean {

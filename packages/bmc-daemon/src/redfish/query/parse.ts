@@ -65,10 +65,10 @@ export function parseQuery(query: string, own: readonly string[] = []): Query | 
   const names = parameters.map(([name]) => name);
   const faults: Message[] = [];
   // A repeated parameter, or `only` with another parameter, has no clear meaning.
-  const twice = new Set(names).size < names.length;
-  if (twice || (names.includes('only') && names.length > 1)) faults.push(message('QueryCombinationInvalid'));
+  const hasRepeatedName = new Set(names).size < names.length;
+  if (hasRepeatedName || (names.includes('only') && names.length > 1)) faults.push(message('QueryCombinationInvalid'));
 
-  const read = <Value>(name: string, parse: (text: string) => Value): Value | undefined => {
+  const readParameter = <Value>(name: string, parse: (text: string) => Value): Value | undefined => {
     const text = parameters.find(([candidate]) => candidate === name)?.[1];
     if (text === undefined) return undefined;
     try {
@@ -80,13 +80,13 @@ export function parseQuery(query: string, own: readonly string[] = []): Query | 
     }
   };
   const values = {
-    filter: read('$filter', readFilter),
-    skip: read('$skip', (text) => readCount('$skip', text)),
-    top: read('$top', (text) => readCount('$top', text)),
-    expand: read('$expand', readExpand),
-    select: read('$select', readSelect),
+    filter: readParameter('$filter', readFilter),
+    skip: readParameter('$skip', (text) => readCount('$skip', text)),
+    top: readParameter('$top', (text) => readCount('$top', text)),
+    expand: readParameter('$expand', readExpand),
+    select: readParameter('$select', readSelect),
   };
-  const only = read('only', readOnly) ?? false;
+  const only = readParameter('only', readOnly) ?? false;
   if (faults.length > 0) throw new RedfishError(400, faults);
   // Absent parameters have no key.
   const sentValues = Object.fromEntries(

@@ -13,9 +13,9 @@ export function selectionBelow(name: string, selection: Selection | undefined): 
   if (selection === undefined || selection.has('*') || identity.includes(name)) return undefined;
   // A selected list includes the link to its next page; without the link, clients take the page for
   // the whole list.
-  const below = selection.get(name.replace(/@odata\.nextLink$/, ''));
-  if (below === undefined) return 'nothing';
-  return below.size === 0 ? undefined : below;
+  const inner = selection.get(name.replace(/@odata\.nextLink$/, ''));
+  if (inner === undefined) return 'nothing';
+  return inner.size === 0 ? undefined : inner;
 }
 
 /**
@@ -25,9 +25,9 @@ export function selectionBelow(name: string, selection: Selection | undefined): 
 export function selectFrom(object: JsonObject, selection: Selection): JsonObject {
   return Object.fromEntries(
     Object.entries(object).flatMap(([name, value]): [string, Json][] => {
-      const below = selectionBelow(name, selection);
-      if (value === undefined || below === 'nothing') return [];
-      return [[name, below === undefined ? value : selectWithin(value, below)]];
+      const inner = selectionBelow(name, selection);
+      if (value === undefined || inner === 'nothing') return [];
+      return [[name, inner === undefined ? value : selectWithin(value, inner)]];
     }),
   );
 }

@@ -88,16 +88,16 @@ function* members(
   };
   for (const [name, value] of Object.entries(object)) {
     if (value === undefined) continue;
-    const below = selectionBelow(name, selection);
-    if (below === 'nothing') continue;
+    const inner = selectionBelow(name, selection);
+    if (inner === 'nothing') continue;
     if (!composite.has(value)) {
-      small[name] = below === undefined ? value : selectWithin(value, below);
+      small[name] = inner === undefined ? value : selectWithin(value, inner);
       continue;
     }
     yield* flushSmall();
     yield `${separator}${JSON.stringify(name)}:`;
     separator = ',';
-    yield* parts(value, below, composite);
+    yield* parts(value, inner, composite);
   }
   yield* flushSmall();
   yield separator === '{' ? '{}' : '}';

@@ -71,23 +71,23 @@ class SharedTasks implements TaskStore {
 
   async cancel(...[id, by]: Parameters<TaskStore['cancel']>): Promise<boolean> {
     for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
-      const known = this.#others.get(id);
-      if (known === undefined) return this.#local.cancel(id, by);
-      const { record, isCancellable } = known;
+      const task = this.#others.get(id);
+      if (task === undefined) return this.#local.cancel(id, by);
+      const { record, isCancellable } = task;
       if (!isRunning(record) || !isCancellable) return false;
       if (record.state === 'Cancelling') return true;
       const { user, address } = by;
       const cancelling: TaskRecord = { ...record, state: 'Cancelling', cancelledBy: { user, address } };
       // The replica that runs the task reads this state, and asks the work to stop.
-      if (await this.#replace(known, cancelling)) return true;
+      if (await this.#replace(task, cancelling)) return true;
     }
     throw new StoreUnavailable('cancelling the task: other replicas change it at the same time');
   }
 
   whenEnded(id: string): Promise<void> {
-    const known = this.#others.get(id);
-    if (known === undefined) return this.#local.whenEnded(id);
-    if (!isRunning(known.record)) return Promise.resolve();
+    const task = this.#others.get(id);
+    if (task === undefined) return this.#local.whenEnded(id);
+    if (!isRunning(task.record)) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.set(id, [...(this.#waiters.get(id) ?? []), resolve]));
   }
 
@@ -109,8 +109,8 @@ class SharedTasks implements TaskStore {
   }
 
   async remove(id: string): Promise<boolean> {
-    const known = this.#others.get(id);
-    if (known !== undefined) return !isRunning(known.record) && this.#replace(known, null);
+    const task = this.#others.get(id);
+    if (task !== undefined) return !isRunning(task.record) && this.#replace(task, null);
     const isRemoved = this.#local.remove(id);
     await this.#storeAll();
     return isRemoved;
@@ -132,9 +132,9 @@ class SharedTasks implements TaskStore {
    * Replaces a task of another replica; null: removes the task.
    * @returns false if the stored task has changed meanwhile.
    */
-  #replace(known: KnownTask, next: TaskRecord | null): Promise<boolean> {
-    const { record, revision } = known;
-    const value = next === null ? null : storedTask(next, known);
+  #replace(task: KnownTask, next: TaskRecord | null): Promise<boolean> {
+    const { record, revision } = task;
+    const value = next === null ? null : storedTask(next, task);
     return this.#store.commit([{ kind: TASK_KIND, id: record.id, expected: revision, value }]);
   }
 
@@ -145,13 +145,13 @@ class SharedTasks implements TaskStore {
     this.#listed = undefined;
     const own = new Set<string>();
     for (const entry of this.#store.list(TASK_KIND)) {
-      const last = before.get(entry.id);
-      const known = last?.revision === entry.revision ? last : parseTask(entry);
-      if (known === undefined) continue;
-      if (known.replica === this.#store.replica) {
+      const lastRead = before.get(entry.id);
+      const task = lastRead?.revision === entry.revision ? lastRead : parseTask(entry);
+      if (task === undefined) continue;
+      if (task.replica === this.#store.replica) {
         own.add(entry.id);
-        this.#applyRemoteChange(known);
-      } else this.#others.set(entry.id, known);
+        this.#applyRemoteChange(task);
+      } else this.#others.set(entry.id, task);
     }
     for (const id of [...this.#stored]) {
       if (own.has(id)) continue;
@@ -161,8 +161,8 @@ class SharedTasks implements TaskStore {
     }
     for (const id of own) this.#stored.add(id);
     for (const [id, resolvers] of this.#waiters) {
-      const known = this.#others.get(id);
-      if (known !== undefined && isRunning(known.record)) continue;
+      const task = this.#others.get(id);
+      if (task !== undefined && isRunning(task.record)) continue;
       this.#waiters.delete(id);
       for (const resolve of resolvers) resolve();
     }
@@ -174,10 +174,10 @@ class SharedTasks implements TaskStore {
    */
   #applyRemoteChange({ record }: KnownTask): void {
     const { id, state, cancelledBy } = record;
-    const present = this.#local.get(id);
-    if (present === undefined || !isRunning(present)) return;
+    const ownTask = this.#local.get(id);
+    if (ownTask === undefined || !isRunning(ownTask)) return;
     if (!isRunning(record)) this.#local.fail(id, record.failure ?? interrupted());
-    else if (state === 'Cancelling' && present.state === 'Running' && cancelledBy !== null)
+    else if (state === 'Cancelling' && ownTask.state === 'Running' && cancelledBy !== null)
       this.#local.cancel(id, cancelledBy);
   }
 
@@ -201,9 +201,9 @@ class SharedTasks implements TaskStore {
       const { replica } = this.#store;
       const value = record === null ? null : storedTask(record, { replica, isCancellable: this.#local.canCancel(id) });
       const entry = this.#store.get(TASK_KIND, id);
-      const last = entry === undefined ? undefined : parseTask(entry)?.record;
+      const storedRecord = entry === undefined ? undefined : parseTask(entry)?.record;
       // Clients may have read the stored result, so it must not change.
-      if (value !== null && last !== undefined && !isRunning(last)) continue;
+      if (value !== null && storedRecord !== undefined && !isRunning(storedRecord)) continue;
       try {
         const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
         failedAttempts = isStored ? 0 : failedAttempts + 1;
@@ -225,15 +225,15 @@ class SharedTasks implements TaskStore {
     const living = await this.#store.living([...new Set(others.map(({ replica }) => replica))]).catch(() => undefined);
     if (living === undefined) return;
     const oldest = this.#store.now() - this.keepMinutes * 60_000;
-    for (const known of others.filter(({ replica }) => !living.has(replica))) {
-      const { record } = known;
-      if (isRunning(record)) await this.#fail(known);
-      else if ((record.endTime?.getTime() ?? 0) < oldest) await this.#replace(known, null).catch(ignored);
+    for (const task of others.filter(({ replica }) => !living.has(replica))) {
+      const { record } = task;
+      if (isRunning(record)) await this.#fail(task);
+      else if ((record.endTime?.getTime() ?? 0) < oldest) await this.#replace(task, null).catch(ignored);
     }
   }
 
-  async #fail(known: KnownTask): Promise<void> {
-    const { record } = known;
+  async #fail(task: KnownTask): Promise<void> {
+    const { record } = task;
     const failure = interrupted();
     const ended: TaskRecord = {
       ...record,
@@ -242,7 +242,7 @@ class SharedTasks implements TaskStore {
       messages: failure.messages,
       failure,
     };
-    if (await this.#replace(known, ended).catch(ignored))
+    if (await this.#replace(task, ended).catch(ignored))
       this.#log.warn(`task failed: ${record.name}: its replica does not run any more`);
   }
 }

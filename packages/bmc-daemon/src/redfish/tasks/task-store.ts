@@ -37,7 +37,7 @@ export interface TaskStore {
   setProgress(id: string, percent: number): void;
   /** Ends a task as Completed, with the messages and the body of its answer. */
   complete(id: string, messages: readonly Message[], response?: JsonObject): void;
-  /** Ends a task as Exception; its messages are those of the failure. */
+  /** Ends a task as Exception, with the messages of the failure. */
   fail(id: string, failure: RedfishError): void;
   /**
    * Asks the work to stop. The work itself reports how it ended.

@@ -43,7 +43,7 @@ function withoutCustomTools(tools: Buffer): Buffer {
   return edits.length === 0 ? tools : Buffer.concat(spliceChunks([tools], tools.length, edits));
 }
 
-/** The schema for a custom tool without its own: a text. */
+/** The schema for a custom tool that has none: an object with a text. */
 const rawInput = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The input of the tool, as free text.' } },

@@ -86,7 +86,7 @@ export function parseAnswerHead(text: string): AnswerHead {
 /**
  * Returns whether the upstream may send a body that the proxy does not expect and would read as the
  * next answer. This is possible for a status without a body if the head has a length or a coding.
- * It is also possible for a coding in HTTP/1.0, which has no codings (RFC 9112 §6.1).
+ * Such a body is also possible for a coding in HTTP/1.0, which has no codings (RFC 9112 §6.1).
  */
 function mayHaveUnexpectedBody(head: {
   readonly status: number;

@@ -182,13 +182,13 @@ export class AnswerReader {
     const whole = partial === null ? bytes : Buffer.concat([partial, bytes.subarray(from)]);
     const start = partial === null ? from : 0;
     // Searches only new bytes, and the old bytes that may be the beginning of the head's end.
-    const seen = partial === null ? start : partial.length;
-    const end = whole.indexOf(HEAD_END, Math.max(start, seen - HEAD_END.length + 1));
+    const searchedEnd = partial === null ? start : partial.length;
+    const end = whole.indexOf(HEAD_END, Math.max(start, searchedEnd - HEAD_END.length + 1));
     const length = (end === -1 ? whole.length : end) - start;
     if (length + this.#interimBytes > MAX_HEAD_BYTES)
       throw new AnswerFault('head', `more than ${MAX_HEAD_BYTES} bytes`);
     if (end === -1) {
-      checkPartial(whole, start, seen);
+      checkPartial(whole, start, searchedEnd);
       this.#partial = start === 0 ? whole : whole.subarray(start);
       return undefined;
     }

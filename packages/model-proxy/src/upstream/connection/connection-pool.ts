@@ -11,7 +11,7 @@ import { readAnswerBeforeWriteError } from './write-faults.js';
 /**
  * Milliseconds after which the proxy closes an idle connection, unless the upstream announces
  * `Keep-Alive: timeout=`. uvicorn (vLLM) and Node close idle connections after 5 s, nginx after 75
- * s. If the upstream closed first, it could do so while the proxy sends a request.
+ * s. If the proxy did not close first, the upstream could close while the proxy sends a request.
  */
 const IDLE_MS = 4000;
 /**

@@ -95,32 +95,33 @@ function isSecurity({ vendor, name }: Variable): boolean {
 
 function readStore(file: Buffer): Store | null {
   if (file.length < 64 || file.toString('latin1', 40, 44) !== volumeSignature) return null;
-  const at = file.readUInt16LE(48);
-  if (at + storeHeaderBytes > file.length || file.toString('hex', at, at + 16) !== storeGuid) return null;
-  const end = at + file.readUInt32LE(at + 16);
+  const storeStart = file.readUInt16LE(48);
+  if (storeStart + storeHeaderBytes > file.length || file.toString('hex', storeStart, storeStart + 16) !== storeGuid)
+    return null;
+  const end = storeStart + file.readUInt32LE(storeStart + 16);
   if (end > file.length) return null;
-  const start = align(at + storeHeaderBytes);
-  const found = new Map<string, Variable & { readonly state: number }>();
-  let next = start;
-  while (next + variableHeaderBytes <= end && file.readUInt16LE(next) === startId) {
-    const nameBytes = file.readUInt32LE(next + 36);
-    const bytes = variableHeaderBytes + nameBytes + file.readUInt32LE(next + 40);
-    if (next + bytes > end) return null;
-    const state = file.readUInt8(next + 2);
-    const vendor = file.toString('hex', next + 44, next + 60);
+  const start = align(storeStart + storeHeaderBytes);
+  const variables = new Map<string, Variable & { readonly state: number }>();
+  let offset = start;
+  while (offset + variableHeaderBytes <= end && file.readUInt16LE(offset) === startId) {
+    const nameBytes = file.readUInt32LE(offset + 36);
+    const bytes = variableHeaderBytes + nameBytes + file.readUInt32LE(offset + 40);
+    if (offset + bytes > end) return null;
+    const state = file.readUInt8(offset + 2);
+    const vendor = file.toString('hex', offset + 44, offset + 60);
     const name = file
-      .toString('utf16le', next + variableHeaderBytes, next + variableHeaderBytes + nameBytes)
+      .toString('utf16le', offset + variableHeaderBytes, offset + variableHeaderBytes + nameBytes)
       .replace(/\0+$/, '');
     const key = `${vendor} ${name}`;
     // A variable that is being replaced is valid until its replacement is written.
-    if (state === added || (state === addedAndBeingReplaced && found.get(key)?.state !== added)) {
-      const copy = Buffer.from(file.subarray(next, next + bytes));
+    if (state === added || (state === addedAndBeingReplaced && variables.get(key)?.state !== added)) {
+      const copy = Buffer.from(file.subarray(offset, offset + bytes));
       copy.writeUInt8(added, 2);
-      found.set(key, { key, vendor, name, state, attributes: file.readUInt32LE(next + 4), bytes: copy });
+      variables.set(key, { key, vendor, name, state, attributes: file.readUInt32LE(offset + 4), bytes: copy });
     }
-    next = align(next + bytes);
+    offset = align(offset + bytes);
   }
-  return { start, end, variables: [...found.values()] };
+  return { start, end, variables: [...variables.values()] };
 }
 
 function align(offset: number): number {
