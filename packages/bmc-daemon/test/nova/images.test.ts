@@ -5,7 +5,7 @@ import { idOf, IMAGE_ID } from '../support/listed-servers.js';
 import { createGlance, type Glance } from '../support/glance.js';
 import { servedCloud } from '../support/served-cloud.js';
 import type { Served } from '../support/served-resources.js';
-import { mediaSettings } from '../support/cloud-server.js';
+import { mediaSettings, sendJson } from '../support/cloud-server.js';
 import { iso, startImages, type Images } from './media-lab.js';
 
 const test = servedCloud();
@@ -24,6 +24,12 @@ const system = `/redfish/v1/Systems/${idOf(1)}`;
 const drive = `${system}/VirtualMedia/Cd`;
 const insert = (served: Served) =>
   served.send('POST', `${drive}/Actions/VirtualMedia.InsertMedia`, { Image: `${images.url}/boot.iso` });
+/** Waits for the sweep at the start, which lists the images too. */
+const untilSwept = () =>
+  waitFor(
+    () => (test.requestsTo('/image/v2/images?').length > 0 ? true : undefined),
+    () => 'the service has not listed the images',
+  );
 const untilImages = (count: number) =>
   waitFor(
     () => (glance.images.size === count ? true : undefined),
@@ -309,14 +315,39 @@ it('deletes no image while the form of a server is unexpected, whose drive may h
   await untilImages(0);
 });
 
+it('shows the image of an insert although a listing of the images that began before it arrives late', async () => {
+  const served = await test.serve();
+  await untilSwept();
+  const old = glance.put();
+  test.servers.put(2, { metadata: { 'rackless:state': JSON.stringify({ cd: old }) } });
+  const other = `/redfish/v1/Systems/${idOf(2)}/VirtualMedia/Cd`;
+  // Glance has read the images for a reader of the other server, and its answer is late.
+  let isHeld = false;
+  const late = new Promise<() => void>((resolve) => {
+    test.cloud.others.set('image', (request, response, path) => {
+      if (isHeld || !path.startsWith('/v2/images?')) {
+        glance.handler(request, response, path);
+        return;
+      }
+      isHeld = true;
+      const images = [...glance.images.values()];
+      resolve(() => sendJson(response, 200, { images }));
+    });
+  });
+  const reader = served.get(other);
+  const send = await late;
+  expect((await insert(served)).status).toBe(204);
+  const Image = `${images.url}/boot.iso`;
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image });
+  send();
+  expect(await reader).toMatchObject({ Inserted: true });
+  expect(await served.get(drive)).toMatchObject({ Inserted: true, Image });
+});
+
 it('lists the images once while Glance hangs, and shows servers after 5 s', async () => {
   test.servers.put(1, { metadata: { 'rackless:state': JSON.stringify({ cd: glance.put() }) } });
   const served = await test.serve();
-  // The sweep at the start lists the images too.
-  await waitFor(
-    () => (test.requestsTo('/image/v2/images?').length > 0 ? true : undefined),
-    () => 'the service has not listed the images',
-  );
+  await untilSwept();
   const before = test.requestsTo('/image/v2/images?').length;
   test.cloud.others.set('image', () => undefined);
   expect(await served.get(drive)).toMatchObject({ Inserted: true, Image: null });

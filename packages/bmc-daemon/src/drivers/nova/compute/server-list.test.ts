@@ -137,6 +137,44 @@ describe('the list of servers', () => {
     expect([list.refs, events]).toEqual([[], ['stopped server-1', 'undefined server-1']]);
   });
 
+  it.each([
+    ['full', false],
+    ['changes only', true],
+  ])('ignores what a late listing shows of servers that were read meanwhile: %s', async (_, isSecond) => {
+    const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
+    for (const index of [1, 2, 3]) put(index);
+    const { list, events } = open();
+    if (isSecond) await list.refresh(0);
+    // Nova has read the servers, and its answer is late.
+    const { nova } = cloud;
+    const late = new Promise<() => void>((resolve) => {
+      cloud.nova = (request, response, path) => {
+        if (!path.startsWith('/servers/detail')) {
+          nova(request, response, path);
+          return;
+        }
+        const body = { servers: [...servers.all.values()].map((server) => server.body) };
+        resolve(() => sendJson(response, 200, body));
+      };
+    });
+    const listing = list.refresh(-1);
+    const send = await late;
+    const readAgain = async (index: number): Promise<void> => {
+      const readAt = performance.now();
+      list.record(idOf(index), await api.getServer(idOf(index)), { readAt });
+    };
+    put(1, off);
+    servers.all.delete(idOf(2));
+    put(4, { name: 'new' });
+    for (const index of [1, 2, 4]) await readAgain(index);
+    const before = [...events];
+    send();
+    await listing;
+    const shown = list.refs.map(({ uuid, name }) => `${name} ${list.find(uuid)?.snapshot.state ?? ''}`);
+    expect(shown.sort()).toEqual(['new running', 'server-1 shutoff', 'server-3 running']);
+    expect(events).toEqual(before);
+  });
+
   it('keeps the last reading of a server whose form is unexpected, and lists the others', async () => {
     for (const index of [1, 2, 3]) put(index, {}, 0);
     const { list, events } = open();

@@ -93,7 +93,7 @@ export class ServerList {
     if ((before?.readAt ?? this.#removed.get(id) ?? -Infinity) > readAt) return before?.snapshot;
     if (server !== undefined && !isKnown(server)) return this.#recordUnknown(before, readAt);
     if (server === undefined || isDeleted(server) || !matches(server, this.#filter)) {
-      this.#remove(before, readAt);
+      this.#remove(id, before, readAt);
       return undefined;
     }
     const all = ports ?? before?.ports;
@@ -125,7 +125,7 @@ export class ServerList {
     if (isFull && !isIncomplete) {
       const listed = new Set(servers.map(({ id }) => id));
       for (const [id, entry] of this.#entries) {
-        if (!listed.has(id) && entry.readAt < startedAt) this.#remove(entry, startedAt);
+        if (!listed.has(id) && entry.readAt < startedAt) this.#remove(id, entry, startedAt);
       }
     }
     if (isFull) this.#fullAt = startedAt;
@@ -144,13 +144,13 @@ export class ServerList {
     return snapshot;
   }
 
-  #remove(entry: Entry | undefined, readAt: number): void {
+  /** @param entry undefined: the list does not have it, but a listing that runs may show it. */
+  #remove(uuid: string, entry: Entry | undefined, readAt: number): void {
+    this.#removed.set(uuid, readAt);
     if (entry === undefined) return;
-    this.#removed.set(entry.server.id, readAt);
-    const { id: uuid, name } = entry.server;
     this.#entries.delete(uuid);
     this.#refs = undefined;
-    this.#tell({ kind: 'undefined', uuid, name });
+    this.#tell({ kind: 'undefined', uuid, name: entry.server.name });
   }
 
   #report(before: Entry | undefined, { server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): void {
