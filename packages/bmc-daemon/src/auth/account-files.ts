@@ -51,10 +51,10 @@ export class AccountFiles {
    */
   write({ stored, removeState, edit }: AccountWrite): void {
     const { preparePasswordEdit, passwordFile } = this.#options;
-    const before = this.#accounts;
+    const oldAccounts = this.#accounts;
     const prepared = edit === undefined ? undefined : preparePasswordEdit(edit);
     try {
-      if (stored !== undefined) this.#store([...before.filter(({ user }) => user !== stored.user), stored]);
+      if (stored !== undefined) this.#store([...oldAccounts.filter(({ user }) => user !== stored.user), stored]);
     } catch (error) {
       prepared?.discard();
       throw error;
@@ -63,14 +63,14 @@ export class AccountFiles {
       prepared?.commit();
     } catch (error) {
       if (stored !== undefined)
-        this.#storeOrLog(before, stored.user, 'restoring the stored state of an account failed');
+        this.#storeOrLog(oldAccounts, stored.user, 'restoring the stored state of an account failed');
       throw error;
     }
     passwordFile.refresh();
     if (removeState === undefined) return;
     // The account no longer exists, so leftover state grants nothing.
-    const others = this.#accounts.filter(({ user }) => user !== removeState);
-    this.#storeOrLog(others, removeState, 'deleting the stored state of a removed account failed');
+    const otherAccounts = this.#accounts.filter(({ user }) => user !== removeState);
+    this.#storeOrLog(otherAccounts, removeState, 'deleting the stored state of a removed account failed');
   }
 
   get #accounts(): readonly AccountState[] {

@@ -41,7 +41,7 @@ export class Pace {
    */
   take(now: number): () => void {
     const { free, firstGapMs, maxGapMs } = this.#limits;
-    const before = this.#nextAt;
+    const oldNextAt = this.#nextAt;
     this.#count += 1;
     const beyond = this.#count - free;
     // 2 ** 30 exceeds every gap.
@@ -49,7 +49,7 @@ export class Pace {
     this.#nextAt = now + gap;
     return () => {
       this.#count = Math.max(0, this.#count - 1);
-      this.#nextAt = before;
+      this.#nextAt = oldNextAt;
     };
   }
 

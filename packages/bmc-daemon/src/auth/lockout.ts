@@ -33,8 +33,8 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
     try {
       state.update((old) => {
         const stored = old.accounts.find((account) => account.user === user) ?? defaultState(user);
-        const others = old.accounts.filter((account) => account.user !== user);
-        return { ...old, accounts: [...others, { ...stored, lockedUntil }] };
+        const otherAccounts = old.accounts.filter((account) => account.user !== user);
+        return { ...old, accounts: [...otherAccounts, { ...stored, lockedUntil }] };
       });
       log.info('account locked: too many wrong passwords', { account: user });
     } catch (error) {
@@ -48,9 +48,9 @@ export function createLockout(state: StateFile<AccessState>, { log, clock }: Loc
       const { lockoutThreshold, lockoutSeconds, lockoutResetSeconds, lockoutResets } = state.state.settings;
       if (lockoutThreshold === 0 || (lockoutResets && lockoutSeconds === 0)) return;
       const at = clock();
-      const before = wrong.get(user);
-      const stale = before === undefined || (lockoutResets && at - before.at > lockoutResetSeconds * 1000);
-      const count = stale ? 1 : before.count + 1;
+      const lastWrong = wrong.get(user);
+      const stale = lastWrong === undefined || (lockoutResets && at - lastWrong.at > lockoutResetSeconds * 1000);
+      const count = stale ? 1 : lastWrong.count + 1;
       if (count < lockoutThreshold) {
         wrong.set(user, { count, at });
         return;

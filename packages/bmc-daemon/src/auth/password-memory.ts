@@ -46,8 +46,8 @@ export class PasswordMemory {
   }
 
   isRight({ user }: Account, digest: Buffer): boolean {
-    const known = this.#right.get(user);
-    return known !== undefined && timingSafeEqual(known, digest);
+    const rightDigest = this.#right.get(user);
+    return rightDigest !== undefined && timingSafeEqual(rightDigest, digest);
   }
 
   /**

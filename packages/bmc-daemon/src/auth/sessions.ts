@@ -93,7 +93,8 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
     drop(stored);
     return undefined;
   };
-  const all = (): readonly StoredSession[] => [...byId.values()].filter((stored) => dropIfEnded(stored) !== undefined);
+  const openSessions = (): readonly StoredSession[] =>
+    [...byId.values()].filter((stored) => dropIfEnded(stored) !== undefined);
   const makeRoom = (sessions: readonly StoredSession[], limit: number): void => {
     if (sessions.length < limit) return;
     const oldest = sessions.reduce((left, right) => (right.usedAt < left.usedAt ? right : left));
@@ -105,7 +106,7 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
       const passwordHash = hashOf(user);
       if (passwordHash === undefined) return undefined;
       if (type === 'Redfish') {
-        const others = () => all().filter(({ session }) => session.type === type);
+        const others = () => openSessions().filter(({ session }) => session.type === type);
         makeRoom(
           others().filter(({ session }) => session.user === user),
           perUser,
@@ -127,7 +128,7 @@ export function createSessions({ now, idleMs, hashOf, perUser, total }: Sessions
       return stored.session;
     },
     find: (id) => dropIfEnded(byId.get(id))?.session,
-    list: () => all().map(({ session }) => session),
+    list: () => openSessions().map(({ session }) => session),
     end(id) {
       const stored = dropIfEnded(byId.get(id));
       if (stored === undefined) return false;

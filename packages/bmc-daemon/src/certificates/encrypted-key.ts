@@ -33,7 +33,7 @@ export function decryptsQuickly(pem: string): boolean {
 
 /** Returns all INTEGERs in DER, including those in sequences; undefined for invalid DER. */
 function integersOf(der: Buffer): readonly number[] | undefined {
-  const found: number[] = [];
+  const integers: number[] = [];
   let at = 0;
   while (at < der.length) {
     const [tag = 0, first = 0x80] = der.subarray(at, at + 2);
@@ -43,9 +43,9 @@ function integersOf(der: Buffer): readonly number[] | undefined {
     if (first === 0x80 || lengthBytes > 4 || start > der.length) return undefined;
     const end = start + (lengthBytes === 0 ? first : der.readUIntBE(at + 2, lengthBytes));
     if (end > der.length) return undefined;
-    if (tag === INTEGER) found.push(end === start ? 0 : Number(BigInt(`0x${der.toString('hex', start, end)}`)));
+    if (tag === INTEGER) integers.push(end === start ? 0 : Number(BigInt(`0x${der.toString('hex', start, end)}`)));
     // Continues inside a sequence.
     at = (tag & CONSTRUCTED) === 0 ? end : start;
   }
-  return found;
+  return integers;
 }

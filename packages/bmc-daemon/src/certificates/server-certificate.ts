@@ -128,10 +128,10 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       if (waiting >= MAX_WAITING)
         throw new ServerCertificateError('busy', `${MAX_WAITING} signing requests already wait for their keys`);
       waiting += 1;
-      const made = lastRequest.then(() => generateKeyAndRequest(request));
-      lastRequest = made.catch(() => undefined);
+      const requested = lastRequest.then(() => generateKeyAndRequest(request));
+      lastRequest = requested.catch(() => undefined);
       try {
-        return await made;
+        return await requested;
       } finally {
         waiting -= 1;
       }
@@ -147,12 +147,12 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       const unusable = await pairFault(certificates, key);
       if (unusable !== undefined) throw new ServerCertificateError('value', unusable);
       // No await from here on, so that concurrent replacements run one after the other.
-      const next: TlsOptions = { ...tls, cert: pemOf(certificates), key: keyPem(key) };
-      writeTlsFiles(files(), next);
-      setTls(next);
-      adopt(next);
+      const newTls: TlsOptions = { ...tls, cert: pemOf(certificates), key: keyPem(key) };
+      writeTlsFiles(files(), newTls);
+      setTls(newTls);
+      adopt(newTls);
       log.info('certificate replaced', { certificate: files().sslCert, fingerprint: leaf.fingerprint256 });
-      forget(next.key);
+      forget(newTls.key);
     },
     adopt,
   };
@@ -190,8 +190,8 @@ function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], stored: reado
     if (leaf.checkPrivateKey(key)) return key;
     throw new ServerCertificateError('value', 'the private key does not belong to the first certificate');
   }
-  const found = stored.map((pem) => createPrivateKey(pem)).find((candidate) => leaf.checkPrivateKey(candidate));
-  if (found !== undefined) return found;
+  const storedKey = stored.map((pem) => createPrivateKey(pem)).find((candidate) => leaf.checkPrivateKey(candidate));
+  if (storedKey !== undefined) return storedKey;
   throw new ServerCertificateError(
     'value',
     'the text contains no private key, and the first certificate matches ' +

@@ -28,18 +28,18 @@ export function writeTlsFiles({ sslCert, sslKey }: TlsFiles, { cert, key }: TlsP
     write(sslCert, `${cert}${key}`);
     return;
   }
-  const before = readKeyFile(sslKey);
-  if (hasKeyOf(before, cert)) {
+  const oldKeys = readKeyFile(sslKey);
+  if (hasKeyOf(oldKeys, cert)) {
     write(sslCert, cert);
     return;
   }
   // The old key comes first, because other programs read the first key.
-  write(sslKey, `${before.trimEnd()}\n${key}`);
+  write(sslKey, `${oldKeys.trimEnd()}\n${key}`);
   try {
     write(sslCert, cert);
   } catch (error) {
     try {
-      write(sslKey, before);
+      write(sslKey, oldKeys);
     } catch {
       // The new key stays in the file, which is harmless. The error reports the certificate.
     }

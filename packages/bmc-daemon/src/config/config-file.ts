@@ -48,8 +48,9 @@ export function readConfigFile(
     firstLines.set(name, line);
 
     const stem = stemOf(name)?.stem;
-    const found = keyOf(name);
-    if (found !== undefined) addSetting(settings, found.key, { assignment, isAlias: found.isAlias }, file, findings);
+    const setting = keyOf(name);
+    if (setting !== undefined)
+      addSetting(settings, setting.key, { assignment, isAlias: setting.isAlias }, file, findings);
     else if ((stem !== undefined && Object.hasOwn(recognizedNames, stem)) || isOfFakeAgent(name))
       unused.push(`${name} (line ${line})`);
     else if (stem !== CONFIG_STEM && !parsed.used.has(name))
@@ -97,10 +98,10 @@ function addSetting(
   file: string,
   { warnings }: Findings,
 ): void {
-  const other = settings.get(key);
-  if (other === undefined || other.isAlias || !setting.isAlias) settings.set(key, setting);
-  if (other === undefined || other.isAlias === setting.isAlias) return;
-  const [applied, ignored] = setting.isAlias ? [other, setting] : [setting, other];
+  const earlier = settings.get(key);
+  if (earlier === undefined || earlier.isAlias || !setting.isAlias) settings.set(key, setting);
+  if (earlier === undefined || earlier.isAlias === setting.isAlias) return;
+  const [applied, ignored] = setting.isAlias ? [earlier, setting] : [setting, earlier];
   const { name, line } = ignored.assignment;
   warnings.push(
     `${file}:${line}: ${name} is ignored, because ${applied.assignment.name} is set on line ${applied.assignment.line}`,

@@ -97,11 +97,11 @@ type MessageFor = (key: SettingKey, sentence: string) => string;
 function cloudFaults({ settings, origins }: Inspected, environment: Environment, messageFor: MessageFor): string[] {
   const { osCloud, fakeDriver } = settings;
   if (osCloud === null) return [];
-  const others: readonly SettingKey[] = [
+  const otherHypervisors: readonly SettingKey[] = [
     ...(origins.libvirtUri === 'default' ? [] : (['libvirtUri'] as const)),
     ...(fakeDriver ? (['fakeDriver'] as const) : []),
   ];
-  const faults = others.map((key) =>
+  const faults = otherHypervisors.map((key) =>
     messageFor(key, 'is set beside EMULATOR_OS_CLOUD: a daemon serves only one of them'),
   );
   try {

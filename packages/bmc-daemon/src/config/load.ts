@@ -113,8 +113,8 @@ function candidatesOf(
 ): readonly Candidate[] {
   if (flag !== undefined) {
     const name = row.flag?.split(', ').at(-1) ?? row.name;
-    const read = typeof flag === 'string' ? readText(row, flag) : { value: flag };
-    const fromFlag = { ...read, origin: name, name, place: () => 'command line', directory };
+    const parsedFlag = typeof flag === 'string' ? readText(row, flag) : { value: flag };
+    const fromFlag = { ...parsedFlag, origin: name, name, place: () => 'command line', directory };
     return inFile === undefined ? [fromFlag] : [inFile, fromFlag];
   }
   if (inFile !== undefined) return [inFile];

@@ -98,11 +98,11 @@ function managerByContract({ Links: links }: JsonObject): JsonObject {
  */
 function withSeverity({ Messages: messages }: JsonObject): JsonObject {
   if (!isObject(messages)) return {};
-  const both = Object.entries(messages).map(([key, entry]): [string, Json | undefined] => [
+  const withSeverities = Object.entries(messages).map(([key, entry]): [string, Json | undefined] => [
     key,
     isObject(entry) ? { ...entry, Severity: entry['MessageSeverity'] } : entry,
   ]);
-  return { Messages: Object.fromEntries(both) };
+  return { Messages: Object.fromEntries(withSeverities) };
 }
 
 /**
@@ -112,12 +112,12 @@ function withSeverity({ Messages: messages }: JsonObject): JsonObject {
 function withHealthRollUp(object: JsonObject): JsonObject {
   const inside = withMembers(object, (_name, value) => mapObjects(value, withHealthRollUp));
   if (!('HealthRollup' in inside)) return inside;
-  const both: Record<string, Json | undefined> = {};
+  const withBothSpellings: Record<string, Json | undefined> = {};
   for (const [name, value] of Object.entries(inside)) {
-    both[name] = value;
-    if (name === 'HealthRollup') both['HealthRollUp'] = value;
+    withBothSpellings[name] = value;
+    if (name === 'HealthRollup') withBothSpellings['HealthRollUp'] = value;
   }
-  return both;
+  return withBothSpellings;
 }
 
 /**

@@ -55,9 +55,9 @@ function siteOf(origin: string): string | null {
 }
 
 function isOwnName(name: string): boolean {
-  const own = hostname().toLowerCase();
+  const hostName = hostname().toLowerCase();
   const plain = name.replace(/^\[|\]$/g, '');
-  return isIP(plain) !== 0 || plain === 'localhost' || plain.endsWith('.localhost') || plain === own;
+  return isIP(plain) !== 0 || plain === 'localhost' || plain.endsWith('.localhost') || plain === hostName;
 }
 
 function crossSite(detail: string): RedfishError {

@@ -93,22 +93,22 @@ export function createRenderer<Services>(resource: Resource<Services>, options: 
     headers: fixedHeaders,
     self: (entity, params) => fill(canonical(entity, params)),
     body(entity, params, { services, scope }) {
-      const own = canonical(entity, params);
-      const self = fill(own);
-      return bodyOf(entity, own, self, services, cacheEntryOf(cache, entity, self, scope));
+      const canonicalParams = canonical(entity, params);
+      const self = fill(canonicalParams);
+      return bodyOf(entity, canonicalParams, self, services, cacheEntryOf(cache, entity, self, scope));
     },
     etag(entity, params, { services, scope }) {
-      const own = canonical(entity, params);
-      const self = fill(own);
+      const canonicalParams = canonical(entity, params);
+      const self = fill(canonicalParams);
       const cached = cacheEntryOf(cache, entity, self, scope);
-      return (cached.etag ??= etagOf(bodyOf(entity, own, self, services, cached), services));
+      return (cached.etag ??= etagOf(bodyOf(entity, canonicalParams, self, services, cached), services));
     },
     answer(entity, params, { services, scope }) {
-      const own = canonical(entity, params);
-      const self = fill(own);
+      const canonicalParams = canonical(entity, params);
+      const self = fill(canonicalParams);
       const cached = cacheEntryOf(cache, entity, self, scope);
-      if (resource.volatile !== undefined) return renderAnswer(entity, own, self, services, cached);
-      return (cached.answer ??= renderAnswer(entity, own, self, services, cached));
+      if (resource.volatile !== undefined) return renderAnswer(entity, canonicalParams, self, services, cached);
+      return (cached.answer ??= renderAnswer(entity, canonicalParams, self, services, cached));
     },
   };
 }

@@ -75,8 +75,8 @@ const KEY = /-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----[\s\S]+?-----END \1-----/g
  * keys.
  */
 function splitKeys(text: string): readonly string[] {
-  const found = text.match(KEY) ?? [];
-  return found.length > 1 ? found.map((pem) => `${pem}\n`) : [text];
+  const keys = text.match(KEY) ?? [];
+  return keys.length > 1 ? keys.map((pem) => `${pem}\n`) : [text];
 }
 
 function parseKey(pem: string, using: string): KeyObject {

@@ -52,8 +52,8 @@ export function parseYaml(source: string, file: string): YamlDocument {
     const root = reader.read();
     if (root === undefined || (root.kind === 'scalar' && root.value === null)) return fail('the file is empty');
     if (root.kind !== 'mapping') {
-      const found = root.kind === 'sequence' ? 'a list' : 'a single value';
-      return fail(`the file must be a mapping, not ${found}`, root.line);
+      const rootKind = root.kind === 'sequence' ? 'a list' : 'a single value';
+      return fail(`the file must be a mapping, not ${rootKind}`, root.line);
     }
     return reader.faults.length > 0 ? { faults: reader.faults } : { root, faults: [] };
   } catch (error) {
@@ -67,8 +67,8 @@ function secondDocument(text: string): number | undefined {
   const lines = text.split(/\r\n|\r|\n/);
   const isContent = (line: string) => !/^(\s*(#.*)?|%.*)$/.test(line);
   const first = lines.findIndex(isContent);
-  const next = lines.findIndex((line, index) => index > first && /^---(\s|$)/.test(line));
-  return next === -1 ? undefined : next + 1;
+  const secondStart = lines.findIndex((line, index) => index > first && /^---(\s|$)/.test(line));
+  return secondStart === -1 ? undefined : secondStart + 1;
 }
 
 const tooManyValues = () => new YAMLException(`it has more than ${MAX_VALUES} values, including the values of aliases`);

@@ -118,9 +118,9 @@ export class FormHeadReader {
    * @returns the marker's offset; -1: more bytes are needed. The next search then skips these bytes.
    */
   #find(bytes: Buffer, marker: Buffer, from: number): number {
-    const found = bytes.indexOf(marker, Math.max(from, this.#searchFrom));
-    this.#searchFrom = found === -1 ? Math.max(from, bytes.length - marker.length + 1) : 0;
-    return found;
+    const markerStart = bytes.indexOf(marker, Math.max(from, this.#searchFrom));
+    this.#searchFrom = markerStart === -1 ? Math.max(from, bytes.length - marker.length + 1) : 0;
+    return markerStart;
   }
 }
 

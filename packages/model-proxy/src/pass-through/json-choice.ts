@@ -48,13 +48,13 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
   const stream = object === undefined ? undefined : memberNamed(object, 'stream');
   return {
     text: (name) => {
-      const found = value(name);
-      return typeof found === 'string' && found !== '' ? found : undefined;
+      const memberValue = value(name);
+      return typeof memberValue === 'string' && memberValue !== '' ? memberValue : undefined;
     },
     texts: (name) => {
-      const found = value(name);
-      if (typeof found === 'string') return splitList(found);
-      const items: readonly unknown[] = Array.isArray(found) ? found : [];
+      const memberValue = value(name);
+      if (typeof memberValue === 'string') return splitList(memberValue);
+      const items: readonly unknown[] = Array.isArray(memberValue) ? memberValue : [];
       return items.filter((item) => typeof item === 'string').filter((item) => item !== '');
     },
     streams: object !== undefined && stream !== undefined && textOf(object, stream) === 'true',

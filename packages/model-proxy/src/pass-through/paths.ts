@@ -65,16 +65,16 @@ export function staysBelow(rest: string): boolean {
     // oxlint-disable-next-line no-control-regex -- rejects control characters
     if (/[\\\x00-\x1f\x7f]/.test(text)) return false;
     if (text.split('/').some((segment) => /^\.{1,2}(?:;|$)/.test(segment))) return false;
-    let next: string;
+    let decoded: string;
     try {
-      next = decodeURIComponent(text);
+      decoded = decodeURIComponent(text);
     } catch {
       // Servers treat invalid escapes in the original path differently. After a decoding, `%` may
       // be a plain character.
       return round > 0;
     }
-    if (next === text) return true;
-    text = next;
+    if (decoded === text) return true;
+    text = decoded;
   }
   // Real file names are not escaped so many times.
   return false;

@@ -10,9 +10,9 @@ import type { Provider } from './provider.js';
 export { openaiParameters } from './parameters.js';
 
 /** Each provider, in the order of the documentation. */
-const known: readonly Provider[] = [openai, hostedVllm, ...compatible];
+const allProviders: readonly Provider[] = [openai, hostedVllm, ...compatible];
 
-const providers = new Map(known.map((provider) => [provider.name, provider]));
+const providers = new Map(allProviders.map((provider) => [provider.name, provider]));
 
 /** The names of the supported providers. */
 export const knownProviders: readonly string[] = [...providers.keys()];
@@ -24,7 +24,7 @@ export const knownProviders: readonly string[] = [...providers.keys()];
 export function providerOfAddress(apiBase: string): string | undefined {
   const { origin } = new URL(apiBase);
   // Any server may listen on an http address of this machine.
-  return origin.startsWith('https:') ? known.find((provider) => originOf(provider) === origin)?.name : undefined;
+  return origin.startsWith('https:') ? allProviders.find((provider) => originOf(provider) === origin)?.name : undefined;
 }
 
 const originOf = ({ defaultApiBase }: Provider) => (defaultApiBase === null ? null : new URL(defaultApiBase).origin);

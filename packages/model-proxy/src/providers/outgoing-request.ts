@@ -93,8 +93,8 @@ export class OutgoingRequest implements RequestMembers {
     for (const [parameter, paths] of nested) {
       const value = this.bytes(parameter);
       if (value === undefined) continue;
-      const rest = dropPaths(value, paths);
-      if (rest !== value) this.#set(parameter, rest);
+      const valueWithoutPaths = dropPaths(value, paths);
+      if (valueWithoutPaths !== value) this.#set(parameter, valueWithoutPaths);
     }
   }
 
@@ -170,14 +170,16 @@ export class OutgoingRequest implements RequestMembers {
     if (members === undefined || members.length > MAX_EXTRA_MEMBERS) {
       throw invalidParameter('extra_body', 'has too many members');
     }
-    const found: [string, Buffer][] = [];
+    const extraMembers: [string, Buffer][] = [];
     for (const { key, valueStart, valueEnd } of members) {
       // A client must not use `extra_body` to change the model or `stream` after their checks.
       if (key === 'model' || key === 'stream' || isConsumed(key, this.#path)) continue;
-      found.push([key, extra.subarray(valueStart, valueEnd)]);
+      extraMembers.push([key, extra.subarray(valueStart, valueEnd)]);
     }
-    found.push(...planOf(this.#options.deployment).extraBody.map(([name, value]): [string, Buffer] => [name, value]));
-    return found;
+    extraMembers.push(
+      ...planOf(this.#options.deployment).extraBody.map(([name, value]): [string, Buffer] => [name, value]),
+    );
+    return extraMembers;
   }
 
   /** Adds `stream_options.include_usage` to a streamed request if the configuration asks for it. */
@@ -222,8 +224,8 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   bytes(name: string): Buffer | undefined {
-    const added = this.#added.get(name);
-    if (added !== undefined) return isNull(added) ? undefined : added;
+    const addedValue = this.#added.get(name);
+    if (addedValue !== undefined) return isNull(addedValue) ? undefined : addedValue;
     const member = this.#member(name);
     if (member === undefined) return undefined;
     const value = this.#replaced.get(member) ?? this.#received(member);

@@ -109,8 +109,8 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
  * @param body as received, or its beginning.
  */
 export function notJsonFault(status: number, body: Buffer, { deployment, modelGroup }: ErrorSelection): ProxyError {
-  const shown = plainText(body.toString('utf8', 0, MAX_BODY_BYTES), secretMask(deployment));
-  const what = body.length === 0 ? 'an empty body' : `a body that is not JSON${shown === '' ? '' : `: ${shown}`}`;
+  const bodyText = plainText(body.toString('utf8', 0, MAX_BODY_BYTES), secretMask(deployment));
+  const what = body.length === 0 ? 'an empty body' : `a body that is not JSON${bodyText === '' ? '' : `: ${bodyText}`}`;
   const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
   return new ProxyError({
     status: 502,
@@ -231,16 +231,16 @@ function withoutScripts(page: string): string {
   const elements = /<(\/?)(script|style)\b/gi;
   let text = '';
   let copiedEnd = 0;
-  let open: string | null = null;
+  let openElement: string | null = null;
   for (const { 1: slash = '', 2: name = '', index } of page.matchAll(elements)) {
     const element = name.toLowerCase();
-    if (slash === '' && open === null) {
+    if (slash === '' && openElement === null) {
       text += `${page.slice(copiedEnd, index)} `;
       copiedEnd = index;
-      open = element;
-    } else if (slash !== '' && open === element) {
+      openElement = element;
+    } else if (slash !== '' && openElement === element) {
       copiedEnd = index;
-      open = null;
+      openElement = null;
     }
   }
   // The text of an element without an end tag stays.
@@ -264,12 +264,13 @@ function defaultMessage(status: number, headers: readonly string[], mask: Secret
 }
 
 function retryHeaders(headers: readonly string[], mask: SecretMask): Record<string, string> {
-  const found = new Map<string, string>();
-  for (let index = 0; index < headers.length && found.size < MAX_RETRY_HEADERS; index += 2) {
+  const retryHeaderValues = new Map<string, string>();
+  for (let index = 0; index < headers.length && retryHeaderValues.size < MAX_RETRY_HEADERS; index += 2) {
     const [name = '', value = ''] = [headers[index], headers[index + 1]];
-    if (retryHeader.test(name) && name.length + value.length <= MAX_RETRY_HEADER_LENGTH) found.set(name, mask(value));
+    if (retryHeader.test(name) && name.length + value.length <= MAX_RETRY_HEADER_LENGTH)
+      retryHeaderValues.set(name, mask(value));
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(retryHeaderValues);
 }
 
 function parse(text: string): unknown {

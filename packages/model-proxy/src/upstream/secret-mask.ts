@@ -33,12 +33,12 @@ function createMask({ apiKey, extraHeaders, provider }: Deployment): SecretMask 
   const headers = Object.entries({ ...provider.headers(apiKey), ...extraHeaders });
   const secrets = searchedSecrets(apiKey, headers).map((secret) => ({ secret, pattern: patternOf(secret) }));
   return (text) => {
-    let rest = text;
+    let masked = text;
     for (const { secret, pattern } of secrets) {
       // Most headers are shorter than a key, so the length check saves a search.
-      if (rest.length >= secret.length && rest.includes(secret)) rest = rest.replaceAll(pattern, MASK);
+      if (masked.length >= secret.length && masked.includes(secret)) masked = masked.replaceAll(pattern, MASK);
     }
-    return rest;
+    return masked;
   };
 }
 

@@ -43,8 +43,8 @@ function findRole({ access }: Services, roleId: string): Role {
  */
 function checkGrant(added: readonly Privilege[], { access }: Services, { user }: Requester): void {
   if (access.accounts === null || user === null) return;
-  const held = access.accounts.find(user)?.identity.privileges;
-  const missing = added.filter((privilege) => held?.has(privilege) !== true);
+  const heldPrivileges = access.accounts.find(user)?.identity.privileges;
+  const missing = added.filter((privilege) => heldPrivileges?.has(privilege) !== true);
   if (missing.length === 0) return;
   const reason = `The account does not have ${missing.join(', ')}, and cannot give it to a role.`;
   throw new RedfishError(403, [withDetail(message('InsufficientPrivilege'), reason)]);
@@ -100,8 +100,8 @@ const role = defineResource({
     shape: ({ predefined }) => (predefined ? 'predefined' : 'custom'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
       translateAccountErrors({ roleId: id }, async () => {
-        const added = AssignedPrivileges.filter((privilege) => !privileges.includes(privilege));
-        checkGrant(added, services, requester);
+        const addedPrivileges = AssignedPrivileges.filter((privilege) => !privileges.includes(privilege));
+        checkGrant(addedPrivileges, services, requester);
         await services.access.roles.change(id, [...new Set(AssignedPrivileges)]);
         return undefined;
       }),

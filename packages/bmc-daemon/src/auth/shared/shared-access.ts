@@ -121,8 +121,8 @@ class StoredAccess implements SharedAccess {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         await this.store.sync();
         this.#load();
-        const done = await this.#attempt(work);
-        if (done !== undefined) return done.result;
+        const outcome = await this.#attempt(work);
+        if (outcome !== undefined) return outcome.result;
       }
       throw new StoreUnavailable('changing accounts: other replicas change them at the same time');
     });
@@ -133,16 +133,16 @@ class StoredAccess implements SharedAccess {
    * @returns undefined if another replica stored a change first.
    */
   async #attempt<Result>(work: () => Result | Promise<Result>): Promise<{ readonly result: Result } | undefined> {
-    const before = this.#content;
+    const oldContent = this.#content;
     let isStored = false;
     this.#isChanging = true;
     try {
       const result = await work();
-      isStored = this.#content === before || (await this.#commit());
+      isStored = this.#content === oldContent || (await this.#commit());
       return isStored ? { result } : undefined;
     } finally {
       this.#isChanging = false;
-      if (!isStored) this.#content = before;
+      if (!isStored) this.#content = oldContent;
       this.#load();
     }
   }

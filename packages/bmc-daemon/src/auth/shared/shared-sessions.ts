@@ -99,8 +99,8 @@ class SharedSessions implements Sessions {
 
   async endAll(user: string): Promise<void> {
     this.#consoles.endAll(user);
-    const theirs = [...this.#known.values()].filter(({ session }) => session.user === user);
-    if (theirs.length > 0) await this.#store.commit(removalOf(theirs));
+    const sessionsOfUser = [...this.#known.values()].filter(({ session }) => session.user === user);
+    if (sessionsOfUser.length > 0) await this.#store.commit(removalOf(sessionsOfUser));
   }
 
   async adoptNewHash(id: string): Promise<void> {
@@ -113,18 +113,18 @@ class SharedSessions implements Sessions {
   }
 
   #load(): void {
-    const before = this.#known;
+    const lastKnown = this.#known;
     this.#known = new Map();
     this.#byDigest = new Map();
     for (const { id, revision, value } of this.#store.list(KIND)) {
-      const last = before.get(id);
-      const stored = last?.revision === revision ? last.stored : schema.safeParse(value).data;
+      const lastEntry = lastKnown.get(id);
+      const stored = lastEntry?.revision === revision ? lastEntry.stored : schema.safeParse(value).data;
       if (stored === undefined) continue;
       // Keeps the object while the session exists, because `authenticate` caches an identity for it.
-      const session = last?.session ?? sessionOf(id, stored);
-      const found = { revision, session, stored };
-      this.#known.set(id, found);
-      this.#byDigest.set(stored.digest, found);
+      const session = lastEntry?.session ?? sessionOf(id, stored);
+      const newEntry = { revision, session, stored };
+      this.#known.set(id, newEntry);
+      this.#byDigest.set(stored.digest, newEntry);
     }
     for (const id of this.#usedHere.keys()) if (!this.#known.has(id)) this.#usedHere.delete(id);
   }
@@ -162,11 +162,11 @@ class SharedSessions implements Sessions {
   #removalsForNew(user: string | null): readonly EntryChange[] {
     const { perUser, total } = this.#options;
     const open = this.#open().toSorted((a, b) => this.#usedAt(a) - this.#usedAt(b));
-    const own = open.filter(({ session }) => session.user === user);
+    const openOfUser = open.filter(({ session }) => session.user === user);
     const removed = new Set([...this.#known.values()].filter((entry) => this.#isIdle(entry)));
-    for (const entry of own.slice(0, Math.max(0, own.length - perUser + 1))) removed.add(entry);
-    const others = open.filter((entry) => !removed.has(entry));
-    for (const entry of others.slice(0, Math.max(0, others.length - total + 1))) removed.add(entry);
+    for (const entry of openOfUser.slice(0, Math.max(0, openOfUser.length - perUser + 1))) removed.add(entry);
+    const remaining = open.filter((entry) => !removed.has(entry));
+    for (const entry of remaining.slice(0, Math.max(0, remaining.length - total + 1))) removed.add(entry);
     return removalOf([...removed]);
   }
 }

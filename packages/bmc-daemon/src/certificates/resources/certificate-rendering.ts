@@ -58,15 +58,15 @@ const nameProperties: Readonly<Record<string, readonly [first: string, more?: st
  * @param name undefined: the distinguished name is empty.
  */
 function identifier(name: string | undefined): JsonObject {
-  const found: Record<string, string> = {};
-  const further: Record<string, string[]> = {};
+  const firstValues: Record<string, string> = {};
+  const furtherValues: Record<string, string[]> = {};
   for (const [, key = '', value = ''] of (name ?? '').matchAll(/^([^=\n]+)=(.+)$/gm)) {
     const [first, more] = nameProperties[key] ?? [];
     if (first === undefined) continue;
-    if (!(first in found)) found[first] = value;
-    else if (more !== undefined) (further[more] ??= []).push(value);
+    if (!(first in firstValues)) firstValues[first] = value;
+    else if (more !== undefined) (furtherValues[more] ??= []).push(value);
   }
-  return { ...found, ...further };
+  return { ...firstValues, ...furtherValues };
 }
 
 /** Converts OpenSSL's `Nov 20 17:00:00 2026 GMT` to DMTF's date-time. */

@@ -136,8 +136,8 @@ const certificateLocations = defineResource({
   uri: '/redfish/v1/CertificateService/CertificateLocations',
   load: async ({ services: { driver, serverCertificate, settings } }) => {
     const machines = inOrder(await driver.listSystems(), 'ascending');
-    const read = await Promise.all(machines.map(({ uuid }) => ifExists(driver.getSystem(uuid))));
-    const systems = read.filter((system) => system !== undefined);
+    const existing = await Promise.all(machines.map(({ uuid }) => ifExists(driver.getSystem(uuid))));
+    const systems = existing.filter((system) => system !== undefined);
     return [
       ...(serverCertificate === null ? [] : systems.map(({ uuid }) => httpsCertificateUri(uuid))),
       ...systems.flatMap((system) =>

@@ -167,12 +167,12 @@ export class ExpressionReader extends Cursor {
     const isCall = this.take('(');
     const values = isCall ? this.items(opening, ')', depth).items : [];
     const callText = `'.${attribute.text}${isCall ? '(…)' : ''}'`;
-    const found = this.runCall(attribute, callText, () =>
+    const result = this.runCall(attribute, callText, () =>
       isCall
         ? callMethod(subject, attribute.text, values, this.context)
         : attributeOf(subject, attribute.text, this.context),
     );
-    if (found !== undefined) return found;
+    if (result !== undefined) return result;
     throw new CodeFault(attribute.line, `${callText} is Python code, ${NOT_RUN}`);
   }
 

@@ -158,11 +158,11 @@ function run(
 ): PythonValue | undefined {
   if (signature === undefined) return undefined;
   // `os.environ.get('X', None)` is the same as without its second argument.
-  const given = signature === variable && values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
-  if (given.length < signature.minArguments || given.length > signature.maxArguments) {
+  const callArguments = signature === variable && values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
+  if (callArguments.length < signature.minArguments || callArguments.length > signature.maxArguments) {
     throw new PathFault('it does not take this number of arguments');
   }
-  const result = signature.run(texts(given), context);
+  const result = signature.run(texts(callArguments), context);
   return result === null ? { kind: 'none', line } : { kind: signature.returns, line, value: result };
 }
 

@@ -152,8 +152,8 @@ function size(
 }
 
 function custom(issue: z.core.$ZodIssueCustom, name: string, target: BodyTarget): Message {
-  const given: unknown = issue.params?.['message'];
-  if (isMessage(given)) return given;
+  const refinementMessage: unknown = issue.params?.['message'];
+  if (isMessage(refinementMessage)) return refinementMessage;
   return withDetail(valueError(name, target), sentence(issue.message));
 }
 

@@ -64,8 +64,8 @@ export class RedfishError extends Error {
  * `redfishError('ResourceNotFound', 'ComputerSystem', id)`.
  */
 export function redfishError<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): RedfishError {
-  const only = message(key, ...args);
-  return new RedfishError(messageStatus(only), [only]);
+  const fault = message(key, ...args);
+  return new RedfishError(messageStatus(fault), [fault]);
 }
 
 /** Returns the body of an error: `{error: {code, message, @Message.ExtendedInfo}}`. */

@@ -50,15 +50,15 @@ export class LinkReader {
     // not block the event loop.
     await this.step();
     this.#add(uris.length);
-    const found: (JsonObject | undefined)[] = [];
+    const resourcesInOrder: (JsonObject | undefined)[] = [];
     for (let index = 0; index < uris.length; index += parallelReads) {
       const resources = await Promise.all(uris.slice(index, index + parallelReads).map((uri) => this.#readOne(uri)));
       // The collection of a log contains whole entries, not links. Each entry counts as a resource.
       for (const resource of resources) this.#add(resource === undefined ? 0 : embeddedMemberCount(resource));
-      found.push(...resources);
+      resourcesInOrder.push(...resources);
       await this.step();
     }
-    return found;
+    return resourcesInOrder;
   }
 
   /**
@@ -142,17 +142,17 @@ async function expandWithin(
 ): Promise<JsonObject> {
   const uris = [...new Set(linksIn(body, scope, false))].filter((uri) => !within.includes(uri));
   const resources = await reader.readAll(uris);
-  const found = new Map<string, JsonObject>();
+  const byUri = new Map<string, JsonObject>();
   for (const [index, uri] of uris.entries()) {
     const resource = resources[index];
     if (resource === undefined) continue;
     const context = { reader, composite, within: [...within, uri] };
     // Not in parallel, because each level already reads several links at once.
     const deeper = levels === 1 ? resource : await expandWithin(resource, { scope, levels: levels - 1 }, context);
-    found.set(uri, deeper);
+    byUri.set(uri, deeper);
   }
-  if (found.size === 0) return body;
-  return replaceLinks(body, { isWanted: (inLinks) => isWanted(scope, inLinks), found, composite }, false);
+  if (byUri.size === 0) return body;
+  return replaceLinks(body, { isWanted: (inLinks) => isWanted(scope, inLinks), found: byUri, composite }, false);
 }
 
 /**

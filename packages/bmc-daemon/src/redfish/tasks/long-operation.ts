@@ -77,8 +77,8 @@ export async function runLongOperation(
     timer = setTimeout(resolve, waitMs, 'late');
   });
   try {
-    const done = await Promise.race([work, timeout]);
-    if (done !== 'late') return done === undefined || 'response' in done ? done : { messages: done };
+    const outcome = await Promise.race([work, timeout]);
+    if (outcome !== 'late') return outcome === undefined || 'response' in outcome ? outcome : { messages: outcome };
   } finally {
     clearTimeout(timer);
   }

@@ -96,10 +96,10 @@ class SharedTasks implements TaskStore {
   }
 
   list(): readonly TaskRecord[] {
-    const own = this.#local.list();
-    if (this.#listed?.own !== own) {
-      const all = [...own, ...Array.from(this.#others.values(), ({ record }) => record)];
-      this.#listed = { own, all: all.sort((a, b) => a.startTime.getTime() - b.startTime.getTime()) };
+    const ownRecords = this.#local.list();
+    if (this.#listed?.own !== ownRecords) {
+      const allRecords = [...ownRecords, ...Array.from(this.#others.values(), ({ record }) => record)];
+      this.#listed = { own: ownRecords, all: allRecords.sort((a, b) => a.startTime.getTime() - b.startTime.getTime()) };
     }
     return this.#listed.all;
   }
@@ -140,26 +140,26 @@ class SharedTasks implements TaskStore {
 
   /** Reads the changes of the other replicas from the store. */
   #load(): void {
-    const before = this.#others;
+    const lastTasks = this.#others;
     this.#others = new Map();
     this.#listed = undefined;
-    const own = new Set<string>();
+    const ownIds = new Set<string>();
     for (const entry of this.#store.list(TASK_KIND)) {
-      const lastRead = before.get(entry.id);
+      const lastRead = lastTasks.get(entry.id);
       const task = lastRead?.revision === entry.revision ? lastRead : parseTask(entry);
       if (task === undefined) continue;
       if (task.replica === this.#store.replica) {
-        own.add(entry.id);
+        ownIds.add(entry.id);
         this.#applyRemoteChange(task);
       } else this.#others.set(entry.id, task);
     }
     for (const id of [...this.#stored]) {
-      if (own.has(id)) continue;
+      if (ownIds.has(id)) continue;
       // Another replica removed the task.
       this.#stored.delete(id);
       this.#local.remove(id);
     }
-    for (const id of own) this.#stored.add(id);
+    for (const id of ownIds) this.#stored.add(id);
     for (const [id, resolvers] of this.#waiters) {
       const task = this.#others.get(id);
       if (task !== undefined && isRunning(task.record)) continue;
@@ -220,12 +220,14 @@ class SharedTasks implements TaskStore {
   /** Ends the running tasks of dead replicas, and removes their old results. */
   async #beat(): Promise<void> {
     if (this.#unstored.size > 0) await this.#storeAll();
-    const others = [...this.#others.values()];
-    if (others.length === 0) return;
-    const living = await this.#store.living([...new Set(others.map(({ replica }) => replica))]).catch(() => undefined);
+    const otherTasks = [...this.#others.values()];
+    if (otherTasks.length === 0) return;
+    const living = await this.#store
+      .living([...new Set(otherTasks.map(({ replica }) => replica))])
+      .catch(() => undefined);
     if (living === undefined) return;
     const oldest = this.#store.now() - this.keepMinutes * 60_000;
-    for (const task of others.filter(({ replica }) => !living.has(replica))) {
+    for (const task of otherTasks.filter(({ replica }) => !living.has(replica))) {
       const { record } = task;
       if (isRunning(record)) await this.#fail(task);
       else if ((record.endTime?.getTime() ?? 0) < oldest) await this.#replace(task, null).catch(ignored);

@@ -200,8 +200,8 @@ export class AnswerReader {
       if (this.#interimHeads > MAX_INTERIM_ANSWERS)
         throw new AnswerFault('head', `more than ${MAX_INTERIM_ANSWERS} interim answers`);
     }
-    const next = end + HEAD_END.length;
-    return { head, next: partial === null ? next : next - partial.length + from };
+    const afterHead = end + HEAD_END.length;
+    return { head, next: partial === null ? afterHead : afterHead - partial.length + from };
   }
 
   /** Begins to read another element of a chunked body. */

@@ -115,9 +115,9 @@ export class Connection implements AnswerSink {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    const held = this.#held;
+    const heldBytes = this.#held;
     this.#held = null;
-    if (held !== null) this.received(held);
+    if (heldBytes !== null) this.received(heldBytes);
     // The listener paused again.
     if (this.#hasHeld) return;
     if (this.#socket.isPaused()) this.#socket.resume();
@@ -145,8 +145,8 @@ export class Connection implements AnswerSink {
       this.#close();
       return;
     }
-    const read = this.#read(bytes);
-    if (read < bytes.length && this.#isBusy) this.#hold(bytes.subarray(read));
+    const readBytes = this.#read(bytes);
+    if (readBytes < bytes.length && this.#isBusy) this.#hold(bytes.subarray(readBytes));
   }
 
   // Callbacks of the reader.
@@ -252,10 +252,10 @@ export class Connection implements AnswerSink {
     this.#fault = fault;
     // Reports a fault also to a paused listener, after the bytes that were read before.
     while (fault !== null && this.#held !== null) {
-      const held = this.#held;
+      const heldBytes = this.#held;
       this.#held = null;
       this.#isPaused = false;
-      this.received(held);
+      this.received(heldBytes);
     }
     if (this.#held === null) this.#finish();
   }

@@ -94,18 +94,18 @@ function headerLine(name: string, value: string): string {
 /** Reduces the number of writes. Joins adjacent views of the same memory, and small buffers. */
 function joinChunks(chunks: readonly Buffer[]): readonly Buffer[] {
   const joined: Buffer[] = [];
-  let last: Buffer | undefined;
+  let lastChunk: Buffer | undefined;
   for (const chunk of chunks) {
-    if (last?.buffer === chunk.buffer && last.byteOffset + last.length === chunk.byteOffset) {
-      last = Buffer.from(last.buffer, last.byteOffset, last.length + chunk.length);
-    } else if (last !== undefined && last.length + chunk.length <= SMALL_BYTES) {
-      last = Buffer.concat([last, chunk], last.length + chunk.length);
+    if (lastChunk?.buffer === chunk.buffer && lastChunk.byteOffset + lastChunk.length === chunk.byteOffset) {
+      lastChunk = Buffer.from(lastChunk.buffer, lastChunk.byteOffset, lastChunk.length + chunk.length);
+    } else if (lastChunk !== undefined && lastChunk.length + chunk.length <= SMALL_BYTES) {
+      lastChunk = Buffer.concat([lastChunk, chunk], lastChunk.length + chunk.length);
     } else {
-      last = chunk;
+      lastChunk = chunk;
       joined.push(chunk);
       continue;
     }
-    joined[joined.length - 1] = last;
+    joined[joined.length - 1] = lastChunk;
   }
   return joined;
 }
