@@ -1,4 +1,7 @@
 /** The client of the contract suites: requests, links and messages. */
+import { once } from 'node:events';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect } from '@jest/globals';
 
 /** A parsed body. */
@@ -12,26 +15,40 @@ export interface Answer {
   readonly body: Body | undefined;
 }
 
-/** Sends a request. A string is sent unchanged as the body. */
+/** Its unused connections do not keep the process alive. */
+const agent = new Agent({ keepAlive: true });
+
+/**
+ * Sends a request. A string is sent unchanged as the body. The suites send tens of thousands of requests, and
+ * `fetch` needs three times the CPU time of `node:http`.
+ */
 export async function request(
   url: string,
   method: string,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  const response = await fetch(url, {
-    method,
-    redirect: 'manual',
-    headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
-    // Sends a string unchanged, so that a test can send invalid JSON.
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
+  // Sends a string unchanged, so that a test can send invalid JSON.
+  const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const length =
+    sent === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) };
+  const outgoing = httpRequest(url, { method, agent, headers: { ...length, ...headers } });
+  outgoing.end(sent);
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]; // documented for this event
+  const received = await text(response);
   return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? undefined : (JSON.parse(text) as Body), // Redfish sends objects.
+    status: response.statusCode ?? 0,
+    headers: headersOf(response),
+    body: received === '' ? undefined : (JSON.parse(received) as Body), // Redfish sends objects.
   };
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
+  }
+  return headers;
 }
 
 function isObject(value: unknown): value is Body {
