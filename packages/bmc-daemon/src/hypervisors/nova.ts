@@ -6,6 +6,7 @@ import { defaultStateDir } from '../config/state-folder.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
+import { unusedProxy } from '../drivers/nova/cloud/unused-proxy.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
 import type { StageQueues } from '../drivers/queue/machine-queue.js';
 import type { SharedStore } from '../replicas/shared-store.js';
@@ -27,8 +28,9 @@ export async function nova(
       : error;
   const queues = store === null ? undefined : await sharedQueues(store, settingError);
   try {
+    const cloud = readCloud(name, { environment, directory: process.cwd() });
     const driver = createNovaDriver({
-      cloud: readCloud(name, { environment, directory: process.cwd() }),
+      cloud,
       filter: settings.osFilter ?? {},
       architecture: settings.osArchitecture,
       timeoutMs: settings.osTimeoutSeconds * 1000,
@@ -42,10 +44,13 @@ export async function nova(
       },
       log,
     });
-    const start = (): Promise<void> =>
-      driver.start().catch((error: unknown) => {
+    const start = (): Promise<void> => {
+      const proxy = unusedProxy(cloud.identityUrl, environment);
+      if (proxy !== undefined) log.info(`cloud ${name}: the daemon connects directly, and does not use ${proxy}`);
+      return driver.start().catch((error: unknown) => {
         throw toSettingError(error);
       });
+    };
     return { ...driver, start };
   } catch (error) {
     throw toSettingError(error);

@@ -1,0 +1,19 @@
+import { expect, it } from '@jest/globals';
+import { unusedProxy } from './unused-proxy.js';
+
+const proxy = 'http://proxy.example:3128';
+
+it.each([
+  ['none', {}, undefined],
+  ['an empty one', { https_proxy: '' }, undefined],
+  ['one for the scheme', { https_proxy: proxy }, 'https_proxy'],
+  ['one in capitals', { HTTPS_PROXY: proxy }, 'HTTPS_PROXY'],
+  ['one for another scheme', { http_proxy: proxy }, undefined],
+  ['one for all schemes', { all_proxy: proxy }, 'all_proxy'],
+  ['an exception for the host', { https_proxy: proxy, no_proxy: 'other, cloud.example' }, undefined],
+  ['an exception for the domain', { https_proxy: proxy, NO_PROXY: '.example' }, undefined],
+  ['an exception for everything', { https_proxy: proxy, no_proxy: '*' }, undefined],
+  ['an exception for a similar name', { https_proxy: proxy, no_proxy: 'oud.example' }, 'https_proxy'],
+])('finds the variable that other clients of OpenStack use: %s', (_, environment, expected) => {
+  expect(unusedProxy('https://cloud.example:5000/v3', environment)).toBe(expected);
+});
