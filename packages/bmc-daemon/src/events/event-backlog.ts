@@ -26,6 +26,11 @@ export class EventBacklog {
     return this.#events.length - this.#first;
   }
 
+  /** The oldest event; undefined if there is none. */
+  get oldest(): FeedEvent | undefined {
+    return this.#events[this.#first];
+  }
+
   push(event: FeedEvent): void {
     this.#events.push(event);
     if (this.size <= this.#limit) return;

@@ -39,6 +39,8 @@ export interface EventFeed {
    * @param next the event that follows the report, if any.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;
+  /** Returns the id with which {@link since} returns this event and the later ones. @param event default: the next. */
+  idBefore(event: FeedEvent | undefined): string;
   /**
    * Returns a unique id for a message that is not an event, such as a metric report. A client that
    * reconnects with this id continues after the last event.
@@ -147,6 +149,7 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
       };
       return place(event, before, `${run}-${before}-${extras}`);
     },
+    idBefore: (event) => `${source.run}-${event === undefined ? source.newest : event.sequence - 1}`,
     extraId() {
       extras += 1;
       return `${source.run}-${source.newest}-${extras}`;

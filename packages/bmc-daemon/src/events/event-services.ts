@@ -17,11 +17,20 @@ import type { NameLookup } from '../host/name-lookup.js';
 import { openStateFile } from '../state-file.js';
 import type { Logins } from '../offers/logins.js';
 import type { ReportSource } from '../offers/report-source.js';
+import type { SharedListeners } from './shared/shared-listeners.js';
+
+/** The parts of events that all replicas share. */
+export interface SharedParts {
+  readonly source: EventSource;
+  readonly logs: EventLogs;
+  readonly listeners: SharedListeners;
+  close(): Promise<void>;
+}
 
 interface EventServicesOptions {
   readonly bus: EventBus;
   /** The events and logs of all replicas. Default: those of the bus only. */
-  readonly shared?: { readonly source: EventSource; readonly logs: EventLogs; close(): Promise<void> } | undefined;
+  readonly shared?: SharedParts | undefined;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
   /** Its rejected logins are events; null without accounts. */
   readonly access: Pick<Logins, 'onRefusedLogin'> | null;
@@ -71,24 +80,28 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
   const sender = createEventPost(options.lookup);
   const folder = path.join(stateDir, `logs-${serviceUuid}`);
   const logs = shared?.logs ?? openEventLogs({ bus, folder, limit: LOG_RECORDS, log });
-  const subscriptions = createSubscriptions({
+  const own = createSubscriptions({
     feed: createEventFeed({ source: shared?.source ?? localSource(bus), typeOf: types.at, capacity: REPLAY_CAPACITY }),
     bus,
     reports,
-    state: openStateFile({
-      folder: stateDir,
-      name: `subscriptions-${serviceUuid}`,
-      schema: subscriptionsState,
-      initial: noSubscriptions,
-      log,
-      broken: 'setAside',
-    }),
-    post: sender.post,
+    state:
+      shared?.listeners.state ??
+      openStateFile({
+        folder: stateDir,
+        name: `subscriptions-${serviceUuid}`,
+        schema: subscriptionsState,
+        initial: noSubscriptions,
+        log,
+        broken: 'setAside',
+      }),
+    isShared: shared !== undefined,
+    post: shared?.listeners.checked(sender.post) ?? sender.post,
     log,
     limit: MAX_SUBSCRIPTIONS,
     backlog: BACKLOG,
     keepAliveMs: KEEP_ALIVE_MS,
   });
+  const subscriptions = shared?.listeners.share(own) ?? own;
   publishTasks(tasks, bus);
   const machines = publishMachineChanges({ events: bus });
   const unsubscribe = driver.onChange(machines.onChange);
@@ -103,6 +116,7 @@ export function openEventServices(options: EventServicesOptions): OpenEventServi
       machines.close();
       forgetLogins?.();
       failedLogins.close();
+      await shared?.listeners.close();
       subscriptions.close();
       sender.close();
       await shared?.close();

@@ -5,8 +5,7 @@ import type { Feature } from '../feature.js';
 import type { SharedStore } from '../replicas/shared-store.js';
 import { createEventBus, type EventBus } from './event-bus.js';
 import type { EventLogs } from './event-logs.js';
-import { LOG_RECORDS, openEventServices, REPLAY_CAPACITY } from './event-services.js';
-import type { SharedEvents } from './shared/shared-events.js';
+import { LOG_RECORDS, openEventServices, REPLAY_CAPACITY, type SharedParts } from './event-services.js';
 import { logsOf, subscriptionsOf } from './machine-view.js';
 import { publishWrites } from './publishers/published-writes.js';
 import { eventDestinationResources } from './resources/event-destination.js';
@@ -51,12 +50,18 @@ export const events: Feature<EventServices> = {
 async function openShared(options: {
   readonly store: SharedStore;
   readonly bus: EventBus;
-  readonly log: Pick<Log, 'warn'>;
-}): Promise<SharedEvents & { readonly logs: EventLogs }> {
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}): Promise<SharedParts> {
   const { openSharedEvents } = await import('./shared/shared-events.js');
   const { createSharedLogs } = await import('./shared/shared-logs.js');
+  const { openSharedListeners } = await import('./shared/shared-listeners.js');
   const events = await openSharedEvents({ ...options, capacity: REPLAY_CAPACITY, logLimit: LOG_RECORDS });
-  return { source: events.source, close: () => events.close(), logs: createSharedLogs(options.store, LOG_RECORDS) };
+  return {
+    source: events.source,
+    logs: createSharedLogs(options.store, LOG_RECORDS),
+    listeners: await openSharedListeners(options.store, options.log),
+    close: () => events.close(),
+  };
 }
 
 /** Removes the logs of machines that were deleted while no daemon ran. */

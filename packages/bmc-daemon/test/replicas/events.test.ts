@@ -10,6 +10,7 @@ import { startService, type Replica, type Service } from './replicas.js';
 
 const system = `${root}/Systems/${idOf(1)}`;
 const entriesOf = (log: string): string => `${log}/Entries`;
+const subscriptions = `${root}/EventService/Subscriptions`;
 const serviceLog = `${root}/Managers/${idOf(1)}/LogServices/ManagerLog`;
 
 let service: Service;
@@ -90,7 +91,7 @@ it('sends the events of each replica to the streams and listeners of all, with t
   const [atA, atB] = await Promise.all([stream(a), stream(b)]);
   const { server, url, bodies } = await listen();
   const body = { Destination: url, Protocol: 'Redfish' };
-  const subscribed = await send(a, 'POST', `${root}/EventService/Subscriptions`, { body, headers: admin });
+  const subscribed = await send(a, 'POST', subscriptions, { body, headers: admin });
   expect(subscribed.status).toBe(201);
   const role = { RoleId: 'watcher', AssignedPrivileges: ['Login'] };
   expect(await statusOf(send(b, 'POST', `${root}/AccountService/Roles`, { body: role, headers: admin }))).toBe(201);
@@ -101,6 +102,73 @@ it('sends the events of each replica to the streams and listeners of all, with t
     () => (bodies.some((text) => text.includes('Roles/watcher')) ? true : undefined),
     () => `the listener has only ${bodies.join()}`,
   );
+  server.close();
+});
+
+it('shows, changes and removes a subscription at every replica', async () => {
+  const body = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', Context: 'first' };
+  const { headers } = await send(a, 'POST', subscriptions, { body, headers: admin });
+  const uri = headers.get('location') ?? '';
+  expect((await read(b, subscriptions, admin)).body['Members']).toEqual([{ '@odata.id': uri }]);
+  // No server accepts the events. The replica that delivers sees this, and both replicas show it.
+  for (const replica of [a, b])
+    await waitFor(
+      async () => {
+        const { Status } = (await read(replica, uri, admin)).body as { Status?: { Health?: string } };
+        return Status?.Health === 'Warning' ? true : undefined;
+      },
+      () => 'the health does not change',
+    );
+  expect((await read(b, uri, admin)).body).toEqual((await read(a, uri, admin)).body);
+  expect(await statusOf(send(b, 'PATCH', uri, { body: { Context: 'second' }, headers: admin }))).toBe(200);
+  expect((await read(a, uri, admin)).body['Context']).toBe('second');
+  const retries = { DeliveryRetryAttempts: 7 };
+  expect(await statusOf(send(b, 'PATCH', `${root}/EventService`, { body: retries, headers: admin }))).toBe(200);
+  expect((await read(a, `${root}/EventService`, admin)).body['DeliveryRetryAttempts']).toBe(7);
+  expect(await statusOf(send(b, 'DELETE', uri, { headers: admin }))).toBe(204);
+  expect(await statusOf(read(a, uri, admin))).toBe(404);
+});
+
+it('never loses one of many subscriptions that replicas create at the same time', async () => {
+  const created = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      send(index % 2 === 0 ? a : b, 'POST', subscriptions, {
+        body: { Destination: `http://127.0.0.1:9/${index}`, Protocol: 'Redfish' },
+        headers: admin,
+      }),
+    ),
+  );
+  expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));
+  for (const replica of [a, b])
+    expect((await read(replica, subscriptions, admin)).body['Members']).toHaveLength(created.length);
+});
+
+it('delivers each event once, and continues when a replica is killed under load', async () => {
+  const { server, url, bodies } = await listen();
+  const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
+  expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);
+  const count = (text: string) => bodies.join().split(`"Message":"${text}"`).length - 1;
+  const delivered = (text: string) =>
+    waitFor(
+      () => (count(text) > 0 ? true : undefined),
+      () => `${text} was not delivered`,
+    );
+  const texts = Array.from({ length: 20 }, (_, index) => `event ${index}.`);
+  await Promise.all(texts.map((text, index) => testEvent(index % 2 === 0 ? a : b, text)));
+  for (const text of texts) await delivered(text);
+  expect(texts.map(count)).toEqual(texts.map(() => 1));
+  // One of them delivers, so this kills it once.
+  const c = await service.start();
+  for (const [victim, survivor] of [
+    [a, b],
+    [b, c],
+  ] as const) {
+    const names = Array.from({ length: 20 }, (_, index) => `event ${index} of ${survivor.url}`);
+    const load = names.map((text) => testEvent(survivor, text));
+    await victim.process.dispose();
+    await Promise.all(load);
+    for (const text of names) await delivered(text);
+  }
   server.close();
 });
 

@@ -91,6 +91,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     operations: { tasks: createTaskStore({ limit: 100, now }), waitMs: 8000, onTaskFailed: () => undefined },
     events,
     subscriptions: createSubscriptions({
+      isShared: false,
       feed: createEventFeed({ source: localSource(events), typeOf: resourceTypesOf(resources).at, capacity: 100 }),
       bus: events,
       reports: telemetry,

@@ -56,7 +56,7 @@ const subscriptions = defineResource({
         },
       } as const;
       const hasConfigureManager = requester.privileges.has('ConfigureManager');
-      const { record } = services.subscriptions.create(requested, { hasConfigureManager });
+      const { record } = await services.subscriptions.create(requested, { hasConfigureManager });
       return { created: { location: subscriptionUri(record.id) } };
     },
   },
@@ -85,10 +85,10 @@ const subscription = defineResource({
   render: (entity) => (entity.kind === 'push' ? renderPush(entity) : renderStream(entity)),
   patch: {
     body: z.strictObject(changeable),
-    apply: (entity, body, { services }) => {
+    apply: async (entity, body, { services }) => {
       // A stream has no changeable properties and ends with its client.
       if (entity.kind === 'stream') throw redfishError('ResourceInUse');
-      services.subscriptions.change(entity.record.id, {
+      await services.subscriptions.change(entity.record.id, {
         ...(body.Context === undefined ? {} : { context: body.Context }),
         ...(body.DeliveryRetryPolicy === undefined ? {} : { policy: body.DeliveryRetryPolicy }),
         ...(body.HttpHeaders === undefined ? {} : { httpHeaders: body.HttpHeaders }),
@@ -97,8 +97,8 @@ const subscription = defineResource({
       return undefined;
     },
   },
-  delete: (entity, { services }) => {
-    services.subscriptions.remove(idOf(entity));
+  delete: async (entity, { services }) => {
+    await services.subscriptions.remove(idOf(entity));
     return undefined;
   },
   actions: {
@@ -106,8 +106,8 @@ const subscription = defineResource({
       body: z.strictObject({}),
       bodyOptional: true,
       available: ({ kind }) => kind === 'push',
-      run: (entity, _body, { services }) => {
-        services.subscriptions.suspend(idOf(entity));
+      run: async (entity, _body, { services }) => {
+        await services.subscriptions.suspend(idOf(entity));
         return undefined;
       },
     },
@@ -115,8 +115,8 @@ const subscription = defineResource({
       body: z.strictObject({}),
       bodyOptional: true,
       available: ({ kind }) => kind === 'push',
-      run: (entity, _body, { services }) => {
-        services.subscriptions.resume(idOf(entity));
+      run: async (entity, _body, { services }) => {
+        await services.subscriptions.resume(idOf(entity));
         return undefined;
       },
     },

@@ -71,9 +71,9 @@ const eventService = defineResource({
       DeliveryRetryAttempts: z.number().int().min(0).max(1_000).optional(),
       DeliveryRetryIntervalSeconds: z.number().int().min(1).max(86_400).optional(),
     }),
-    apply: (_entity, { DeliveryRetryAttempts, DeliveryRetryIntervalSeconds }, { services }) => {
+    apply: async (_entity, { DeliveryRetryAttempts, DeliveryRetryIntervalSeconds }, { services }) => {
       if (DeliveryRetryAttempts === undefined && DeliveryRetryIntervalSeconds === undefined) return undefined;
-      services.subscriptions.setRetries({
+      await services.subscriptions.setRetries({
         ...(DeliveryRetryAttempts === undefined ? {} : { attempts: DeliveryRetryAttempts }),
         ...(DeliveryRetryIntervalSeconds === undefined ? {} : { intervalSeconds: DeliveryRetryIntervalSeconds }),
       });

@@ -12,6 +12,8 @@ interface Payload {
   render(context: string | null): string;
   /** Puts the payload back if it was not delivered. */
   putBack(): void;
+  /** Ends the payload after its delivery. */
+  delivered(): void;
 }
 
 /** The payloads of one subscription that wait for their delivery. */
@@ -27,6 +29,8 @@ const MAX_AT_ONCE = 50;
 export class EventQueue implements PayloadQueue {
   readonly #feed: Pick<EventFeed, 'lossOf'>;
   readonly #backlog: EventBacklog;
+  /** The first event of a payload that was taken, until its end. */
+  #taken: FeedEvent | undefined;
 
   /** @param limit maximum number of waiting events. */
   constructor(feed: Pick<EventFeed, 'lossOf'>, limit: number) {
@@ -38,16 +42,31 @@ export class EventQueue implements PayloadQueue {
     return this.#backlog.size === 0;
   }
 
+  /** The oldest event that has not been delivered; undefined if there is none. */
+  get oldest(): FeedEvent | undefined {
+    return this.#taken ?? this.#backlog.oldest;
+  }
+
+  /** Counts events that were lost before they arrived here. */
+  lost(count: number): void {
+    this.#backlog.lost(count);
+  }
+
   push(event: FeedEvent): void {
     this.#backlog.push(event);
   }
 
   take(): Payload {
     const batch = this.#backlog.take(MAX_AT_ONCE);
+    this.#taken = batch.events[0];
     const loss = batch.dropped > 0 ? [this.#feed.lossOf(batch.dropped, batch.events[0])] : [];
     return {
       render: (context) => renderEvents([...loss, ...batch.events], context),
-      putBack: () => this.#backlog.putBack(batch),
+      putBack: () => {
+        this.#taken = undefined;
+        this.#backlog.putBack(batch);
+      },
+      delivered: () => (this.#taken = undefined),
     };
   }
 }
@@ -76,6 +95,7 @@ export class ReportQueue implements PayloadQueue {
       putBack: () => {
         if (!this.#waiting.has(message.key)) this.#waiting.set(message.key, message);
       },
+      delivered: () => undefined,
     };
   }
 }

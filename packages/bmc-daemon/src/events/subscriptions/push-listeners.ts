@@ -1,16 +1,15 @@
 /** The listeners of events: they are stored across restarts, and receive POST requests. */
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
-import type { ReportMessage, ReportSource } from '../../offers/report-source.js';
+import type { ReportSource } from '../../offers/report-source.js';
 import type { StateFile } from '../../state-file.js';
 import type { EventFeed } from '../event-feed.js';
-import { createFilter } from '../event-filter.js';
 import type { EventPost } from './event-post.js';
-import type { FeedEvent } from '../event-record.js';
-import { eventsOf, reportsOf } from '../machine-filter.js';
-import { EventQueue, ReportQueue, type PayloadQueue } from './payload-queue.js';
+import type { PayloadQueue } from './payload-queue.js';
 import { PushDelivery } from './push-delivery.js';
+import { queueOf } from './push-queues.js';
 import {
   checkSize,
   type NewSubscription,
@@ -31,6 +30,8 @@ interface PushListenersOptions {
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Whether several replicas have these listeners. One of them delivers, after {@link PushListeners.deliver}. */
+  readonly isShared: boolean;
   /** Maximum number of events that wait for one listener. */
   readonly backlog: number;
   /** Called after each change of the list or of a listener. */
@@ -39,21 +40,29 @@ interface PushListenersOptions {
   readonly publish: (change: ListenerChange, id: string) => void;
 }
 
-/** A listener with its running delivery. */
-interface Push {
-  subscription: PushSubscription;
+/** A running delivery. */
+interface RunningDelivery {
   readonly delivery: PushDelivery;
   readonly unsubscribe: () => void;
+  readonly position: () => string | undefined;
+}
+
+/** A listener. Its delivery runs if this replica delivers. */
+interface Push {
+  subscription: PushSubscription;
+  running: RunningDelivery | undefined;
 }
 
 /** All listeners. */
 export class PushListeners {
   readonly #options: PushListenersOptions;
   readonly #pushes = new Map<string, Push>();
+  #isDelivering: boolean;
 
   /** Starts the stored listeners. */
   constructor(options: PushListenersOptions) {
     this.#options = options;
+    this.#isDelivering = !options.isShared;
     for (const record of options.state.state.subscriptions) this.#start(record);
   }
 
@@ -67,7 +76,9 @@ export class PushListeners {
 
   /** @throws {StateFileError} */
   create(record: NewSubscription): PushSubscription {
-    const push = this.#start({ machine: null, ...record, id: randomUUID(), suspended: false });
+    const { isShared, feed } = this.#options;
+    const after = isShared ? { after: feed.idBefore(undefined) } : {};
+    const push = this.#start({ machine: null, ...record, ...after, id: randomUUID(), suspended: false });
     try {
       this.#store();
     } catch (error) {
@@ -90,7 +101,7 @@ export class PushListeners {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
     this.#update(push, { suspended: true });
-    push.delivery.suspend();
+    push.running?.delivery.suspend();
   }
 
   /** @throws {StateFileError} */
@@ -98,7 +109,7 @@ export class PushListeners {
     const push = this.#pushes.get(id);
     if (push === undefined) return;
     this.#update(push, { suspended: false });
-    push.delivery.resume();
+    push.running?.delivery.resume();
   }
 
   /** @returns false if it does not exist. @throws {StateFileError} */
@@ -111,23 +122,66 @@ export class PushListeners {
     return true;
   }
 
+  /** Starts all deliveries. @param positions the ids of the last delivered events, by listener. */
+  deliver(positions: ReadonlyMap<string, string>): void {
+    this.#isDelivering = true;
+    for (const push of this.#pushes.values()) {
+      this.#set(push, { ...push.subscription, failing: false });
+      this.#run(push, positions.get(push.subscription.record.id));
+    }
+  }
+
+  /** Sets the listeners that do not accept events, as the delivering replica sees them. */
+  setFailing(ids: ReadonlySet<string>): void {
+    if (this.#isDelivering) return;
+    for (const [id, push] of this.#pushes)
+      if (push.subscription.failing !== ids.has(id)) this.#set(push, { ...push.subscription, failing: ids.has(id) });
+  }
+
   /** Stops all deliveries. */
   close(): void {
-    for (const { delivery, unsubscribe } of this.#pushes.values()) {
-      unsubscribe();
-      delivery.close();
+    this.#isDelivering = false;
+    for (const push of this.#pushes.values()) halt(push);
+  }
+
+  /** Returns the ids of the last delivered events, by listener. */
+  positions(): ReadonlyMap<string, string> {
+    const known = [...this.#pushes].map(([id, { running }]) => [id, running?.position()] as const);
+    return new Map(known.flatMap(([id, position]) => (position === undefined ? [] : [[id, position] as const])));
+  }
+
+  /** Takes over what other replicas have changed in the state. */
+  reload(): void {
+    const records = new Map(this.#options.state.state.subscriptions.map((record) => [record.id, record]));
+    for (const [id, push] of this.#pushes) if (!records.has(id)) this.#stop(push);
+    for (const record of records.values()) {
+      const push = this.#pushes.get(record.id);
+      if (push === undefined) this.#start(record);
+      else if (!isDeepStrictEqual(push.subscription.record, record)) {
+        const { suspended } = push.subscription.record;
+        this.#set(push, { ...push.subscription, record });
+        if (suspended && !record.suspended) push.running?.delivery.resume();
+        if (!suspended && record.suspended) push.running?.delivery.suspend();
+      }
     }
   }
 
   #start(record: PushRecord): Push {
-    const { queue, listen } = queueOf(record, this.#options);
-    const delivery = this.#deliver(record, queue);
-    if (record.suspended) delivery.suspend();
-    const unsubscribe = listen(() => delivery.notify());
-    const push: Push = { subscription: { kind: 'push', record, failing: false }, delivery, unsubscribe };
+    const push: Push = { subscription: { kind: 'push', record, failing: false }, running: undefined };
     this.#pushes.set(record.id, push);
+    if (this.#isDelivering) this.#run(push, record.after);
     this.#options.onChange();
     return push;
+  }
+
+  /** Runs the delivery of a listener. @param after see {@link queueOf}. */
+  #run(push: Push, after: string | undefined): void {
+    halt(push);
+    const { record } = push.subscription;
+    const { queue, listen, position } = queueOf(record, this.#options);
+    const delivery = this.#deliver(record, queue);
+    if (record.suspended) delivery.suspend();
+    push.running = { delivery, position, unsubscribe: listen(() => delivery.notify(), after ?? record.after) };
   }
 
   #deliver({ id, destination, ...others }: PushRecord, queue: PayloadQueue): PushDelivery {
@@ -206,49 +260,15 @@ export class PushListeners {
   }
 
   #stop(push: Push): void {
-    push.unsubscribe();
-    push.delivery.close();
+    halt(push);
     this.#pushes.delete(push.subscription.record.id);
     this.#options.onChange();
   }
 }
 
-/** The queue of a listener, and the source that fills it. */
-interface QueueWithSource {
-  readonly queue: PayloadQueue;
-  /** Begins to fill the queue. @returns a function that stops that. */
-  readonly listen: (notify: () => void) => () => void;
-}
-
-function queueOf(record: PushRecord, { feed, reports, backlog }: PushListenersOptions): QueueWithSource {
-  return record.format === 'MetricReport' ? reportQueue(record, reports) : eventQueue(record, feed, backlog);
-}
-
-function reportQueue({ machine, reportDefinitions }: PushRecord, reports: ReportSource | null): QueueWithSource {
-  const queue = new ReportQueue();
-  const definitions = new Set(reportDefinitions);
-  const wants = reportsOf(
-    machine,
-    (definition) => definitions.size === 0 || (definition !== null && definitions.has(definition)),
-  );
-  const listen = (notify: () => void): (() => void) => {
-    const deliver = (message: ReportMessage): void => {
-      queue.push(message);
-      notify();
-    };
-    return reports?.subscribe({ wants, deliver }) ?? (() => undefined);
-  };
-  return { queue, listen };
-}
-
-function eventQueue({ machine, wanted }: PushRecord, feed: EventFeed, backlog: number): QueueWithSource {
-  const queue = new EventQueue(feed, backlog);
-  const listen = (notify: () => void): (() => void) => {
-    const deliver = (event: FeedEvent): void => {
-      queue.push(event);
-      notify();
-    };
-    return feed.add({ wants: eventsOf(machine, createFilter(wanted)), deliver });
-  };
-  return { queue, listen };
+/** Stops the delivery of a listener. */
+function halt(push: Push): void {
+  push.running?.unsubscribe();
+  push.running?.delivery.close();
+  push.running = undefined;
 }

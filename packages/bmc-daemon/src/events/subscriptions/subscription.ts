@@ -25,6 +25,8 @@ const pushRecord = z.object({
   reportDefinitions: strings.default([]),
   /** UUID of the only machine whose events the listener receives; null: all. Old files lack this property. */
   machine: z.string().nullable().default(null),
+  /** The id of the last event before the subscription, if several replicas deliver. */
+  after: z.string().exactOptional(),
   wanted: z.object({
     registryPrefixes: strings,
     messageIds: strings,
@@ -81,7 +83,8 @@ export type Subscription = PushSubscription | StreamSubscription;
 export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'verifyCertificate' | 'policy'>>;
 
 /** A new listener. `machine` is null by default: all machines. */
-export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine'> & Partial<Pick<PushRecord, 'machine'>>;
+export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine' | 'after'> &
+  Partial<Pick<PushRecord, 'machine'>>;
 
 /** Returns the URI of a subscription. */
 export const subscriptionUri = (id: string): string => `/redfish/v1/EventService/Subscriptions/${id}`;

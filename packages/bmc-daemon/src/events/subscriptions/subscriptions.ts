@@ -5,6 +5,7 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { message } from '../../redfish/messages/messages.js';
 import { resourceEventRegistry } from '../../redfish/messages/resource-event-registry.js';
+import type { Awaitable } from '../../redfish/resource.js';
 import type { StreamSource } from '../../redfish/stream.js';
 import type { StateFile } from '../../state-file.js';
 import type { ReportSource } from '../../offers/report-source.js';
@@ -30,6 +31,11 @@ interface RetryChange {
   readonly intervalSeconds?: number;
 }
 
+/** The subscriptions of one daemon. */
+export interface OpenSubscriptions extends Subscriptions {
+  readonly listeners: Pick<PushListeners, 'list' | 'deliver' | 'positions' | 'reload' | 'setFailing' | 'close'>;
+}
+
 /** All subscriptions. */
 export interface Subscriptions {
   /**
@@ -42,20 +48,20 @@ export interface Subscriptions {
    * @param hasConfigureManager see {@link PlaceRequest}.
    * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws {StateFileError}
    */
-  create(record: NewSubscription, requester: { readonly hasConfigureManager: boolean }): PushSubscription;
+  create(record: NewSubscription, requester: { readonly hasConfigureManager: boolean }): Awaitable<PushSubscription>;
   /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
-  change(id: string, change: PushChange): void;
-  suspend(id: string): void;
-  resume(id: string): void;
+  change(id: string, change: PushChange): Awaitable<void>;
+  suspend(id: string): Awaitable<void>;
+  resume(id: string): Awaitable<void>;
   /**
    * Removes a subscription; closes a stream.
    * @returns false if it does not exist.
    */
-  remove(id: string): boolean;
+  remove(id: string): Awaitable<boolean>;
   /** @throws {RedfishError} EventSubscriptionLimitExceeded. */
   openStream(request: EventStreamRequest): StreamSource;
   readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
-  setRetries(change: RetryChange): void;
+  setRetries(change: RetryChange): Awaitable<void>;
   /** Closes all streams, which never end by themselves. */
   closeStreams(): void;
   /** Closes the streams and stops all deliveries. */
@@ -69,6 +75,8 @@ interface SubscriptionsOptions {
   /** The source of metric reports; null without telemetry. */
   readonly reports: ReportSource | null;
   readonly state: StateFile<SubscriptionsState>;
+  /** Whether several replicas have the listeners of the state. */
+  readonly isShared: boolean;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
@@ -85,7 +93,7 @@ interface SubscriptionsOptions {
 const RETRY_AFTER_S = '30';
 
 /** Opens the subscriptions and starts the stored listeners. */
-export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+export function createSubscriptions(options: SubscriptionsOptions): OpenSubscriptions {
   const { feed, bus, state, limit } = options;
   let listed: readonly Subscription[] | undefined;
   const onChange = (): void => {
@@ -105,6 +113,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   });
 
   return {
+    listeners: pushes,
     list: () => (listed ??= [...pushes.list(), ...streams.list()]),
     find: (id) => pushes.find(id) ?? streams.find(id),
     create(record, { hasConfigureManager }) {
