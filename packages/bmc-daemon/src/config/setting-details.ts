@@ -31,7 +31,7 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
     'A listing has this time for each page of 1,000 servers.',
   ],
   osVmediaRescueBus: [
-    'Nova attaches the image to this bus, as its property `hw_rescue_bus` says.',
+    'The daemon stores this value as the property `hw_rescue_bus` of the image, and Nova uses this bus.',
     "`'sata'` fits all machine types of x86. `'ide'` does not exist on machines of the type q35.",
   ],
   osVmediaImageFileUpload: [

@@ -247,7 +247,7 @@ describe('the objects of the contract', () => {
     expect([chat, text].map((answer) => at(answer, 'usage', 'completion_tokens'))).toEqual([4, 4]);
   });
 
-  it('MP-43 total_tokens: the sum of both, in both objects', () => {
+  it('MP-43 total_tokens: the sum of input and generated tokens, in both objects', () => {
     inUsage('total_tokens');
     expect([chat, text].map((answer) => at(answer, 'usage', 'total_tokens'))).toEqual([6, 6]);
   });
