@@ -97,6 +97,30 @@ describeLab('a daemon before a cloud', () => {
     expect((await entries('ActionLog'))[0]).toMatchObject({ Name: 'Action create', Severity: 'OK' });
   });
 
+  it('stores an asset tag, and shows the counters of a server by its diagnostics', async () => {
+    const first = serve(labFile());
+    const tag = 'rack "7" 架 😀';
+    expect((await send(await first.address(), 'PATCH', `${systems}/lab-1`, { AssetTag: tag })).status).toBe(200);
+    await first.dispose();
+    const url = await serve(labFile()).address();
+    expect(await read(url, `${systems}/lab-1`)).toMatchObject({ AssetTag: tag });
+    expect((await send(url, 'PATCH', `${systems}/lab-1`, { AssetTag: null })).status).toBe(200);
+    await owner.act('lab-1', undefined, 'active');
+    const report = '/redfish/v1/TelemetryService/MetricReports/lab-1';
+    const values = await waitFor(
+      async () => {
+        const { MetricValues: all = [] } = await read(url, report);
+        const ids = (all as { readonly MetricId: string }[]).map(({ MetricId: id }) => id); // the values of a report
+        return ids.includes('CPUUtilization') ? ids : undefined;
+      },
+      () => 'the report of lab-1 does not have the load of its processors',
+    );
+    expect(values).toEqual(expect.arrayContaining(['DiskReadBytes', 'DiskReadRate', 'NetworkReceivedBytes']));
+    await owner.act('lab-2', { 'os-stop': null }, 'stopped');
+    expect(await read(url, report.replace('lab-1', 'lab-2'))).toMatchObject({ MetricValues: [] });
+    await owner.act('lab-2', { 'os-start': null }, 'active');
+  });
+
   it('opens a graphical console', async () => {
     const url = await serve(labFile()).address();
     await owner.act('lab-2', undefined, (await owner.server('lab-2')).vmState);

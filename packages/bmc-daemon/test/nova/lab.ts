@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
@@ -86,6 +87,8 @@ export interface LabOwner {
   /** Creates a server like `lab-2`, and waits until it is active. @returns its id. */
   create(name: string, parts: object): Promise<string>;
   remove(id: string): Promise<void>;
+  /** Creates an ISO image. @returns its id. */
+  createImage(name: string, properties: object, content: Buffer): Promise<string>;
   /** Creates a volume of 1 GiB. @returns its id. */
   createVolume(name: string): Promise<string>;
 }
@@ -143,6 +146,15 @@ export function openOwner(): LabOwner {
       const { server } = (await post('/servers', body)) as { readonly server: { readonly id: string } }; // Nova's answer
       await settled(server.id, 'active');
       return server.id;
+    },
+    createImage: async (name, properties, content) => {
+      const body = { name, disk_format: 'iso', container_format: 'bare', ...properties };
+      const { text } = await session.request({ method: 'POST', service: 'image', path: '/v2/images', body });
+      const { id } = JSON.parse(text) as { readonly id: string }; // Glance's answer
+      const { signal } = new AbortController();
+      const file = { body: Readable.from([content]), signal };
+      await session.upload({ service: 'image', path: `/v2/images/${id}/file`, ...file });
+      return id;
     },
     createVolume: async (name) => {
       const { text } = await session.request({

@@ -28,10 +28,13 @@ describeLab('virtual media before a cloud', () => {
     relay = undefined;
   });
 
-  /** Starts a daemon. @param state its state folder. */
-  const serve = (state = 'state', file = labFile()): DaemonProcess =>
+  /** Starts a daemon. @param state its state folder. @param variables further ones of its environment. */
+  const serve = (state = 'state', file = labFile(), variables: Readonly<Record<string, string>> = {}): DaemonProcess =>
     start(['--os-cloud', 'lab', '-i', '127.0.0.1', '-p', '0'], {
-      env: { OS_CLIENT_CONFIG_FILE: file, EMULATOR_TASK_AFTER_SECONDS: '1', STATE_DIRECTORY: at(state) },
+      env: {
+        ...{ OS_CLIENT_CONFIG_FILE: file, EMULATOR_TASK_AFTER_SECONDS: '1', STATE_DIRECTORY: at(state) },
+        ...variables,
+      },
     });
   /** Starts a daemon behind a relay. */
   const serveRelayed = async (): Promise<{ readonly daemon: DaemonProcess; readonly relay: Relay }> => {
@@ -147,6 +150,42 @@ describeLab('virtual media before a cloud', () => {
       async () => ((await storedImages(owner)).length === 0 ? true : undefined),
       () => 'the image was not deleted',
     );
+  });
+
+  it('boots from the network by the image of EMULATOR_OS_IPXE_IMAGE, and keeps changes while it runs', async () => {
+    const url = await serve('state', labFile(), { EMULATOR_OS_IPXE_IMAGE: 'network-boot' }).address();
+    const machine = machineAt(url, 'lab-1');
+    await cleanUp(url, 'lab-1');
+    expect((await machine.setBoot({ ...cdOnce, BootSourceOverrideTarget: 'Pxe' })).status).toBe(200);
+    const missing = await machine.reset('ForceRestart');
+    expect([missing.status, JSON.stringify(missing.body)]).toEqual([
+      409,
+      expect.stringContaining("EMULATOR_OS_IPXE_IMAGE names the image 'network-boot', which does not exist"),
+    ]);
+    // It prints a line, as iPXE does only on the screen.
+    const id = await owner.createImage('network-boot', { hw_rescue_device: 'cdrom', hw_rescue_bus: 'sata' }, iso);
+    try {
+      expect((await machine.reset('ForceRestart')).status).toBe(204);
+      await untilPrinted(owner, 'lab-1', PRINTED);
+      expect(await machine.boot()).toEqual(['None', 'Disabled']);
+      // Nova locks the metadata of the server, and its drive is empty.
+      expect((await machine.setBoot({ BootSourceOverrideTarget: 'Pxe' })).status).toBe(200);
+      expect((await machine.setBoot(cdAlways)).status).toBe(200);
+      expect((await machine.insert(`${images.url}/boot.iso`)).status).toBe(204);
+      const again = machineAt(await serve('other').address(), 'lab-1');
+      expect([await again.boot(), (await again.drive())['Inserted']]).toEqual([['Cd', 'Continuous'], true]);
+      // The image in the drive, and the one that holds the change.
+      expect((await storedImages(owner)).map(({ status }) => status).sort()).toEqual(['active', 'queued']);
+      expect((await machine.reset('ForceRestart')).status).toBe(204);
+      expect((await owner.server('lab-1')).vmState).toBe('rescued');
+      await waitFor(
+        async () => ((await storedImages(owner)).length === 1 ? true : undefined),
+        () => 'the image without content was not deleted',
+      );
+    } finally {
+      await owner.session.request({ service: 'image', method: 'DELETE', path: `/v2/images/${id}` });
+    }
+    await cleanUp(url, 'lab-1');
   });
 
   it('boots a server whose disk is a volume', async () => {
