@@ -172,6 +172,39 @@ it('delivers each event once, and continues when a replica is killed under load'
   server.close();
 });
 
+it('keeps the subscriptions, and delivers on, when the store loses its content', async () => {
+  const { server, url, bodies } = await listen();
+  const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
+  const { headers } = await send(a, 'POST', subscriptions, { body, headers: admin });
+  await service.redis.flush();
+  for (const replica of [a, b])
+    await waitFor(
+      async () => ((await statusOf(read(replica, headers.get('location') ?? '', admin))) === 200 ? true : undefined),
+      () => 'the subscription is gone',
+    );
+  await testEvent(b, 'after the loss');
+  await waitFor(
+    () => (bodies.join().includes('after the loss') ? true : undefined),
+    () => 'the event was not delivered',
+  );
+  server.close();
+});
+
+it('delivers the events of an outage of the store afterwards', async () => {
+  const { server, url, bodies } = await listen();
+  const body = { Destination: url, Protocol: 'Redfish', RegistryPrefixes: ['Base'] };
+  expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(201);
+  service.redis.pause();
+  expect(await statusOf(testEvent(b, 'during the outage'))).toBe(204);
+  expect(await statusOf(send(a, 'POST', subscriptions, { body, headers: admin }))).toBe(503);
+  service.redis.resume();
+  await waitFor(
+    () => (bodies.join().includes('during the outage') ? true : undefined),
+    () => 'the event was not delivered',
+  );
+  server.close();
+});
+
 it('continues a stream at another replica after the first one was killed', async () => {
   const before = await stream(a);
   await testEvent(a, 'the first event');

@@ -133,9 +133,7 @@ class StoredListeners implements SharedListeners {
       this.#isChanging = true;
       try {
         const result = await work();
-        const value = this.#content;
-        const expected = this.#revision;
-        isStored = value === before || (await this.#store.commit([{ kind: KIND, id: ID, expected, value }]));
+        isStored = this.#content === before || (await this.#commit());
         if (isStored) return result;
       } finally {
         this.#isChanging = false;
@@ -145,6 +143,11 @@ class StoredListeners implements SharedListeners {
       }
     }
     throw new StoreUnavailable('changing subscriptions: other replicas change them at the same time');
+  }
+
+  /** @returns false if another replica was faster. */
+  #commit(): Promise<boolean> {
+    return this.#store.commit([{ kind: KIND, id: ID, expected: this.#revision, value: this.#content }]);
   }
 
   /** Outside of a request, the delivery itself has changed a listener. This is stored in the background. */
@@ -169,9 +172,14 @@ class StoredListeners implements SharedListeners {
     const entry = this.#store.get(KIND, ID);
     if (entry?.revision === this.#revision || (entry === undefined && this.#revision === 0)) return;
     this.#revision = entry?.revision ?? 0;
-    const parsed = subscriptionsState.safeParse(entry?.value ?? noSubscriptions);
-    if (!parsed.success) this.#log.warn('the subscriptions in the shared store are damaged');
-    this.#content = parsed.data ?? noSubscriptions;
+    if (entry === undefined) {
+      // The store has lost its content. This replica still has it.
+      this.#commit().catch((error: unknown) => this.#log.warn('storing the subscriptions failed', { error }));
+      return;
+    }
+    const parsed = subscriptionsState.safeParse(entry.value);
+    if (!parsed.success) this.#log.warn('ignoring the subscriptions in the shared store: their form is unknown');
+    this.#content = parsed.data ?? this.#content;
     this.#listeners?.reload();
   }
 
