@@ -30,6 +30,8 @@ class Processes:
             'PYTHONPATH': f'{HERE}:{HERE}/plugins:{self.root}/usr/lib/python3/dist-packages',
             'PYTHONPYCACHEPREFIX': f'{self.root}/pycache',
             'PYTHONWARNINGS': 'ignore',
+            # A crash prints where each thread was.
+            'PYTHONFAULTHANDLER': '1',
             'OS_KEYSTONE_CONFIG_DIR': f'{configurations}',
             'OS_PLACEMENT_CONFIG_DIR': f'{configurations}',
             'OS_GLANCE_CONFIG_DIR': f'{configurations}',
