@@ -54,6 +54,8 @@ class Lab(Processes):
     def up_from_nothing(self):
         for name in ('conversion', 'images', 'instances', 'staging', 'volumes'):
             (self.dir / name).mkdir(exist_ok=True)
+        if self.options.virt == 'libvirt':
+            self.check_libvirt()
         password = self.create_databases()
         if self.options.virt == 'libvirt':
             run('ip', 'link', 'add', self.bridge, 'type', 'bridge')
@@ -65,6 +67,15 @@ class Lab(Processes):
             self.start(service)
         contents.create(self, password)
         self.say(f'ready: export OS_CLIENT_CONFIG_FILE={self.dir}/clouds.yaml OS_CLOUD=lab')
+
+    def check_libvirt(self):
+        uri = self.options.libvirt_uri
+        try:
+            done = subprocess.run(['virsh', '--connect', uri, 'version'], capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            raise Failure(f'libvirt at {uri} does not answer: see --libvirt-uri') from None
+        if done.returncode != 0:
+            raise Failure(f'libvirt at {uri}: start libvirtd, or see --libvirt-uri. {done.stderr.strip()}')
 
     def configure(self, password):
         values = {
