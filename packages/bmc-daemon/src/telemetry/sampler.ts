@@ -116,7 +116,7 @@ export class Samplers {
 }
 
 /** Reads the statistics of its machines at once, and stores the last two samples. */
-export class Sampler {
+class Sampler {
   readonly #options: SamplerOptions;
   #latest: Sample | undefined;
   #previous: Sample | undefined;
