@@ -127,13 +127,17 @@ describe('a TLS transport', () => {
   });
 
   it.each([
-    ['sends garbage', (socket: Socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n'), /SSL|wrong version/],
+    ['sends garbage', (socket: Socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n'), /the TLS handshake failed: [\w ]+$/],
     [
       'sends half a handshake',
       (socket: Socket) => socket.end(Buffer.from('160303007a0200', 'hex')),
       /disconnected|ECONNRESET/,
     ],
-    ['announces a huge record', (socket: Socket) => socket.write(Buffer.from('160303ffff', 'hex')), /SSL|length/i],
+    [
+      'announces a huge record',
+      (socket: Socket) => socket.write(Buffer.from('160303ffff', 'hex')),
+      /the TLS handshake failed: [\w ]+$/,
+    ],
   ])('fails if the server %s', async (_, serve, why) => {
     const port = await listen(createTcpServer((socket) => void socket.once('data', () => serve(socket))));
     expect(String(await failureOf(open(port)))).toMatch(why);

@@ -50,9 +50,19 @@ export function openTls(uri: LibvirtUri, environment?: TlsEnvironment): OpenTran
         },
       },
       signal,
-    );
+    ).catch((error: unknown) => {
+      throw handshakeError(error);
+    });
     return await confirmed(transport, confirmation, signal);
   };
+}
+
+/** Shortens an error of OpenSSL to its reason. Its message has source files, numbers and line breaks. */
+function handshakeError(thrown: unknown): Error {
+  const error = toError(thrown);
+  const reason: unknown = 'reason' in error ? error.reason : undefined;
+  const isOpenSsl = typeof reason === 'string' && error.message.includes(':error:');
+  return isOpenSsl ? new Error(`the TLS handshake failed: ${reason}`, { cause: error }) : error;
 }
 
 async function confirmed(transport: Transport, confirmation: Confirmation, signal: AbortSignal): Promise<Transport> {
