@@ -155,6 +155,7 @@ describe('a connection URI', () => {
         "write it into libvirt's auth.conf",
     );
     expect(() => parseUri('qemu+ftp://root:secret@host/system')).toThrow(/^((?!secret).)*$/);
+    expect(() => parseUri('qemu+ssh://root%3asecret@host/system')).toThrow(/root:\*\*\*@host.*a password in a URI/);
   });
 });
 

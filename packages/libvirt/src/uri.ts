@@ -55,7 +55,7 @@ export function parseUri(text: string): LibvirtUri {
   } catch (error) {
     const { message, cause } = toError(error);
     // libvirt URIs have no password, but a user may write one.
-    const shown = text.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@');
+    const shown = text.replace(/(:\/\/[^/?#]*?)(?::|%3a)[^/?#]*@/i, '$1:***@');
     throw clientError('INVALID_URI', `reading the connection URI "${shown}": ${message}`, { cause });
   }
 }

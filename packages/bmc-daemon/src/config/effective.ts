@@ -5,7 +5,7 @@ import { settingKeys, settingsTable } from './settings.js';
 
 /** Hides a password in a connection address: `qemu+tcp://user:******@host/system`. */
 function masked(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/(:\/\/[^/@:]*:)[^/@]*@/, '$1******@') : value;
+  return typeof value === 'string' ? value.replace(/(:\/\/[^/@:]*?(?::|%3a))[^/@]*@/i, '$1******@') : value;
 }
 
 /**

@@ -147,6 +147,8 @@ describe('the effective settings', () => {
 
     const secret = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:secret@host/system'");
     expect(renderEffectiveSettings(secret)).toContain("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:******@host/system'");
+    const escaped = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user%3Asecret@host/system'");
+    expect(renderEffectiveSettings(escaped)).not.toContain('secret');
   });
 
   it('find their file in the environment if no flag names it', () => {
