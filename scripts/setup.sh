@@ -196,7 +196,7 @@ need_modules() {
     // npm puts a package below its workspace if the root has another version of it.
     const stale = Object.keys(wanted).filter((path) =>
       /(^|\/)node_modules\//.test(path) && !wanted[path].optional && (present[path] === undefined || present[path].version !== wanted[path].version));
-    process.exit(stale.length === 0 ? 0 : 1)' 2>/dev/null || [ ! -e node_modules/.bin/bmc-daemon ] || [ ! -e node_modules/.bin/model-proxy ]; then
+    process.exit(stale.length === 0 ? 0 : 1)' 2>/dev/null || [ ! -e node_modules/.bin/bmc-daemon ] || [ ! -e node_modules/.bin/model-proxy ] || [ ! -e node_modules/.bin/racklessctl ]; then
     say "Installing npm packages"
     npm ci --no-fund --no-audit --loglevel=error >&2
   fi
@@ -205,7 +205,7 @@ need_modules() {
 # Compiles if a source is newer than the last build.
 need_build() {
   local stamp=.cache/built
-  if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] || [ ! -e packages/model-proxy/dist ] ||
+  if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] || [ ! -e packages/model-proxy/dist ] || [ ! -e packages/racklessctl/dist ] ||
     [ -n "$(find packages/*/src packages/*/*.json tsconfig*.json package-lock.json -newer "$stamp" -print -quit)" ]; then
     say "Building"
     mkdir -p .cache

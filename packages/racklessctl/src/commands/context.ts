@@ -47,7 +47,7 @@ const listContexts = defineCommand({
         { title: 'USER', value: (row) => row.user, canShrink: true },
         { title: 'PASSWORD', value: (row) => row.password, canShrink: true },
       ],
-      `${configFile(call)} has no contexts.`,
+      { none: `${configFile(call)} has no contexts.` },
     );
   },
 });

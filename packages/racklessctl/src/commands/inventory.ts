@@ -91,7 +91,7 @@ async function printInventory(call: Call): Promise<void> {
           canShrink: true,
         },
       ],
-      'There are no machines.',
+      { none: 'There are no machines.' },
     );
   });
 }

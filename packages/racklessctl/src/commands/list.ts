@@ -33,7 +33,9 @@ export const listCommand = defineCommand({
   name: 'list',
   summary: 'List machines with their power state, health and size',
   arguments: [machinesArgument],
-  options: [{ name: 'wide', letter: 'w', summary: 'more columns: id, UUID, serial number, BIOS, host name' }],
+  options: [
+    { name: 'wide', letter: 'w', summary: 'all columns, uncut: also id, UUID, serial number, BIOS, host name' },
+  ],
   isRemote: true,
   examples: [
     { command: 'racklessctl list', effect: 'the machines of the current context' },
@@ -46,6 +48,6 @@ export const listCommand = defineCommand({
       const rows = (patterns.length === 0 ? all : selectMachines(all, patterns)).map(summaryOf);
       const several = new Set(rows.map((row) => row.context)).size > 1;
       const shown = [...(several ? [context] : []), name, ...columns, ...(call.flag('wide') ? wideColumns : [])];
-      printRows(call, rows, shown, 'There are no machines.');
+      printRows(call, rows, shown, { none: 'There are no machines.', isCut: !call.flag('wide') });
     }),
 });

@@ -2,17 +2,22 @@
 import { renderTable, type Column } from '../output/table.js';
 import type { Call } from './command.js';
 
-/**
- * Prints rows as a table that fits the terminal, or as JSON with `--json`.
- * @param none the message for people if there are no rows.
- */
+/** Options of {@link printRows}. */
+interface PrintOptions {
+  /** The message for people if there are no rows. */
+  readonly none?: string;
+  /** Whether long texts are cut to fit the terminal. */
+  readonly isCut?: boolean;
+}
+
+/** Prints rows as a table, or as JSON with `--json`. */
 export function printRows<Row extends object>(
   call: Call,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  none = 'There is nothing to show.',
+  { none = 'There is nothing to show.', isCut = true }: PrintOptions = {},
 ): void {
   if (call.flag('json')) call.terminal.printJson(rows);
   else if (rows.length === 0) call.terminal.complain(none);
-  else call.terminal.print(renderTable(rows, columns, call.terminal.columns));
+  else call.terminal.print(renderTable(rows, columns, isCut ? call.terminal.columns : undefined));
 }

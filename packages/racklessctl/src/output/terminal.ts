@@ -21,7 +21,8 @@ export class Terminal {
   /** Width of the terminal; undefined if standard output is a file or a pipe. */
   get columns(): number | undefined {
     const { stdout } = this.streams;
-    return stdout.isTTY ? stdout.columns : undefined;
+    // A terminal without a size reports 0.
+    return stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined;
   }
 
   /** Prints a result to standard output, with a line feed. */

@@ -39,7 +39,7 @@ export async function* readEvents(
   options: EventStreamOptions,
 ): AsyncGenerator<Resource> {
   const { signal, onInterruption } = options;
-  const position: Position = { id: undefined, pauseMs: FIRST_PAUSE_MS };
+  const position: Position = { id: undefined, pauseMs: FIRST_PAUSE_MS, mayRenew: false };
   let stream = await openStream(service, path, position, signal);
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -64,17 +64,31 @@ export async function* readEvents(
 interface Position {
   id: string | undefined;
   pauseMs: number;
+  /** A stream was open with this session, so 401 means that the session has ended. */
+  mayRenew: boolean;
 }
 
-async function openStream(service: Service, path: string, { id }: Position, signal: AbortSignal): Promise<OpenAnswer> {
+async function openStream(
+  service: Service,
+  path: string,
+  position: Position,
+  signal: AbortSignal,
+): Promise<OpenAnswer> {
+  const { id } = position;
   const headers = { Accept: 'text/event-stream', ...(id === undefined ? {} : { 'Last-Event-ID': id }) };
   const answer = await service.stream(path, headers, signal);
   const type = answer.headers['content-type'] ?? '';
   if (answer.status === 200 && /^text\/event-stream\b/i.test(type)) {
     answer.stream.socket.setKeepAlive(true, PROBE_MS);
+    position.mayRenew = true;
     return answer;
   }
   answer.stream.destroy();
+  if (answer.status === 401 && position.mayRenew) {
+    position.mayRenew = false;
+    await service.renewSession();
+    throw new Error('the session has ended');
+  }
   if (answer.status === 401 || answer.status === 403)
     throw new CommandFailure(
       exitCode.denied,

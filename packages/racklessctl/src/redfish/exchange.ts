@@ -145,9 +145,17 @@ export class Exchange {
     const target = new URL(path, this.endpoint.origin);
     const send = this.#isHttps ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      const sent = send(target, { ...this.#options, agent, method, headers, signal }, (stream) =>
-        resolve({ status: stream.statusCode ?? 0, headers: stream.headers, stream }),
-      );
+      const sent = send(target, { ...this.#options, agent, method, headers }, (stream) => {
+        // Its reader sees the failure. Between two reads, an interruption must not end the process.
+        stream.on('error', () => undefined);
+        resolve({ status: stream.statusCode ?? 0, headers: stream.headers, stream });
+      });
+      // Not the option `signal`: Node also gives it to the socket, which may wait for its next request then.
+      // No error: a socket whose answer is complete has no listener for it.
+      const abort = (): void => void sent.destroy();
+      signal.addEventListener('abort', abort, { once: true });
+      sent.once('close', () => signal.removeEventListener('abort', abort));
+      if (signal.aborted) abort();
       sent.on('error', (error) => {
         const isStale = sent.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
         reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);

@@ -63,6 +63,7 @@ export class Service {
   readonly #exchange: Exchange;
   #authorization: Readonly<Record<string, string>> = {};
   #session: string | undefined;
+  #renewal: Promise<void> | undefined;
   #root: Resource = {};
 
   constructor(options: ServiceOptions) {
@@ -110,6 +111,7 @@ export class Service {
   }
 
   async #logIn({ user, password }: Credentials, sessions: string): Promise<void> {
+    this.#authorization = {};
     const answer = await this.#send('POST', sessions, { body: { UserName: user, Password: password } });
     const token = answer.headers['x-auth-token'];
     if (answer.status === 401 || answer.status === 403)
@@ -160,6 +162,7 @@ export class Service {
   async receive(path: string): Promise<Answer> {
     let current = path;
     let redirects = 0;
+    let isRenewed = false;
     for (let repetition = 0; ;) {
       const answer = await this.#send('GET', current);
       const { status, headers } = answer;
@@ -180,8 +183,24 @@ export class Service {
       } else if ((status === 503 || status === 429) && repetition < MAX_REPETITIONS) {
         repetition += 1;
         await wait(Math.min(retryAfterMs(headers, Date.now()) ?? 1000, MAX_PAUSE_MS), this.signal);
+      } else if (status === 401 && this.#session !== undefined && !isRenewed) {
+        isRenewed = true;
+        await this.renewSession();
       } else return answer;
     }
+  }
+
+  /**
+   * Logs in again. A command may run for longer than its session, and a service that restarts forgets it.
+   * Several requests that fail at the same time share one log-in.
+   * @throws {CommandFailure}
+   */
+  async renewSession(): Promise<void> {
+    const { credentials } = this.#options;
+    const sessions = linkAt(this.#root, 'Links', 'Sessions');
+    if (credentials === undefined || sessions === undefined || this.#session === undefined) return;
+    this.#renewal ??= this.#logIn(credentials, sessions).finally(() => (this.#renewal = undefined));
+    await this.#renewal;
   }
 
   /** Opens a stream of events. The caller destroys it. @throws {CommandFailure} */

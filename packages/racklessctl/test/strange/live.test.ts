@@ -44,6 +44,38 @@ describe('watch', () => {
     expect(stderr.match(/connecting again/g)).toHaveLength(2);
   });
 
+  it('logs in again if the service has forgotten the session', async () => {
+    const tokens: unknown[] = [];
+    const service = await serve({
+      ...withEvents((request, response) => {
+        const token = request.headers['x-auth-token'];
+        tokens.push(token);
+        if (tokens.length === 2) {
+          response.writeHead(401).end();
+          return;
+        }
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(`retry: 100\n${eventOf(`e${tokens.length}`, `event ${tokens.length}`)}`);
+      }),
+      ...oneMachine(
+        {},
+        {
+          EventService: { '@odata.id': '/redfish/v1/EventService' },
+          Links: { Sessions: { '@odata.id': '/sessions' } },
+        },
+      ),
+      'POST /sessions': (_, response) => {
+        const number = service.lines.filter((line) => line === 'POST /sessions').length;
+        sendJson(response, 201, {}, { 'x-auth-token': `t${number}`, location: `/sessions/${number}` });
+      },
+    });
+    const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
+    const { code, stdout } = await run(['watch', '-n', '2', '--url', service.url], account);
+    expect({ code, tokens }).toEqual({ code: 0, tokens: ['t1', 't1', 't2'] });
+    expect(stdout).toMatch(/event 1\n.*event 3\n$/);
+    expect(service.lines.at(-1)).toBe('DELETE /sessions/2');
+  });
+
   it('compares the machines where the service has no stream', async () => {
     const system = { '@odata.id': uri, Id: 'System.Embedded.1', Name: 'System' };
     let reads = 0;

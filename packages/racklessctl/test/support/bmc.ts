@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../../bmc-daemon/bin/bmc-daemon.js');
 /** Longer than a start on a loaded machine. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 120_000;
 /** With characters that break careless quoting. */
 export const PASSWORD = 'a password: with "signs"';
 
@@ -47,10 +47,12 @@ export async function startBmc(settings: readonly string[] = []): Promise<Bmc> {
   child.stdout.setEncoding('utf8').on('data', (text: string) => (log += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   const exit = once(child, 'close');
-  const url = await addressIn(
-    () => log,
-    () => child.exitCode !== null,
-  );
+  const hasEnded = (): boolean => child.exitCode !== null;
+  const url = await addressIn(() => log, hasEnded).catch((error: unknown) => {
+    // A daemon that is left over would keep jest running.
+    child.kill('SIGKILL');
+    throw error;
+  });
   const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
   return {
     url,
@@ -72,7 +74,7 @@ export async function startBmc(settings: readonly string[] = []): Promise<Bmc> {
 async function addressIn(log: () => string, hasEnded: () => boolean): Promise<string> {
   const until = Date.now() + PATIENCE_MS;
   for (;;) {
-    const [, address] = /serving [^"]* at (http:\/\/127\.0\.0\.1:\d+)/.exec(log()) ?? [];
+    const [, address] = /serving [^"]* at (https?:\/\/127\.0\.0\.1:\d+)/.exec(log()) ?? [];
     if (address !== undefined) return address;
     if (hasEnded() || Date.now() > until) throw new Error(`bmc-daemon does not serve:\n${log()}`);
     await delay(20);

@@ -43,6 +43,8 @@ export class RunningCommand {
   /** Waits until standard output or standard error has the text. */
   async printed(text: string): Promise<void> {
     const isThere = (): boolean => this.stdout.includes(text) || this.stderr.includes(text);
+    // The end of the process rejects the wait below.
+    const limit = setTimeout(() => this.child.kill('SIGKILL'), PATIENCE_MS);
     await new Promise<void>((resolve, reject) => {
       const check = (): void => {
         if (isThere()) resolve();
@@ -53,7 +55,7 @@ export class RunningCommand {
         reject(new Error(`'${text}' was not printed:\n${this.stdout}\n${this.stderr}`));
       });
       check();
-    });
+    }).finally(() => clearTimeout(limit));
   }
 
   async finished(): Promise<Finished> {

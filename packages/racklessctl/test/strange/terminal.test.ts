@@ -1,0 +1,73 @@
+/** What a user at a terminal sees. `script` of util-linux gives the command a terminal. */
+import { execFile } from 'node:child_process';
+import { afterEach, expect, it } from '@jest/globals';
+import { commandFixture } from '../support/command.js';
+import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+
+const { at } = commandFixture();
+const services: StrangeService[] = [];
+const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
+  const service = await StrangeService.start(answers);
+  services.push(service);
+  return service;
+};
+afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+
+const bin = new URL('../../bin/racklessctl.js', import.meta.url).pathname;
+
+/** Runs a command in a terminal of 80 columns. @param typed what the user types after the prompt `Password`. */
+function inTerminal(args: string, typed = ''): Promise<{ readonly code: number; readonly output: string }> {
+  const line = `stty cols 80 rows 24 && exec '${process.execPath}' '${bin}' ${args}`;
+  return new Promise((resolve) => {
+    let output = '';
+    const env = { PATH: process.env['PATH'] ?? '', HOME: at('.'), TERM: 'xterm' };
+    const child = execFile('script', ['--quiet', '--return', '--command', line, '/dev/null'], { env }, (error) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, output }),
+    );
+    child.stdout?.on('data', (text: string) => {
+      if (!output.includes('Password') && (output + text).includes('Password')) child.stdin?.write(typed);
+      output += text;
+    });
+  });
+}
+
+it('a task shows a progress bar, which the result replaces', async () => {
+  const target = '/reset';
+  const percents = [10, 55, 90];
+  const service = await serve({
+    ...oneMachine({ Actions: { '#ComputerSystem.Reset': { target } } }),
+    [`POST ${target}`]: (_, response) => sendJson(response, 202, {}, { location: '/task', 'retry-after': '0' }),
+    'GET /task': (_, response) => {
+      const PercentComplete = percents.shift();
+      const TaskState = PercentComplete === undefined ? 'Completed' : 'Running\u001b[2J';
+      sendJson(response, 200, { TaskState, PercentComplete }, { 'retry-after': '0' });
+    },
+  });
+  const { code, output } = await inTerminal(`power on sys --url ${service.url}`);
+  expect(code).toBe(0);
+  expect(output).toContain('\r\u001b[KSystem [###########---------]  55 % Running\\x1b[2J');
+  expect(output.endsWith('\r\u001b[KSystem: on\r\n')).toBe(true);
+});
+
+it('asks for a password without showing it', async () => {
+  const service = await serve(oneMachine());
+  const { code, output } = await inTerminal(`list -u root --url ${service.url}`, 'calvin\r');
+  expect(code).toBe(0);
+  expect(output).toContain(`Password of root at ${service.url.replace('http://', '')}: `);
+  expect(output).not.toContain('calvin');
+  expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);
+});
+
+it('Ctrl-C at the prompt ends the command', async () => {
+  const service = await serve(oneMachine());
+  const { code, output } = await inTerminal(`list -u root --url ${service.url}`, '\u0003');
+  expect({ code, output }).toEqual({ code: 130, output: expect.stringContaining('no password was given') });
+});
+
+it('a table fits 80 columns, and --wide does not cut it', async () => {
+  const service = await serve(oneMachine({ Name: 'n'.repeat(70), Model: 'm'.repeat(70) }));
+  const { output } = await inTerminal(`list --url ${service.url}`);
+  const lines = output.split('\r\n').filter((line) => line !== '');
+  expect(lines.map((line) => line.length <= 80)).toEqual([true, true]);
+  expect((await inTerminal(`list --wide --url ${service.url}`)).output).toContain('m'.repeat(70));
+});
