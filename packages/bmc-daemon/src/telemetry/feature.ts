@@ -21,9 +21,11 @@ const resources = [
 export const telemetry: Feature<TelemetryServices> = {
   resources,
   resourcesOf: ({ statistics }) => (statistics === undefined ? [] : resources),
-  open({ stateDir, services, log }) {
+  async open({ stateDir, services, store, log }) {
     const { driver, serviceUuid, now } = services();
-    const opened = openTelemetry({ driver, stateDir, serviceUuid, now, log });
+    const definitions =
+      store === null ? undefined : (await import('./shared-definitions.js')).openSharedDefinitions(store);
+    const opened = openTelemetry({ driver, stateDir, serviceUuid, now, definitions, log });
     return {
       services: { telemetry: opened },
       forMachine: (uuid) => ({ telemetry: telemetryOf(opened, uuid) }),

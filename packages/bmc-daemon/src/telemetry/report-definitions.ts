@@ -1,5 +1,6 @@
 /** Stores the report definitions that clients have changed: whether and how often a report is made. */
 import { z } from 'zod';
+import type { Awaitable } from '../redfish/resource.js';
 import type { StateFile } from '../state-file.js';
 
 /**
@@ -18,7 +19,8 @@ export interface ReportDefinition {
 /** A change; absent members stay unchanged. */
 export type DefinitionChange = Partial<ReportDefinition>;
 
-const change = z.object({
+/** The form of a stored change. */
+export const definitionChange = z.object({
   enabled: z.boolean().optional(),
   type: z.enum(['periodic', 'onRequest']).optional(),
   intervalSeconds: z.number().positive().optional(),
@@ -27,7 +29,7 @@ const change = z.object({
 /** The content of the state file: the differences from the default, by UUID. */
 export const telemetryState = z.object({
   enabled: z.boolean(),
-  definitions: z.record(z.string(), change),
+  definitions: z.record(z.string(), definitionChange),
 });
 /** The contents of the state file. */
 export type TelemetryState = z.infer<typeof telemetryState>;
@@ -47,20 +49,38 @@ export interface ReportDefinitions {
   /** Whether reports are enabled. */
   readonly enabled: boolean;
   /** @throws {StateFileError} */
-  setEnabled(enabled: boolean): void;
+  setEnabled(enabled: boolean): Awaitable<void>;
   /** Returns a definition; the same object until it changes. */
   get(uuid: string): ReportDefinition;
   /** @throws {StateFileError} */
-  change(uuid: string, change: DefinitionChange): void;
+  change(uuid: string, change: DefinitionChange): Awaitable<void>;
   /**
    * Removes the definitions of all machines that are not in this set.
    * @throws {StateFileError}
    */
+  retain(uuids: ReadonlySet<string>): Awaitable<void>;
+  /** Calls the listener after changes of other replicas. It must not throw. */
+  onChange(listener: () => void): void;
+}
+
+/** Returns the definition with a stored change. */
+export function completed({ enabled, type, intervalSeconds }: z.infer<typeof definitionChange>): ReportDefinition {
+  return {
+    enabled: enabled ?? defaultDefinition.enabled,
+    type: type ?? defaultDefinition.type,
+    intervalSeconds: intervalSeconds ?? defaultDefinition.intervalSeconds,
+  };
+}
+
+/** Definitions in a file, which change at once. */
+interface FileDefinitions extends ReportDefinitions {
+  setEnabled(enabled: boolean): void;
+  change(uuid: string, change: DefinitionChange): void;
   retain(uuids: ReadonlySet<string>): void;
 }
 
 /** Opens the stored definitions. */
-export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDefinitions {
+export function openReportDefinitions(file: StateFile<TelemetryState>): FileDefinitions {
   const cache = new Map<string, ReportDefinition>();
   return {
     get enabled() {
@@ -72,12 +92,7 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDe
       if (cached !== undefined) return cached;
       const stored = Object.hasOwn(file.state.definitions, uuid) ? file.state.definitions[uuid] : undefined;
       if (stored === undefined) return defaultDefinition;
-      const { enabled, type, intervalSeconds } = stored;
-      const definition = {
-        enabled: enabled ?? defaultDefinition.enabled,
-        type: type ?? defaultDefinition.type,
-        intervalSeconds: intervalSeconds ?? defaultDefinition.intervalSeconds,
-      };
+      const definition = completed(stored);
       cache.set(uuid, definition);
       return definition;
     },
@@ -96,5 +111,7 @@ export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDe
         return { ...state, definitions: Object.fromEntries(left) };
       });
     },
+    // The file has one writer.
+    onChange: () => undefined,
   };
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { DriverError } from '../drivers/driver-error.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
-import { openReportDefinitions, type ReportDefinitions, type TelemetryState } from './report-definitions.js';
+import { openReportDefinitions, type TelemetryState } from './report-definitions.js';
 import { definitionUri, type ReportMessage } from '../offers/report-source.js';
 import type { Report } from './report.js';
 import { ReportSchedule } from './report-schedule.js';
@@ -19,7 +19,7 @@ let samples: number;
 let host: 'up' | 'down' | 'slow';
 let answerSlow: () => void;
 let health: unknown[];
-let definitions: ReportDefinitions;
+let definitions: ReturnType<typeof openReportDefinitions>;
 let schedule: ReportSchedule;
 
 const clock = () => performance.now();

@@ -4,14 +4,15 @@ import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../drivers/driver-error.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { SystemRef } from '../drivers/snapshot/system-snapshot.js';
-import { openStateFile, type StateFile } from '../state-file.js';
+import type { Awaitable } from '../redfish/resource.js';
+import { openStateFile } from '../state-file.js';
 import {
   initialTelemetry,
   openReportDefinitions,
   telemetryState,
   type DefinitionChange,
   type ReportDefinition,
-  type TelemetryState,
+  type ReportDefinitions,
 } from './report-definitions.js';
 import type { ReportMessage, ReportSource } from '../offers/report-source.js';
 import type { Report } from './report.js';
@@ -22,11 +23,11 @@ import { Samplers } from './sampler.js';
 export interface Telemetry extends ReportSource {
   readonly enabled: boolean;
   /** @throws {StateFileError} */
-  setEnabled(enabled: boolean): void;
+  setEnabled(enabled: boolean): Awaitable<void>;
   /** Returns the definition of a machine's report; the same object until it is changed. */
   definition(uuid: string): ReportDefinition;
   /** @throws {StateFileError} */
-  change(uuid: string, change: DefinitionChange): void;
+  change(uuid: string, change: DefinitionChange): Awaitable<void>;
   /**
    * Returns the report of a machine: one that is not due for replacement by its definition, or the
    * latest one if the host does not answer.
@@ -51,6 +52,8 @@ interface OpenTelemetryOptions extends TelemetryOptions {
   readonly stateDir: string;
   /** Distinguishes the definitions of this service from those of another one that used the folder. */
   readonly serviceUuid: string;
+  /** The definitions of all replicas. Default: those in EMULATOR_STATE_DIR. */
+  readonly definitions?: ReportDefinitions | undefined;
 }
 
 /** A reader of a slow host receives the stored report after this time. */
@@ -64,19 +67,19 @@ const SAMPLE_MAX_AGE_MS = 900;
  * @throws {StateFileError} if the definitions are unreadable.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
-  const { stateDir: folder, serviceUuid, log } = options;
+  const { stateDir: folder, serviceUuid, definitions, log } = options;
+  if (definitions !== undefined) return createTelemetry({ ...options, definitions });
   const name = `telemetry-${serviceUuid}`;
   const file = { folder, name, schema: telemetryState, initial: initialTelemetry, log, broken: 'setAside' } as const;
-  return createTelemetry({ ...options, state: openStateFile(file) });
+  return createTelemetry({ ...options, definitions: openReportDefinitions(openStateFile(file)) });
 }
 
 /** @see openTelemetry */
-export function createTelemetry(options: TelemetryOptions & { readonly state: StateFile<TelemetryState> }): Telemetry {
-  const { driver, now, log } = options;
+export function createTelemetry(options: TelemetryOptions & { readonly definitions: ReportDefinitions }): Telemetry {
+  const { driver, definitions, now, log } = options;
   const { statistics } = driver;
   if (statistics === undefined) throw new Error('opening telemetry: the driver has no statistics');
   const clock = options.clock ?? (() => performance.now());
-  const definitions = openReportDefinitions(options.state);
   let isHealthy = true;
   const schedule = new ReportSchedule({
     driver,
@@ -91,6 +94,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
       isHealthy = failure === null;
     },
   });
+  definitions.onChange(() => schedule.changed());
   const unsubscribe = driver.onChange(({ kind, uuid }) => {
     if (kind === 'defined' || kind === 'started') schedule.began(uuid);
     if (kind === 'undefined') void tidy(uuid);
@@ -104,7 +108,7 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
       const uuids = new Set((await driver.listSystems()).map((machine) => machine.uuid));
       if (uuids.has(uuid)) return;
       schedule.forget(uuid);
-      definitions.retain(uuids);
+      await definitions.retain(uuids);
     } catch (error) {
       // If the host does not answer, the next removal cleans up.
       if (!(error instanceof DriverError)) log.warn('forgetting the metric reports of a machine failed', { error });
@@ -115,13 +119,13 @@ export function createTelemetry(options: TelemetryOptions & { readonly state: St
     get enabled() {
       return definitions.enabled;
     },
-    setEnabled(enabled) {
-      definitions.setEnabled(enabled);
+    async setEnabled(enabled) {
+      await definitions.setEnabled(enabled);
       schedule.changed();
     },
     definition: (uuid) => definitions.get(uuid),
-    change(uuid, change) {
-      definitions.change(uuid, change);
+    async change(uuid, change) {
+      await definitions.change(uuid, change);
       schedule.changed();
     },
     report: (machine) => schedule.read(machine),

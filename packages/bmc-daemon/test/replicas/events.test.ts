@@ -229,6 +229,18 @@ it('reports a change of power once, although all replicas observe it', async () 
   expect(events.filter(({ MessageId }) => MessageId.endsWith('.ResourcePoweredOff'))).toHaveLength(1);
 });
 
+it('applies a change of a report definition at every replica', async () => {
+  const { body } = await read(a, `${root}/TelemetryService/MetricReportDefinitions`, admin);
+  const [{ '@odata.id': uri }] = body['Members'] as [{ '@odata.id': string }]; // the cloud has one server
+  const change = { Schedule: { RecurrenceInterval: 'PT7S' } };
+  expect(await statusOf(send(b, 'PATCH', uri, { body: change, headers: admin }))).toBe(200);
+  expect((await read(a, uri, admin)).body).toEqual((await read(b, uri, admin)).body);
+  expect((await read(a, uri, admin)).body['Schedule']).toMatchObject(change.Schedule);
+  const off = { ServiceEnabled: false };
+  expect(await statusOf(send(a, 'PATCH', `${root}/TelemetryService`, { body: off, headers: admin }))).toBe(200);
+  expect((await read(b, `${root}/TelemetryService`, admin)).body['ServiceEnabled']).toBe(false);
+});
+
 it('has the same logs at all replicas', async () => {
   await testEvent(a, 'from a');
   await testEvent(b, 'from b');

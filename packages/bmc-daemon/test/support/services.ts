@@ -23,7 +23,7 @@ import { resourceTypesOf } from '../../src/events/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/chassis/indicator-store.js';
 import type { Discovery } from '../../src/ssdp/discovery.js';
 import type { StateFile } from '../../src/state-file.js';
-import { initialTelemetry } from '../../src/telemetry/report-definitions.js';
+import { initialTelemetry, openReportDefinitions } from '../../src/telemetry/report-definitions.js';
 import { createTelemetry } from '../../src/telemetry/telemetry.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { addressesInMemory } from './host-addresses.js';
@@ -74,7 +74,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
       // Without statistics, telemetry has no resources, so no test reads it.
       statistics: driver.statistics ?? { all: () => Promise.resolve([]) },
     },
-    state: stateInMemory(initialTelemetry),
+    definitions: openReportDefinitions(stateInMemory(initialTelemetry)),
     now,
     log: silent,
   });

@@ -91,7 +91,7 @@ const metricReportDefinition = defineResource({
       Schedule: z.strictObject({ RecurrenceInterval: interval.optional() }).optional(),
     }),
     loggedValues: ['MetricReportDefinitionEnabled', 'MetricReportDefinitionType', 'Schedule.RecurrenceInterval'],
-    apply: ({ machine }, body, { services }) => {
+    apply: async ({ machine }, body, { services }) => {
       const { MetricReportDefinitionEnabled: isEnabled, MetricReportDefinitionType: type, Schedule: schedule } = body;
       const seconds = durationSeconds(schedule?.RecurrenceInterval ?? '');
       const change: DefinitionChange = {
@@ -99,7 +99,7 @@ const metricReportDefinition = defineResource({
         ...(type === undefined ? {} : { type: types[type] }),
         ...(seconds === undefined ? {} : { intervalSeconds: seconds }),
       };
-      if (Object.keys(change).length > 0) services.telemetry.change(machine.uuid, change);
+      if (Object.keys(change).length > 0) await services.telemetry.change(machine.uuid, change);
       return undefined;
     },
   },

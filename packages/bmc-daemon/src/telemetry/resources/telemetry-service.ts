@@ -49,8 +49,8 @@ const telemetryService = defineResource({
   patch: {
     body: z.strictObject({ ServiceEnabled: z.boolean().optional() }),
     loggedValues: ['ServiceEnabled'],
-    apply: (_entity, { ServiceEnabled: wanted }, { services }) => {
-      if (wanted !== undefined) services.telemetry.setEnabled(wanted);
+    apply: async (_entity, { ServiceEnabled: wanted }, { services }) => {
+      if (wanted !== undefined) await services.telemetry.setEnabled(wanted);
       return undefined;
     },
   },
