@@ -112,7 +112,8 @@ class Lab(Processes):
             self.configure(password)
             return password
         databases.mkdir()
-        password = secrets.token_urlsafe(12)
+        # Hexadecimal digits, because keystone-manage takes a leading hyphen for an option.
+        password = secrets.token_hex(12)
         (databases / 'password').touch(mode=0o600)
         (databases / 'password').write_text(password)
         self.configure(password)
