@@ -7,6 +7,8 @@ import { asResource, flagAt, linkAt, listAt, objectAt, type Resource } from './r
 const CONCURRENCY = 4;
 /** Services with a fault may send pages without an end. */
 const MAX_MEMBERS = 100_000;
+/** The same for pages without members. */
+const MAX_PAGES = 10_000;
 
 /**
  * Returns the members of a collection, in the service's order. Members that vanish meanwhile are
@@ -46,6 +48,8 @@ async function readPages(service: Service, first: Resource): Promise<readonly Re
     if (next === undefined) return members;
     if (seen.has(next))
       throw new CommandFailure(exitCode.unavailable, `the pages of a collection form a loop: ${next} follows itself`);
+    if (seen.size >= MAX_PAGES)
+      throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_PAGES} pages`);
     seen.add(next);
     page = await service.get(next);
   }

@@ -87,6 +87,21 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('form a loop') });
   });
 
+  it('whose empty pages never end is named', async () => {
+    let page = 0;
+    const next: StrangeAnswer = (_, response) => {
+      page += 1;
+      sendJson(response, 200, { Members: [], 'Members@odata.nextLink': `/redfish/v1/Systems?page=${page}` });
+    };
+    const service = await serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': next,
+      'GET /redfish/v1/Systems?*': next,
+    });
+    const { code, stderr } = await run(['list', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('more than 10000 pages') });
+  });
+
   it('that is busy is asked again', async () => {
     let busy = 2;
     const answers = oneMachine();

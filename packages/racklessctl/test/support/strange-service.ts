@@ -20,7 +20,7 @@ export class StrangeService {
     this.#server = server;
   }
 
-  /** @param answers by method and path: `GET /redfish/v1/`. Without an answer: 404. */
+  /** @param answers by method and path: `GET /redfish/v1/`; `?*` stands for any query. Without an answer: 404. */
   static async start(answers: Readonly<Record<string, StrangeAnswer>>): Promise<StrangeService> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -34,7 +34,8 @@ export class StrangeService {
           body: text === '' ? undefined : (JSON.parse(text) as unknown),
         };
         service.requests.push(recorded);
-        const answer = answers[`${recorded.method} ${recorded.url}`];
+        const line = `${recorded.method} ${recorded.url}`;
+        const answer = answers[line in answers ? line : line.replace(/\?.*/, '?*')];
         if (typeof answer === 'function') answer(recorded, response);
         else if (answer === undefined) sendJson(response, 404, { error: { message: 'there is no such resource' } });
         else sendJson(response, 200, answer);
