@@ -52,15 +52,17 @@ const written = (count: number) =>
   );
 
 it('runs one operation at a time, whichever replica gets the request', async () => {
+  // More reads than a replica needs before it acts.
+  seen.reads = 8;
   const answers = await Promise.all(
-    Array.from({ length: 12 }, (_, index) => {
+    Array.from({ length: 6 }, (_, index) => {
       const replica = index % 2 === 0 ? a : b;
       return statusOf(index % 3 === 0 ? boot(replica, index % 2 === 0 ? 'Cd' : 'Hdd') : reset(replica));
     }),
   );
   expect(seen.rejected).toEqual([]);
   expect(answers).toEqual(answers.map((_answer, index) => (index % 3 === 0 ? 200 : 204)));
-  expect(seen.writes.filter((write) => write === 'reboot')).toHaveLength(8);
+  expect(seen.writes.filter((write) => write === 'reboot')).toHaveLength(4);
 });
 
 it('continues with the waiting operations when the replica of the running one is killed', async () => {
