@@ -9,7 +9,7 @@ export interface Machine {
   readonly service: Service;
   /** The context of the service; undefined if the command line names the service. */
   readonly context: string | undefined;
-  /** URI of the ComputerSystem. */
+  /** URI of the ComputerSystem: a path within the service. */
   readonly uri: string;
   readonly name: string;
   readonly id: string;
@@ -25,8 +25,10 @@ export async function readMachines(service: Service, context: string | undefined
     throw new CommandFailure(exitCode.unavailable, `${service.origin.origin} has no collection of systems`);
   const members = await readMembers(service, systems);
   return members.flatMap((resource): Machine[] => {
-    const uri = linkAt(resource);
-    if (uri === undefined) return [];
+    const link = linkAt(resource);
+    if (link === undefined) return [];
+    // Enrollment files append it to the address of the service.
+    const uri = service.pathOf(link);
     const id = textAt(resource, 'Id') ?? uri.replace(/\/+$/, '').replace(/^.*\//, '');
     const name = textAt(resource, 'Name') ?? id;
     return [{ service, context, uri, id, name, uuid: textAt(resource, 'UUID'), resource }];

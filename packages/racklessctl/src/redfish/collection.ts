@@ -41,9 +41,10 @@ async function readPages(service: Service, first: Resource): Promise<readonly Re
   const seen = new Set<string>();
   let page = first;
   for (;;) {
-    members.push(...listAt(page, 'Members').map(asResource));
-    if (members.length > MAX_MEMBERS)
+    const found = listAt(page, 'Members');
+    if (members.length + found.length > MAX_MEMBERS)
       throw new CommandFailure(exitCode.unavailable, `a collection has more than ${MAX_MEMBERS} members`);
+    for (const member of found) members.push(asResource(member));
     const next = linkAt(page, 'Members@odata.nextLink') ?? linkAt(page, '@odata.nextLink');
     if (next === undefined) return members;
     if (seen.has(next))

@@ -142,10 +142,10 @@ export class Exchange {
     };
     // A write gets a connection of its own, which the service has no reason to close.
     const agent = method === 'GET' ? this.#agent : false;
-    const target = new URL(path, this.endpoint.origin);
     const send = this.#isHttps ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      const sent = send(target, { ...this.#options, agent, method, headers }, (stream) => {
+      // The host never comes from the path, whatever the path is.
+      const sent = send(this.endpoint.origin, { ...this.#options, agent, method, path, headers }, (stream) => {
         // Its reader sees the failure. Between two reads, an interruption must not end the process.
         stream.on('error', () => undefined);
         resolve({ status: stream.statusCode ?? 0, headers: stream.headers, stream });

@@ -2,9 +2,10 @@
 import { CommandFailure, exitCode } from '../failure.js';
 import { Exchange, type Answer, type Endpoint, type OpenAnswer, type ServiceRequest } from './exchange.js';
 import { jsonOf, reasonOf } from './error-texts.js';
+import { linkPath } from './link-path.js';
 import { asResource, linkAt, textAt, type Resource } from './resource.js';
 import { retryAfterMs } from './retry-after.js';
-import { wait } from './wait.js';
+import { graceAfter, wait } from './wait.js';
 
 /** How a client proves who it is. */
 interface Credentials {
@@ -91,6 +92,11 @@ export class Service {
     return this.#options.credentials?.user;
   }
 
+  /** Returns the path and query of a link within this service. @throws {CommandFailure} */
+  pathOf(link: string): string {
+    return linkPath(link, this.origin);
+  }
+
   /** Reads the service root and logs in. {@link openService} calls it. */
   async start(): Promise<void> {
     this.#root = await this.get(ROOT);
@@ -112,7 +118,11 @@ export class Service {
 
   async #logIn({ user, password }: Credentials, sessions: string): Promise<void> {
     this.#authorization = {};
-    const answer = await this.#send('POST', sessions, { body: { UserName: user, Password: password } });
+    const grace = graceAfter(this.signal, LOGOUT_MS);
+    const answer = await this.#send('POST', sessions, {
+      body: { UserName: user, Password: password },
+      signal: grace.signal,
+    }).finally(grace.end);
     const token = answer.headers['x-auth-token'];
     if (answer.status === 401 || answer.status === 403)
       throw new CommandFailure(
@@ -127,6 +137,7 @@ export class Service {
       );
     this.#authorization = { 'X-Auth-Token': token };
     this.#session = answer.headers.location ?? linkAt(asResource(jsonOf(answer.text)));
+    this.signal.throwIfAborted();
   }
 
   /** Reads a resource. @throws {CommandFailure} */
@@ -160,14 +171,16 @@ export class Service {
 
   /** Sends a GET. Follows redirects within the service, and waits while the service is busy. */
   async receive(path: string): Promise<Answer> {
-    let current = path;
+    let current = this.pathOf(path);
     let redirects = 0;
     let isRenewed = false;
     for (let repetition = 0; ;) {
       const answer = await this.#send('GET', current);
       const { status, headers } = answer;
       if (status >= 300 && status < 400 && headers.location !== undefined) {
-        const target = new URL(headers.location, new URL(current, this.origin));
+        const base = new URL(current, this.origin);
+        const next = linkPath(headers.location, base);
+        const target = new URL(headers.location, base);
         if (target.origin !== this.origin.origin)
           throw new CommandFailure(
             exitCode.unavailable,
@@ -179,7 +192,7 @@ export class Service {
             exitCode.unavailable,
             `reading ${path}: there are more than ${MAX_REDIRECTS} redirects`,
           );
-        current = target.pathname + target.search;
+        current = next;
       } else if ((status === 503 || status === 429) && repetition < MAX_REPETITIONS) {
         repetition += 1;
         await wait(Math.min(retryAfterMs(headers, Date.now()) ?? 1000, MAX_PAUSE_MS), this.signal);
@@ -256,11 +269,9 @@ export class Service {
   }
 
   #request(method: ServiceRequest['method'], link: string, extra: Partial<ServiceRequest>): ServiceRequest {
-    // A service behind a proxy may send absolute links with a host of its own. The token must not go there.
-    const target = new URL(link, this.origin);
     return {
       method,
-      path: target.pathname + target.search,
+      path: this.pathOf(link),
       signal: this.signal,
       ...extra,
       headers: { ...this.#authorization, ...extra.headers },

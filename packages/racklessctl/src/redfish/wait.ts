@@ -8,3 +8,25 @@ export async function wait(milliseconds: number, signal: AbortSignal): Promise<v
     throw signal.aborted ? signal.reason : error;
   }
 }
+
+/**
+ * Returns a signal that aborts some time after another signal. A log-in that the user interrupts may already
+ * have created a session, and only its answer says which one to delete.
+ */
+export function graceAfter(
+  signal: AbortSignal,
+  milliseconds: number,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    timer = setTimeout(() => late.abort(signal.reason), milliseconds);
+  };
+  signal.addEventListener('abort', start, { once: true });
+  if (signal.aborted) late.abort(signal.reason);
+  const end = (): void => {
+    signal.removeEventListener('abort', start);
+    clearTimeout(timer);
+  };
+  return { signal: late.signal, end };
+}

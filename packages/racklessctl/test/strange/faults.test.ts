@@ -102,6 +102,29 @@ describe('a service with a fault', () => {
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('more than 10000 pages') });
   });
 
+  it('that sends a collection with 400,000 members is named', async () => {
+    const service = await serve({
+      ...oneMachine(),
+      'GET /redfish/v1/Systems': { Members: Array.from({ length: 400_000 }, () => ({})) },
+    });
+    const { code, stderr } = await run(['list', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('more than 100000 members') });
+  });
+
+  it.each(['http://[', 'javascript:x', 'mailto:root@192.0.2.1'])('that links to %s is named', async (link) => {
+    const service = await serve(oneMachine({}, { Systems: { '@odata.id': link } }));
+    const { code, stdout, stderr } = await run(['list', '--url', service.url]);
+    expect({ code, stdout, stderr }).toEqual({ code: 69, stdout: '', stderr: `racklessctl: '${link}' is no link\n` });
+  });
+
+  it('that redirects to an invalid URL is named', async () => {
+    const service = await serve({
+      'GET /redfish/v1/': (_, response) => void response.writeHead(302, { location: 'http://[' }).end(),
+    });
+    const { code, stderr } = await run(['list', '--url', service.url]);
+    expect({ code, stderr }).toEqual({ code: 69, stderr: "racklessctl: 'http://[' is no link\n" });
+  });
+
   it('that is busy is asked again', async () => {
     let busy = 2;
     const answers = oneMachine();
@@ -115,6 +138,45 @@ describe('a service with a fault', () => {
     });
     expect(await json(['list', '--url', service.url])).toEqual([expect.objectContaining({ id: 'System.Embedded.1' })]);
   });
+});
+
+describe('credentials', () => {
+  it.each(['session', 'basic'])('of the method %s go to no other host than that of the URL', async (auth) => {
+    const other = await serve({});
+    const { host } = new URL(other.url);
+    const links = [
+      `/.//${host}/a`,
+      `http://x//${host}/b`,
+      `//${host}/c`,
+      `\\\\${host}/d`,
+      `${other.url}/e`,
+      `.//${host}/f`,
+    ];
+    for (const link of links) {
+      const service = await serve({
+        ...oneMachine({}, { ...withSessions, Systems: { '@odata.id': link } }),
+        'POST /redfish/v1/Sessions': (_, response) =>
+          sendJson(response, 201, {}, { 'x-auth-token': 't0ken', location: link }),
+      });
+      await run(['list', '--url', service.url, '--auth', auth], account);
+      expect(service.requests.filter(({ url }) => !url.startsWith('/redfish'))).not.toEqual([]);
+    }
+    expect(other.lines).toEqual([]);
+  });
+
+  it.each(['@192.0.2.9/x', '//192.0.2.9/x', 'https://192.0.2.9/x', '/.//192.0.2.9/x'])(
+    'do not follow a machine with the URI %s in enrollment files',
+    async (link) => {
+      const service = await serve({
+        ...oneMachine(),
+        'GET /redfish/v1/Systems': { Members: [{ '@odata.id': link, Name: 'x' }] },
+      });
+      for (const format of ['ironic', 'metal3', 'ansible', 'maas', 'tinkerbell']) {
+        const { code, stdout } = await run(['inventory', '--format', format, '--url', service.url]);
+        expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringMatching(/([^/]@|\/\/)192\.0\.2\.9/) });
+      }
+    },
+  );
 });
 
 describe('texts of a service', () => {
@@ -252,6 +314,39 @@ describe('Ctrl-C', () => {
     });
     const command = start(['list', '--url', service.url], account);
     expect(await command.finished()).toEqual({ code: 130, stdout: '', stderr: 'racklessctl: interrupted\n' });
+    expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/8');
+  });
+
+  it('during the log-in waits for the session, and deletes it', async () => {
+    const service = await serve({
+      ...oneMachine({}, withSessions),
+      'POST /redfish/v1/Sessions': (_, response) => {
+        command.child.kill('SIGINT');
+        // The service creates the session although the client wants to end.
+        setTimeout(
+          () => sendJson(response, 201, { '@odata.id': '/redfish/v1/Sessions/9' }, { 'x-auth-token': 't0ken' }),
+          200,
+        );
+      },
+      'DELETE /redfish/v1/Sessions/9': (_, response) => void response.writeHead(204).end(),
+    });
+    const command = start(['list', '--url', service.url], account);
+    expect(await command.finished()).toEqual({ code: 130, stdout: '', stderr: 'racklessctl: interrupted\n' });
+    expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/9');
+  });
+});
+
+describe('the end of a pipe', () => {
+  it('of standard error deletes the session, too', async () => {
+    const service = await serve({
+      ...oneMachine({}, withSessions),
+      'POST /redfish/v1/Sessions': (_, response) =>
+        sendJson(response, 201, { '@odata.id': '/redfish/v1/Sessions/8' }, { 'x-auth-token': 't0ken' }),
+      'DELETE /redfish/v1/Sessions/8': (_, response) => void response.writeHead(204).end(),
+    });
+    const command = start(['power', 'on', '--all', '--url', service.url], account);
+    command.child.stderr.destroy();
+    expect((await command.finished()).code).toBe(1);
     expect(service.lines.at(-1)).toBe('DELETE /redfish/v1/Sessions/8');
   });
 });

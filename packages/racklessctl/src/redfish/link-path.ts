@@ -1,0 +1,15 @@
+import { CommandFailure, exitCode } from '../failure.js';
+
+/**
+ * Returns the path and query of a link, without its host. A service behind a proxy may send absolute links with
+ * a host of its own, and credentials must go only to the host that the user has named. The path starts with
+ * exactly one slash, because `//host/` is the beginning of a host in a relative URL.
+ * @param base the absolute URL to which the link is relative.
+ * @throws {CommandFailure} if the text is no link.
+ */
+export function linkPath(link: string, base: URL): string {
+  const target = URL.canParse(link, base.href) ? new URL(link, base) : undefined;
+  if (target === undefined || !['http:', 'https:'].includes(target.protocol))
+    throw new CommandFailure(exitCode.unavailable, `'${link}' is no link`);
+  return `/${target.pathname.replace(/^\/+/, '')}${target.search}`;
+}
