@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { checkUrl } from '../contexts/connection.js';
-import { readContexts, writeContexts, type Context } from '../contexts/context-file.js';
+import { changeContexts, readContexts, type Context } from '../contexts/context-file.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { defineCommand, type Call } from './command.js';
 import { printRows } from './print-rows.js';
@@ -56,11 +56,12 @@ const useContext = defineCommand({
   name: 'use',
   summary: 'Select the context that commands use without --context',
   arguments: [nameArgument],
-  run: (call) => {
-    const file = readContexts(configFile(call));
+  run: async (call) => {
     const name = call.argument('name');
-    if (!file.contexts.has(name)) throw missing(call, name);
-    writeContexts({ ...file, current: name });
+    await changeContexts(configFile(call), ({ contexts }) => {
+      if (!contexts.has(name)) throw missing(call, name);
+      return { contexts, current: name };
+    });
     call.terminal.print(`${name} is the current context`);
   },
 });
@@ -91,15 +92,17 @@ const setContext = defineCommand({
       effect: 'a real BMC with a password manager and a self-signed certificate',
     },
   ],
-  run: (call) => {
-    const file = readContexts(configFile(call));
+  run: async (call) => {
+    const file = configFile(call);
     const name = call.argument('name');
     // A pattern or a list would never find it.
     if (!/^[\w.@:-]+$/.test(name)) throw usageFailure(`'${name}' is no name: use letters, digits and ._@:-`);
-    const context = changedContext(call, file.contexts.get(name) ?? {});
-    checkUrl(context.url, `context ${name}: `);
-    writeContexts({ ...file, current: file.current ?? name, contexts: new Map([...file.contexts, [name, context]]) });
-    call.terminal.print(`context ${name} stored in ${file.file}`);
+    await changeContexts(file, ({ contexts, current }) => {
+      const context = changedContext(call, contexts.get(name) ?? {});
+      checkUrl(context.url, `context ${name}: `);
+      return { current: current ?? name, contexts: new Map([...contexts, [name, context]]) };
+    });
+    call.terminal.print(`context ${name} stored in ${file}`);
   },
 });
 
@@ -138,12 +141,13 @@ const removeContext = defineCommand({
   name: 'remove',
   summary: 'Remove a context',
   arguments: [nameArgument],
-  run: (call) => {
-    const file = readContexts(configFile(call));
+  run: async (call) => {
     const name = call.argument('name');
-    const contexts = new Map(file.contexts);
-    if (!contexts.delete(name)) throw missing(call, name);
-    writeContexts({ ...file, contexts, current: file.current === name ? undefined : file.current });
+    await changeContexts(configFile(call), ({ contexts, current }) => {
+      const others = new Map(contexts);
+      if (!others.delete(name)) throw missing(call, name);
+      return { contexts: others, current: current === name ? undefined : current };
+    });
     call.terminal.print(`context ${name} removed`);
   },
 });

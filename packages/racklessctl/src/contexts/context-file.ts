@@ -2,7 +2,8 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { replaceFile } from '@rackless/daemon/files/replace-file.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { FileChangedError, replaceFile } from '@rackless/daemon/files/replace-file.js';
 import { readTextFile, fileReason } from '@rackless/daemon/files/text-file.js';
 import { nearestName } from '@rackless/daemon/text/nearest-name.js';
 import { parseYaml } from '@rackless/daemon/yaml/yaml-document.js';
@@ -40,8 +41,10 @@ const fault = (file: string, line: number | undefined, text: string): CommandFai
 
 /** Reads the file. A missing file has no contexts. @throws {CommandFailure} with the file and the line. */
 export function readContexts(file: string): Contexts {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) return { file, current: undefined, contexts: new Map() };
-  const text = textOf(file);
+  return parseContexts(file, textOf(file));
+}
+
+function parseContexts(file: string, text: string): Contexts {
   if (text.trim() === '') return { file, current: undefined, contexts: new Map() };
   const { root, faults } = parseYaml(text, file);
   const [first] = faults;
@@ -56,8 +59,10 @@ export function readContexts(file: string): Contexts {
   return { file, current: current === undefined ? undefined : textValue(file, 'current-context', current), contexts };
 }
 
+/** Returns the text of the file; an empty text if there is no file. */
 function textOf(file: string): string {
   try {
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return '';
     return readTextFile(file);
   } catch (error) {
     throw new CommandFailure(exitCode.configuration, `${file}: ${fileReason(error)}`, { cause: error });
@@ -83,7 +88,9 @@ function contextOf(file: string, name: string, node: YamlNode): Context {
 function textValue(file: string, key: string, node: YamlNode): string {
   if (node.kind !== 'scalar' || node.value === null || typeof node.value === 'boolean')
     throw fault(file, node.line, `${key} must be a text`);
-  return String(node.value);
+  // YAML reads 0123 as 83.
+  if (typeof node.value === 'number') throw fault(file, node.line, `${key} is a number for YAML: write it in quotes`);
+  return node.value;
 }
 
 function checkKeys(file: string, members: ReadonlyMap<string, YamlNode>, known: readonly string[]): void {
@@ -101,12 +108,31 @@ function checkMode(file: string): void {
     throw fault(file, undefined, `the file has a password, and other users may read it. Run: chmod 600 '${file}'`);
 }
 
-/** Writes the file, with mode 0600 if it is new. Comments are lost. @throws {CommandFailure} */
-export function writeContexts({ file, current, contexts }: Contexts): void {
-  try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    replaceFile(file, writeYaml({ 'current-context': current, contexts: Object.fromEntries(contexts) }));
-  } catch (error) {
-    throw new CommandFailure(exitCode.configuration, `writing ${file}: ${fileReason(error)}`, { cause: error });
+/** Longer than the lock of a killed command is valid (10 s). A command holds the lock for microseconds. */
+const MAX_ATTEMPTS = 700;
+const PAUSE_MS = 20;
+
+/**
+ * Changes the file, with mode 0600 if it is new. Comments are lost. Calls the function again if another
+ * command has changed the file meanwhile.
+ * @throws {CommandFailure}
+ */
+export async function changeContexts(
+  file: string,
+  change: (contexts: Contexts) => Pick<Contexts, 'current' | 'contexts'>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const text = textOf(file);
+    const { current, contexts } = change(parseContexts(file, text));
+    try {
+      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+      const changed = writeYaml({ 'current-context': current, contexts: Object.fromEntries(contexts) });
+      replaceFile(file, changed, { basedOn: text });
+      return;
+    } catch (error) {
+      if (!(error instanceof FileChangedError) || attempt >= MAX_ATTEMPTS)
+        throw new CommandFailure(exitCode.configuration, `writing ${file}: ${fileReason(error)}`, { cause: error });
+    }
+    await delay(PAUSE_MS);
   }
 }

@@ -129,6 +129,14 @@ describe('a session', () => {
 });
 
 describe('a context', () => {
+  it('is kept when several commands store contexts at the same time', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `rack-${index}`);
+    const ends = await Promise.all(names.map((name) => run(['context', 'set', name, '--url', 'https://192.0.2.1'])));
+    expect(ends.map(({ code }) => code)).toEqual(names.map(() => 0));
+    const rows = (await json(['context', 'list'])) as readonly { readonly name: string }[];
+    expect(rows.map(({ name }) => name).sort()).toEqual(names);
+  });
+
   it('is stored, selected, listed and removed', async () => {
     write('password', `${bmc.env['RACKLESSCTL_PASSWORD'] ?? ''}\n`);
     const set = ['context', 'set', 'lab', '--url', bmc.url, '--user', 'admin', '--password-file', 'password'];
@@ -182,6 +190,8 @@ describe('a context', () => {
     ['contexts:\n  lab: {url: "https://h", insecure: maybe}', 0o600, 'contexts.yaml:2: insecure must be true or false'],
     ['contexts: {', 0o600, 'this is not valid YAML'],
     ['contexts:\n  lab: {url: "https://h", password: x}', 0o644, "other users may read it. Run: chmod 600 '"],
+    // YAML would read 0123 as 83, and the log-in would fail.
+    ['contexts:\n  lab: {url: "https://h", password: 0123}', 0o600, 'contexts.yaml:2: password is a number for YAML'],
     ['contexts:\n  lab: {user: admin}', 0o600, 'context lab: url is missing'],
   ])('with the fault %j is reported with exit code 78', async (text, mode, reason) => {
     const { code, stderr } = await run(['list', '--config', write('contexts.yaml', text, mode)]);
