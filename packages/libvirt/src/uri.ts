@@ -55,7 +55,7 @@ export function parseUri(text: string): LibvirtUri {
   } catch (error) {
     const { message, cause } = toError(error);
     // libvirt URIs have no password, but a user may write one.
-    const shown = text.replace(/(:\/\/[^/?#]*?)(?::|%3a)[^/?#]*@/i, '$1:***@');
+    const shown = text.replace(/(:\/\/[^/?#]*?)(?::|%3a).*@/is, '$1:***@');
     throw clientError('INVALID_URI', `reading the connection URI "${shown}": ${message}`, { cause });
   }
 }
@@ -107,7 +107,8 @@ function readAuthority(authority: string): Pick<LibvirtUri, 'user' | 'host' | 'p
   const rest = authority.slice(at + 1);
   const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d{0,5}))?$/.exec(rest) ?? [];
   if (bracketed === undefined && plain === undefined) {
-    throw new Error(`"${rest}" is not a host with an optional port; an IPv6 address needs brackets`);
+    // Without the text, which may be the beginning of a password with a slash.
+    throw new Error('after // there is no host with an optional port; an IPv6 address needs brackets');
   }
   const port = digits === undefined || digits === '' ? null : Number(digits);
   if (port !== null && (port < 1 || port > 65_535)) throw new Error(`port ${port} is not in the range 1 to 65535`);
