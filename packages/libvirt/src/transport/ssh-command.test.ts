@@ -3,7 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import { parseUri } from '../uri.js';
 import { sshCommand } from './ssh-command.js';
 
-const always = ['-T', '-e', 'none', '-o', 'BatchMode=yes', '-o', 'ControlMaster=no'];
+const always = [
+  ...['-T', '-e', 'none', '-o', 'BatchMode=yes', '-o', 'ControlMaster=no'],
+  // Without it, ssh waits forever for the banner of a host after its client was killed.
+  ...['-o', 'ConnectTimeout=60'],
+];
 const netcatOf = (program: string, socket: string): string =>
   `if '${program}' -q 2>&1 | grep "requires an argument" >/dev/null 2>&1; then exec '${program}' -q0 -U '${socket}'; fi; ` +
   `exec '${program}' -U '${socket}'`;

@@ -7,6 +7,9 @@ interface CommandLine {
   readonly args: readonly string[];
 }
 
+/** Longer than a client waits: its own timeout comes first. */
+const CONNECT_TIMEOUT_SECONDS = 60;
+
 /** Returns the ssh command of a URI. */
 export function sshCommand(uri: LibvirtUri): CommandLine {
   const { user, host, port, parameters } = uri;
@@ -21,6 +24,8 @@ export function sshCommand(uri: LibvirtUri): CommandLine {
       // A process that shares its connection could not be stopped alone. It may use the connection of
       // another process (ControlPath).
       ...['-o', 'ControlMaster=no'],
+      // Ends an ssh whose client was killed while a host did not answer. Such an ssh would wait forever.
+      ...['-o', `ConnectTimeout=${CONNECT_TIMEOUT_SECONDS}`],
       ...(port === null ? [] : ['-p', String(port)]),
       ...(user === null ? [] : ['-l', user]),
       ...(keyfile === null ? [] : ['-i', keyfile]),
