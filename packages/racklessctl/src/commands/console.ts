@@ -22,11 +22,13 @@ async function openConsole(call: Call): Promise<void> {
     return;
   }
   if (console.escape !== undefined) call.terminal.complain(`To leave the console, type ${console.escape}`);
-  await runSsh(parameters);
+  await runSsh(parameters, call.signal);
 }
 
-async function runSsh(parameters: readonly string[]): Promise<void> {
+async function runSsh(parameters: readonly string[], signal: AbortSignal): Promise<void> {
   const child = spawn('ssh', parameters, { stdio: 'inherit' });
+  const end = (): void => void child.kill();
+  signal.addEventListener('abort', end, { once: true });
   try {
     const [code] = (await once(child, 'exit')) as unknown as readonly [number | null]; // documented for this event
     if (code !== 0)
@@ -36,6 +38,8 @@ async function runSsh(parameters: readonly string[]): Promise<void> {
     throw new CommandFailure(exitCode.failed, "a console needs OpenSSH's client: install openssh-client", {
       cause: error,
     });
+  } finally {
+    signal.removeEventListener('abort', end);
   }
 }
 

@@ -1,9 +1,10 @@
 /** Events and consoles of services that differ from ours. */
+import { chmodSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
 import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
 
-const { run, start } = commandFixture();
+const { run, start, write } = commandFixture();
 const services: StrangeService[] = [];
 const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
   const service = await StrangeService.start(answers);
@@ -153,5 +154,20 @@ describe('console', () => {
     const service = await serve(oneMachine({ SerialConsole }));
     const { stdout } = await run(['console', 'sys', '--print', '--url', service.url]);
     expect(stdout).toBe(`ssh -t -p 22 -- 127.0.0.1 '-oProxyCommand='\\''touch x'\\'''\n`);
+  });
+});
+
+describe('console', () => {
+  it('ends ssh when it is ended itself', async () => {
+    const service = await serve(oneMachine({ SerialConsole: { SSH: { ServiceEnabled: true } } }));
+    const ssh = write('ssh', '#!/bin/sh\necho connected >&2\nexec sleep 20\n');
+    chmodSync(ssh, 0o700);
+    const command = start(['console', 'System', '--url', service.url], {
+      PATH: `${ssh.slice(0, -'/ssh'.length)}:${process.env['PATH'] ?? ''}`,
+    });
+    await command.printed('connected');
+    command.child.kill('SIGTERM');
+    // `finished` waits until all processes have closed standard error, so ssh has ended.
+    expect((await command.finished()).code).toBe(1);
   });
 });
