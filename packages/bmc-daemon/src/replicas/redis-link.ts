@@ -11,6 +11,8 @@ export interface RedisLink {
   command(words: readonly string[]): Promise<unknown>;
   /** Calls the listener for each message of a channel. Messages may get lost without a connection. */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
+  /** Calls the listener each time after the connection for commands has been made again. */
+  onReconnect(listener: () => void): void;
   close(): void;
 }
 
@@ -54,6 +56,7 @@ export async function connectRedis(url: string): Promise<RedisLink> {
   }
   return {
     close,
+    onReconnect: (listener) => void commands.on('ready', listener),
     command: async (words) => {
       try {
         if (!commands.isReady) throw new Error(`there is no connection (${reasonOf(lastError)})`);

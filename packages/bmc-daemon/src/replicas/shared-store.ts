@@ -113,6 +113,9 @@ class RedisStore implements SharedStore {
   #reading: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #failure: StoreUnavailable | undefined;
+  /** Redis may have lost changes and made others, so that the revision does not show it. */
+  #mustReadAll = false;
+  #acceptsChanges = true;
   /** The last failure of a command, by the monotonic clock. */
   #failedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
@@ -125,6 +128,7 @@ class RedisStore implements SharedStore {
 
   /** @throws {StoreUnavailable} */
   async start(): Promise<void> {
+    this.#link.onReconnect(() => (this.#mustReadAll = true));
     await this.#read();
     await this.#beat();
     await this.#link.subscribe(channel, () => void this.sync().catch(ignored));
@@ -208,10 +212,13 @@ class RedisStore implements SharedStore {
   }
 
   async #read(): Promise<void> {
+    const isAll = this.#mustReadAll;
+    this.#mustReadAll = false;
     try {
-      const words = [String(this.#revision), this.#epoch, randomUUID()];
+      const words = [String(this.#revision), isAll ? '' : this.#epoch, randomUUID()];
       this.#apply(head.parse(await this.#script(readScript, words)));
     } catch (error) {
+      this.#mustReadAll ||= isAll;
       const failure = error instanceof StoreUnavailable ? error : new StoreUnavailable(String(error), { cause: error });
       if (this.#failure === undefined && !this.#isClosed) this.#log.error(failure.message);
       this.#failure = failure;
@@ -265,14 +272,25 @@ class RedisStore implements SharedStore {
   }
 
   async #beat(): Promise<void> {
+    const sign = ['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)];
+    // Redis without memory, or a copy of Redis, rejects changes, but can be read.
+    const rejection = await this.#command(sign).then(() => undefined, String);
     try {
-      await this.#command(['SET', keyOf(`replica:${this.replica}`), '1', 'PX', String(LEASE_MS)]);
       await this.#readOnce();
+      this.#reportRejection(rejection);
       for (const listener of this.#beatListeners) listener();
     } catch {
       // #read has reported it.
     }
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#beat(), BEAT_MS).unref();
+  }
+
+  #reportRejection(rejection: string | undefined): void {
+    const accepts = rejection === undefined;
+    if (accepts === this.#acceptsChanges || this.#isClosed) return;
+    this.#acceptsChanges = accepts;
+    if (accepts) this.#log.info('the shared store accepts changes again');
+    else this.#log.error(`the shared store accepts no changes: ${rejection}`);
   }
 }
 

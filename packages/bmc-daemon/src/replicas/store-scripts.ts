@@ -60,11 +60,14 @@ for i = 2, #ARGV, 4 do
   redis.call('ZADD', KEYS[2], revision, ARGV[i])
 end
 if redis.call('ZCARD', KEYS[2]) - redis.call('HLEN', KEYS[1]) > 2000 then
-  local oldest = redis.call('ZRANGE', KEYS[2], 0, 1999, 'WITHSCORES')
+  local oldest = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
+  local removed = 0
   for i = 1, #oldest, 2 do
     if redis.call('HEXISTS', KEYS[1], oldest[i]) == 0 then
       redis.call('ZREM', KEYS[2], oldest[i])
       redis.call('SET', KEYS[5], oldest[i + 1])
+      removed = removed + 1
+      if removed == 1000 then break end
     end
   end
 end

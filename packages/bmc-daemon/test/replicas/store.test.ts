@@ -40,6 +40,52 @@ it('reloads its copy after Redis returned to an older state', async () => {
   expect(ids()).toEqual(['a', 'c']);
 });
 
+it('reloads its copy after Redis lost the last changes and made others before it was connected again', async () => {
+  await put('a');
+  await put('b');
+  // Another replica has already made a second change, so that the revision is the known one.
+  await run(`redis.call('HDEL', KEYS[2], 'k/b') redis.call('ZREM', KEYS[3], 'k/b')
+redis.call('HSET', KEYS[2], 'k/c', '{}') redis.call('ZADD', KEYS[3], 2, 'k/c')`);
+  await link.command(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+  await waitFor(
+    () => (ids().join() === 'a,c' ? true : undefined),
+    () => `the copy has ${ids().join()}`,
+  );
+});
+
+it('reads from a Redis without memory, and logs once that it accepts no changes', async () => {
+  await put('a');
+  redis.pause();
+  await expect(store.sync()).rejects.toThrow('does not answer');
+  const memory = link.command(['CONFIG', 'SET', 'maxmemory', '1']);
+  redis.resume();
+  await memory;
+  const rejected = () => logged.filter((line) => line.includes('OOM'));
+  await waitFor(
+    () => rejected()[0],
+    () => `no line about memory: ${logged.join('\n')}`,
+  );
+  await store.sync();
+  expect(ids()).toEqual(['a']);
+  await expect(put('b')).rejects.toThrow('OOM');
+  await link.command(['CONFIG', 'SET', 'maxmemory', '0']);
+  await waitFor(
+    () => logged.find((line) => line === 'the shared store accepts changes again'),
+    () => `no line about changes: ${logged.join('\n')}`,
+  );
+  expect(rejected()).toHaveLength(1);
+});
+
+it('forgets deleted entries also when many entries that still exist are older', async () => {
+  const lasting = Array.from({ length: 2500 }, (_value, index) => ({ kind: 'k', id: `lasting-${index}`, value: {} }));
+  await store.commit(lasting);
+  const passing = Array.from({ length: 2100 }, (_value, index) => ({ kind: 'k', id: `passing-${index}` }));
+  await store.commit(passing.map((change) => ({ ...change, value: null })));
+  expect(await run(`return redis.call('ZCARD', KEYS[3])`)).toBe(3600);
+  await store.sync();
+  expect(ids()).toHaveLength(2500);
+});
+
 it('ignores an entry that is not JSON, reads the others, and logs only its key', async () => {
   await put('a');
   const foreign = `for revision, id in ipairs({'b', 'c'}) do
