@@ -6,12 +6,17 @@ Arguments: nova.conf, its port, and the port of Placement, which must be open be
 They call each other through oslo.messaging's `fake` transport, so the lab needs no RabbitMQ.
 """
 import os
+import signal
 import sys
 
 configuration = sys.argv[1]
 port, placement_port = map(int, sys.argv[2:])
 os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
 os.environ['OS_NOVA_CONFIG_FILES'] = ''
+
+# Nova reads the console of a guest from its pseudoterminal, which becomes the terminal of this process.
+# When the guest ends, the kernel sends SIGHUP.
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 # First: this import patches the standard library for eventlet, as Nova's own commands do.
 from nova import monkey_patch  # noqa: F401
