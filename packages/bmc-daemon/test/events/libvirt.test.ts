@@ -261,6 +261,7 @@ describe('events of QEMU', () => {
     });
     expect((await reset('On'))?.status).toBe(204);
     await until('the start', () => seen().length >= 1);
+    await guest.serial.reaches(2);
     await host.virsh('suspend', guest.name);
     await host.virsh('resume', guest.name);
     await host.virsh('reset', guest.name);
