@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { errorCode } from '@rackless/daemon/error-code.js';
-import { quoteWord } from '../enrollment/node.js';
+import { quoteWord } from '@rackless/daemon/text/shell-word.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import { findConsole, sshArguments } from '../machines/console.js';
 import { defineCommand, type Call } from './command.js';

@@ -6,7 +6,7 @@ import { enrollmentNames } from '../enrollment/node.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { readFacts, type MachineFacts } from '../machines/facts.js';
 import { readMachines, selectMachines } from '../machines/machine.js';
-import { plainLine } from '../output/plain-text.js';
+import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { mapConcurrently } from '../redfish/collection.js';
 import { defineCommand, type Call } from './command.js';
 import { printRows } from './print-rows.js';

@@ -1,7 +1,7 @@
 /** `racklessctl log` */
 import { clearLog, findLog, readEntries, readLogs, type Log, type LogEntry } from '../machines/log.js';
 import type { Machine } from '../machines/machine.js';
-import { plainLine } from '../output/plain-text.js';
+import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { wait } from '../redfish/wait.js';
 import { defineCommand, type Call, type OptionDefinition } from './command.js';
 import { printRows } from './print-rows.js';

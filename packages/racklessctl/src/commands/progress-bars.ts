@@ -1,5 +1,5 @@
 /** Shows how far the tasks of machines are, in one line of a terminal. */
-import { cutLine } from '../output/plain-text.js';
+import { cutLine } from '@rackless/daemon/text/plain-text.js';
 import type { Terminal } from '../output/terminal.js';
 import type { TaskProgress } from '../redfish/task.js';
 

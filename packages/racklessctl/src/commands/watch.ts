@@ -2,7 +2,7 @@
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { eventsBetween, eventsIn, type MachineEvent } from '../machines/events.js';
 import { readMachines, selectMachines, type Machine } from '../machines/machine.js';
-import { plainLine } from '../output/plain-text.js';
+import { plainLine } from '@rackless/daemon/text/plain-text.js';
 import { NoEventStream, readEvents } from '../redfish/event-stream.js';
 import { linkAt, textAt } from '../redfish/resource.js';
 import { wait } from '../redfish/wait.js';

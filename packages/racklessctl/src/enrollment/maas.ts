@@ -1,5 +1,6 @@
 /** Commands of the MAAS command line. */
-import { comment, quoteWord, type EnrollmentFormat, type EnrollmentNode } from './node.js';
+import { quoteWord } from '@rackless/daemon/text/shell-word.js';
+import { comment, type EnrollmentFormat, type EnrollmentNode } from './node.js';
 
 /** MAAS's names of architectures. */
 const architectures: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cutLine, plainJson, plainText, widthOf } from './plain-text.js';
+import { widthOf } from '@rackless/daemon/text/plain-text.js';
 import { renderTable, type Column } from './table.js';
 
 const columns: readonly Column<readonly (string | number | null)[]>[] = [
@@ -26,22 +26,5 @@ describe('a table', () => {
 
   it('stays readable in a terminal that is too narrow', () => {
     expect(renderTable([['a'.repeat(60), 4, 'model']], columns, 5)).toContain('aaaaaaa…  4     model');
-  });
-});
-
-describe('plain text', () => {
-  it('keeps line feeds, and letters of all languages', () => {
-    expect(plainText('a\nü 节点 🖥')).toBe('a\nü 节点 🖥');
-  });
-
-  it('escapes in JSON what JSON.stringify leaves', () => {
-    const value = { a: '\u009b\u202e\u007f\u001b\n' };
-    expect(plainJson(value)).toBe('{\n  "a": "\\u009b\\u202e\\u007f\\u001b\\n"\n}');
-    expect(JSON.parse(plainJson(value))).toEqual(value);
-  });
-
-  it('is cut at whole characters', () => {
-    expect(cutLine('节点节点', 5)).toBe('节点…');
-    expect(cutLine('abc', 3)).toBe('abc');
   });
 });

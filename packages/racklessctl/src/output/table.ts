@@ -1,5 +1,5 @@
 /** Tables for people. */
-import { cutLine, plainLine, widthOf } from './plain-text.js';
+import { cutLine, plainLine, widthOf } from '@rackless/daemon/text/plain-text.js';
 
 /** A column of a table. */
 export interface Column<Row> {

@@ -1,5 +1,5 @@
 /** Standard output and standard error of a command. */
-import { plainJson, plainLine, plainText } from './plain-text.js';
+import { plainJson, plainLine, plainText } from '@rackless/daemon/text/plain-text.js';
 
 /** Streams of a process. */
 interface TerminalStreams {

@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { cutLine, plainJson, plainText } from './plain-text.js';
+
+describe('plain text', () => {
+  it('keeps line feeds, and letters of all languages', () => {
+    expect(plainText('a\nü 节点 🖥')).toBe('a\nü 节点 🖥');
+  });
+
+  it('escapes in JSON what JSON.stringify leaves', () => {
+    const value = { a: '\u009b\u202e\u007f\u001b\n' };
+    expect(plainJson(value)).toBe('{\n  "a": "\\u009b\\u202e\\u007f\\u001b\\n"\n}');
+    expect(JSON.parse(plainJson(value))).toEqual(value);
+  });
+
+  it('is cut at whole characters', () => {
+    expect(cutLine('节点节点', 5)).toBe('节点…');
+    expect(cutLine('abc', 3)).toBe('abc');
+  });
+});
