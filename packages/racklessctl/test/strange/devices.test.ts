@@ -1,16 +1,10 @@
 /** Boot, media and logs of services with other URIs and rules than ours. */
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+import { oneMachine, sendJson, type StrangeAnswer, strangeServices } from '../support/strange-service.js';
 
 const { run, json, start } = commandFixture();
-const services: StrangeService[] = [];
-const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
-  const service = await StrangeService.start(answers);
-  services.push(service);
-  return service;
-};
-afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+const serve = strangeServices();
 
 const uri = '/redfish/v1/Systems/System.Embedded.1';
 const bmc = '/redfish/v1/Managers/iDRAC.Embedded.1';

@@ -1,16 +1,10 @@
 /** Services with other URIs than ours, and with faults. */
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+import { oneMachine, sendJson, type StrangeAnswer, strangeServices } from '../support/strange-service.js';
 
 const { run, json, start } = commandFixture();
-const services: StrangeService[] = [];
-const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
-  const service = await StrangeService.start(answers);
-  services.push(service);
-  return service;
-};
-afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+const serve = strangeServices();
 
 const account = { RACKLESSCTL_USER: 'root', RACKLESSCTL_PASSWORD: 'calvin' };
 const withSessions = { Links: { Sessions: { '@odata.id': '/redfish/v1/Sessions' } } };
@@ -71,7 +65,7 @@ describe('a service with a fault', () => {
 
   it('that nothing listens for is named, with exit code 69', async () => {
     const service = await serve({});
-    await Promise.all(services.splice(0).map((each) => each.close()));
+    await service.close();
     const { code, stderr } = await run(['list', '--url', service.url]);
     expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringContaining('the connection was refused') });
   });

@@ -1,17 +1,11 @@
 /** Events and consoles of services that differ from ours. */
 import { chmodSync } from 'node:fs';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+import { oneMachine, sendJson, type StrangeAnswer, strangeServices } from '../support/strange-service.js';
 
 const { run, start, write } = commandFixture();
-const services: StrangeService[] = [];
-const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
-  const service = await StrangeService.start(answers);
-  services.push(service);
-  return service;
-};
-afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+const serve = strangeServices();
 
 const uri = '/redfish/v1/Systems/System.Embedded.1';
 const withEvents = (stream: StrangeAnswer): Record<string, StrangeAnswer> => ({

@@ -1,17 +1,11 @@
 /** What a user at a terminal sees. `script` of util-linux gives the command a terminal. */
 import { execFile } from 'node:child_process';
-import { afterEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
-import { oneMachine, sendJson, StrangeService, type StrangeAnswer } from '../support/strange-service.js';
+import { oneMachine, sendJson, strangeServices } from '../support/strange-service.js';
 
 const { at } = commandFixture();
-const services: StrangeService[] = [];
-const serve = async (answers: Record<string, StrangeAnswer>): Promise<StrangeService> => {
-  const service = await StrangeService.start(answers);
-  services.push(service);
-  return service;
-};
-afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+const serve = strangeServices();
 
 const bin = new URL('../../bin/racklessctl.js', import.meta.url).pathname;
 

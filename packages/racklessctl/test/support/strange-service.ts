@@ -1,6 +1,7 @@
 /** A small HTTP server that answers as a test says: services with other URIs, and faults. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { afterEach } from '@jest/globals';
 
 /** An answer: JSON, or a function that writes it. */
 export type StrangeAnswer = object | ((request: RecordedRequest, response: ServerResponse) => void);
@@ -57,11 +58,24 @@ export class StrangeService {
     return this.requests.map(({ method, url }) => `${method} ${url}`);
   }
 
+  /** Closes the server. A second call has no effect. */
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     this.#server.close();
     this.#server.closeAllConnections();
     await once(this.#server, 'close');
   }
+}
+
+/** Returns a function that starts services, which end after each test. Call this at the top of a suite. */
+export function strangeServices(): (answers: Readonly<Record<string, StrangeAnswer>>) => Promise<StrangeService> {
+  const services: StrangeService[] = [];
+  afterEach(() => Promise.all(services.splice(0).map((service) => service.close())));
+  return async (answers) => {
+    const service = await StrangeService.start(answers);
+    services.push(service);
+    return service;
+  };
 }
 
 /** Answers with JSON. */
