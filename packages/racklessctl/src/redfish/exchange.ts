@@ -92,20 +92,7 @@ export class Exchange {
    * @throws {CommandFailure} `unavailable` or `timeout`; the reason of the request's signal.
    */
   async send(request: ServiceRequest): Promise<Answer> {
-    const deadline = AbortSignal.timeout(this.endpoint.timeoutMs);
-    const signal = AbortSignal.any([request.signal, deadline]);
-    try {
-      return await this.#receive({ ...request, signal });
-    } catch (error) {
-      if (request.signal.aborted) throw request.signal.reason;
-      if (deadline.aborted)
-        throw new CommandFailure(
-          exitCode.timeout,
-          `${this.#name(request)}: there is no complete answer after ${this.endpoint.timeoutMs / 1000} s`,
-          { cause: error },
-        );
-      throw this.#failure(request, error);
-    }
+    return this.#inTime(request, 'there is no complete answer', (limited) => this.#receive(limited));
   }
 
   async #receive(request: ServiceRequest): Promise<Answer> {
@@ -118,15 +105,33 @@ export class Exchange {
   }
 
   /**
-   * Sends a request, and returns the head of the answer. The body has no time limit.
-   * @throws {CommandFailure}
+   * Sends a request, and returns the head of the answer. Only the head has a time limit.
+   * @throws {CommandFailure} as {@link send}.
    */
   async open(request: ServiceRequest): Promise<OpenAnswer> {
+    return this.#inTime(request, 'there is no answer', (limited) => this.#open(limited));
+  }
+
+  /** Calls a function with a request that also ends at the time limit. @param failure what is missing then. */
+  async #inTime<T>(
+    request: ServiceRequest,
+    failure: string,
+    call: (limited: ServiceRequest) => Promise<T>,
+  ): Promise<T> {
+    const { timeoutMs } = this.endpoint;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), timeoutMs);
     try {
-      return await this.#open(request);
+      return await call({ ...request, signal: AbortSignal.any([request.signal, late.signal]) });
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
+      if (late.signal.aborted)
+        throw new CommandFailure(exitCode.timeout, `${this.#name(request)}: ${failure} after ${timeoutMs / 1000} s`, {
+          cause: error,
+        });
       throw this.#failure(request, error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 

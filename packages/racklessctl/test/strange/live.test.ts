@@ -94,6 +94,42 @@ describe('watch', () => {
     expect(await watching.finished()).toMatchObject({ code: 130 });
   });
 
+  it('ends with exit code 75 if the stream never answers', async () => {
+    const service = await serve(withEvents(() => undefined));
+    const { code, stderr } = await run(['watch', '--timeout', '3', '--url', service.url]);
+    expect({ code, stderr }).toEqual({
+      code: 75,
+      stderr: `racklessctl: GET ${service.url}/sse: there is no answer after 3 s\n`,
+    });
+  });
+
+  it('connects again if the stream no longer answers', async () => {
+    let streams = 0;
+    const service = await serve(
+      withEvents((_, response) => {
+        streams += 1;
+        if (streams === 2) return;
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(`retry: 100\n${eventOf(`e${streams}`, `event ${streams}`)}`);
+      }),
+    );
+    const { code, stdout, stderr } = await run(['watch', '-n', '2', '--timeout', '3', '--url', service.url]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/event 1\n.*event 3\n$/) });
+    expect(stderr).toContain('there is no answer after 3 s; connecting again');
+  });
+
+  it('has no time limit for an open stream', async () => {
+    const service = await serve(
+      withEvents((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+        // Later than the limit for the head.
+        setTimeout(() => response.write(eventOf('e1', 'a late event')), 3500);
+      }),
+    );
+    const { code, stdout, stderr } = await run(['watch', '-n', '1', '--timeout', '3', '--url', service.url]);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringMatching(/a late event\n$/), stderr: '' });
+  });
+
   it('ends an event that is too large', async () => {
     const service = await serve(
       withEvents((_, response) => {
