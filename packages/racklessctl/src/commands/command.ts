@@ -55,6 +55,9 @@ export interface CommandDefinition {
 /** Checks a definition at compile time. */
 export const defineCommand = (definition: CommandDefinition): CommandDefinition => definition;
 
+/** Timers fire at once for longer times: 2^31 ms. */
+const MAX_SECONDS = 2_147_483;
+
 /** One call of a command: its arguments and options, and its process. */
 export class Call {
   readonly terminal: Terminal;
@@ -108,6 +111,14 @@ export class Call {
     if (!/^\d{1,9}(\.\d+)?$/.test(text) || value === 0)
       throw usageFailure(`--${name} must be a number above 0, not '${text}'`);
     return value;
+  }
+
+  /** Returns the milliseconds of an option in seconds. @throws {CommandFailure} */
+  milliseconds(name: string): number | undefined {
+    const seconds = this.number(name);
+    if (seconds !== undefined && seconds > MAX_SECONDS)
+      throw usageFailure(`--${name} must be ${MAX_SECONDS} s or less, not '${seconds}'`);
+    return seconds === undefined ? undefined : seconds * 1000;
   }
 
   /** Returns one of the allowed values. @throws {CommandFailure} */

@@ -46,7 +46,7 @@ function printEntries(call: Call, entries: readonly LogEntry[]): void {
 }
 
 async function follow(call: Call, machine: Machine, log: Log, shown: readonly LogEntry[]): Promise<void> {
-  const interval = (call.number('interval') ?? DEFAULT_INTERVAL_SECONDS) * 1000;
+  const interval = call.milliseconds('interval') ?? DEFAULT_INTERVAL_SECONDS * 1000;
   let known = new Set(shown.map(({ id }) => id));
   for (;;) {
     await wait(interval, call.signal);

@@ -26,8 +26,7 @@ const powerCommand = (name: string, command: PowerCommand): CommandDefinition =>
 };
 
 async function changePower(call: Call, command: PowerCommand): Promise<void> {
-  const seconds = call.number('wait');
-  const waitMs = seconds === undefined ? undefined : seconds * 1000;
+  const waitMs = call.milliseconds('wait');
   await withMachines(call, (machines) => {
     const labelOf = labelsOf(machines);
     return eachMachine(call, machines, async (machine, bars) => ({

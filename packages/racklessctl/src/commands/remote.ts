@@ -95,7 +95,7 @@ async function open(call: Call, connection: Connection): Promise<OpenedService> 
   const endpoint = {
     origin: url,
     insecure,
-    timeoutMs: (call.number('timeout') ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+    timeoutMs: call.milliseconds('timeout') ?? DEFAULT_TIMEOUT_SECONDS * 1000,
     ...(ca === undefined ? {} : { ca: readAuthorities(ca) }),
   };
   const name = `${user ?? ''} at ${url.host}`;

@@ -14,5 +14,5 @@ export const taskTimeoutOption: OptionDefinition = {
 
 /** Returns the options for the client. */
 export function taskOptions(call: Call, onProgress: TaskOptions['onProgress']): TaskOptions {
-  return { taskMs: (call.number('task-timeout') ?? DEFAULT_SECONDS) * 1000, onProgress };
+  return { taskMs: call.milliseconds('task-timeout') ?? DEFAULT_SECONDS * 1000, onProgress };
 }

@@ -86,7 +86,7 @@ async function poll(
   printer: EventPrinter,
   show: (event: MachineEvent) => void,
 ): Promise<void> {
-  const interval = (call.number('interval') ?? DEFAULT_INTERVAL_SECONDS) * 1000;
+  const interval = call.milliseconds('interval') ?? DEFAULT_INTERVAL_SECONDS * 1000;
   let before = first;
   const link = { isLost: false };
   for (;;) {

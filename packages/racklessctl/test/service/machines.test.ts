@@ -93,6 +93,8 @@ describe('power', () => {
     [['power', 'on'], 'name a machine, or give --all'],
     [['power', 'on', 'node-1', '--all'], '--all and names of machines exclude each other'],
     [['power', 'on', 'node-1', '--wait', 'long'], "--wait must be a number above 0, not 'long'"],
+    // A timer of more than 2^31 ms fires at once.
+    [['list', '--timeout', '2147484'], "--timeout must be 2147483 s or less, not '2147484'"],
     [['list', '--auth', 'none'], "auth must be session or basic, not 'none'"],
     [['list', '--url', 'http://admin:secret@127.0.0.1'], 'must not contain a user or a password'],
     [['powr'], "unknown command 'powr'"],
