@@ -7,6 +7,9 @@ import { commands } from './commands/index.js';
 import { CommandFailure, exitCode } from './failure.js';
 import { Terminal } from './output/terminal.js';
 
+/** Ctrl-C, the end of the process, and the end of its terminal. */
+const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /**
  * Runs one command.
  * @param argv as `process.argv`.
@@ -17,10 +20,13 @@ export async function main(argv: readonly string[]): Promise<number> {
   const interruption = new AbortController();
   const interrupt = (): void => {
     // The second Ctrl-C ends the process at once.
-    process.removeListener('SIGINT', interrupt).removeListener('SIGTERM', interrupt);
+    stopListening();
     interruption.abort(new CommandFailure(exitCode.interrupted, 'interrupted'));
   };
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  const stopListening = (): void => {
+    for (const name of ENDING_SIGNALS) process.removeListener(name, interrupt);
+  };
+  for (const name of ENDING_SIGNALS) process.on(name, interrupt);
   // `racklessctl list | head -1` closes the pipe early. That is no failure.
   process.stdout.on('error', () => interruption.abort(new CommandFailure(exitCode.done, '')));
   // Without a reader of messages, the command still does its work and ends its session.
@@ -29,7 +35,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return await run(argv, terminal, interruption.signal);
   } finally {
     terminal.clearStatus();
-    process.removeListener('SIGINT', interrupt).removeListener('SIGTERM', interrupt);
+    stopListening();
   }
 }
 

@@ -297,13 +297,13 @@ describe('a service that differs from ours', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('deletes the session and ends with exit code 130', async () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('(%s) deletes the session; exit code 130', async (name) => {
     const service = await serve({
       ...oneMachine({}, withSessions),
       'POST /redfish/v1/Sessions': (_, response) =>
         sendJson(response, 201, { '@odata.id': '/redfish/v1/Sessions/8' }, { 'x-auth-token': 't0ken' }),
       // Never answers: the command waits here.
-      'GET /redfish/v1/Systems': () => command.child.kill('SIGINT'),
+      'GET /redfish/v1/Systems': () => command.child.kill(name),
       'DELETE /redfish/v1/Sessions/8': (_, response) => void response.writeHead(204).end(),
     });
     const command = start(['list', '--url', service.url], account);
