@@ -1,16 +1,16 @@
 /** Gets the password of a connection: from a file, a command, or the user. */
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
-import { promisify } from 'node:util';
+import { Writable, type Readable } from 'node:stream';
 import { readTextFile, fileReason } from '@rackless/daemon/files/text-file.js';
 import { CommandFailure, exitCode } from '../failure.js';
 import type { PasswordSource } from './connection.js';
 
-const run = promisify(execFile);
-
 /** A password manager may ask the user. */
 const COMMAND_MS = 120_000;
+/** Characters of the output of a command. Its first line is the password. */
+const MAX_OUTPUT = 1024 * 1024;
 
 /** A terminal that can ask. */
 interface Prompt {
@@ -65,21 +65,42 @@ function readPasswordFile(file: string): string {
   }
 }
 
-/** Runs the command in a shell, as a user would. Its errors go to the terminal. */
+/**
+ * Runs the command in a shell, as a user would. A password manager may ask the user, so it has the terminal:
+ * standard input and standard error of racklessctl.
+ */
 async function runCommand(command: string, signal: AbortSignal): Promise<string> {
+  const late = AbortSignal.timeout(COMMAND_MS);
+  const child = spawn('/bin/sh', ['-c', command], {
+    stdio: ['inherit', 'pipe', 'inherit'],
+    signal: AbortSignal.any([signal, late]),
+  });
+  const end = once(child, 'close') as Promise<readonly unknown[]>; // no static type for events
+  let output: string;
+  let code: unknown;
   try {
-    const { stdout } = await run('/bin/sh', ['-c', command], { signal, timeout: COMMAND_MS, killSignal: 'SIGTERM' });
-    return stdout;
+    [output, [code]] = await Promise.all([outputOf(child.stdout), end]);
   } catch (error) {
+    child.kill();
     if (signal.aborted) throw signal.reason;
-    // Not the output: it may be the password.
-    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: unknown }; // what execFile rejects with
-    const reason = typeof stderr === 'string' && stderr.trim() !== '' ? `: ${stderr.trim()}` : '';
-    throw new CommandFailure(
-      exitCode.configuration,
-      `password-command failed with ${typeof code === 'number' ? `exit code ${code}` : 'an error'}${reason}`,
-    );
+    const reason = late.aborted ? `it ran longer than ${COMMAND_MS / 1000} s` : fileReason(error);
+    throw new CommandFailure(exitCode.configuration, `password-command failed: ${reason}`, { cause: error });
   }
+  if (code === 0) return output;
+  throw new CommandFailure(
+    exitCode.configuration,
+    `password-command failed with ${typeof code === 'number' ? `exit code ${code}` : 'a signal'}`,
+  );
+}
+
+/** Reads the output of a command to its end. @throws {Error} if it is too long. */
+async function outputOf(stream: Readable): Promise<string> {
+  let output = '';
+  for await (const chunk of stream.setEncoding('utf8')) {
+    output += chunk as string; // a stream with an encoding has texts
+    if (output.length > MAX_OUTPUT) throw new Error(`it printed more than ${MAX_OUTPUT} characters`);
+  }
+  return output;
 }
 
 function askPassword(name: string, { input, output }: Prompt, signal: AbortSignal): Promise<string> {

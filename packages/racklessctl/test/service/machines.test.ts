@@ -166,10 +166,20 @@ describe('a context', () => {
     expect(await run(['list', 'node-1', '--config', file])).toMatchObject({ code: 0, stderr: '' });
     write(
       'contexts.yaml',
-      `contexts:\n  lab: {url: '${bmc.url}', user: admin, password-command: 'echo hidden; exit 3'}\n`,
+      `contexts:\n  lab: {url: '${bmc.url}', user: admin, password-command: 'echo hidden; echo locked >&2; exit 3'}\n`,
     );
     const failed = await run(['list', '--config', file]);
-    expect(failed).toMatchObject({ code: 78, stderr: 'racklessctl: password-command failed with exit code 3\n' });
+    expect(failed).toMatchObject({
+      code: 78,
+      stderr: 'locked\nracklessctl: password-command failed with exit code 3\n',
+    });
+    write('contexts.yaml', `contexts:\n  lab: {url: '${bmc.url}', user: admin, password-command: 'yes'}\n`);
+    expect(await run(['list', '--config', file])).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining(
+        'racklessctl: password-command failed: it printed more than 1048576 characters\n',
+      ),
+    });
   });
 
   it('of a pattern selects several services for one table', async () => {

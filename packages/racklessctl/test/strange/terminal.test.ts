@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
 import { oneMachine, sendJson, strangeServices } from '../support/strange-service.js';
 
-const { at } = commandFixture();
+const { at, write } = commandFixture();
 const serve = strangeServices();
 
 const bin = new URL('../../bin/racklessctl.js', import.meta.url).pathname;
@@ -49,6 +49,18 @@ it('asks for a password without showing it', async () => {
   expect(code).toBe(0);
   expect(output).toContain(`Password of root at ${service.url.replace('http://', '')}: `);
   expect(output).not.toContain('calvin');
+  expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);
+});
+
+it('password-command has the terminal, for its messages and its questions', async () => {
+  const service = await serve(oneMachine());
+  const command = `printf 'Password of the vault: ' >&2; read -r answer; echo "$answer"`;
+  write(
+    'contexts.yaml',
+    `contexts: {lab: {url: "${service.url}", user: root, password-command: ${JSON.stringify(command)}}}`,
+  );
+  const { code, output } = await inTerminal(`list --config '${at('contexts.yaml')}'`, 'calvin\r');
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('Password of the vault: ') });
   expect(service.requests.at(-1)?.headers.authorization).toBe(`Basic ${btoa('root:calvin')}`);
 });
 
