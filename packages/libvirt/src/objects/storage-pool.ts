@@ -1,5 +1,5 @@
 import type { CallOptions, Link } from '../link/link.js';
-import type { StoragePoolRef } from '../protocol/object.js';
+import type { StoragePoolRef, StorageVolumeRef } from '../protocol/object.js';
 import type { Procedure } from '../protocol/procedure.js';
 import { storagePoolProcedures, storageVolumeProcedures } from '../protocol/storage.js';
 import { StorageVolume } from './storage-volume.js';
@@ -116,6 +116,25 @@ export class StoragePool implements StoragePoolRef {
    */
   async storageVolCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<StorageVolume> {
     const volume = await this.#work(storageVolumeProcedures.createXml, { pool: this, xml, flags }, options);
+    return new StorageVolume(this.#link, volume);
+  }
+
+  /**
+   * Creates a volume with the content of another one, which may be in another pool. libvirt converts
+   * between formats, and resolves backing files. Set `timeoutMs` for large volumes. libvirtd continues
+   * to copy after an aborted call.
+   * @param xml name, capacity and format of the new volume. A smaller capacity is ignored.
+   * @param flags `StorageVolCreateFlags`.
+   * @throws {LibvirtError} INTERNAL_ERROR if the name is in use.
+   */
+  async storageVolCreateXmlFrom(
+    xml: string,
+    source: StorageVolumeRef,
+    flags = 0,
+    options?: CallOptions,
+  ): Promise<StorageVolume> {
+    const args = { pool: this, xml, source, flags };
+    const volume = await this.#work(storageVolumeProcedures.createXmlFrom, args, options);
     return new StorageVolume(this.#link, volume);
   }
 

@@ -55,6 +55,11 @@ export const storageVolumeProcedures = procedures(PROGRAM.remote, 'storageVol', 
   lookupByPath: { number: 97, args: struct({ path: string }), result: storageVolume },
 
   createXml: { number: 93, args: struct({ pool: storagePool, xml: string, flags }), result: storageVolume },
+  createXmlFrom: {
+    number: 125,
+    args: struct({ pool: storagePool, xml: string, source: storageVolume, flags }),
+    result: storageVolume,
+  },
   delete: { number: 94, args: volumeFlags, result: nothing },
   resize: { number: 260, args: struct({ volume: storageVolume, capacity: uhyperNumber, flags }), result: nothing },
 

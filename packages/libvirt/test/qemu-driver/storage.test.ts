@@ -80,6 +80,17 @@ describe('a volume', () => {
     expect(physical.allocationBytes).toBe(size);
   });
 
+  it('is copied into a new volume of another format', async () => {
+    const xml = volumeXml('copy.qcow2', 0).replace(`type='raw'`, `type='qcow2'`);
+    const copy = await pool.storageVolCreateXmlFrom(xml, volume);
+    expect(await copy.getXmlDesc()).toContain(`<format type='qcow2'/>`);
+    const back = await pool.storageVolCreateXmlFrom(volumeXml('back.raw', 0), copy);
+    expect(digestOf((await readFile(await back.getPath())).subarray(0, size))).toBe(digestOf(content));
+    expect(await codeOf(pool.storageVolCreateXmlFrom(xml, volume))).toBe('INTERNAL_ERROR');
+    await copy.delete();
+    await back.delete();
+  });
+
   it('returns the same bytes in a download', async () => {
     expect(digestOf(await buffer(await volume.download()))).toBe(digestOf(content));
   });
