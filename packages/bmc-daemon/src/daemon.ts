@@ -106,11 +106,15 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
     setTls: () => undefined,
   };
   const tls = loadFirstTls(options);
-  const store = await openStore(options);
+  const toStartError = (error: unknown): unknown =>
+    error instanceof StoreUnavailable ? startError(options.origins, 'sharedStore', error) : error;
+  const store = await openStore(options).catch((error: unknown) => {
+    throw toStartError(error);
+  });
   const service = await openService({ stateDir, store, tls }, { ...options, settings }, present).catch(
     async (error: unknown) => {
       await store?.close();
-      throw error;
+      throw toStartError(error);
     },
   );
   const { driver, features } = service;
@@ -162,21 +166,15 @@ interface Opening {
   readonly tls: TlsOptions | undefined;
 }
 
-/** Opens the shared store, if the settings name one. @throws {StartError} if it does not answer. */
-async function openStore({ settings: { sharedStore }, origins, log }: DaemonOptions): Promise<SharedStore | null> {
-  if (sharedStore === null) return null;
-  try {
-    return await openSharedStore(sharedStore, log);
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    throw startError(origins, 'sharedStore', error);
-  }
+/** Opens the shared store, if the settings name one. @throws {StoreUnavailable} */
+async function openStore({ settings: { sharedStore }, log }: DaemonOptions): Promise<SharedStore | null> {
+  return sharedStore === null ? null : openSharedStore(sharedStore, log);
 }
 
 /**
  * Opens the driver, the features and Redfish, without touching the host.
  * @param options `settings` are the active settings.
- * @throws {StartError}
+ * @throws {StartError} @throws {StoreUnavailable}
  */
 async function openService(
   { stateDir, store, tls }: Opening,

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { removeLeftovers, replaceFile } from '@rackless/daemon/files/replace-file.js';
 import type { Settings } from './config/settings.js';
+import { unreadable } from './replicas/entry-changes.js';
 import type { SharedStore } from './replicas/shared-store.js';
 
 /** Options of {@link serviceUuid}. */
@@ -74,7 +75,9 @@ export async function uuidOf(
   const own = serviceUuid({ service: `${hypervisor} ${settings.listenPort}`, stateDir, log });
   if (store === null) return own;
   await store.commit([{ kind: 'service', id: 'uuid', expected: 0, value: { uuid: own } }]);
-  return z.object({ uuid: z.string() }).parse(store.get('service', 'uuid')?.value).uuid;
+  const { data } = z.object({ uuid: z.string() }).safeParse(store.get('service', 'uuid')?.value);
+  if (data === undefined) throw unreadable('the UUID of the service');
+  return data.uuid;
 }
 
 /** RFC 9562 §5.8: a version 8 UUID may have any content. */

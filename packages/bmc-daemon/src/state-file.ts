@@ -36,8 +36,8 @@ interface StateFileOptions<State> {
   /** `accounts`: the file is `accounts.json`. */
   readonly name: string;
   /**
-   * The schema of the file. Unknown properties of a `z.object` are dropped, so the daemon can read
-   * a newer daemon's file.
+   * The schema of the file. Unknown properties of a `z.object` are dropped, or stored again if it is
+   * loose, so the daemon can read a newer daemon's file.
    */
   readonly schema: z.ZodType<State>;
   /** The state without a file. */

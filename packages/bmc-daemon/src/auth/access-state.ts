@@ -37,12 +37,12 @@ const settings = z.object({
   sessionTimeoutSeconds: z.int().min(30).max(86_400),
 });
 
-/** The schema of the state. */
-export const accessStateSchema = z.object({
-  accounts: z.array(account),
-  roles: z.array(z.object({ id: z.string().regex(ROLE_ID), privileges: z.array(z.enum(privilegeNames)) })),
-  settings,
-});
+const role = z.object({ id: z.string().regex(ROLE_ID), privileges: z.array(z.enum(privilegeNames)) });
+
+/** The schema of the state. It keeps what a newer version of the daemon has added. */
+export const accessStateSchema: z.ZodType<AccessState> = z
+  .object({ accounts: z.array(account.loose()), roles: z.array(role.loose()), settings: settings.loose() })
+  .loose();
 
 /** The stored state of one account. */
 export type AccountState = Readonly<z.infer<typeof account>>;

@@ -53,7 +53,7 @@ export function createRoles(state: StateFile<AccessState>, isAccount: (user: str
     change(id, privileges) {
       state.update((old) => ({
         ...old,
-        roles: old.roles.map((role) => (role.id === id ? { id, privileges } : role)),
+        roles: old.roles.map((role) => (role.id === id ? { ...role, privileges } : role)),
       }));
     },
     remove(id) {

@@ -50,7 +50,7 @@ export const events: Feature<EventServices> = {
 async function openShared(options: {
   readonly store: SharedStore;
   readonly bus: EventBus;
-  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }): Promise<SharedParts> {
   const { openSharedEvents } = await import('./shared/shared-events.js');
   const { createSharedLogs } = await import('./shared/shared-logs.js');

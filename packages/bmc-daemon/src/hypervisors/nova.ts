@@ -10,13 +10,12 @@ import { unusedProxy } from '../drivers/nova/cloud/unused-proxy.js';
 import { createNovaDriver } from '../drivers/nova/nova-driver.js';
 import type { StageQueues } from '../drivers/queue/machine-queue.js';
 import type { SharedStore } from '../replicas/shared-store.js';
-import { StoreUnavailable } from '../replicas/store-unavailable.js';
 import type { DriverContext } from './driver-context.js';
 
 /**
  * Creates the driver of a cloud.
  * @param name the cloud in clouds.yaml.
- * @throws the error of `settingError`.
+ * @throws the error of `settingError`. @throws {StoreUnavailable}
  */
 export async function nova(
   name: string,
@@ -26,7 +25,7 @@ export async function nova(
     error instanceof CloudError
       ? settingError('osCloud', `EMULATOR_OS_CLOUD cannot be used: ${error.message}`, error)
       : error;
-  const queues = store === null ? undefined : await sharedQueues(store, settingError);
+  const queues = store === null ? {} : { queues: await openQueues(store) };
   try {
     const cloud = readCloud(name, { environment, directory: process.cwd() });
     const driver = createNovaDriver({
@@ -39,7 +38,7 @@ export async function nova(
         bus: settings.osVmediaRescueBus,
         fetchedByGlance: !settings.osVmediaImageFileUpload,
         networkImage: settings.osIpxeImage,
-        ...(queues === undefined ? {} : { queues }),
+        ...queues,
         daemon: daemonName(settings.stateDir ?? defaultStateDir(environment, process.getuid?.())),
       },
       log,
@@ -57,14 +56,10 @@ export async function nova(
   }
 }
 
-async function sharedQueues(store: SharedStore, settingError: DriverContext['settingError']): Promise<StageQueues> {
+/** A daemon without replicas never loads this code. */
+async function openQueues(store: SharedStore): Promise<StageQueues> {
   const { openSharedQueues } = await import('../drivers/queue/shared-operations.js');
-  try {
-    return await openSharedQueues(store);
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    throw settingError('sharedStore', error.message, error);
-  }
+  return openSharedQueues(store);
 }
 
 /** Returns a name that differs for every daemon, because one daemon at a time uses a state folder. */

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { connectRedis, type RedisLink } from './redis-link.js';
-import { keyNames, readScript, writeScript } from './store-scripts.js';
+import { keyNames, keyOf, readScript, writeScript } from './store-scripts.js';
 import { StoreUnavailable } from './store-unavailable.js';
 
 /** An entry of the store; never mutated. */
@@ -15,7 +15,7 @@ export interface StoredEntry {
   readonly id: string;
   /** Grows with each change of the store. */
   readonly revision: number;
-  /** Parsed JSON. */
+  /** Parsed JSON; undefined if it is not JSON. */
   readonly value: unknown;
 }
 
@@ -250,12 +250,14 @@ class RedisStore implements SharedStore {
     this.#kinds.set(kind, entries);
     entries.delete(id);
     if (typeof text !== 'string') return;
+    let value: unknown;
     try {
-      entries.set(id, { id, revision, value: JSON.parse(text) as unknown });
+      value = JSON.parse(text) as unknown;
     } catch {
       // The error would quote the value, which may be secret.
       this.#log.warn(`the shared store has an entry that is not JSON: ${JSON.stringify(key)}`);
     }
+    entries.set(id, { id, revision, value });
   }
 
   #script(script: string, words: readonly string[]): Promise<unknown> {
@@ -294,7 +296,5 @@ class RedisStore implements SharedStore {
   }
 }
 
-/** All keys have the same hash tag, so that they are on one node of a cluster. */
-const keyOf = (name: string): string => `{bmc-daemon}:${name}`;
 const channel = keyOf('changes');
 const ignored = (): void => undefined;

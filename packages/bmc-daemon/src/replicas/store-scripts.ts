@@ -11,6 +11,9 @@
 /** The names of the keys. */
 export const keyNames = ['entries', 'changed', 'revision', 'epoch', 'floor'] as const;
 
+/** Returns the key of a name. All keys have the same hash tag, so that they are on one node of a cluster. */
+export const keyOf = (name: string): string => `{bmc-daemon}:${name}`;
+
 /**
  * Returns what changed after a revision.
  * ARGV: the revision, its epoch, a name for a new epoch. A revision that Redis has not reached means that

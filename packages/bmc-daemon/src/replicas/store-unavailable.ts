@@ -1,4 +1,9 @@
 /** The shared store does not answer, or rejects the request. Clients get 503 with Retry-After. */
 export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable';
+  override readonly name: string = 'StoreUnavailable';
+}
+
+/** The shared store answers, but this replica cannot make the change now. The message is for clients. */
+export class ChangeRefused extends StoreUnavailable {
+  override readonly name = 'ChangeRefused';
 }

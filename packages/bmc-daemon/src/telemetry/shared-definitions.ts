@@ -1,21 +1,34 @@
 /** The report definitions of all replicas, in the shared store: an entry for each machine, and one for the service. */
 import { z } from 'zod';
+import { readEntry, repeatUntilStored } from '../replicas/entry-changes.js';
 import type { SharedStore, StoredEntry } from '../replicas/shared-store.js';
-import { StoreUnavailable } from '../replicas/store-unavailable.js';
 import { completed, definitionChange, type ReportDefinition, type ReportDefinitions } from './report-definitions.js';
 
 const KIND = 'report';
 const SERVICE_KIND = 'report-service';
 const SERVICE_ID = 'settings';
-const MAX_ATTEMPTS = 5;
-const serviceSchema = z.object({ enabled: z.boolean() });
+/** These keep what a newer version of the daemon has added. */
+const serviceSchema = z.object({ enabled: z.boolean() }).loose();
+const changeSchema = definitionChange.loose();
 
 /** Opens the definitions. */
 export function openSharedDefinitions(store: SharedStore): ReportDefinitions {
   const cache = new Map<string, { readonly revision: number; readonly definition: ReportDefinition }>();
   const enabled = (): boolean =>
     serviceSchema.safeParse(store.get(SERVICE_KIND, SERVICE_ID)?.value).data?.enabled ?? true;
-  const changeOf = (entry: StoredEntry | undefined) => definitionChange.safeParse(entry?.value).data ?? {};
+  const changeOf = (entry: StoredEntry | undefined) => changeSchema.safeParse(entry?.value).data ?? {};
+  /** Changes an entry that this version can read. */
+  const changeEntry = (
+    what: string,
+    [kind, id]: readonly [string, string],
+    changed: (entry: StoredEntry | undefined) => object,
+  ): Promise<void> =>
+    repeatUntilStored(what, async () => {
+      await store.sync();
+      const entry = store.get(kind, id);
+      const isStored = await store.commit([{ kind, id, expected: entry?.revision ?? 0, value: changed(entry) }]);
+      return isStored ? { result: undefined } : undefined;
+    });
   let known = '';
   return {
     get enabled() {
@@ -23,7 +36,11 @@ export function openSharedDefinitions(store: SharedStore): ReportDefinitions {
     },
     setEnabled: async (wanted) => {
       if (wanted === enabled()) return;
-      await store.commit([{ kind: SERVICE_KIND, id: SERVICE_ID, value: { enabled: wanted } }]);
+      const what = 'the settings of telemetry';
+      await changeEntry(what, [SERVICE_KIND, SERVICE_ID], (entry) => ({
+        ...readEntry(what, entry, serviceSchema),
+        enabled: wanted,
+      }));
     },
     get(uuid) {
       const entry = store.get(KIND, uuid);
@@ -34,13 +51,9 @@ export function openSharedDefinitions(store: SharedStore): ReportDefinitions {
       cache.set(uuid, { revision, definition });
       return definition;
     },
-    async change(uuid, wanted) {
-      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-        const entry = store.get(KIND, uuid);
-        const value = { ...changeOf(entry), ...wanted };
-        if (await store.commit([{ kind: KIND, id: uuid, expected: entry?.revision ?? 0, value }])) return;
-      }
-      throw new StoreUnavailable('changing a report definition: other replicas change it at the same time');
+    change(uuid, wanted) {
+      const what = 'the report definition';
+      return changeEntry(what, [KIND, uuid], (entry) => ({ ...readEntry(what, entry, changeSchema), ...wanted }));
     },
     async retain(uuids) {
       for (const uuid of cache.keys()) if (!uuids.has(uuid)) cache.delete(uuid);

@@ -86,7 +86,7 @@ it('forgets deleted entries also when many entries that still exist are older', 
   expect(ids()).toHaveLength(2500);
 });
 
-it('ignores an entry that is not JSON, reads the others, and logs only its key', async () => {
+it('returns an entry that is not JSON without its value, reads the others, and logs only its key', async () => {
   await put('a');
   const foreign = `for revision, id in ipairs({'b', 'c'}) do
   redis.call('INCR', KEYS[1])
@@ -95,7 +95,11 @@ it('ignores an entry that is not JSON, reads the others, and logs only its key',
 end`;
   await run(foreign);
   await store.sync();
-  expect(ids()).toEqual(['a', 'c']);
+  expect(store.list('k').map(({ id, value }) => [id, value])).toEqual([
+    ['a', { id: 'a' }],
+    ['b', undefined],
+    ['c', {}],
+  ]);
   expect(logged).toEqual(['the shared store has an entry that is not JSON: "k/b"']);
 });
 

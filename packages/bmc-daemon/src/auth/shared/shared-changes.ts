@@ -37,7 +37,8 @@ export function shareRoles(roles: Roles, shared: SharedAccess | undefined): Role
 /**
  * Returns an `authenticate` that first reads what the other replicas have changed. While the store does
  * not answer, requests with a token fail with 503: the session may have ended. Requests with a
- * user and a password continue with the last known accounts.
+ * user and a password continue with the last known accounts. While this replica cannot read the
+ * accounts of another version, all these requests fail with 503.
  */
 export function syncBeforeAuthentication(authenticate: Authenticate, shared: SharedAccess | undefined): Authenticate {
   if (shared === undefined) return authenticate;
@@ -45,6 +46,7 @@ export function syncBeforeAuthentication(authenticate: Authenticate, shared: Sha
     const token = request.headers['x-auth-token'];
     const hasToken = token !== undefined && token !== '';
     await (hasToken ? shared.store.sync() : syncIfAvailable(shared));
+    if (hasToken || request.headers.authorization !== undefined) shared.checkReadable();
     return authenticate(request);
   };
 }
@@ -59,6 +61,7 @@ export async function syncBeforeLogin(
 ): Promise<void> {
   if (shared === undefined) return;
   await (type === 'Redfish' ? shared.store.sync() : syncIfAvailable(shared));
+  shared.checkReadable();
 }
 
 async function syncIfAvailable({ store }: SharedAccess): Promise<void> {

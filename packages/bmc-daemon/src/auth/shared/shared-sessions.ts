@@ -11,7 +11,7 @@ import { createSessions, type LocalSessions, type Sessions, type SessionsOptions
 
 const KIND = 'session';
 
-const schema = z.object({
+const form = z.object({
   user: z.string().nullable(),
   address: z.string(),
   createdAt: z.number(),
@@ -20,7 +20,9 @@ const schema = z.object({
   /** Time of a recent use on the store's clock. Not every use is stored: see {@link TOUCH_SHARE}. */
   usedAt: z.number(),
 });
-type StoredSession = z.infer<typeof schema>;
+type StoredSession = z.infer<typeof form>;
+/** Keeps what a newer version of the daemon has added. */
+const schema: z.ZodType<StoredSession> = form.loose();
 
 /** A session in the copy of this replica. */
 interface KnownSession {
@@ -176,7 +178,7 @@ const removalOf = (sessions: readonly KnownSession[]): readonly EntryChange[] =>
 
 /**
  * Returns the change of a session. The store rejects the change if another replica has changed or
- * removed the session: then its revision is not the expected known.
+ * removed the session: then its revision is not the expected one.
  */
 const changeOf = ({ session, revision, stored }: KnownSession, change: Partial<StoredSession>): EntryChange => ({
   kind: KIND,

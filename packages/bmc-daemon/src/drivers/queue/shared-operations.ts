@@ -18,8 +18,10 @@ export async function openSharedQueues(store: SharedStore): Promise<StageQueues>
   const leases = await LeaseQueues.open(store);
   const listeners: ((uuid: string, device: string) => void)[] = [];
   await store.listen(EJECTS, (text) => {
-    const { replica, uuid, device } = ejectSchema.parse(JSON.parse(text));
-    if (replica !== store.replica) for (const listener of listeners) listener(uuid, device);
+    const eject = ejectOf(text);
+    // Without it, the eject waits until the insert ends.
+    if (eject === undefined || eject.replica === store.replica) return;
+    for (const listener of listeners) listener(eject.uuid, eject.device);
   });
   return {
     operations: new SharedOperations(leases, 'operation'),
@@ -27,7 +29,7 @@ export async function openSharedQueues(store: SharedStore): Promise<StageQueues>
     ejects: {
       announce: (uuid, device) => {
         const text = JSON.stringify({ replica: store.replica, uuid, device });
-        // Without it, the eject waits until the insert ends.
+        // Without it, the eject waits, as above.
         store.run(announceScript, [EJECTS], [text]).catch(() => undefined);
       },
       onEject: (listener) => void listeners.push(listener),
@@ -141,8 +143,22 @@ async function checked(ticket: Ticket): Promise<void> {
 }
 
 function cancellation({ message: text }: TicketCancelled): DriverError {
-  const { kind, message } = reasonSchema.parse(JSON.parse(text));
-  return new DriverError(kind, message);
+  const { data } = reasonSchema.safeParse(jsonOf(text));
+  if (data === undefined) return new DriverError('unavailable', 'another replica has cancelled the operation');
+  return new DriverError(data.kind, data.message);
+}
+
+/** Parses the announcement of an eject; undefined if another version has written it in another form. */
+function ejectOf(text: string): z.infer<typeof ejectSchema> | undefined {
+  return ejectSchema.safeParse(jsonOf(text)).data;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 function reasonOf({ reason }: AbortSignal): Error {

@@ -6,8 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { LeaseQueues, type Ticket } from '../../replicas/lease-queue.js';
+import { SharedRecord } from '../../replicas/shared-record.js';
 import type { SharedStore } from '../../replicas/shared-store.js';
-import { StoreUnavailable } from '../../replicas/store-unavailable.js';
 import type { StateFile } from '../../state-file.js';
 import type { EventPost } from '../subscriptions/event-post.js';
 import { noSubscriptions, subscriptionsState, type SubscriptionsState } from '../subscriptions/subscription.js';
@@ -28,7 +28,6 @@ const KIND = 'events';
 const ID = 'subscriptions';
 /** The listeners that do not accept events. */
 const FAILING = 'failing';
-const MAX_ATTEMPTS = 5;
 const LEASE = 'event-deliveries';
 const POSITIONS = 'events:delivered';
 const storeScript = `
@@ -40,7 +39,7 @@ const texts = z.array(z.string());
 /** Opens the listeners. @throws {StoreUnavailable} */
 export async function openSharedListeners(
   store: SharedStore,
-  log: Pick<Log, 'info' | 'warn'>,
+  log: Pick<Log, 'info' | 'warn' | 'error'>,
 ): Promise<SharedListeners> {
   return new StoredListeners(store, await LeaseQueues.open(store), log);
 }
@@ -48,12 +47,9 @@ export async function openSharedListeners(
 class StoredListeners implements SharedListeners {
   readonly #store: SharedStore;
   readonly #leases: LeaseQueues;
-  readonly #log: Pick<Log, 'info' | 'warn'>;
+  readonly #log: Pick<Log, 'warn'>;
   readonly state: StateFile<SubscriptionsState>;
-  #content: SubscriptionsState = noSubscriptions;
-  #revision = 0;
-  #isChanging = false;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #record: SharedRecord<SubscriptionsState>;
   #listeners: OpenSubscriptions['listeners'] | undefined;
   #ticket: Ticket | undefined;
   #isDelivering = false;
@@ -62,19 +58,27 @@ class StoredListeners implements SharedListeners {
   /** The stored positions, as text. */
   #positions = '';
 
-  constructor(store: SharedStore, leases: LeaseQueues, log: Pick<Log, 'info' | 'warn'>) {
+  constructor(store: SharedStore, leases: LeaseQueues, log: Pick<Log, 'info' | 'warn' | 'error'>) {
     this.#store = store;
     this.#leases = leases;
     this.#log = log;
-    const content = () => this.#content;
+    const record = new SharedRecord({
+      store,
+      kind: KIND,
+      id: ID,
+      what: 'the subscriptions',
+      schema: subscriptionsState,
+      initial: noSubscriptions,
+      log,
+    });
+    this.#record = record;
     this.state = {
       path: 'the shared store',
       get state() {
-        return content();
+        return record.value;
       },
       update: (change) => this.#update(change),
     };
-    this.#load();
   }
 
   checked(post: EventPost): EventPost {
@@ -86,101 +90,49 @@ class StoredListeners implements SharedListeners {
 
   share(subscriptions: OpenSubscriptions): Subscriptions {
     this.#listeners = subscriptions.listeners;
-    this.#load();
-    this.#store.onChange(() => {
-      if (!this.#isChanging) this.#load();
-    });
+    subscriptions.listeners.reload();
+    this.#loadFailing();
+    this.#record.onLoad(() => subscriptions.listeners.reload());
+    this.#store.onChange(() => this.#loadFailing());
     this.#store.onBeat(() => void this.#beat());
-    this.#join();
+    if (this.#record.isReadable) this.#join();
     return {
       ...subscriptions,
       get retries() {
         return subscriptions.retries;
       },
-      create: (record, requester) => this.#change(() => subscriptions.create(record, requester)),
-      change: (id, change) => this.#change(() => subscriptions.change(id, change)),
-      suspend: (id) => this.#change(() => subscriptions.suspend(id)),
-      resume: (id) => this.#change(() => subscriptions.resume(id)),
+      create: (record, requester) => this.#record.change(() => subscriptions.create(record, requester)),
+      change: (id, change) => this.#record.change(() => subscriptions.change(id, change)),
+      suspend: (id) => this.#record.change(() => subscriptions.suspend(id)),
+      resume: (id) => this.#record.change(() => subscriptions.resume(id)),
       // A stream ends with the connection of this replica.
       remove: (id) =>
         subscriptions.find(id)?.kind === 'stream'
           ? subscriptions.remove(id)
-          : this.#change(() => subscriptions.remove(id)),
-      setRetries: (change) => this.#change(() => subscriptions.setRetries(change)),
+          : this.#record.change(() => subscriptions.remove(id)),
+      setRetries: (change) => this.#record.change(() => subscriptions.setRetries(change)),
     };
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#storePositions().catch(() => undefined);
-    this.#stop();
-    this.#ticket?.leave();
-  }
-
-  /** Runs one change at a time. */
-  #change<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-    const result = this.#last.then(() => this.#changeNow(work));
-    this.#last = result.catch(() => undefined);
-    return result;
-  }
-
-  async #changeNow<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      await this.#store.sync();
-      this.#load();
-      const before = this.#content;
-      let isStored = false;
-      this.#isChanging = true;
-      try {
-        const result = await work();
-        isStored = this.#content === before || (await this.#commit());
-        if (isStored) return result;
-      } finally {
-        this.#isChanging = false;
-        if (!isStored) this.#content = before;
-        this.#load();
-        this.#listeners?.reload();
-      }
-    }
-    throw new StoreUnavailable('changing subscriptions: other replicas change them at the same time');
-  }
-
-  /** @returns false if another replica was faster. */
-  #commit(): Promise<boolean> {
-    return this.#store.commit([{ kind: KIND, id: ID, expected: this.#revision, value: this.#content }]);
+    this.#leave();
   }
 
   /** Outside of a request, the delivery itself has changed a listener. This is stored in the background. */
   #update(change: (state: SubscriptionsState) => SubscriptionsState): void {
-    if (this.#isChanging) {
-      this.#content = change(this.#content);
-      return;
-    }
-    this.#content = change(this.#content);
-    this.#change(() => this.#update(change)).catch((error: unknown) => {
-      this.#log.warn('storing the subscriptions failed', { error });
-    });
+    const isPart = this.#record.isChanging;
+    this.#record.update(change);
+    if (isPart) return;
+    this.#record
+      .change(() => this.#record.update(change))
+      .catch((error: unknown) => this.#log.warn('storing the subscriptions failed', { error }));
   }
 
-  #load(): void {
-    this.#loadContent();
+  #loadFailing(): void {
     const { value } = this.#store.get(KIND, FAILING) ?? { value: [] };
     this.#listeners?.setFailing(new Set(texts.safeParse(value).data));
-  }
-
-  #loadContent(): void {
-    const entry = this.#store.get(KIND, ID);
-    if (entry?.revision === this.#revision || (entry === undefined && this.#revision === 0)) return;
-    this.#revision = entry?.revision ?? 0;
-    if (entry === undefined) {
-      // The store has lost its content. This replica still has it.
-      this.#commit().catch((error: unknown) => this.#log.warn('storing the subscriptions failed', { error }));
-      return;
-    }
-    const parsed = subscriptionsState.safeParse(entry.value);
-    if (!parsed.success) this.#log.warn('ignoring the subscriptions in the shared store: their form is unknown');
-    this.#content = parsed.data ?? this.#content;
-    this.#listeners?.reload();
   }
 
   /** Waits until no other replica delivers. */
@@ -210,7 +162,9 @@ class StoredListeners implements SharedListeners {
     if (this.#isBeating || this.#isClosed) return;
     this.#isBeating = true;
     try {
-      if (this.#ticket === undefined) this.#join();
+      // A replica that cannot read the subscriptions leaves their delivery to one that can.
+      if (!this.#record.isReadable) this.#leave();
+      else if (this.#ticket === undefined) this.#join();
       else if (this.#isDelivering) {
         await this.#check();
         await this.#storePositions();
@@ -229,11 +183,7 @@ class StoredListeners implements SharedListeners {
     try {
       await ticket?.check();
     } catch (error) {
-      if (this.#ticket === ticket) {
-        this.#stop();
-        ticket?.leave();
-        this.#ticket = undefined;
-      }
+      if (this.#ticket === ticket) this.#leave();
       throw error;
     }
   }
@@ -251,6 +201,12 @@ class StoredListeners implements SharedListeners {
     const value = (this.#listeners?.list() ?? []).filter(({ failing }) => failing).map(({ record }) => record.id);
     if (isDeepStrictEqual(value, this.#store.get(KIND, FAILING)?.value ?? [])) return;
     await this.#store.commit([{ kind: KIND, id: FAILING, value }]);
+  }
+
+  #leave(): void {
+    this.#stop();
+    this.#ticket?.leave();
+    this.#ticket = undefined;
   }
 
   #stop(): void {

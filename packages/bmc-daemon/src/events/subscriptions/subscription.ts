@@ -7,6 +7,19 @@ import { deliveryRetryPolicies } from './push-delivery.js';
 
 const strings = z.array(z.string());
 
+/** The filter of a stored listener. */
+const wanted = z.object({
+  registryPrefixes: strings,
+  messageIds: strings,
+  excludeRegistryPrefixes: strings,
+  excludeMessageIds: strings,
+  resourceTypes: strings,
+  originResources: strings,
+  subordinateResources: z.boolean(),
+  severities: z.array(z.enum(['OK', 'Warning', 'Critical'])),
+  eventTypes: strings,
+});
+
 /** A stored listener. */
 const pushRecord = z.object({
   id: z.string(),
@@ -27,29 +40,22 @@ const pushRecord = z.object({
   machine: z.string().nullable().default(null),
   /** The id of the last event before the subscription, if several replicas deliver. */
   after: z.string().exactOptional(),
-  wanted: z.object({
-    registryPrefixes: strings,
-    messageIds: strings,
-    excludeRegistryPrefixes: strings,
-    excludeMessageIds: strings,
-    resourceTypes: strings,
-    originResources: strings,
-    subordinateResources: z.boolean(),
-    severities: z.array(z.enum(['OK', 'Warning', 'Critical'])),
-    eventTypes: strings,
-  }),
+  wanted,
 });
 /** A listener as the state file stores it. */
 export type PushRecord = z.infer<typeof pushRecord>;
 
-/** The content of the state file. */
-export const subscriptionsState = z.object({
+const stateForm = z.object({
   retryAttempts: z.number().int(),
   retryIntervalSeconds: z.number().int(),
   subscriptions: z.array(pushRecord),
 });
 /** The retry settings and the listeners of the state file. */
-export type SubscriptionsState = z.infer<typeof subscriptionsState>;
+export type SubscriptionsState = z.infer<typeof stateForm>;
+/** The content of the state file. It keeps what a newer version of the daemon has added. */
+export const subscriptionsState: z.ZodType<SubscriptionsState> = stateForm
+  .extend({ subscriptions: z.array(pushRecord.extend({ wanted: wanted.loose() }).loose()) })
+  .loose();
 
 /** The state before the first change, with the default retry settings. */
 export const noSubscriptions: SubscriptionsState = { retryAttempts: 3, retryIntervalSeconds: 30, subscriptions: [] };

@@ -5,7 +5,7 @@
 import { maskUrl } from '@rackless/daemon/text/mask-url.js';
 import { DriverError, type DriverErrorField } from '../../drivers/driver-error.js';
 import { RedfishError } from './errors.js';
-import { StoreUnavailable } from '../../replicas/store-unavailable.js';
+import { ChangeRefused, StoreUnavailable } from '../../replicas/store-unavailable.js';
 import { isStorageFull, StorageError } from '../../storage-error.js';
 import { withPointers, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
@@ -62,10 +62,17 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
   return new RedfishError(status(error, fault), [detailed], headers, error);
 }
 
-/** Returns the error for a request that needs what all replicas share. The reason is for the log only. */
+/**
+ * Returns the error for a request that needs what all replicas share. The reason of a refused change is for
+ * clients, other reasons are for the log only.
+ */
 function storeUnavailable(error: StoreUnavailable): RedfishError {
   const busy = message('ServiceTemporarilyUnavailable', String(retryAfterSeconds));
-  const fault = withDetail(busy, 'The shared store of the service does not answer.');
+  const refused = error instanceof ChangeRefused;
+  const fault = withDetail(
+    busy,
+    refused ? sentence(error.message) : 'The shared store of the service does not answer.',
+  );
   return new RedfishError(503, [fault], { 'Retry-After': String(retryAfterSeconds) }, error);
 }
 

@@ -6,6 +6,7 @@ import { createSharedTasks } from './shared-tasks.js';
 import { parseTask, storedTask, TASK_KIND } from './stored-task.js';
 import { createTaskStore } from './task-store.js';
 
+const unlogged = { warn: () => undefined };
 const newLocal = () => createTaskStore({ limit: 5, now: () => new Date('2024-01-01T00:00:00Z') });
 
 /** Returns the entry of a running task. */
@@ -38,9 +39,25 @@ function losingStore(entries: readonly StoredEntry[]) {
 }
 
 describe('createSharedTasks', () => {
+  it('never replaces or forgets an own task that another version has changed', async () => {
+    const local = newLocal();
+    const record = local.create({ name: 'Reset', targetUri: '/t' });
+    const entry = { id: record.id, revision: 1, value: storedTask(record, { replica: 'this', isCancellable: true }) };
+    const entries: StoredEntry[] = [entry];
+    const { store, commits } = losingStore(entries);
+    let changed = (): void => undefined;
+    const tasks = createSharedTasks(local, { ...store, onChange: (call) => void (changed = call) }, unlogged);
+    entries[0] = { ...entry, revision: 2, value: { ...entry.value, record: 'of another version' } };
+    changed();
+    expect(tasks.get(record.id)).toEqual(record);
+    tasks.complete(record.id, []);
+    await tasks.whenStored();
+    expect(commits()).toBe(0);
+  });
+
   it('stops cancelling a task that other replicas change all the time', async () => {
     const entry = entryOf();
-    const tasks = createSharedTasks(newLocal(), losingStore([entry]).store, { warn: () => undefined });
+    const tasks = createSharedTasks(newLocal(), losingStore([entry]).store, unlogged);
     await expect(tasks.cancel(entry.id, { user: 'admin', address: '::1' })).rejects.toThrow(StoreUnavailable);
   });
 

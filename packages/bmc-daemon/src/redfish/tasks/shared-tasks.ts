@@ -4,8 +4,8 @@
  * running tasks as failed.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
-import type { SharedStore } from '../../replicas/shared-store.js';
-import { StoreUnavailable } from '../../replicas/store-unavailable.js';
+import type { SharedStore, StoredEntry } from '../../replicas/shared-store.js';
+import { ChangeRefused } from '../../replicas/store-unavailable.js';
 import { RedfishError } from '../messages/errors.js';
 import { message, withDetail } from '../messages/messages.js';
 import { isRunning, type TaskRecord } from './task-record.js';
@@ -81,7 +81,7 @@ class SharedTasks implements TaskStore {
       // The replica that runs the task reads this state, and asks the work to stop.
       if (await this.#replace(task, cancelling)) return true;
     }
-    throw new StoreUnavailable('cancelling the task: other replicas change it at the same time');
+    throw new ChangeRefused('cancelling the task: other replicas change it at the same time');
   }
 
   whenEnded(id: string): Promise<void> {
@@ -147,8 +147,10 @@ class SharedTasks implements TaskStore {
     for (const entry of this.#store.list(TASK_KIND)) {
       const lastRead = lastTasks.get(entry.id);
       const task = lastRead?.revision === entry.revision ? lastRead : parseTask(entry);
-      if (task === undefined) continue;
-      if (task.replica === this.#store.replica) {
+      if (task === undefined) {
+        // Another version has changed it. It still exists.
+        if (this.#stored.has(entry.id)) ownIds.add(entry.id);
+      } else if (task.replica === this.#store.replica) {
         ownIds.add(entry.id);
         this.#applyRemoteChange(task);
       } else this.#others.set(entry.id, task);
@@ -201,9 +203,7 @@ class SharedTasks implements TaskStore {
       const { replica } = this.#store;
       const value = record === null ? null : storedTask(record, { replica, isCancellable: this.#local.canCancel(id) });
       const entry = this.#store.get(TASK_KIND, id);
-      const storedRecord = entry === undefined ? undefined : parseTask(entry)?.record;
-      // Clients may have read the stored result, so it must not change.
-      if (value !== null && storedRecord !== undefined && !isRunning(storedRecord)) continue;
+      if (value !== null && entry !== undefined && !mayReplace(entry)) continue;
       try {
         const isStored = await this.#store.commit([{ kind: TASK_KIND, id, expected: entry?.revision ?? 0, value }]);
         failedAttempts = isStored ? 0 : failedAttempts + 1;
@@ -247,6 +247,12 @@ class SharedTasks implements TaskStore {
     if (await this.#replace(task, ended).catch(ignored))
       this.#log.warn(`task failed: ${record.name}: its replica does not run any more`);
   }
+}
+
+/** Clients may have read a stored result, so it must not change. A form of another version may hold one. */
+function mayReplace(entry: StoredEntry): boolean {
+  const task = parseTask(entry);
+  return task !== undefined && isRunning(task.record);
 }
 
 /** Returns the failure of a task whose replica has ended. The work of the task may have succeeded. */

@@ -1,0 +1,148 @@
+/**
+ * An entry of the shared store that all replicas read and change as a whole. Each replica has a copy of the
+ * last value that it could read. If another version stores a form that this one cannot read, this replica
+ * keeps its copy and refuses all changes, so that it destroys nothing.
+ */
+import type { z } from 'zod';
+import type { Log } from '@rackless/daemon/log/log.js';
+import { readEntry, repeatUntilStored, unreadable } from './entry-changes.js';
+import type { SharedStore } from './shared-store.js';
+
+interface SharedRecordOptions<Value> {
+  readonly store: SharedStore;
+  /** Kind and id of the entry. */
+  readonly kind: string;
+  readonly id: string;
+  /** The content, for messages: `the subscriptions`. */
+  readonly what: string;
+  /** Its objects should be loose, so that a change keeps what a newer version has added. */
+  readonly schema: z.ZodType<Value>;
+  /** The value while the store has none. */
+  readonly initial: Value;
+  readonly log: Pick<Log, 'info' | 'error'>;
+}
+
+/** An entry of the shared store. */
+export class SharedRecord<Value extends object> {
+  readonly #options: SharedRecordOptions<Value>;
+  #value: Value;
+  #revision = 0;
+  #isReadable = true;
+  #isChanging = false;
+  /** The store has lost the entry, and this replica has its value. */
+  #isLost = false;
+  #seeding: Promise<void> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #onLoad: () => void = () => undefined;
+
+  constructor(options: SharedRecordOptions<Value>) {
+    this.#options = options;
+    this.#value = options.initial;
+    this.#load();
+    options.store.onChange(() => {
+      if (!this.#isChanging) this.#load();
+    });
+  }
+
+  /** The last value that this replica could read; never mutated. During a change, the new value. */
+  get value(): Value {
+    return this.#value;
+  }
+
+  /** Whether the store has no value, or one that this replica can read. */
+  get isReadable(): boolean {
+    return this.#isReadable;
+  }
+
+  /** Whether a change runs. */
+  get isChanging(): boolean {
+    return this.#isChanging;
+  }
+
+  /** @throws {ChangeRefused} if this replica cannot read the value. */
+  checkReadable(): void {
+    if (!this.#isReadable) throw unreadable(this.#options.what);
+  }
+
+  /** Sets the function that runs after each new value, and after each change. It must not throw. */
+  onLoad(listener: () => void): void {
+    this.#onLoad = listener;
+  }
+
+  /** Replaces the value. The change that runs stores it. */
+  update(change: (value: Value) => Value): void {
+    this.#value = change(this.#value);
+  }
+
+  /**
+   * Runs one change at a time, and stores its {@link update}s. If another replica was faster, runs it again
+   * on the new value.
+   * @throws {StoreUnavailable}; what the change throws. Then the value stays unchanged.
+   */
+  change<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    const { what, store } = this.#options;
+    const result = this.#last.then(() =>
+      repeatUntilStored(what, async () => {
+        await store.sync();
+        this.#load();
+        this.checkReadable();
+        return this.#attempt(work);
+      }),
+    );
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Stores the value of this replica if the store has none. @throws {StoreUnavailable} */
+  async seed(): Promise<void> {
+    const { what, log } = this.#options;
+    if (this.#revision !== 0) return;
+    if (await this.#commit()) log.info(`${what} of this replica were copied to the shared store`);
+    if (!this.#isChanging) this.#load();
+  }
+
+  async #attempt<Result>(work: () => Result | Promise<Result>): Promise<{ readonly result: Result } | undefined> {
+    const before = this.#value;
+    let isStored = false;
+    this.#isChanging = true;
+    try {
+      const result = await work();
+      isStored = this.#value === before || (await this.#commit());
+      return isStored ? { result } : undefined;
+    } finally {
+      this.#isChanging = false;
+      if (!isStored) this.#value = before;
+      this.#load();
+      this.#onLoad();
+    }
+  }
+
+  /** @returns false if another replica was faster. */
+  #commit(): Promise<boolean> {
+    const { store, kind, id } = this.#options;
+    return store.commit([{ kind, id, expected: this.#revision, value: this.#value }]);
+  }
+
+  #load(): void {
+    const { store, kind, id, what, schema, log } = this.#options;
+    const entry = store.get(kind, id);
+    const revision = entry?.revision ?? 0;
+    if (revision !== this.#revision) {
+      this.#revision = revision;
+      // After a form that it could not read, this replica has an old value. Another replica has the last one.
+      this.#isLost = entry === undefined && this.#isReadable;
+      this.#isReadable = true;
+      try {
+        this.#value = readEntry(what, entry, schema) ?? this.#value;
+      } catch (error) {
+        this.#isReadable = false;
+        log.error(`${what} cannot be changed at this replica`, { error });
+      }
+      this.#onLoad();
+    }
+    if (this.#isLost && this.#seeding === undefined)
+      this.#seeding = this.seed()
+        .catch((error: unknown) => log.error(`storing ${what} again`, { error }))
+        .finally(() => (this.#seeding = undefined));
+  }
+}

@@ -1,0 +1,133 @@
+/** A replica and a test in place of a replica of another version, with a real Redis. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { openSharedStore, type SharedStore } from '../../src/replicas/shared-store.js';
+import { idOf } from '../support/listed-servers.js';
+import { waitFor } from '../daemon/process.js';
+import { admin, logIn, read, root, send, statusOf } from './client.js';
+import { ADMIN, startService, type Replica, type Service } from './replicas.js';
+
+const subscriptions = `${root}/EventService/Subscriptions`;
+const accounts = `${root}/AccountService/Accounts`;
+const definitions = `${root}/TelemetryService/MetricReportDefinitions`;
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const subscription = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish' };
+
+let service: Service;
+let replica: Replica;
+let other: SharedStore;
+beforeEach(async () => {
+  service = await startService();
+  replica = await service.start();
+  other = await openSharedStore(service.redis.url, log);
+});
+afterEach(async () => {
+  await other.close();
+  await service.stop();
+});
+
+/** The value of an entry, as the other version reads it. */
+async function stored(kind: string, id: string): Promise<Record<string, unknown>> {
+  await other.sync();
+  return other.get(kind, id)?.value as Record<string, unknown>; // the replica has stored an object
+}
+const store = (kind: string, id: string, value: object) => other.commit([{ kind, id, value }]);
+
+async function definitionUri(): Promise<string> {
+  const { body } = await read(replica, definitions, admin);
+  const [{ '@odata.id': uri }] = body['Members'] as [{ '@odata.id': string }]; // the cloud has one server
+  return uri;
+}
+const schedule = { Schedule: { RecurrenceInterval: 'PT7S' } };
+
+it.each([
+  [
+    'subscriptions',
+    'events',
+    'subscriptions',
+    () => send(replica, 'POST', subscriptions, { body: subscription, headers: admin }),
+  ],
+  [
+    'a report definition',
+    'report',
+    idOf(1),
+    async () => send(replica, 'PATCH', await definitionUri(), { body: schedule, headers: admin }),
+  ],
+  [
+    'the settings of telemetry',
+    'report-service',
+    'settings',
+    () => send(replica, 'PATCH', `${root}/TelemetryService`, { body: { ServiceEnabled: false }, headers: admin }),
+  ],
+])('refuses to change %s that another version has stored in another form', async (_what, kind, id, change) => {
+  const foreign = { enabled: 'of another version' };
+  await store(kind, id, foreign);
+  const { status, headers, body } = await change();
+  expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+  expect(JSON.stringify(body)).toContain('Another version of the service has stored');
+  expect(await stored(kind, id)).toEqual(foreign);
+  await other.commit([{ kind, id, value: null }]);
+  expect([200, 201]).toContain((await change()).status);
+});
+
+it('answers 503 while it cannot read the accounts of another version, and never replaces them', async () => {
+  const { token } = await logIn(replica);
+  const own = await stored('access', 'accounts');
+  const foreign = { accounts: [{ name: 'admin' }] };
+  await store('access', 'accounts', foreign);
+  for (const headers of [admin, token]) expect(await statusOf(read(replica, accounts, headers))).toBe(503);
+  expect(await statusOf(send(replica, 'POST', `${root}/SessionService/Sessions`, { body: ADMIN }))).toBe(503);
+  expect(await statusOf(send(replica, 'GET', root))).toBe(200);
+  await expect(service.start()).rejects.toThrow('in a form that this replica cannot read');
+  expect(await stored('access', 'accounts')).toEqual(foreign);
+  await store('access', 'accounts', own);
+  for (const headers of [admin, token]) expect(await statusOf(read(replica, accounts, headers))).toBe(200);
+});
+
+it('keeps what a newer version has added to subscriptions, accounts and report definitions', async () => {
+  const { headers } = await send(replica, 'POST', subscriptions, { body: subscription, headers: admin });
+  const uri = headers.get('location') ?? '';
+  const account = { UserName: 'eve', Password: 'eve has words', RoleId: 'ReadOnly' };
+  expect(await statusOf(send(replica, 'POST', accounts, { body: account, headers: admin }))).toBe(201);
+  expect(await statusOf(send(replica, 'PATCH', await definitionUri(), { body: schedule, headers: admin }))).toBe(200);
+  const isNew = { added: 'by a newer version' };
+  const listeners = await stored('events', 'subscriptions');
+  const [first] = listeners['subscriptions'] as [{ readonly wanted: object }]; // the one that exists
+  const extended = { ...first, ...isNew, wanted: { ...first.wanted, ...isNew } };
+  await store('events', 'subscriptions', { ...listeners, ...isNew, subscriptions: [extended] });
+  const access = await stored('access', 'accounts');
+  const state = access['state'] as { readonly accounts: readonly object[]; readonly settings: object }; // as above
+  const settings = { ...state.settings, ...isNew };
+  const extendedAccounts = state.accounts.map((known) => ({ ...known, ...isNew }));
+  await store('access', 'accounts', { ...access, ...isNew, state: { ...state, accounts: extendedAccounts, settings } });
+  await store('report', idOf(1), { ...(await stored('report', idOf(1))), ...isNew });
+
+  const change = (target: string, body: object) => statusOf(send(replica, 'PATCH', target, { body, headers: admin }));
+  expect(await change(uri, { Context: 'second' })).toBe(200);
+  expect(await change(`${accounts}/eve`, { Enabled: false })).toBe(200);
+  expect(await change(await definitionUri(), { Schedule: { RecurrenceInterval: 'PT8S' } })).toBe(200);
+  expect(await stored('events', 'subscriptions')).toMatchObject({
+    ...isNew,
+    subscriptions: [{ ...isNew, context: 'second', wanted: isNew }],
+  });
+  expect(await stored('access', 'accounts')).toMatchObject({
+    ...isNew,
+    state: { accounts: [{ ...isNew, user: 'eve', enabled: false }], settings: isNew },
+  });
+  expect(await stored('report', idOf(1))).toMatchObject({ ...isNew, intervalSeconds: 8 });
+});
+
+it('leaves deliveries to a replica that can read the subscriptions', async () => {
+  await send(replica, 'POST', subscriptions, { body: subscription, headers: admin });
+  const own = await stored('events', 'subscriptions');
+  const holder = () => other.run(`return redis.call('ZRANGE', KEYS[1], 0, -1)`, ['lease:queue:event-deliveries'], []);
+  const waitForTickets = (count: number) =>
+    waitFor(
+      async () => (((await holder()) as string[]).length === count ? true : undefined), // Redis answers with a list
+      () => `there are not ${count} replicas that want to deliver`,
+    );
+  await waitForTickets(1);
+  await store('events', 'subscriptions', { form: 'of another version' });
+  await waitForTickets(0);
+  await store('events', 'subscriptions', own);
+  await waitForTickets(1);
+});
