@@ -52,8 +52,8 @@ export interface VolumeControl {
   setDriveIndicator(id: string, target: string, state: IndicatorState): Promise<void>;
 
   /**
-   * Creates a sparse raw volume if there is none with that name.
+   * Creates a sparse raw volume on the host of the machine, if there is none with that name.
    * @throws {DriverError} unsupported, if there is no such pool.
    */
-  provideVolume(volume: PoolVolume, capacityBytes: number): Promise<void>;
+  provideVolume(id: string, volume: PoolVolume, capacityBytes: number): Promise<void>;
 }

@@ -181,11 +181,11 @@ describe('a volume on a libvirt host', () => {
 
   it('is created once if a configuration names it, in the configured pool', async () => {
     for (let round = 0; round < 2; round += 1) {
-      await control().provideVolume({ pool: null, name: 'configured' }, mib);
-      await control().provideVolume({ pool: 'default-pool', name: 'configured' }, mib);
+      await control().provideVolume(first, { pool: null, name: 'configured' }, mib);
+      await control().provideVolume(first, { pool: 'default-pool', name: 'configured' }, mib);
     }
     expect(await host.virsh('vol-list', 'default-pool')).toMatch(/^\s*configured\s+\S+\s*$/);
-    expect(await failure(control().provideVolume({ pool: 'absent', name: 'x' }, mib))).toEqual([
+    expect(await failure(control().provideVolume(first, { pool: 'absent', name: 'x' }, mib))).toEqual([
       'unsupported',
       'opening storage pool absent: the host has no such pool',
     ]);

@@ -4,6 +4,7 @@ import type { AuthContext, Connection, ServerChannel, Session } from 'ssh2';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { Logins } from '../../offers/logins.js';
+import { matching } from '../../drivers/by-machine.js';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import type { ConsoleHub } from '../console-hub.js';
 import { SshConsole } from './ssh-console.js';
@@ -73,7 +74,7 @@ export class SshConnection {
       asker: { address, gone: () => socket.destroyed },
       isMachine: async () => {
         const machines = await options.machines();
-        return (name) => find(machines, name) !== undefined;
+        return (name) => matching(machines, name).length > 0;
       },
       log,
       onUser: (user) => (this.#user = user),
@@ -182,9 +183,12 @@ export class SshConnection {
       case 'console':
         break;
     }
-    const machine = find(machines, request.machine);
-    if (machine === undefined) refuse(`there is no machine ${JSON.stringify(request.machine)}`);
-    else this.#connect(channel, machine, user, terminal);
+    const [machine, ...others] = matching(machines, request.machine);
+    const named = JSON.stringify(request.machine);
+    if (machine === undefined) refuse(`there is no machine ${named}`);
+    else if (others.length > 0) {
+      refuse(`several machines are named ${named}: use a UUID:`, ...[machine, ...others].map(({ uuid }) => uuid));
+    } else this.#connect(channel, machine, user, terminal);
   }
 
   /** Selects the machine whose own address the client connected to, if the client names no machine. */
@@ -270,12 +274,6 @@ export class SshConnection {
  */
 function mayUse(access: Pick<Logins, 'accounts'>, { account }: SshUser): boolean {
   return privilegesOf(access, account)?.has('ConfigureComponents') !== false;
-}
-
-/** Finds a machine by UUID or name. As in Redfish, a UUID wins over an equal name. */
-function find(machines: readonly SystemRef[], id: string): SystemRef | undefined {
-  const lower = id.toLowerCase();
-  return machines.find(({ uuid }) => uuid === lower) ?? machines.find(({ name }) => name === id);
 }
 
 /** Returns the answer to a client that names no machine. */

@@ -77,7 +77,7 @@ export class FakeVolumes implements VolumeControl {
     this.#options.update(uuid, { disks: disks.map((each) => (each === disk ? { ...each, indicator } : each)) });
   }
 
-  async provideVolume({ pool, name }: PoolVolume): Promise<void> {
+  async provideVolume(_id: string, { pool, name }: PoolVolume): Promise<void> {
     await setImmediate();
     this.#unattached.add(`${pool ?? ''}/${name}`);
   }

@@ -179,7 +179,7 @@ class LibvirtDriver implements CompleteDriver {
       removeVolume: (id, target) => this.#changing(id, (machine) => volumes.remove(machine, target)),
       setDriveIndicator: (id, target, state) =>
         this.#changing(id, (machine) => volumes.setIndicator(machine, target, state)),
-      provideVolume: (volume, capacityBytes) => volumes.provide(volume, capacityBytes),
+      provideVolume: (_id, volume, capacityBytes) => volumes.provide(volume, capacityBytes),
     };
   }
 

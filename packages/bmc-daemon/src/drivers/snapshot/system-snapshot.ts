@@ -23,6 +23,8 @@ export interface SystemRef {
   /** Canonical lower-case UUID. */
   readonly uuid: string;
   readonly name: string;
+  /** Name of its host; changes with a migration. Absent if the driver has no hosts. */
+  readonly host?: string;
 }
 
 /** A hypervisor's report of a failure. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { eventRegistryPrefixes, prefixOf } from '../event-record.js';
 import { parseStreamFilter, streamFilterProperties, type StreamWants } from '../stream-filter.js';
 import { eventFormats, eventTypes } from '../event-filter.js';
+import { matching } from '../../drivers/by-machine.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import { FilterSyntaxError } from '../../redfish/query/filter.js';
@@ -114,13 +115,13 @@ const eventService = defineResource({
   },
 });
 
-/** Replaces machine names in the URIs of report definitions by UUIDs. Leaves unknown names unchanged. */
+/** Replaces machine names in the URIs of report definitions by UUIDs. Leaves unknown and ambiguous names unchanged. */
 async function withUuids(text: string | null, services: Services): Promise<string | null> {
   if (text?.includes('/MetricReportDefinitions/') !== true) return text;
   const machines = await services.driver.listSystems();
   return text.replace(/(\/MetricReportDefinitions\/)([^'/]+)/g, (whole, path: string, name: string) => {
-    const uuid = machines.find((machine) => machine.name === name)?.uuid;
-    return uuid === undefined ? whole : `${path}${uuid}`;
+    const [machine, ...others] = matching(machines, name);
+    return machine === undefined || others.length > 0 ? whole : `${path}${machine.uuid}`;
   });
 }
 

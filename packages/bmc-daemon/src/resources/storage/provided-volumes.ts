@@ -1,5 +1,6 @@
 /** Creates missing libvirt volumes of EMULATOR_VOLUMES when a client reads them, as sushy-tools does. */
 import type { VolumeControl } from '../../drivers/volume-control.js';
+import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import type { Services } from '../services.js';
 import type { VolumeUnit } from './storage-unit.js';
 
@@ -11,14 +12,15 @@ interface Provision {
   loggedFailure?: string;
 }
 
-/** Provisions of each driver, by pool and volume name. */
+/** Provisions of each driver, by machine, host, pool and volume name. */
 const provisions = new WeakMap<VolumeControl, Map<string, Provision>>();
 
 /**
- * Creates the missing libvirt volumes of configured volumes. Logs a failure once; the next call retries.
+ * Creates the missing libvirt volumes of a machine's configured volumes, on its host. Logs a failure once; the next call retries.
  * @returns true if libvirt has all configured volumes, or if none is configured.
  */
 export async function provideConfigured(
+  { uuid, host }: SystemRef,
   units: readonly VolumeUnit[],
   { driver, log }: Pick<Services, 'driver' | 'log'>,
 ): Promise<boolean> {
@@ -30,10 +32,10 @@ export async function provideConfigured(
   provisions.set(volumes, known);
   const all = wanted.map(({ libvirtVolName: name, libvirtPoolName: pool = null, CapacityBytes }) => {
     if (name === undefined) return Promise.resolve(true);
-    const key = JSON.stringify([pool, name]);
+    const key = JSON.stringify([uuid, host, pool, name]);
     const provision = known.get(key) ?? {};
     known.set(key, provision);
-    provision.providing ??= volumes.provideVolume({ pool, name }, CapacityBytes).then(
+    provision.providing ??= volumes.provideVolume(uuid, { pool, name }, CapacityBytes).then(
       () => true,
       (error: unknown) => {
         delete provision.providing;

@@ -335,9 +335,9 @@ function hold(target: FakeDriver): { readonly finish: (error?: Error) => void } 
 
 function refusePool(target: FakeDriver, name: string): void {
   const real = target.volumes.provideVolume.bind(target.volumes);
-  target.volumes.provideVolume = async (volume, ...words) => {
+  target.volumes.provideVolume = async (id, volume, ...words) => {
     if (volume.pool === name) throw new DriverError('unsupported', `opening storage pool ${name}: there is none`);
-    await real(volume, ...words);
+    await real(id, volume, ...words);
   };
 }
 

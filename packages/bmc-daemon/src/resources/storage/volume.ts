@@ -51,7 +51,7 @@ const volumeCollection = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Volumes',
   load: async (request): Promise<StorageEntity> => {
     const entity = await loadStorage(request);
-    await provideConfigured(entity.storage.volumes, request.services);
+    await provideConfigured(entity.system, entity.storage.volumes, request.services);
     return entity;
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
@@ -100,7 +100,7 @@ const volume = defineResource({
     const { volumeId } = request.params;
     const found = entity.storage.volumes.find(({ id }) => id === volumeId);
     if (found === undefined) throw redfishError('ResourceNotFound', 'Volume', volumeId);
-    return { ...entity, volume: found, isProvided: await provideConfigured([found], request.services) };
+    return { ...entity, volume: found, isProvided: await provideConfigured(entity.system, [found], request.services) };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ system, storage, volume: { id, name, capacityBytes, disk, configured, driveIds }, isProvided }) => ({

@@ -1,5 +1,6 @@
 /** Metric report definitions: when the service creates the report of a machine. Their ids are UUIDs. */
 import { z } from 'zod';
+import { matching } from '../../drivers/by-machine.js';
 import type { SystemRef } from '../../drivers/snapshot/system-snapshot.js';
 import { redfishError } from '../../redfish/messages/errors.js';
 import { message, withDetail } from '../../redfish/messages/messages.js';
@@ -18,14 +19,12 @@ import { defineResource, type Services } from './services.js';
 import { enabled } from '../../resources/status.js';
 
 /**
- * Finds a machine by UUID or name. Does not read its definition, which reports do not need.
+ * Finds a machine by UUID or unique name. Does not read its definition, which reports do not need.
  * @throws {RedfishError} 404. @throws {DriverError} unavailable.
  */
 export async function findMachine({ driver }: Services, id: string, entity: string): Promise<SystemRef> {
-  const all = await driver.listSystems();
-  const lower = id.toLowerCase();
-  const found = all.find(({ uuid }) => uuid === lower) ?? all.find(({ name }) => name === id);
-  if (found === undefined) throw redfishError('ResourceNotFound', entity, id);
+  const [found, ...others] = matching(await driver.listSystems(), id);
+  if (found === undefined || others.length > 0) throw redfishError('ResourceNotFound', entity, id);
   return found;
 }
 
