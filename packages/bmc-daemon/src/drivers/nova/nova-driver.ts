@@ -35,12 +35,17 @@ interface NovaDriverOptions {
   readonly log: Log;
 }
 
-/** A listing of this age is as good as a new one for a reader. */
+/** A listing of this age counts as current for readers. */
 const FRESH_MS = 1000;
-/** Period of the listings that find changes for events. Nova gets six requests a minute when idle. */
+/**
+ * Period of the listings that find changes for events. Without clients, Nova gets six requests a
+ * minute.
+ */
 const WATCH_MS = 10_000;
 
-/** Actions of a server, for the readers of the log and of its entries. */
+/**
+ * Caches the actions of a server, because clients read a log and its entries one after the other.
+ */
 const ACTION_LIMITS = { max: 100, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
 /** Console output of servers, up to 256 KiB each. */
 const OUTPUT_LIMITS = { max: 16, maxAgeMs: FRESH_MS, failureMs: FRESH_MS };
@@ -104,7 +109,7 @@ export function createNovaDriver({
     close: async () => {
       watch.stop();
       closing.abort(new DriverError('unavailable', 'the service is shutting down'));
-      // It deletes partial images, so the session closes after it.
+      // Closing the media deletes partial images, so it must happen before the session closes.
       await media.close();
       session.close();
     },

@@ -10,17 +10,29 @@ import { isKnown, type Server } from './compute/server.js';
 import { rejection } from './failure.js';
 import { CloudFailure } from './http/cloud-failure.js';
 
-/** An action may rely on a reading of this age. The request that caused it has read the server just now. */
+/**
+ * Maximum age of a server's state on which an action may rely. The client's request has just read
+ * the server.
+ */
 const FRESH_MS = 1000;
-/** Longest wait for a result. Nova waits a minute for a guest to stop, and two for one to restart. */
+/**
+ * Longest wait for a result. Nova itself waits one minute for a guest to stop, and two minutes for
+ * a guest to restart.
+ */
 const WAIT_MS = 600_000;
 const FIRST_POLL_MS = 100;
 const LAST_POLL_MS = 2000;
 const POLL_GROWTH = 1.5;
-/** A busy cloud is asked less often: the pause is this many times the duration of the last answer. */
+/**
+ * The pause between two polls is this many times the duration of the last answer. So the driver
+ * polls a busy cloud less often.
+ */
 const PAUSE_PER_ANSWER = 3;
 const MAX_PAUSE_MS = 10_000;
-/** Nova executes an accepted action also if it does not answer meanwhile. The wait for an answer ends after this time. */
+/**
+ * Maximum time without an answer. Nova continues an accepted action even while its API does not
+ * answer.
+ */
 const SILENCE_MS = 60_000;
 
 /** The parts that power actions use. */
@@ -34,8 +46,8 @@ export interface PowerControlOptions {
 type Parts = Pick<PowerControlOptions, 'api' | 'list'>;
 
 /**
- * Executes a power action. It resolves when the server has reached its result, or when Nova has
- * accepted an action that the guest decides.
+ * Executes a power action. Resolves when the server has reached the expected state. If the guest
+ * decides about the result, it resolves when Nova has accepted the action.
  * @param id the UUID.
  */
 export async function executeAction(
@@ -69,7 +81,7 @@ async function finish(
   { api, list, closing }: PowerControlOptions,
 ): Promise<void> {
   if (plan === undefined) return;
-  // The next reader sees the task.
+  // Reads the server into the list, so that the next reader sees the task.
   const after = await readAfter(id, { api, list });
   if (plan.goal === undefined) return;
   const wasThere = plan.goal(server);
@@ -77,7 +89,7 @@ async function finish(
   await settle(id, after, plan.goal, { doing, accepted, wasThere, api, list, signal: ends });
 }
 
-/** An action that Nova has accepted, if it was necessary. */
+/** An action that Nova has accepted, or that was not necessary. */
 interface Begun {
   /** The server before the action. */
   readonly server: Server;
@@ -86,7 +98,10 @@ interface Begun {
   readonly accepted: Accepted | undefined;
 }
 
-/** Plans and sends an action. If the last reading does not allow it, a new one decides. */
+/**
+ * Plans and sends an action. If the last known state does not allow the action, reads the server
+ * again and decides by its new state.
+ */
 async function begin(id: string, action: PowerAction, parts: Parts): Promise<Begun> {
   const attempt = async (server: Server): Promise<Begun> => {
     const doing = `${action} of server ${server.name}`;
@@ -98,7 +113,7 @@ async function begin(id: string, action: PowerAction, parts: Parts): Promise<Beg
   if (known === undefined) return attempt(await readServer(id, parts));
   try {
     const begun = await attempt(known);
-    // Another client may have changed the server after the reading.
+    // The plan says that nothing is to do. Another client may have changed the server meanwhile.
     return begun.plan === undefined ? await attempt(await readServer(id, parts)) : begun;
   } catch (error) {
     if (!(error instanceof DriverError) || error.kind !== 'conflict') throw error;
@@ -106,7 +121,9 @@ async function begin(id: string, action: PowerAction, parts: Parts): Promise<Beg
   }
 }
 
-/** Reads a server after Nova has accepted an action. A failure of this reading is not one of the action. */
+/**
+ * Reads a server after Nova has accepted an action. If this read fails, the action has not failed.
+ */
 async function readAfter(id: string, parts: Parts): Promise<Server | undefined> {
   try {
     return await readServer(id, parts);
@@ -116,14 +133,20 @@ async function readAfter(id: string, parts: Parts): Promise<Server | undefined> 
   }
 }
 
-/** Returns the last reading; undefined if it is old, or if a task ran, which may have ended. */
+/**
+ * Returns the last known state; undefined if it is too old, or if it shows a task, which may have
+ * ended.
+ */
 function lastReading(id: string, list: ServerList): Server | undefined {
   const known = list.find(id);
   if (known === undefined || performance.now() - known.readAt > FRESH_MS) return undefined;
   return known.server.task === null && known.snapshot.unansweredSince === undefined ? known.server : undefined;
 }
 
-/** Reads a server. @throws {DriverError} notFound, if it is not served; unavailable. */
+/**
+ * Reads a server. @throws {DriverError} notFound, if the daemon does not serve the server;
+ * unavailable.
+ */
 export async function readServer(id: string, { api, list }: Parts): Promise<Server> {
   const readAt = performance.now();
   const server = await api.getServer(id);
@@ -152,15 +175,18 @@ type Goal = NonNullable<PowerPlan['goal']>;
 interface Settling extends Parts {
   readonly doing: string;
   readonly accepted: Accepted | undefined;
-  /** Whether the server had the state of the result before, so that the state proves nothing. */
+  /**
+   * Whether the server had the expected state already before the action. Then the state does not
+   * prove that the action succeeded.
+   */
   readonly wasThere: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
  * Polls until the task has ended.
- * @param first a reading after the action; undefined if Nova did not answer.
- * @throws {DriverError} if the server then has another state.
+ * @param first the state after the action; undefined if Nova did not answer.
+ * @throws {DriverError} if the server then does not have the expected state.
  */
 async function settle(id: string, first: Server | undefined, goal: Goal, options: Settling): Promise<void> {
   const { doing, signal } = options;
@@ -189,7 +215,10 @@ async function settle(id: string, first: Server | undefined, goal: Goal, options
   throw new DriverError('unavailable', `${doing}: not complete after ${WAIT_MS / 1000} s`);
 }
 
-/** Returns whether the server has reached the result. @throws {DriverError} if it will not reach it. */
+/**
+ * Returns whether the server has reached the expected state. @throws {DriverError} if it will not
+ * reach this state.
+ */
 async function isSettled(server: Server, goal: Goal, { doing, accepted, wasThere, api }: Settling): Promise<boolean> {
   if (server.task !== null) return false;
   if (server.vmState === 'error') {
@@ -202,7 +231,7 @@ async function isSettled(server: Server, goal: Goal, { doing, accepted, wasThere
     throw failed(doing, 'Nova reports an error in the list of its actions');
   }
   if (isThere) return true;
-  // Another client may have changed the server meanwhile.
+  // No action of this driver is running, so another client has changed the server.
   if (accepted === undefined) throw failed(doing, `the server has the state ${server.vmState}`);
   return false;
 }

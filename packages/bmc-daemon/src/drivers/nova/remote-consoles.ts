@@ -1,4 +1,4 @@
-/** Graphical consoles of servers. Nova tells only by creating one whether the cloud has them. */
+/** Graphical consoles of servers. Only creating a console shows whether the cloud has consoles. */
 import { DriverError } from '../driver-error.js';
 import type { GraphicalConsoleAccess } from '../graphical-console-control.js';
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
@@ -11,17 +11,17 @@ interface RemoteConsoles {
   /** Whether the cloud is known to have consoles. */
   readonly areAvailable: boolean;
   /**
-   * Finds out in the background whether the cloud has consoles, unless that is known. It creates a
-   * console of a running server, which no client uses and which expires.
+   * Finds out in the background whether the cloud has consoles, unless this is known. For this, it
+   * creates a console of a running server. No client uses this console, and it expires.
    */
   probe(server: Pick<SystemSnapshot, 'uuid' | 'state'>): void;
   /** @throws {DriverError} conflict, unsupported, notFound. */
   open(id: string): Promise<GraphicalConsoleAccess>;
 }
 
-/** Time after which a cloud without consoles is asked again. */
+/** Time after which the driver asks a cloud without consoles again. */
 const ABSENT_MS = 3_600_000;
-/** Time after which a server that could not answer is asked again. */
+/** Time after which the driver tries a server again that could not give a console. */
 const RETRY_MS = 60_000;
 
 /** Creates the consoles. They make no request before they are used. */
@@ -29,7 +29,9 @@ export function createRemoteConsoles(api: Pick<ComputeApi, 'openConsole'>): Remo
   let found: ConsoleKind | undefined;
   let nextProbeAt = -Infinity;
 
-  /** Tries the kinds. @returns the access, or the last rejection. */
+  /**
+   * Tries the kinds of consoles one after the other. @returns the access, or the last rejection.
+   */
   const tryKinds = async (id: string): Promise<GraphicalConsoleAccess | Rejected> => {
     const kinds = found === undefined ? consoleKinds : [found];
     let last: Rejected = { status: 400, reason: 'no kind of console' };
@@ -54,7 +56,8 @@ export function createRemoteConsoles(api: Pick<ComputeApi, 'openConsole'>): Remo
     probe: ({ uuid, state }) => {
       if (state !== 'running' || found !== undefined || performance.now() < nextProbeAt) return;
       nextProbeAt = performance.now() + RETRY_MS;
-      // A reader of the server does not need the answer. Failures show when a client opens a console.
+      // Ignores a failure, because readers of the server do not need the answer. A client that
+      // opens a console gets the failure.
       tryKinds(uuid).catch(() => undefined);
     },
     open: async (id) => {

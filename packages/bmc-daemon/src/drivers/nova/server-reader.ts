@@ -1,12 +1,12 @@
-/** Reads servers: one alone, and several at the same time with one listing. */
+/** Reads servers: a single server by its own request, several at the same time with one listing. */
 import type { SystemSnapshot } from '../snapshot/system-snapshot.js';
 import type { ComputeApi, Port } from './compute/compute-api.js';
 import type { ServerList } from './compute/server-list.js';
 
-/** A reading of a server. */
+/** The result of a read of a server. */
 interface ServerReading {
   readonly snapshot: SystemSnapshot;
-  /** Whether no other server was read at the same time. */
+  /** Whether the server was read by its own request, not with a listing. */
   readonly isAlone: boolean;
 }
 
@@ -16,12 +16,12 @@ interface ServerReader {
   read(id: string): Promise<ServerReading | undefined>;
 }
 
-/** Nova reports no change of ports, so they are read again after this time. */
+/** Nova does not report changes of ports, so the driver reads them again after this time. */
 const PORTS_MS = 60_000;
 
 /**
- * Creates a reader. Calls of the same turn of the event loop belong together: a collection with
- * `$expand` reads all of its members, and that costs one listing.
+ * Creates a reader. It combines all calls of one turn of the event loop into one listing. A
+ * collection with `$expand` reads all its members in one turn.
  */
 export function createReader({
   api,
@@ -31,7 +31,7 @@ export function createReader({
 }: {
   readonly api: Pick<ComputeApi, 'getServer' | 'listPorts'>;
   readonly list: ServerList;
-  /** A reading of this age needs no other one. */
+  /** Data of this age counts as current. */
   readonly freshMs: number;
   /** Called after a server was read alone. Default: nothing. */
   readonly onReadAlone?: (snapshot: SystemSnapshot) => void;
@@ -50,7 +50,8 @@ export function createReader({
       portsAt.set(id, performance.now());
       return found;
     } catch {
-      // Nova asks Neutron for them, which may be down. The addresses of the server then show most.
+      // Nova asks Neutron for the ports, and Neutron may be down. The addresses of the server then
+      // show most ports.
       return undefined;
     }
   };

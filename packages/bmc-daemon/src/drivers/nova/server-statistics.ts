@@ -1,4 +1,4 @@
-/** Statistics of servers. Nova has no request for those of several servers. */
+/** Statistics of servers. Nova has no request for the statistics of several servers. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { MachineStatistics, SingleStatistics } from '../statistics-control.js';
 import type { ComputeApi } from './compute/compute-api.js';
@@ -11,22 +11,32 @@ import { RequestQueue } from './http/request-queue.js';
 interface ServerStatisticsOptions {
   readonly api: Pick<ComputeApi, 'diagnostics'>;
   readonly list: Pick<ServerList, 'find' | 'onChange'>;
-  /** Maximum time that a request waits for its turn. */
+  /** Maximum time that a request waits for its turn in the queue. */
   readonly timeoutMs: number;
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Requests at the same time. The session leaves room for twelve others. */
+/**
+ * Maximum number of simultaneous requests. The session has connections for twelve other requests.
+ */
 const LIMITS = { running: 4, waiting: 10_000 };
-/** After a policy of the cloud has refused diagnostics, there are no requests for this time. */
+/**
+ * If a policy of the cloud has rejected diagnostics, the driver sends no requests for this time.
+ */
 const REFUSED_MS = 600_000;
-/** After a server could not be asked, there is no request for it for this time: its host may be down. */
+/**
+ * If the diagnostics of a server have failed, the driver does not ask for them for this time. The
+ * host of the server may be down.
+ */
 const FAILED_MS = 30_000;
 
 /** Creates the statistics. They make no request before they are read. */
 export function createServerStatistics({ api, list, timeoutMs, log }: ServerStatisticsOptions): SingleStatistics {
   const queue = new RequestQueue(LIMITS);
-  /** Number of starts of a server that the daemon has seen: Nova does not tell when a guest was started. */
+  /**
+   * Number of starts of each server that the daemon has seen. Nova does not tell when a guest was
+   * started.
+   */
   const runs = new Map<string, number>();
   const failures = new Map<string, { readonly error: unknown; readonly at: number }>();
   let refusedAt = -Infinity;
@@ -48,16 +58,16 @@ export function createServerStatistics({ api, list, timeoutMs, log }: ServerStat
     }
   };
   const read = async (uuid: string): Promise<MachineStatistics | null> => {
-    // Another server may have been refused while this one waited.
+    // Nova may have rejected the diagnostics of another server while this request waited.
     if (performance.now() - refusedAt < REFUSED_MS) return null;
     const answer = await ask(uuid);
     if (!('status' in answer)) return answer;
     if (answer.status === 403) {
-      // The policy is that of the cloud, so it refuses all servers.
+      // The policy applies to the whole cloud, so Nova rejects all servers.
       if (refusedAt === -Infinity) log.warn(`metric reports have no values: Nova answers ${answer.reason}`);
       refusedAt = performance.now();
     }
-    // All others: it is off or paused, or its host has no diagnostics.
+    // All other statuses: the server is off or paused, or its host has no diagnostics.
     return null;
   };
   return {

@@ -4,10 +4,10 @@ import type { YamlMapping, YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 import { CloudError } from './cloud-error.js';
 import { readCloudFile, searchedFolders, type CloudContext } from './cloud-files.js';
 
-/** The name of the cloud that consists of `OS_*` variables. */
+/** The name of the cloud whose settings are the environment variables `OS_*`. */
 const ENVIRONMENT_CLOUD = 'envvars';
 
-/** Fields that belong to `auth`, also where a file has them beside it. */
+/** Fields that belong into `auth`. A file may also have them next to `auth`. */
 const authFields: ReadonlySet<string> = new Set([
   ...['auth_url', 'username', 'user_id', 'password', 'token'],
   ...['project_name', 'project_id', 'user_domain_name', 'user_domain_id'],
@@ -15,7 +15,7 @@ const authFields: ReadonlySet<string> = new Set([
   ...['application_credential_id', 'application_credential_name', 'application_credential_secret'],
 ]);
 
-/** Older names of fields. */
+/** Older names of fields, each with its current name. */
 const aliases: Readonly<Record<string, string>> = {
   tenant_name: 'project_name',
   tenant_id: 'project_id',
@@ -31,8 +31,8 @@ export function placeOf({ file, line }: Pick<YamlNode, 'file' | 'line'>): string
 }
 
 /**
- * Returns the entry of a cloud: the file's entry over its profile, and `secure.yaml` over both. All
- * names have the form of `auth.user_domain_name`.
+ * Returns the entry of a cloud. Values of the entry win over those of its profile. Values of
+ * `secure.yaml` win over both. Field names have the form `auth.user_domain_name`.
  * @throws {CloudError}
  */
 export function cloudEntry(name: string, context: CloudContext): YamlMapping {
@@ -61,7 +61,7 @@ function missing(name: string, clouds: YamlMapping): string {
   return `there is no cloud '${name}'; ${hint}`;
 }
 
-/** Returns the entry of a profile in clouds-public.yaml. @throws {CloudError} */
+/** Returns a profile of clouds-public.yaml. @throws {CloudError} */
 function profileEntry(profile: YamlNode, context: CloudContext): YamlMapping {
   const name = profile.kind === 'scalar' ? String(profile.value) : '';
   const profiles = readCloudFile('clouds-public', context)?.members.get('public-clouds');
@@ -71,7 +71,10 @@ function profileEntry(profile: YamlNode, context: CloudContext): YamlMapping {
   throw new CloudError([`${placeOf(profile)}: profile: ${why}`]);
 }
 
-/** Returns the cloud of the `OS_*` variables. @throws {CloudError} if there are none. */
+/**
+ * Returns the cloud that the `OS_*` variables describe. @throws {CloudError} if OS_AUTH_URL is not
+ * set.
+ */
 function environmentEntry({ environment }: CloudContext): YamlMapping {
   const file = 'environment';
   const members = new Map<string, YamlNode>();
@@ -84,7 +87,7 @@ function environmentEntry({ environment }: CloudContext): YamlMapping {
   return normalized({ kind: 'mapping', file, line: 0, members });
 }
 
-/** Returns an entry with current names, and the fields of `auth` within `auth`. */
+/** Replaces older field names by the current ones, and moves the fields of `auth` into `auth`. */
 function normalized(entry: YamlMapping): YamlMapping {
   const members = new Map<string, YamlNode>();
   const given = entry.members.get('auth');
@@ -95,7 +98,7 @@ function normalized(entry: YamlMapping): YamlMapping {
     if (authFields.has(name)) outside.set(name, value);
     else if (name !== 'auth') members.set(name, value);
   }
-  // A field within `auth` wins over the same field beside it.
+  // A field within `auth` wins over the same field next to `auth`.
   for (const [key, value] of outside) auth.set(key, value);
   if (given?.kind === 'mapping') for (const [key, value] of given.members) auth.set(currentName(key), value);
   const { file, line } = given ?? entry;

@@ -53,7 +53,10 @@ export function readCloudFile(kind: keyof typeof kinds, context: CloudContext): 
   return file === undefined ? undefined : parsed(file, '');
 }
 
-/** @param source who names the file, before the message about a file that cannot be read. */
+/**
+ * @param source the start of the message about a file that cannot be read: the setting that names
+ *   the file.
+ */
 function parsed(file: string, source: string): YamlMapping {
   let text: string;
   try {

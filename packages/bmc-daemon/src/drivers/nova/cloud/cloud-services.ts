@@ -1,6 +1,9 @@
 /** The services of a cloud that the driver uses. */
 
-/** Their names for users, and their types in a catalog. A cloud has one of the types. */
+/**
+ * The name of each service for users, and its possible types in a catalog. A cloud uses one of
+ * these types.
+ */
 export const cloudServices = {
   compute: { title: 'Nova', types: ['compute'], override: ['compute_endpoint_override'] },
   image: { title: 'Glance', types: ['image'], override: ['image_endpoint_override'] },

@@ -67,7 +67,7 @@ describe('the files of a cloud', () => {
     expect(read('a', { ...xdg, OS_CLIENT_CONFIG_FILE: named }).identityUrl).toBe('http://named:5000/v3');
   });
 
-  it('name the missing file or the missing cloud', () => {
+  it('give an error that names the missing file or the missing cloud', () => {
     expect(faultsOf('lab')).toEqual([
       "cloud 'lab': there is no clouds.yaml in work, home/.config/openstack, /etc/xdg/openstack, /etc/openstack",
     ]);
@@ -152,7 +152,7 @@ describe('the entry of a cloud', () => {
     expect(read('a').credentials.auth).toEqual(expected);
   });
 
-  it('accepts fields of auth beside it, and fields within it win', () => {
+  it('accepts fields of auth next to auth, and prefers fields within auth', () => {
     const text =
       'clouds:\n  a:\n    user_domain_id: outside\n    project_domain_id: outside\n    auth:\n      auth_url: http://a\n';
     const rest = '      username: u\n      password: p\n      project_name: n\n      project_domain_id: inside\n';
@@ -163,7 +163,7 @@ describe('the entry of a cloud', () => {
     });
   });
 
-  it('is made of the variables OS_* for the cloud envvars', () => {
+  it('comes from the variables OS_* if the cloud is envvars', () => {
     expect(faultsOf('envvars')).toEqual(["cloud 'envvars': OS_AUTH_URL is not set"]);
     const variables = {
       ...{ OS_AUTH_URL: 'https://k:5000', OS_USERNAME: 'u', OS_PASSWORD: '0123', OS_PROJECT_NAME: 'p' },
@@ -222,7 +222,7 @@ describe('the entry of a cloud', () => {
     ]);
   });
 
-  it('takes the first of its regions, if it names none', () => {
+  it('uses the first region of its list, if region_name is absent', () => {
     write('work/clouds.yaml', `${entry('a', 'http://a')}    regions:\n    - name: R1\n      values: {}\n    - R2\n`);
     expect(read('a').region).toBe('R1');
   });

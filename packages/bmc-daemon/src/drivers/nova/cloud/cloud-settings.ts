@@ -1,4 +1,7 @@
-/** The settings of a cloud, with the places of the fields that may prove wrong later. */
+/**
+ * The settings of a cloud. Fields that only the cloud can check have their place, for error
+ * messages.
+ */
 import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
@@ -20,13 +23,13 @@ export interface CloudTls {
   readonly key?: string;
 }
 
-/** A cloud that the daemon can try to reach. */
+/** A cloud with valid settings. The daemon has not connected to it yet. */
 export interface CloudSettings {
   readonly name: string;
   /** URL of Keystone's API version 3, without a slash at the end. */
   readonly identityUrl: string;
   readonly credentials: Credentials;
-  /** Undefined: the first region of the catalog. */
+  /** If undefined: the first region of the catalog. */
   readonly region: string | undefined;
   readonly interface: 'public' | 'internal' | 'admin';
   readonly tls: CloudTls;
@@ -79,13 +82,19 @@ export function readCloud(name: string, context: CloudContext): CloudSettings {
   };
 }
 
-/** Reads the URL that replaces that of the catalog. The first of the field names that is set counts. */
+/**
+ * Reads the URL that replaces the one in the catalog. Uses the first of the given fields that is
+ * set.
+ */
 function readOverride(entry: EntryReader, service: CloudService): string | undefined {
   const field = cloudServices[service].override.find((name) => entry.has(name));
   return field === undefined ? undefined : readUrl(entry, field);
 }
 
-/** Reads a URL without a slash at its end. A URL with a password is a fault, and is not repeated. */
+/**
+ * Reads a URL without a slash at its end. A URL with a password is a fault, and the message does
+ * not show the URL.
+ */
 function readUrl(entry: EntryReader, field: string): string | undefined {
   const text = entry.text(field);
   if (text === undefined) return undefined;
@@ -109,7 +118,8 @@ function readTls(entry: EntryReader, context: CloudContext): CloudTls {
   try {
     createSecureContext({ ...(ca === undefined ? {} : { ca }), ...client });
   } catch {
-    // OpenSSL's reason names no file, and one of the three does not fit.
+    // OpenSSL's message does not say which file is wrong: the certificate, the key or the
+    // authorities.
     entry.fault(cert === undefined ? 'cacert' : 'cert', 'cannot be used: OpenSSL rejects it, or the key does not fit');
   }
   const verify = entry.boolean('verify') ?? !(entry.boolean('insecure') ?? false);

@@ -11,7 +11,7 @@ type Domain = { readonly id: string } | { readonly name: string };
  */
 interface AuthRequest {
   readonly identity: Readonly<Record<string, unknown>> & { readonly methods: readonly string[] };
-  /** Absent for an application credential: it has a project of its own. */
+  /** Absent for an application credential, which belongs to a project already. */
   readonly scope?: { readonly project: Named };
 }
 
@@ -24,7 +24,7 @@ export interface Credentials {
   readonly place: string;
 }
 
-/** Values of `auth_type`, and the credentials that they mean. */
+/** The credentials that each value of `auth_type` uses. */
 const methods = {
   password: 'password',
   v3password: 'password',
@@ -33,7 +33,10 @@ const methods = {
   v3applicationcredential: 'application_credential',
 } as const;
 
-/** Reads the credentials. The reader records faults; the result is then undefined. */
+/**
+ * Reads the credentials. Returns undefined if the reader has recorded a fault. The reader records
+ * faults; the result is then undefined.
+ */
 export function readCredentials(entry: EntryReader): Credentials | undefined {
   const type = entry.oneOf('auth_type', Object.keys(methods) as (keyof typeof methods)[]); // the keys of a literal
   const hasCredential = entry.has('auth.application_credential_id') || entry.has('auth.application_credential_name');

@@ -2,23 +2,31 @@
 import { describeNode, type YamlMapping, type YamlNode } from '@rackless/daemon/yaml/yaml-node.js';
 import { placeOf } from './cloud-entry.js';
 
-/** Fields with a secret, which messages never show. */
+/** Names of fields whose value is a secret. Messages never show these values. */
 const secretField = /password|secret|token|key$/;
 
-/** Reads fields by their path: `auth.password`, `region_name`. A fault makes a field undefined. */
+/**
+ * Reads fields by their path: `auth.password`, `region_name`. A field with a fault is undefined.
+ */
 export interface EntryReader {
   readonly faults: readonly string[];
   /** Returns whether the entry has the field. An empty field is absent. */
   has(field: string): boolean;
-  /** Returns a text; undefined if the field is absent. Numbers become texts: names may have only digits. */
+  /**
+   * Returns a text; undefined if the field is absent. Accepts a number as text, because a name may
+   * consist of digits.
+   */
   text(field: string): string | undefined;
   /** Returns a text. An absent field is a fault. */
   required(field: string): string | undefined;
   boolean(field: string): boolean | undefined;
   oneOf<const T extends string>(field: string, values: readonly T[]): T | undefined;
-  /** Returns the names of a list, whose members are names or mappings with `name`. */
+  /** Returns the names in a list. Its members are names, or mappings with `name`. */
   names(field: string): readonly string[];
-  /** Returns the place and the name of a field, or of the entry without such a field. */
+  /**
+   * Returns the place and the name of a field. If the entry lacks the field, returns the place of
+   * the entry.
+   */
   place(field: string): string;
   /** Records a fault of a field. */
   fault(field: string, sentence: string): void;

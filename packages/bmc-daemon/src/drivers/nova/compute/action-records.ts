@@ -6,10 +6,13 @@ import { z } from 'zod';
 import type { ActionRecord } from '../../hypervisor-logs.js';
 import { plainLine } from '../http/plain-text.js';
 
-/** Maximum number of actions of a server that the daemon shows. */
+/** Maximum number of actions of a server in its log. */
 export const MAX_ACTIONS = 500;
 
-/** The list, without a check of its members: there may be very many. */
+/**
+ * The list. The form of a member is checked only if the daemon uses it, because a list may be very
+ * long.
+ */
 export const actionListSchema = z.object({ instanceActions: z.array(z.unknown()) });
 
 const actionSchema = z.object({
@@ -20,7 +23,10 @@ const actionSchema = z.object({
   message: z.string().nullish(),
 });
 
-/** Returns the latest actions, oldest first. Ignores members of another form. @param newestFirst as Nova lists them. */
+/**
+ * Returns the latest actions, oldest first. Ignores members of another form. @param newestFirst the
+ * list in Nova's order.
+ */
 export function actionRecords(newestFirst: readonly unknown[]): readonly ActionRecord[] {
   const records = newestFirst.slice(0, MAX_ACTIONS).flatMap((member) => {
     const { data } = actionSchema.safeParse(member);
@@ -38,7 +44,7 @@ export function actionRecords(newestFirst: readonly unknown[]): readonly ActionR
   return [...new Map(records.reverse().map((record) => [record.id, record])).values()];
 }
 
-/** Parses a time, which is in UTC also without a zone; null if it is none. */
+/** Parses a time. A time without a zone is in UTC. Returns null if the text is not a time. */
 export function cloudTime(text: string): Date | null {
   const time = new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
   const year = time.getUTCFullYear();

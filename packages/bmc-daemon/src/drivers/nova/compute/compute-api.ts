@@ -18,12 +18,15 @@ import { createComputeRequests, VERSION_MS } from './compute-requests.js';
 import { diagnosticsSchema, statisticsOf } from './diagnostics.js';
 import { onlyId, parseServer, type Server, type UnknownServer } from './server.js';
 
-/** A listing of all pages. */
+/** The servers of all pages. */
 interface Listing {
   readonly servers: readonly (Server | UnknownServer)[];
-  /** Nova listed a server of an unexpected form without an id. */
+  /** Nova sent a server with an unexpected form, and not even its id is readable. */
   readonly isIncomplete: boolean;
-  /** Nova's time before the first page, in milliseconds; undefined if it sends none. */
+  /**
+   * Nova's time in milliseconds when it began to answer the first page; undefined if Nova sends no
+   * time.
+   */
   readonly asOf: number | undefined;
 }
 
@@ -58,19 +61,25 @@ export interface ComputeApi {
   act(id: string, body: Readonly<Record<string, unknown>>): Promise<Accepted | Rejected>;
   /** Returns the latest actions of a server, oldest first. */
   listActions(id: string): Promise<readonly ActionRecord[]>;
-  /** Returns the end of a server's console output; empty if it has no console now. */
+  /** Returns the end of a server's console output; empty if the server has no console now. */
   consoleOutput(id: string): Promise<Buffer>;
   /** Creates access to a console. */
   openConsole(id: string, kind: ConsoleKind): Promise<GraphicalConsoleAccess | Rejected>;
-  /** Returns the statistics of a running server. @param run identifies its run. */
+  /**
+   * Returns the statistics of a running server. @param run identifies the run of the guest since
+   * its last start.
+   */
   diagnostics(id: string, run: string): Promise<MachineStatistics | Rejected>;
   /** Returns whether Nova reports that an action failed. */
   hasFailed(id: string, requestId: string): Promise<boolean>;
 }
 
-/** Servers of one page. Nova may return fewer. */
+/** Maximum number of servers on a page. Nova may send fewer. */
 const PAGE_SIZE = 1000;
-/** Maximum number of pages: a server that repeats a page would otherwise never end. */
+/**
+ * Maximum number of pages. Without it, a faulty cloud that repeats a page would cause an endless
+ * loop.
+ */
 const MAX_PAGES = 1000;
 
 const listSchema = z.object({
@@ -132,7 +141,7 @@ export function createComputeApi(session: CloudSession, oddForms: OddForms): Com
       return { status: answer.status, reason: session.reason(answer) };
     },
     listActions: async (id) => {
-      // Nova ignores the limit before version 2.58.
+      // Before version 2.58, Nova ignores the parameter `limit`.
       const query = { limit: String(MAX_ACTIONS) };
       const answer = await get(`${pathOf(id)}/os-instance-actions`, query);
       return answer.status === 404 ? [] : actionRecords(bodyOf(actionListSchema, answer, session).instanceActions);
@@ -140,7 +149,7 @@ export function createComputeApi(session: CloudSession, oddForms: OddForms): Com
     consoleOutput: async (id) => {
       const body = { 'os-getConsoleOutput': { length: CONSOLE_LINES } };
       const answer = await post(`${pathOf(id)}/action`, body);
-      // 404: the guest does not run. 409: it was never built.
+      // 404: the guest does not run. 409: Nova never built the server.
       if (answer.status === 404 || answer.status === 409) return Buffer.alloc(0);
       return consoleBytes(bodyOf(outputSchema, answer, session).output ?? '');
     },
@@ -168,7 +177,7 @@ function known(value: unknown): Server | UnknownServer {
   return parsed.data;
 }
 
-/** Returns a member of a list. A server of an unexpected form must not hide the others. */
+/** Returns a member of a list. A server with an unexpected form must not hide the other servers. */
 function listed(member: unknown, oddForms: OddForms): Server | UnknownServer | undefined {
   const parsed = parseServer(member);
   if (parsed.success) return parsed.data;

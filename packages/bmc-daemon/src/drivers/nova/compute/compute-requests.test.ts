@@ -6,9 +6,9 @@ import { createComputeRequests, VERSION_MS, type ComputeRequests } from './compu
 
 let cloud: CloudServer;
 let session: CloudSession;
-/** The newest version of the cloud. */
+/** The newest version that the cloud has. */
 let newest: string;
-/** Versions of the requests so far. */
+/** The versions that the requests used. */
 let used: unknown[];
 let answerVersion: (response: ServerResponse) => void;
 
@@ -76,7 +76,7 @@ it('returns a 406 that another version does not change', async () => {
   ]);
 });
 
-it('keeps the version while Nova does not tell it', async () => {
+it('keeps the version while Nova does not answer the question for it', async () => {
   const { get } = open(-1);
   await get('/a');
   answerVersion = (response) => response.writeHead(500).end();

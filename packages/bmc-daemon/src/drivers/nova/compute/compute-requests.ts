@@ -11,16 +11,18 @@ export interface ComputeRequests {
   readonly post: (path: string, body: object) => Promise<CloudAnswer>;
 }
 
-/** A version, and when the driver asked for it. */
+/** An API version, and when Nova reported it. */
 interface Negotiation {
   readonly version: Promise<string>;
-  /** Time of {@link performance.now}. */
+  /** A value of {@link performance.now}. */
   readonly at: number;
 }
 
-/** After this time the driver asks for the version again: the cloud may have been upgraded. */
+/**
+ * After this time the driver asks for the version again, because the cloud may have been upgraded.
+ */
 export const VERSION_MS = 600_000;
-/** The oldest API version with the whole flavor in a server (Pike, 2017). */
+/** The oldest API version in which a server contains its whole flavor (Pike, 2017). */
 const OLDEST = 47;
 /** The newest API version that the driver was tested with (Zed). */
 const NEWEST = 93;
@@ -35,7 +37,7 @@ export function createComputeRequests(
   let last: Negotiation | undefined;
   const negotiate = (before: Negotiation | undefined): Negotiation => {
     const version = findVersion(session).catch((error: unknown) => {
-      // The last version probably still works.
+      // Nova did not tell its version. The last known version probably still works.
       if (before !== undefined && error instanceof CloudFailure) return before.version;
       if (last === negotiation) last = undefined;
       throw error;
@@ -53,7 +55,7 @@ export function createComputeRequests(
     const used = current();
     const version = await used.version;
     const answer = await attempt(version);
-    // Nova has not executed it, because it does not have this version any more.
+    // Nova rejected the request because of its version, so it did not execute the request.
     if (answer.status !== 406) return answer;
     if (last === used) last = undefined;
     const other = await current().version;

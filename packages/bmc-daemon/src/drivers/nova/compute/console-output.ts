@@ -2,10 +2,10 @@
 
 /** Lines that the daemon asks for. */
 export const CONSOLE_LINES = 1000;
-/** A cloud may send more than it was asked for. */
+/** Maximum size in bytes. A cloud may send more lines than the daemon asks for. */
 const MAX_BYTES = 256 * 1024;
 
-/** Returns the last bytes of an output, which begin with a whole character. */
+/** Returns the last bytes of an output. The result does not begin in the middle of a character. */
 export function consoleBytes(output: string): Buffer {
   const bytes = Buffer.from(output.slice(-MAX_BYTES));
   let start = Math.max(0, bytes.length - MAX_BYTES);

@@ -8,7 +8,9 @@ import type { DiskCounter, InterfaceCounter, MachineStatistics } from '../../sta
 
 const list = listOf(z.record(z.string(), z.unknown())).default([]);
 
-/** The members that the daemon uses. The form of version 2.47 has none of them. */
+/**
+ * The members that the daemon uses. Answers of version 2.47 and older have none of these members.
+ */
 export const diagnosticsSchema = z.object({
   cpu_details: list,
   disk_details: list,
@@ -34,8 +36,9 @@ const interfaceCounters: Readonly<Record<InterfaceCounter, string>> = {
 };
 
 /**
- * Translates the diagnostics of one server. Disks have numbers, because Nova names none. The memory is
- * unknown: Nova's driver for libvirt reports GiB, and the API documents MiB.
+ * Translates the diagnostics of one server. Disks have numbers, because Nova does not send their
+ * names. The memory is unknown, because its unit is: the API documents MiB, but Nova's driver for
+ * libvirt reports GiB.
  * @param run identifies the run of the server.
  */
 export function statisticsOf(
@@ -57,12 +60,12 @@ export function statisticsOf(
   };
 }
 
-/** A driver without a counter reports null, and libvirt -1. */
+/** If a driver does not have a counter, Nova reports null, or -1 with libvirt. */
 function isCounter(value: unknown): value is number {
   return typeof value === 'number' && value >= 0;
 }
 
-/** Returns the known counters. */
+/** Returns the counters that have a value. */
 function counters<Name extends string>(
   values: Readonly<Record<string, unknown>>,
   names: Readonly<Partial<Record<Name, string>>>,

@@ -37,7 +37,10 @@ const states = {
   poweringOn: server('stopped', 4, 'powering-on'),
 } as const;
 
-/** Returns Nova's action, `-` for none, `join` for a wait only, or the kind of the error. */
+/**
+ * Returns Nova's action; `-` if nothing is to do; `join` if the driver only waits; or the kind of
+ * the error.
+ */
 function planned(action: PowerAction, state: keyof typeof states): string {
   try {
     const plan = planAction(action, states[state]);

@@ -4,7 +4,10 @@ import type { PowerAction } from '../../power.js';
 import type { Server } from './server.js';
 import { isStarting, stateOf } from './snapshot.js';
 
-/** The power actions that Nova has. It has no power button, and a restart is always off and on. */
+/**
+ * The power actions that Nova has. Nova has no power button. A restart that Nova executes always
+ * switches the server off and on.
+ */
 export const novaActions: ReadonlySet<PowerAction> = new Set([
   ...(['create', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi', 'cycle'] as const),
   ...(['suspend', 'resume', 'pmSuspend'] as const),
@@ -13,11 +16,11 @@ export const novaActions: ReadonlySet<PowerAction> = new Set([
 /** Returns whether a server has reached the result of an action. */
 export type Goal = (server: Server) => boolean;
 
-/** The request of an action, and its result. */
+/** The request for an action, and its expected result. */
 export interface PowerPlan {
-  /** The body of Nova's action; undefined: the server is already on its way. */
+  /** The body of Nova's action; undefined if the server already changes to the requested state. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** Undefined: the driver does not wait, because the guest decides. */
+  /** Undefined if the guest decides about the result: then the driver does not wait for it. */
   readonly goal: Goal | undefined;
 }
 
@@ -30,7 +33,7 @@ const hardReboot: PowerPlan = { body: { reboot: { type: 'HARD' } }, goal: isRunn
 
 /**
  * Returns the plan of an action; undefined if the server is already in the requested state.
- * @throws {DriverError} conflict, if the action needs a guest and none runs.
+ * @throws {DriverError} conflict, if the action needs a running guest and there is none.
  */
 export function planAction(action: PowerAction, server: Server): PowerPlan | undefined {
   const { task, vmState } = server;
@@ -38,7 +41,7 @@ export function planAction(action: PowerAction, server: Server): PowerPlan | und
   switch (action) {
     case 'create':
       if (isStarting(server)) return { body: undefined, goal: isRunning };
-      // Nova rejects it, because another task runs. The client may try again.
+      // Nova will reject the action, because another task runs. The client may try again.
       if (task !== null && state === 'running') return { body: { 'os-start': null }, goal: isRunning };
       return state === 'running' ? undefined : powerOn(server);
     case 'destroy':
@@ -73,7 +76,10 @@ export function planAction(action: PowerAction, server: Server): PowerPlan | und
   }
 }
 
-/** Nova has another action for each state without a running guest. */
+/**
+ * Returns the action that starts the server. Nova has a different one for each state without a
+ * running guest.
+ */
 function powerOn({ vmState }: Server): PowerPlan {
   switch (vmState) {
     case 'paused':
@@ -84,7 +90,8 @@ function powerOn({ vmState }: Server): PowerPlan {
     case 'shelved_offloaded':
       return { body: { unshelve: null }, goal: isRunning };
     case 'active':
-      // The guest has stopped, and Nova has not noticed it yet: it would refuse to start the server.
+      // The guest has stopped, but Nova has not noticed it yet. Nova would refuse to start the
+      // server.
       return hardReboot;
     default:
       return { body: { 'os-start': null }, goal: isRunning };

@@ -1,11 +1,8 @@
-/**
- * Consoles that a proxy of the cloud shows.
- * @see https://docs.openstack.org/api-ref/compute/#create-remote-console
- */
+/** Remote consoles: a proxy of the cloud shows the screen of a server. */
 import { z } from 'zod';
 import type { GraphicalConsoleAccess } from '../../graphical-console-control.js';
 
-/** A kind of console. A cloud usually has one of them. */
+/** A kind of console. A cloud usually offers only one kind. */
 export interface ConsoleKind {
   readonly protocol: string;
   readonly type: string;
@@ -18,7 +15,7 @@ export const consoleKinds: readonly ConsoleKind[] = [
   { protocol: 'mks', type: 'webmks' },
 ];
 
-/** Nova's answer. A client opens the URL in a browser, so other schemes are rejected. */
+/** Nova's answer. A client opens the URL in a browser, so the form accepts only http and https. */
 export const consoleSchema = z.object({
   remote_console: z.object({
     protocol: z.string().max(64),

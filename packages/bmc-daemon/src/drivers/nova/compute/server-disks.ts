@@ -2,7 +2,10 @@
 import type { DiskSnapshot } from '../../snapshot/hardware-snapshot.js';
 import type { Server } from './server.js';
 
-/** The bus of disks on the storage of the compute host. Nova does not tell how the guest sees a disk. */
+/**
+ * The bus of disks on the storage of the compute host. Nova does not tell the bus that the guest
+ * sees.
+ */
 const LOCAL_BUS = 'local';
 /** The bus of Cinder's volumes. */
 export const VOLUME_BUS = 'volume';
@@ -10,13 +13,13 @@ export const VOLUME_BUS = 'volume';
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-/** Returns a size in bytes; null if it is unknown, or not a size. */
+/** Returns a size in bytes; null if the size is unknown or invalid. */
 export function gibibytes(count: number): number | null {
   return sizeOf(count * GIB);
 }
 
 /**
- * Returns the disks: those of the flavor, and the attached volumes. Nova does not know the sizes of
+ * Returns the disks of the flavor and the attached volumes. Nova does not know the sizes of
  * volumes.
  */
 export function disksOf({
@@ -26,7 +29,7 @@ export function disksOf({
 }: Pick<Server, 'flavor' | 'imageId' | 'volumeIds'>): DiskSnapshot[] {
   const { diskGiB, ephemeralGiB, swapMiB } = flavor;
   return [
-    // A flavor without a disk gives the root disk the size of its image.
+    // With a flavor whose disk size is 0, the root disk has the size of its image.
     ...(imageId === null ? [] : [disk('root', LOCAL_BUS, gibibytes(diskGiB))]),
     ...(ephemeralGiB > 0 ? [disk('ephemeral', LOCAL_BUS, gibibytes(ephemeralGiB))] : []),
     ...(swapMiB > 0 ? [disk('swap', LOCAL_BUS, sizeOf(swapMiB * MIB))] : []),

@@ -9,7 +9,7 @@ export interface ServerFilter {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** The name of the server. `*` stands for any text. */
   readonly name?: string | undefined;
-  /** The name of the flavor, as it was when the server was created or resized. */
+  /** The name that the flavor had when the server was created or resized. */
   readonly flavor?: string | undefined;
 }
 
@@ -24,7 +24,10 @@ export function matches(server: Pick<Server, 'tags' | 'metadata' | 'name' | 'fla
   );
 }
 
-/** Compares without a regular expression, whose time could grow with the square of the name. */
+/**
+ * Matches a pattern. It uses no regular expression, whose time could grow with the square of the
+ * length of the name.
+ */
 function matchesPattern(text: string, pattern: string): boolean {
   const [first = '', ...parts] = pattern.split('*');
   const last = parts.pop();

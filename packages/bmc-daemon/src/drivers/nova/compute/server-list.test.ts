@@ -54,7 +54,7 @@ describe('the list of servers', () => {
     expect(listings()).toHaveLength(5);
   });
 
-  it('asks only for changes after the first listing, and reports them', async () => {
+  it('asks only for changes after the first listing, and reports these changes', async () => {
     for (const index of [1, 2, 3]) put(index, {}, 0);
     const { list, events } = open();
     await list.refresh(0);
@@ -77,7 +77,7 @@ describe('the list of servers', () => {
     expect(list.find(idOf(2))?.snapshot.state).toBe('shutoff');
   });
 
-  it('gives the same snapshot until the server changes', async () => {
+  it('returns the same snapshot object until the server changes', async () => {
     put(1);
     const { list } = open();
     await list.refresh(0);
@@ -89,7 +89,7 @@ describe('the list of servers', () => {
     ]);
   });
 
-  it('has the servers of the filter only, also after a change', async () => {
+  it('has only servers that the filter selects, also after a change', async () => {
     put(1, { tags: ['redfish'] });
     put(2);
     const { list, events } = open({ tags: ['redfish'] });
@@ -111,7 +111,7 @@ describe('the list of servers', () => {
     expect(events).toEqual(['rebooted server-1']);
   });
 
-  it('keeps the last reading of a server whose cell is down', async () => {
+  it('keeps the last known server while its cell is down', async () => {
     put(1);
     const { list } = open();
     await list.refresh(0);
@@ -123,7 +123,7 @@ describe('the list of servers', () => {
     expect(list.find(idOf(1))?.snapshot.unansweredSince).toBeUndefined();
   });
 
-  it('ignores a reading that is older than the last one', async () => {
+  it('ignores an answer to a request that is older than the request of the stored server', async () => {
     put(1);
     const { list, events } = open();
     await list.refresh(0);
@@ -140,12 +140,12 @@ describe('the list of servers', () => {
   it.each([
     ['full', false],
     ['changes only', true],
-  ])('ignores what a late listing shows of servers that were read meanwhile: %s', async (_, isSecond) => {
+  ])('ignores old data in a late listing if a server was read after the listing began: %s', async (_, isSecond) => {
     const off = { 'OS-EXT-STS:vm_state': 'stopped', 'OS-EXT-STS:power_state': 4 };
     for (const index of [1, 2, 3]) put(index);
     const { list, events } = open();
     if (isSecond) await list.refresh(0);
-    // Nova has read the servers, and its answer is late.
+    // The answer arrives late, after Nova has already read the servers.
     const { nova } = cloud;
     const late = new Promise<() => void>((resolve) => {
       cloud.nova = (request, response, path) => {
@@ -175,7 +175,7 @@ describe('the list of servers', () => {
     expect(events).toEqual(before);
   });
 
-  it('keeps the last reading of a server whose form is unexpected, and lists the others', async () => {
+  it('keeps the last known server if its new form is unexpected, and lists the others', async () => {
     for (const index of [1, 2, 3]) put(index, {}, 0);
     const { list, events } = open();
     await list.refresh(0);
@@ -193,11 +193,11 @@ describe('the list of servers', () => {
     );
   });
 
-  it('removes no server while one of a full listing has no id', async () => {
+  it('removes no server if a full listing has a server without an id', async () => {
     put(1);
     const { list, events } = open();
     await list.refresh(0);
-    // Without the date of an answer, each listing is a full one.
+    // If answers have no date, each listing is a full one.
     servers.all.clear();
     servers.all.set('null', { body: {}, changed: Date.now() });
     const { nova } = cloud;
@@ -245,7 +245,7 @@ describe('the list of servers', () => {
 });
 
 describe('the reader of servers', () => {
-  it('reads many servers of one turn with one listing, and one server alone', async () => {
+  it('reads many servers with one listing, but a single server by its own request', async () => {
     for (let index = 0; index < 50; index += 1) put(index);
     const { list } = open();
     const reader = createReader({ api, list, freshMs: 1000 });

@@ -1,6 +1,6 @@
 /**
- * The servers of a project, as Nova showed them last. One listing serves all readers. After the
- * first one, a listing has only the servers that changed.
+ * The servers of a project, with their last known state. All readers share a listing. After the
+ * first listing, the driver asks Nova only for servers that have changed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { changeOfState, type MachineChange, type MachineChangeListener } from '../../machine-change.js';
@@ -10,42 +10,45 @@ import { matches, type ServerFilter } from './server-filter.js';
 import { isDeleted, isKnown, type Server, type UnknownServer } from './server.js';
 import { snapshotOf } from './snapshot.js';
 
-/** The last reading of a server. */
+/** The last known state of a server. */
 interface Entry {
   readonly server: Server;
   readonly snapshot: SystemSnapshot;
-  /** Undefined: not read yet. */
+  /** Undefined until the ports have been read. */
   readonly ports: readonly Port[] | undefined;
-  /** Time at which the last reading began, of {@link performance.now}. */
+  /** Time of {@link performance.now} before the last request for the server. */
   readonly readAt: number;
 }
 
-/** When and how a server was read. */
+/** When a server was read, and its ports. */
 interface Reading {
-  /** Time before the request, of {@link performance.now}. */
+  /** Time of {@link performance.now} before the request. */
   readonly readAt: number;
-  /** Default: the known ones. */
+  /** Default: the ports that are known already. */
   readonly ports?: readonly Port[] | undefined;
 }
 
-/** After this time a full listing finds what `changes-since` does not report: tags and metadata. */
+/**
+ * After this time the driver lists all servers again. `changes-since` does not report changes of
+ * tags and metadata.
+ */
 const FULL_EVERY_MS = 300_000;
-/** Nova stores a change later than the time that it notes for it. */
+/** Nova may store a change a moment after the `updated` time that the change gets. */
 const OVERLAP_MS = 30_000;
 
-/** The list. */
+/** The list of servers that the daemon serves. */
 export class ServerList {
   readonly #api: Pick<ComputeApi, 'listServers'>;
   readonly #filter: ServerFilter;
   readonly #entries = new Map<string, Entry>();
-  /** Servers that are no longer served, with the time of that reading. */
+  /** Servers that are no longer served, with the time of the request that showed this. */
   readonly #removed = new Map<string, number>();
   readonly #listeners = new Set<MachineChangeListener>();
   #refs: readonly SystemRef[] | undefined;
   #refreshing: Promise<void> | undefined;
   #readAt = -Infinity;
   #fullAt = -Infinity;
-  /** Nova's time of the last listing. */
+  /** Nova's time when it answered the last listing. */
   #asOf: number | undefined;
 
   constructor(api: Pick<ComputeApi, 'listServers'>, filter: ServerFilter) {
@@ -62,27 +65,27 @@ export class ServerList {
     await this.#refreshing;
   }
 
-  /** Returns the servers. The same servers give the same list. */
+  /** Returns the servers; the same array until a server is added, removed or renamed. */
   get refs(): readonly SystemRef[] {
     this.#refs ??= [...this.#entries.values()].map(({ server }) => ({ uuid: server.id, name: server.name }));
     return this.#refs;
   }
 
-  /** Returns the last reading of a server; undefined if it is not served. */
+  /** Returns the last known state of a server; undefined if it is not served. */
   find(id: string): Entry | undefined {
     return this.#entries.get(id);
   }
 
-  /** Returns the last readings of all servers. */
+  /** Returns the last known state of all servers. */
   get servers(): readonly Server[] {
     return [...this.#entries.values()].map(({ server }) => server);
   }
 
   /**
-   * Stores a reading of one server, and reports what changed. Answers may arrive in another order than their
-   * requests: an older reading changes nothing.
-   * @param server undefined: it does not exist.
-   * @returns the last reading; undefined if the server is not served.
+   * Stores the state of one server, and reports changes to the listeners. Answers may arrive in
+   * another order than their requests, so it ignores the answer to an older request.
+   * @param server undefined: the server does not exist.
+   * @returns the latest snapshot; undefined if the server is not served.
    */
   record(
     id: string,
@@ -121,7 +124,8 @@ export class ServerList {
     const since = isFull || this.#asOf === undefined ? undefined : this.#asOf - OVERLAP_MS;
     const { servers, isIncomplete, asOf } = await this.#api.listServers(since);
     for (const server of servers) this.record(server.id, server, { readAt: startedAt });
-    // A server without an id may be any of those that are not listed.
+    // Removes servers that are not in the listing. If a listed server has no id, it may be any of
+    // them.
     if (isFull && !isIncomplete) {
       const listed = new Set(servers.map(({ id }) => id));
       for (const [id, entry] of this.#entries) {
@@ -129,14 +133,15 @@ export class ServerList {
       }
     }
     if (isFull) this.#fullAt = startedAt;
-    // No later listing is older than this one.
+    // Later listings begin after this one, so they need no older removals.
     for (const [id, at] of this.#removed) if (at < startedAt) this.#removed.delete(id);
     this.#asOf = asOf;
-    // The time of the end: a cloud that needs longer than readers allow would otherwise be asked for each of them.
+    // Counts the age from the end of the listing. Otherwise, a listing that takes longer than
+    // `maxAgeMs` would be too old for every reader, and each reader would begin another one.
     this.#readAt = performance.now();
   }
 
-  /** Keeps the last reading of a server whose cell does not answer. */
+  /** Keeps the last known state of a server whose cell does not answer. */
   #recordUnknown(before: Entry | undefined, readAt: number): SystemSnapshot | undefined {
     if (before === undefined) return undefined;
     const snapshot = { ...before.snapshot, unansweredSince: before.snapshot.unansweredSince ?? new Date() };
@@ -144,7 +149,10 @@ export class ServerList {
     return snapshot;
   }
 
-  /** @param entry undefined: the list does not have it, but a listing that runs may show it. */
+  /**
+   * @param entry undefined: the list does not have the server. Its removal is still recorded,
+   *   because a running listing may contain it.
+   */
   #remove(uuid: string, entry: Entry | undefined, readAt: number): void {
     this.#removed.set(uuid, readAt);
     if (entry === undefined) return;
@@ -155,7 +163,7 @@ export class ServerList {
 
   #report(before: Entry | undefined, { server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): void {
     const { id: uuid, name } = server;
-    // The first listing reports no server: all of them were there before the daemon.
+    // The first listing causes no events, because its servers existed before the daemon started.
     if (before === undefined) {
       if (this.#asOf !== undefined) this.#tell({ kind: 'defined', uuid, name });
       return;
@@ -171,12 +179,12 @@ export class ServerList {
   }
 }
 
-/** Returns what a change of the definition affects: everything except the state. */
+/** Returns the values that belong to the definition of a server, and not to its state. */
 function shape({ server, snapshot }: Pick<Entry, 'server' | 'snapshot'>): unknown {
   return [server.name, server.description, server.flavor, snapshot.interfaces, snapshot.disks];
 }
 
-/** Returns whether a restart has ended between two readings. */
+/** Returns whether a restart ended between two states of a server. */
 function isRestarted(before: Server, after: Server): boolean {
   return before.task?.startsWith('reboot') === true && after.task === null;
 }

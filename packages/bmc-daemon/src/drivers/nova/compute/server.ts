@@ -8,7 +8,7 @@ import { cloudTime } from './action-records.js';
 /** The address of a port. */
 const addressSchema = z.object({ 'OS-EXT-IPS-MAC:mac_addr': z.string().optional() });
 
-/** The id becomes a part of URIs. */
+/** The id becomes part of URIs, so only these characters are allowed. */
 const idSchema = z.guid().toLowerCase();
 
 const fullSchema = z.object({
@@ -25,14 +25,15 @@ const fullSchema = z.object({
     disk: z.number().default(0),
     ephemeral: z.number().default(0),
     swap: z.number().default(0),
-    // Absent if a policy of the cloud hides them.
+    // Absent if a policy of the cloud hides these members.
     extra_specs: textsSchema.default({}),
   }),
   // An empty text: the server boots from a volume.
   image: z.union([z.object({ id: z.string() }), z.string()]).nullish(),
   'os-extended-volumes:volumes_attached': listOf(z.object({ id: z.string() })).default([]),
   addresses: z.record(z.string(), listOf(addressSchema)).default({}),
-  // Only in the states ERROR and DELETED. `details` has the traceback, which is not for clients.
+  // Only in the states ERROR and DELETED. The schema omits `details`: the traceback is not for
+  // clients.
   fault: z
     .object({ message: z.string().default(''), created: z.string().default('') })
     .nullish()
@@ -44,23 +45,23 @@ const fullSchema = z.object({
 
 /** Maximum number of volumes that the daemon shows. */
 const MAX_VOLUMES = 128;
-/** Ids become parts of URIs. */
+/** Ids become part of URIs, so only these characters are allowed. */
 const isId = /^[\w-]{1,64}$/;
 
 /** The part of a server that Nova still knows while the server's cell is down. */
 const partialSchema = z.object({ id: idSchema, status: z.literal('UNKNOWN') });
 const onlyIdSchema = z.object({ id: idSchema });
 
-/** The size of a server, as it was when the server was created or resized. */
+/** The size of a server. Later changes of the flavor do not affect it. */
 interface Flavor {
   readonly name: string;
   readonly vcpus: number;
   readonly ramMiB: number;
-  /** 0: the size of the image. */
+  /** 0: the disk has the size of the image. */
   readonly diskGiB: number;
   readonly ephemeralGiB: number;
   readonly swapMiB: number;
-  /** Undefined: none, or hidden from the project. */
+  /** Undefined: the flavor has none, or hides them from the project. */
   readonly secureBoot: string | undefined;
 }
 
@@ -73,9 +74,9 @@ export interface Server {
   readonly metadata: Readonly<Record<string, string>>;
   readonly tags: readonly string[];
   readonly flavor: Flavor;
-  /** Null: it boots from a volume. */
+  /** Null: the server boots from a volume. */
   readonly imageId: string | null;
-  /** Why it has the state ERROR, as far as Nova tells it. */
+  /** The reason for the state ERROR; null if Nova does not tell it. */
   readonly fault: MachineFault | null;
   /** Attached volumes of Cinder. */
   readonly volumeIds: readonly string[];
@@ -89,12 +90,12 @@ export interface Server {
   readonly powerState: number;
 }
 
-/** A server of which only the id is known: its cell does not answer, or its form is unexpected. */
+/** A server with only its id, because its cell does not answer or Nova sent an unexpected form. */
 export interface UnknownServer {
   readonly id: string;
 }
 
-/** Returns whether Nova shows the whole server. */
+/** Returns whether all members of the server are known. */
 export function isKnown(server: Server | UnknownServer): server is Server {
   return 'vmState' in server;
 }
@@ -147,7 +148,7 @@ function serverOf(full: z.infer<typeof fullSchema>): Server {
   };
 }
 
-/** Nova shows an old fault also after the server has left the state ERROR in some versions. */
+/** In some versions, Nova still shows the fault after the server has left the state ERROR. */
 function parseFault({
   fault,
   'OS-EXT-STS:vm_state': vmState,
@@ -156,7 +157,7 @@ function parseFault({
   return { message: plainLine(fault.message), at: cloudTime(fault.created) };
 }
 
-/** Returns whether a server is deleted. Nova lists deleted servers together with changed ones. */
+/** Returns whether a server is deleted. With `changes-since`, Nova also lists deleted servers. */
 export function isDeleted({ vmState }: Pick<Server, 'vmState'>): boolean {
   return vmState === 'deleted' || vmState === 'soft-delete' || vmState === 'soft_delete';
 }

@@ -28,7 +28,10 @@ const OFF = 4;
 const CRASHED = 6;
 const SUSPENDED = 7;
 
-/** Returns the state of a server without its task. Nova may learn late that a guest has stopped. */
+/**
+ * Returns the state of a server, without regard to its running task. Nova may notice late that a
+ * guest has stopped.
+ */
 export function stateOf({ vmState, powerState }: Pick<Server, 'vmState' | 'powerState'>): DomainState {
   if (withoutGuest.has(vmState)) return 'shutoff';
   if (vmState === 'paused' || powerState === PAUSED) return 'paused';
@@ -43,7 +46,7 @@ export function isStarting({ task }: Pick<Server, 'task'>): boolean {
   return task !== null && !stopping.has(task) && !harmless.has(task);
 }
 
-/** Returns the firmware without the properties of the image, which Nova does not show. */
+/** Returns the firmware as far as Nova knows it. The properties of the image would tell more. */
 function unknownFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor']): FirmwareSnapshot {
   const settings = { cpuCount, memoryMiB, firmware: null, secureBoot: null, networkBoot: null, kept: {} };
   const secureBoot = { enabled: null, current: null, enrolled: null };
@@ -52,7 +55,7 @@ function unknownFirmware({ vcpus: cpuCount, ramMiB: memoryMiB }: Server['flavor'
 
 /**
  * Returns the snapshot of a server.
- * @param ports undefined: not known. Ports without an address are then missing.
+ * @param ports undefined: not known. The snapshot then lacks ports without an IP address.
  */
 export function snapshotOf(server: Server, ports: readonly Port[] | undefined): SystemSnapshot {
   const { id: uuid, name, description, flavor, macs, task } = server;
@@ -65,10 +68,11 @@ export function snapshotOf(server: Server, ports: readonly Port[] | undefined): 
     state: task !== null && stopping.has(task) ? 'shutdown' : state,
     ...(isStarting(server) ? { starting: true as const } : {}),
     ...(server.vmState === 'error' ? { failure: 'crashed' as const } : {}),
-    // Nova tells whether there is one only when it is asked for the output.
+    // Nova tells whether there is a serial console only if a client asks for its output.
     hasConsole: true,
     ...(server.fault === null ? {} : { fault: server.fault }),
-    // Nova prefers sockets over cores and threads, unless the flavor or the image says otherwise.
+    // By default, Nova gives each processor its own socket. The flavor or the image can change
+    // this.
     processors: { count: flavor.vcpus, sockets: flavor.vcpus, coresPerSocket: 1, threadsPerCore: 1, model: null },
     memoryKiB: flavor.ramMiB * 1024,
     disks: disksOf(server),

@@ -1,10 +1,12 @@
-/** Forms of a cloud's answers in which a member of another form does not hide the other members. */
+/**
+ * Schemas for answers of a cloud. They ignore members with an unexpected form, and keep the others.
+ */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { cloudServices, type CloudService } from '../cloud/cloud-services.js';
 import { plainLine } from './plain-text.js';
 
-/** Returns the form of a list that ignores members of another form. */
+/** Returns the schema of a list that ignores members with an unexpected form. */
 export function listOf<T>(member: z.ZodType<T>): z.ZodType<T[]> {
   return z.array(z.unknown()).transform((members) =>
     members.flatMap((value) => {
@@ -14,7 +16,7 @@ export function listOf<T>(member: z.ZodType<T>): z.ZodType<T[]> {
   );
 }
 
-/** The form of an object that ignores members which are not texts. */
+/** The schema of an object that ignores members which are not texts. */
 export const textsSchema = z
   .record(z.string(), z.unknown())
   .transform((members) =>
@@ -23,13 +25,13 @@ export const textsSchema = z
     ),
   );
 
-/** Logs objects of an unexpected form. */
+/** Logs objects with an unexpected form. */
 export interface OddForms {
   /** Logs that the daemon ignores an object, once for each id. */
   ignored(service: CloudService, value: unknown, error: z.ZodError): void;
 }
 
-/** Objects that are logged. A hostile cloud must not fill the log. */
+/** Maximum number of logged objects. A hostile cloud must not fill the log. */
 const MAX_LOGGED = 100;
 
 /** Creates the log of one cloud. */

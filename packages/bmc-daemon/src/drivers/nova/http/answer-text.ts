@@ -1,10 +1,10 @@
 /** Reads answers of OpenStack's services, and of proxies before them. */
 import type { CloudAnswer } from './exchange.js';
 
-/** Longer reasons are cut. */
+/** Maximum length of a reason in characters. */
 const MAX_REASON = 300;
 
-/** Returns the JSON of an answer; undefined if it is none. */
+/** Returns the parsed JSON of an answer; undefined if the answer is not JSON. */
 export function jsonOf({ text }: Pick<CloudAnswer, 'text'>): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -22,7 +22,8 @@ export function reasonOf(answer: CloudAnswer, secrets: readonly string[]): strin
   const body = jsonOf(answer);
   const text = messageIn(body) ?? (body === undefined ? plainText(answer.text) : '');
   const hidden = secrets.reduce((shown, secret) => shown.replaceAll(secret, '******'), text);
-  // A cut must not leave the beginning of a secret, so it comes last.
+  // Shortens the text last. Otherwise, the first part of a secret could remain, which is not
+  // recognized.
   const line = hidden.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   const shown = line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
   return shown === '' ? String(answer.status) : `${answer.status}: ${shown}`;
@@ -49,7 +50,10 @@ function plainText(text: string): string {
     .replace(/<[^>]*>/g, ' ');
 }
 
-/** Returns the query of a link. Its host may be one that only the cloud itself can reach. */
+/**
+ * Returns the query of a link. The driver ignores the host of a link, which may be reachable only
+ * inside the cloud.
+ */
 export function queryOf(link: string): URLSearchParams {
   const start = link.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : link.slice(start + 1));

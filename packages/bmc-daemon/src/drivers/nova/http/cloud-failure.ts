@@ -22,7 +22,10 @@ export class CloudFailure extends Error {
   }
 }
 
-/** Keystone rejected the credentials. A repetition could lock the account. */
+/**
+ * Keystone rejected the credentials. The driver does not retry, because Keystone could lock the
+ * account.
+ */
 export class RejectedCredentials extends Error {
   override readonly name = 'RejectedCredentials';
 }

@@ -17,14 +17,17 @@ export interface CloudRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
-  /** Reads only so many bytes of the answer. Its text then has one character for each byte. Default: all, as UTF-8. */
+  /**
+   * Maximum number of bytes of the answer to read. The text then has one character for each byte.
+   * Default: reads the whole answer as UTF-8.
+   */
   readonly headBytes?: number | undefined;
 }
 
 /** A request with a large body. */
 export interface CloudUpload extends Pick<CloudRequest, 'url' | 'headers'> {
   readonly method: 'PUT';
-  /** Its failure ends the request. */
+  /** If this stream fails, the request ends. */
   readonly body: Readable;
   readonly signal: AbortSignal;
 }
@@ -45,7 +48,7 @@ export interface Exchange {
    */
   send(request: CloudRequest, deadline: number): Promise<CloudAnswer>;
   /**
-   * Sends a stream, which has time as long as bytes move.
+   * Sends a stream. There is no deadline while bytes move.
    * @throws {CloudFailure}; the failure of the stream; the signal's reason.
    */
   upload(request: CloudUpload): Promise<CloudAnswer>;
@@ -55,14 +58,20 @@ export interface Exchange {
 
 /** Maximum size of an answer. A page of 1,000 servers has 4 MB. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Longest time without a byte in an upload. A service may need it to store the last bytes. */
+/**
+ * Longest time of an upload without a transferred byte. A service may need this time to store the
+ * last bytes.
+ */
 const MAX_SILENCE_MS = 120_000;
 /**
- * Maximum number of connections to one service. Nova's API has one worker for each CPU by default, so
- * more connections make each request slower and complete no more of them.
+ * Maximum number of connections to one service. Nova's API has one worker for each CPU by default,
+ * so more connections would slow down each request, and would not complete more requests.
  */
 const MAX_CONNECTIONS = 16;
-/** Requests to one service that wait for a connection. 1,000 power operations at the same time fit. */
+/**
+ * Requests to one service that wait for a connection. This is enough for 1,000 simultaneous power
+ * operations.
+ */
 const MAX_WAITING = 10_000;
 
 /** Creates the client of one cloud. */
@@ -138,7 +147,7 @@ export function createExchange(tls: CloudTls): Exchange {
   };
 }
 
-/** Begins requests on kept connections, or on new ones. */
+/** Begins a request on an idle connection, or on a new one. */
 function createConnections({ verify, ...certificates }: CloudTls) {
   const pool = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
   const agents = {
@@ -149,8 +158,9 @@ function createConnections({ verify, ...certificates }: CloudTls) {
     const secure = url.protocol === 'https:';
     const options = {
       method,
-      // The peer may close an idle connection while a request is written to it. A change must not be
-      // repeated then, so it has a connection of its own.
+      // The service may close an idle connection while the driver writes a request to it. Then the
+      // driver does not know whether the service executed the request, and must not repeat a
+      // change. So each change uses a new connection.
       agent: method !== 'GET' ? false : secure ? agents['https:'] : agents['http:'],
       headers: { accept: 'application/json', 'user-agent': 'rackless-bmc-daemon', ...headers },
     };
@@ -164,7 +174,7 @@ function createConnections({ verify, ...certificates }: CloudTls) {
   return { begin, destroyIdle };
 }
 
-/** Sends the body, which has time as long as bytes move, and waits for the answer. */
+/** Sends the body, without a deadline while bytes move, and waits for the answer. */
 async function sendStream(sent: ClientRequest, { body, signal, ...request }: CloudUpload): Promise<CloudAnswer> {
   const doing = describe(request);
   sent.setTimeout(MAX_SILENCE_MS, () => {
@@ -186,7 +196,7 @@ async function sendStream(sent: ClientRequest, { body, signal, ...request }: Clo
     throw failure === undefined ? error : failure.error;
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // An answer may come before the end of the body: the service does not want the rest.
+    // If the answer comes before the end of the body, the service does not want the rest.
     body.destroy();
     sent.destroy();
   }
@@ -200,9 +210,9 @@ function receive(request: ClientRequest, doing: string, headBytes?: number): Pro
     let connected = false;
     const fail = (error: unknown): void => reject(translated(error, { doing, connected }));
     request.on('socket', (socket) => {
-      // A request that waited for a connection gets an open one, which is not marked as reused.
+      // Node marks a connection as reused only if it was idle, not if the request waited for it.
       if (request.reusedSocket || isOpen(socket)) connected = true;
-      // With TLS, the service has seen nothing before the end of the handshake.
+      // With TLS, the service receives the request only after the handshake.
       else socket.once(request.protocol === 'https:' ? 'secureConnect' : 'connect', () => void (connected = true));
     });
     limitInterimAnswers(request, () => new Error(`more than ${MAX_INTERIM_ANSWERS} 1xx answers`));
@@ -228,14 +238,15 @@ function receive(request: ClientRequest, doing: string, headBytes?: number): Pro
   });
 }
 
-/** Returns whether a connection is complete, with TLS including its handshake. */
+/** Returns whether a connection is open. With TLS, the handshake must be complete. */
 function isOpen(socket: Socket): boolean {
   return !socket.connecting && !('secureConnecting' in socket && socket.secureConnecting === true);
 }
 
 async function readBody(response: IncomingMessage, headBytes: number | undefined): Promise<string> {
   const encoding = response.headers['content-encoding'] ?? 'identity';
-  // The request did not accept it, and a small compressed body may be a large one.
+  // The request did not allow compression. A small compressed body could expand to a very large
+  // one.
   if (encoding !== 'identity') throw new Error(`it sends its answer compressed (${encoding.slice(0, 20)})`);
   const pieces: Buffer[] = [];
   let length = 0;
@@ -243,7 +254,7 @@ async function readBody(response: IncomingMessage, headBytes: number | undefined
     length += piece.length;
     if (length > MAX_BYTES) throw new Error(`its answer is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
     pieces.push(piece);
-    // The end of the loop closes the connection, so that the service sends no more.
+    // Leaving the loop destroys the response and its connection, so the service cannot send more.
     if (headBytes !== undefined && length >= headBytes) break;
   }
   const body = Buffer.concat(pieces, length);
@@ -266,14 +277,14 @@ function translated(
   if (error instanceof CloudFailure) return error;
   const code = errorCode(error);
   const text = error instanceof Error ? error.message : String(error);
-  // The text of a system error has an address, which clients do not see.
+  // The text of a system error contains an address, which clients must not see.
   const isSystem = error instanceof Error && 'syscall' in error;
   const unknown = code === undefined ? text : isSystem ? code : `${code}: ${text}`;
   const reason = reasons[code ?? ''] ?? unknown;
   return new CloudFailure(connected ? 'interrupted' : 'unreachable', `${doing}: ${reason}`, { cause: error });
 }
 
-/** Adds the address of the service to the cause: the log has causes, and clients do not see them. */
+/** Adds the address of the service to the cause. The log shows causes, clients do not see them. */
 function withAddress(error: unknown, { origin }: URL): unknown {
   if (!(error instanceof CloudFailure)) return error;
   return new CloudFailure(error.kind, error.message, {

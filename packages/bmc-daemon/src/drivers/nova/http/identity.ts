@@ -1,6 +1,6 @@
 /**
- * Gets tokens from Keystone. A token is renewed with the credentials: one that comes from another
- * token keeps the expiry of that one.
+ * Gets tokens from Keystone. The driver renews a token with the credentials, because a token that
+ * was created from another token expires at the same time as that token.
  */
 import { z } from 'zod';
 import { CloudError } from '../cloud/cloud-error.js';
@@ -40,7 +40,7 @@ export interface Token {
 /**
  * Requests a token.
  * @throws {RejectedCredentials} if Keystone rejects the credentials.
- * @throws {CloudError} if the URL is not that of Keystone's API.
+ * @throws {CloudError} if there is no Keystone API at the URL.
  * @throws {CloudFailure} if Keystone does not answer, or cannot answer now.
  */
 export async function authenticate(
@@ -67,7 +67,7 @@ export async function authenticate(
   throw new CloudFailure('interrupted', `asking Keystone for a token: it answers ${reason}`);
 }
 
-/** Returns the status only: the answer of another server is of no use. */
+/** Returns only the status, because the text of a server that is not Keystone does not help. */
 function shortReason({ status }: CloudAnswer): string {
   return `it answers ${status}`;
 }
@@ -89,7 +89,7 @@ export function endpointOf(service: CloudService, { catalog }: Token, settings: 
   if (override !== undefined) return withoutVersion(service, override);
   const { region, place } = settings;
   const types: readonly string[] = cloudServices[service].types;
-  // A catalog may name one service by several types. The first one has precedence.
+  // A catalog may list a service under several types. The first type in our list has precedence.
   const type = types.find((name) => catalog.some((entry) => entry.type === name)) ?? types.join(' or ');
   const offered = catalog.filter((entry) => entry.type === type).flatMap(({ endpoints }) => endpoints);
   if (offered.length === 0) {
@@ -114,7 +114,7 @@ export function endpointOf(service: CloudService, { catalog }: Token, settings: 
   return withoutVersion(service, found.url.replace(/\/+$/, ''));
 }
 
-/** Removes the version of Glance's API, which some catalogs have at the end of its URL and others do not. */
+/** Removes the version from the end of Glance's URL. Only some catalogs have it there. */
 function withoutVersion(service: CloudService, url: string): string {
   return service === 'image' ? url.replace(/\/v2(\.\d+)?$/, '') : url;
 }

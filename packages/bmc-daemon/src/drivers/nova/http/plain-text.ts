@@ -1,16 +1,16 @@
 /** Texts of a cloud for clients. Users of the cloud write them, so they may contain anything. */
 
-/** Longer texts are cut. */
+/** Maximum length in characters. */
 const MAX_LINE = 255;
 
 /** Returns a text as one line without control characters. */
 export function plainLine(text: string): string {
-  // The beginning is enough, also of a text of megabytes.
+  // Only the beginning is needed, and the text may have megabytes.
   const line = text
     .slice(0, 4 * MAX_LINE)
     .replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
-  // Characters, not UTF-16 units: a cut must not split one.
+  // Cuts between characters, not between the UTF-16 units of one character.
   const characters = Array.from(line);
   return characters.length > MAX_LINE ? `${characters.slice(0, MAX_LINE - 1).join('')}…` : line;
 }

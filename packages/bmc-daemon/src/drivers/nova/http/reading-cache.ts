@@ -1,14 +1,17 @@
-/** A bounded cache of readings from a service of a cloud. */
+/** A bounded cache of values that are read from a service of a cloud. */
 import { isDeepStrictEqual } from 'node:util';
 import { CloudFailure } from './cloud-failure.js';
 
 /** Limits of a cache. */
 interface CacheLimits {
-  /** Maximum number of readings. The oldest one is dropped first. */
+  /** Maximum number of values. The cache drops the oldest value first. */
   readonly max: number;
-  /** A reading of this age is read again. */
+  /** The cache reads a value of this age again. */
   readonly maxAgeMs: number;
-  /** A failure is repeated for this time without a request; for all keys, if the service does not answer. */
+  /**
+   * For this time after a failure, the cache throws the same error without a request. If the
+   * service did not answer, this applies to all keys.
+   */
   readonly failureMs: number;
 }
 
@@ -56,7 +59,7 @@ export function createReadingCache<Value>(
       if (last !== undefined && isUsable) return last.value;
       if (outage !== undefined && now - outage.at < failureMs) return Promise.reject(outage.error);
       const value = readAgain(key, last);
-      // The map has the order of insertion, which is the order of age.
+      // The map has the order of insertion, so its first entry is the oldest.
       readings.delete(key);
       readings.set(key, { value, startedAt: now });
       const [oldest] = readings.keys();

@@ -1,11 +1,11 @@
-/** Limits the requests to one service of a cloud that run at the same time. Further ones wait. */
+/** Limits the number of simultaneous requests to one service of a cloud. Further requests wait. */
 import { CloudFailure } from './cloud-failure.js';
 
 /** Limits of a queue. */
 interface QueueLimits {
-  /** Requests that run at the same time. */
+  /** Maximum number of simultaneous requests. */
   readonly running: number;
-  /** Requests that wait. A further one fails at once. */
+  /** Maximum number of waiting requests. A further request fails at once. */
   readonly waiting: number;
 }
 
@@ -23,7 +23,8 @@ export class RequestQueue {
    * Runs a request when its turn has come.
    * @param doing the request, for the message.
    * @param deadline time of {@link performance.now} until which it may wait.
-   * @throws {CloudFailure} timeout, if its turn does not come: the service has not seen the request.
+   * @throws {CloudFailure} timeout, if the deadline passes or the queue is full. The service has
+   *   not seen the request.
    */
   async run<T>(doing: string, deadline: number, request: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.running) await this.#turn(doing, deadline);
@@ -59,7 +60,7 @@ export class RequestQueue {
     });
   }
 
-  /** Passes the place of a finished request to the next one. */
+  /** Lets the next waiting request run after a request has finished. */
   #next(): void {
     const [begin] = this.#waiting;
     if (begin === undefined) this.#running -= 1;

@@ -9,12 +9,12 @@ const MAX_ATTEMPTS = 3;
 /** Delay before the second attempt, without Retry-After. The third attempt waits twice as long. */
 const FIRST_DELAY_MS = 200;
 const overloaded: ReadonlySet<number> = new Set([429, 503]);
-/** A gateway may answer these after the service has executed a POST. */
+/** A gateway may answer with these statuses after the service has executed a POST. */
 const gatewayFailed: ReadonlySet<number> = new Set([502, 504]);
 
 /**
  * Sends a request, and repeats it after failures that may pass. Retry-After has precedence over the
- * usual delay. Without time for the delay, the result is the last one.
+ * usual delay. If the delay would exceed the deadline, the last answer or failure is the result.
  * @throws {CloudFailure}
  */
 export async function sendWithRetries(
@@ -45,7 +45,7 @@ export async function sendWithRetries(
   }
 }
 
-/** Returns the delay before a repetition; undefined if the answer is final. */
+/** Returns the delay before the next attempt; undefined if the answer is final. */
 function delayAfter(answer: CloudAnswer, { method }: CloudRequest, usual: number): number | undefined {
   const isTemporary = overloaded.has(answer.status) || (method === 'GET' && gatewayFailed.has(answer.status));
   return isTemporary ? (retryAfterMs(answer, Date.now()) ?? usual) : undefined;

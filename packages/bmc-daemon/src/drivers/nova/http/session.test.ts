@@ -45,7 +45,7 @@ const act = (session: CloudSession) =>
 const ofNova = () => cloud.requests.filter((line) => line.includes('/compute'));
 const ofKeystone = () => cloud.requests.filter((line) => !line.includes('/compute'));
 
-/** Answers with each of these in turn, and then with the last one. */
+/** Answers each request with the next of these answers, and further requests with the last one. */
 function answerInTurn(...answers: readonly ((response: ServerResponse) => void)[]): void {
   let count = 0;
   cloud.nova = (_request, response) => {
@@ -87,20 +87,20 @@ describe('tokens', () => {
     expect(tokens).toEqual(['token-1', 'token-2', 'token-2']);
   });
 
-  it('are not renewed again if the new one is rejected too', async () => {
+  it('are not renewed again if the new token is rejected too', async () => {
     answerInTurn((response) => response.writeHead(401).end('<h1>No</h1>'));
     await expect(get(open())).rejects.toThrow('GET /servers: Nova answers 401: No');
     expect([ofNova().length, ofKeystone().length]).toEqual([2, 2]);
   });
 
-  it('are not requested again soon after rejected credentials, and the error names their place', async () => {
+  it('are not requested again soon after rejected credentials, and the error names the place of the credentials', async () => {
     const session = open({ password: 'wrong pass' });
     const errors = await Promise.all([1, 2].map(() => get(session).catch((error: unknown) => error)));
     errors.push(await get(session).catch((error: unknown) => error));
     for (const error of errors) {
       expect(error).toBeInstanceOf(RejectedCredentials);
       expect(String(error)).toContain('clouds.yaml:7: auth.password: Keystone rejects the credentials (401: no access');
-      // Keystone's answer repeats the request here.
+      // In this test, Keystone's answer contains the request, with its password.
       expect(String(error)).not.toContain('wrong pass');
     }
     expect(cloud.requests).toEqual(['POST /v3/auth/tokens']);
@@ -123,7 +123,7 @@ describe('tokens', () => {
     await expect(get(open())).rejects.toEqual(new CloudError([message]));
   });
 
-  it('open the other services of the catalog, and the error of one names it', async () => {
+  it('open the other services of the catalog, and the error of a service contains its name', async () => {
     cloud.others.set('block-storage', (_request, response) => ok(response));
     cloud.others.set('image', (_request, response) => response.writeHead(500).end('broken'));
     const session = open();
@@ -138,7 +138,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('of a catalog without a service show that it is not offered', async () => {
+  it('of a catalog without a service show that the cloud lacks this service', async () => {
     const session = open();
     expect(await session.offers('volume')).toBe(false);
     await expect(session.request({ method: 'GET', service: 'volume', path: '/' })).rejects.toEqual(
@@ -187,13 +187,13 @@ describe('repetitions', () => {
     }
   });
 
-  it('of a POST do not follow a connection that ends before the answer', async () => {
+  it('of a POST do not happen if the connection ends before the answer', async () => {
     answerInTurn((response) => response.destroy());
     await expect(act(open())).rejects.toBeInstanceOf(CloudFailure);
     expect(ofNova()).toHaveLength(1);
   });
 
-  it('of a GET follow a half answer', async () => {
+  it('of a GET follow an incomplete answer', async () => {
     answerInTurn((response) => {
       response.writeHead(200, { 'content-length': 100 }).write('{"half":');
       setImmediate(() => response.destroy());
@@ -216,7 +216,7 @@ describe('repetitions', () => {
     expect(ofNova()).toHaveLength(2);
   });
 
-  it('recover from a cloud that was down', async () => {
+  it('succeed when the cloud answers again', async () => {
     const { port } = new URL(cloud.url);
     const session = open();
     await cloud.close();
@@ -251,7 +251,7 @@ describe('limits', () => {
   it.each([
     ['head', 'HTTP/1.1 200 OK\r\nx-slow: '],
     ['body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'],
-  ])('of the time include a %s that drips', async (_, start) => {
+  ])('of the time apply to a %s that arrives in small parts', async (_, start) => {
     const slow = await drip(start);
     const session = open({ endpoints: { compute: slow.url } }, { timeoutMs: 500 });
     await expect(get(session)).rejects.toMatchObject({ kind: 'timeout' });
@@ -259,14 +259,14 @@ describe('limits', () => {
     slow.close();
   });
 
-  it('of the time include a Keystone that says nothing', async () => {
+  it('of the time apply to a Keystone that does not answer', async () => {
     cloud.keystone = () => undefined;
     const session = open({}, { timeoutMs: 300 });
     const errors = await Promise.all([1, 2].map(() => get(session).catch((error: unknown) => error)));
     for (const error of errors) expect(error).toMatchObject({ kind: 'timeout' });
   });
 
-  it('of the size end an answer without an end', async () => {
+  it('of the size end an endless answer', async () => {
     answerInTurn((response) => {
       const piece = Buffer.alloc(1024 * 1024, 0x20);
       response.writeHead(200);

@@ -26,19 +26,19 @@ interface UploadRequest extends Pick<CloudUpload, 'body' | 'signal'> {
   readonly path: string;
 }
 
-/** A session with one cloud. It gets tokens as it needs them. */
+/** A session with one cloud. It requests tokens when it needs them. */
 export interface CloudSession {
   /**
    * Sends a request to a service. After a 401 it gets another token and repeats the request once.
    * @returns the answer with any other status below 500, and 501: the service does not have the function.
-   * @throws {CloudFailure} if no service answers in time, or if one cannot answer now.
+   * @throws {CloudFailure} if the service does not answer in time, or cannot answer now.
    * @throws {RejectedCredentials} if Keystone rejects the credentials.
    * @throws {CloudError} if the settings do not fit the cloud.
    */
   request(request: ServiceRequest): Promise<CloudAnswer>;
   /**
-   * Sends a stream by PUT. It cannot be repeated, so another request should come shortly before it and
-   * renew the token if needed.
+   * Sends a stream by PUT. It cannot repeat the stream after a 401. So send another request shortly
+   * before, which renews the token if necessary.
    * @returns the answer with any other status below 500.
    * @throws as {@link request}; the failure of the stream; the signal's reason.
    */
@@ -53,7 +53,10 @@ export interface CloudSession {
   close(): void;
 }
 
-/** Time without another attempt after rejected credentials. Keystone may lock the account. */
+/**
+ * After rejected credentials, the session makes no attempt for this time, because Keystone may lock
+ * the account.
+ */
 const REJECTED_PAUSE_MS = 30_000;
 
 /**
@@ -77,7 +80,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
     deadline: number,
   ): Promise<CloudAnswer & { used: Promise<Token> }> => {
     const used = tokens.current(deadline);
-    // The request that began to get the token may have a later deadline.
+    // Another request may have begun to get the token, and its deadline may be later.
     const known = await before(deadline, used);
     const url = new URL(endpointOf(request.service ?? 'compute', known, settings) + request.path);
     for (const [name, value] of new URLSearchParams(request.query)) url.searchParams.append(name, value);
@@ -103,7 +106,7 @@ export function createSession(settings: CloudSettings, { timeoutMs }: { readonly
       const deadline = performance.now() + timeoutMs;
       let answer = await attempt(request, deadline);
       if (answer.status === 401) {
-        // Another request may have renewed it.
+        // Another request may have renewed the token.
         tokens.forget(answer.used);
         answer = await attempt(request, deadline);
       }
@@ -176,7 +179,7 @@ function createTokens(
   };
 }
 
-/** Adds the name of the service to a failure. Its URL may be unknown to users. */
+/** Adds the name of the service to a failure, because users may not know its URL. */
 async function named<T>(service: CloudService, sent: Promise<T>): Promise<T> {
   try {
     return await sent;
@@ -227,7 +230,7 @@ export function bodyOf<T>(
   throw unexpectedForm(parsed.error.issues[0]?.path ?? [], service);
 }
 
-/** Returns the failure of an answer with an unexpected form at this path. */
+/** Returns the failure for an answer whose form is unexpected at this path. */
 export function unexpectedForm(path: readonly PropertyKey[], service: CloudService = 'compute'): CloudFailure {
   const place = path.map(String).join('.');
   const { title } = cloudServices[service];

@@ -14,15 +14,15 @@ import { bodyOf, type CloudSession } from '../http/session.js';
 /** An image of this service in Glance. */
 export interface CloudImage {
   readonly id: string;
-  /** Has hashes of the URL and of the content: see media/image-key.ts. */
+  /** Contains hashes of the URL and of the content: see media/image-key.ts. */
   readonly name: string;
   /** `queued`, `saving`, `importing`, `active`, `killed`, … */
   readonly status: string;
-  /** The URL that it comes from; undefined if a user removed the property. */
+  /** The URL of the original image; undefined if a user removed the property. */
   readonly url: string | undefined;
-  /** Undefined: Glance does not know it, as long as the image is not complete. */
+  /** Undefined until the image is complete. */
   readonly sizeBytes: number | undefined;
-  /** Glance could not import it, and set it back to `queued`. */
+  /** Whether Glance could not import the image, and set its status back to `queued`. */
   readonly importFailed: boolean;
   /** All properties that are texts. */
   readonly properties: ReadonlyMap<string, string>;
@@ -38,44 +38,50 @@ interface NewImage {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** An image without content, which only has properties. */
+/** A note: an image without content that only stores properties. */
 interface NewNote {
-  /** Glance accepts each id once, also after the image is deleted. */
+  /** Glance accepts each id only once, even after the image is deleted. */
   readonly id: string;
   readonly name: string;
   readonly properties: Readonly<Record<string, string>>;
 }
 
 /**
- * Glance's API. All methods throw as {@link CloudSession.request}, and a {@link DriverError} for a
- * rejected request.
+ * Glance's API. All methods throw as {@link CloudSession.request}, and throw a {@link DriverError}
+ * if Glance rejects the request.
  */
 export interface ImageApi {
   /** Returns the images of this service in the project, oldest first. */
   list(): Promise<readonly CloudImage[]>;
   get(id: string): Promise<CloudImage | undefined>;
   create(image: NewImage): Promise<CloudImage>;
-  /** Does nothing if an image with this id exists, or has existed. */
+  /** Creates a note. Does nothing if an image with this id exists, or has existed. */
   createNote(note: NewNote): Promise<void>;
   /** Sends the content. @throws the failure of the stream; the signal's reason. */
   upload(id: string, body: Readable, signal: AbortSignal): Promise<void>;
-  /** Returns the first bytes of the content, or all of it if it is shorter, with one character for each byte. */
+  /**
+   * Returns the first bytes of the content, with one character for each byte. Shorter content is
+   * returned completely.
+   */
   readHead(id: string, bytes: number): Promise<string>;
   /** Lets Glance fetch the content. It continues in the background. */
   fetch(id: string, url: string): Promise<void>;
-  /** @param value null removes the property. */
+  /** Sets a property. @param value null removes the property. */
   setProperty(id: string, name: string, value: string | null): Promise<void>;
-  /** Does nothing for an image that is gone. */
+  /** Deletes an image. Does nothing if there is no such image. */
   remove(id: string): Promise<void>;
 }
 
-/** Marks the images of this service. */
+/** The tag of the images of this service. */
 const TAG = 'rackless-media';
 const URL_PROPERTY = 'rackless_url';
-/** The members of each new image. */
+/** Members of every new image. */
 const ours = { visibility: 'private', disk_format: 'iso', container_format: 'bare', tags: [TAG] };
 const PAGE_SIZE = 1000;
-/** Maximum number of pages: a server that repeats a page would otherwise never end. */
+/**
+ * Maximum number of pages. Without it, a faulty cloud that repeats a page would cause an endless
+ * loop.
+ */
 const MAX_PAGES = 100;
 
 const imageSchema = z.looseObject({
@@ -122,10 +128,11 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
       if (answer.status >= 300) throw rejected('storing the image', answer);
     },
     readHead: async (id, bytes) => {
-      // A Glance without ranges sends everything, of which only so many bytes are read.
+      // A Glance that does not support ranges sends the whole image. `headBytes` then limits how
+      // much is read.
       const headers = { accept: 'application/octet-stream', range: `bytes=0-${bytes - 1}` };
       const answer = await send('GET', `${pathOf(id)}/file`, { headers, headBytes: bytes });
-      // There is no content.
+      // 204 and 416: the image has no content.
       if (answer.status === 204 || answer.status === 416) return '';
       if (answer.status >= 300) throw rejected('checking the image', answer);
       return answer.text;
@@ -138,7 +145,7 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
       const path = `/${name}`;
       const change = value === null ? { op: 'remove', path } : { op: 'add', path, value };
       const answer = await send('PATCH', pathOf(id), { body: [change], headers: patchType });
-      // A conflict: the property, or the image, is gone already.
+      // The property or the image is gone already.
       const isGone = value === null && (answer.status === 404 || answer.status === 409);
       if (answer.status >= 300 && !isGone) throw rejected(`changing the image ${id}`, answer);
     },
@@ -151,7 +158,7 @@ export function createImageApi(session: CloudSession, oddForms: OddForms): Image
 
 async function listImages(session: CloudSession, oddForms: OddForms): Promise<readonly CloudImage[]> {
   const service = 'image';
-  // An administrator would see the images of all projects.
+  // Without this condition, an administrator would get the images of all projects.
   const owner = await session.projectId();
   const limits = {
     tag: TAG,
@@ -175,7 +182,10 @@ async function listImages(session: CloudSession, oddForms: OddForms): Promise<re
   throw new CloudFailure('interrupted', `listing the images: Glance sends more than ${MAX_PAGES} pages`);
 }
 
-/** Returns whether the service created an image. Only users of the project can tag its private images. */
+/**
+ * Returns whether this service created an image. The tag is reliable, because only users of the
+ * project can tag private images.
+ */
 function isOurs({ tags, visibility }: z.infer<typeof imageSchema>): boolean {
   return tags.includes(TAG) && visibility === 'private';
 }
@@ -192,6 +202,6 @@ function imageOf(image: z.infer<typeof imageSchema>): CloudImage {
 function rejection(message: string, status: number): DriverError {
   // 413: the quota of the project.
   if (status === 413) return new DriverError('storageFull', message);
-  // 403: the policy of the cloud, or a quota.
+  // 403: a policy of the cloud, or a quota.
   return new DriverError(status === 403 ? 'unsupported' : 'conflict', message);
 }

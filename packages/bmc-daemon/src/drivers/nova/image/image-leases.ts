@@ -1,18 +1,18 @@
 /**
- * Marks images that a daemon is about to use, so that no other daemon deletes them. A mark is a
- * property of the image with the time. A daemon that was killed leaves marks, which expire. After its
- * restart it ignores its own ones at once.
+ * Leases of images: they mark images that a daemon is about to use, so that no other daemon deletes
+ * them. A mark is a property of the image, and contains the time. The marks of a killed daemon
+ * expire. If this daemon starts again, it ignores its own old marks at once.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { CloudImage, ImageApi } from './image-api.js';
 
-/** A mark of this age is left over from a daemon that was killed. */
+/** A mark of this age has expired: its daemon was killed, because it no longer renews the mark. */
 const LEASE_MS = 600_000;
 /** Period in which a daemon renews its marks. */
 const RENEW_MS = 60_000;
 const PREFIX = 'rackless_lease_';
 
-/** The leases of one daemon; closed with the driver. */
+/** The leases of one daemon. Close it with the driver. */
 export class ImageLeases {
   readonly #api: Pick<ImageApi, 'setProperty'>;
   readonly #name: string;
@@ -21,24 +21,32 @@ export class ImageLeases {
   readonly #held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param daemon identifies the daemon: the same after a restart, and different for every other one. */
+  /**
+   * @param daemon identifies the daemon. It stays the same after a restart, and differs from that
+   *   of all other daemons.
+   */
   constructor(api: Pick<ImageApi, 'setProperty'>, { daemon, log }: { readonly daemon: string; readonly log: Log }) {
     this.#api = api;
     this.#name = PREFIX + daemon;
     this.#log = log;
   }
 
-  /** Returns the property of a new image that {@link hold} then takes over. */
+  /**
+   * Returns the mark for an image that does not exist yet. Call {@link hold} as soon as the image
+   * exists.
+   */
   get property(): Readonly<Record<string, string>> {
     return { [this.#name]: new Date().toISOString() };
   }
 
-  /** Marks an image. @throws {DriverError} if it is gone. */
+  /** Marks an image. @throws {DriverError} if the image is gone. */
   async mark(id: string): Promise<void> {
     await this.#api.setProperty(id, this.#name, new Date().toISOString());
   }
 
-  /** Holds an image that is marked. @returns the function that releases it. */
+  /**
+   * Renews the mark of an image until the release. @returns the function that releases the image.
+   */
   hold(id: string): () => void {
     this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
     this.#timer ??= setInterval(() => this.#renew(), RENEW_MS).unref();
@@ -49,12 +57,15 @@ export class ImageLeases {
     };
   }
 
-  /** Returns until when another daemon, or this one, may use an image; undefined if none does. */
+  /**
+   * Returns the end of the last lease of an image, in milliseconds of {@link Date.now}; undefined
+   * if no daemon has a lease.
+   */
   leasedUntil(image: Pick<CloudImage, 'id' | 'properties'>, now: number): number | undefined {
     if (this.#held.has(image.id)) return now + LEASE_MS;
     const ends = [...image.properties]
       .filter(([name]) => name.startsWith(PREFIX) && name !== this.#name)
-      // A time in the future would never expire.
+      // A mark with a time far in the future would otherwise stay valid for too long.
       .map(([, time]) => Math.min(Date.parse(time), now) + LEASE_MS)
       .filter((end) => end > now);
     return ends.length === 0 ? undefined : Math.max(...ends);

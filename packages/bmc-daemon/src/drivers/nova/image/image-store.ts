@@ -1,6 +1,6 @@
 /**
- * Provides the images for the CD drives of servers. Glance stores one image for each content of a URL,
- * and all servers that use it share it. An image that no server uses is deleted.
+ * Stores images in Glance for the CD drives of servers. Servers share an image if they use the same
+ * URL and the same content. The store deletes an image as soon as no server uses it.
  */
 import { pipeline } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -28,28 +28,28 @@ interface CloudImageStoreOptions {
   readonly bus: string;
   /** Whether Glance fetches images itself, instead of this daemon. */
   readonly fetchedByGlance: boolean;
-  /** The region, because several regions may share one Glance. */
+  /** The region of the servers. Several regions may share one Glance. */
   readonly region: string;
-  /** Returns the ids of the images that servers use, from the cloud. */
+  /** Asks the cloud which of the images its servers use, and returns their ids. */
   readonly imagesInUse: (images: readonly CloudImage[]) => Promise<ReadonlySet<string>>;
   readonly log: Log;
 }
 
-/** An image that no daemon deletes until it is released. */
+/** An image with a lease: no daemon deletes it before the caller calls `release`. */
 interface LeasedImage {
   readonly id: string;
   release(): void;
 }
 
-/** The property with the region of an image. */
+/** The property of an image that contains the region of its servers. */
 export const REGION_PROPERTY = 'rackless_region';
 const FIRST_POLL_MS = 200;
 const LAST_POLL_MS = 5000;
 
-/** The images of one cloud; closed with the driver. */
+/** The images of one cloud. Close it with the driver. */
 export class CloudImageStore {
   readonly #options: CloudImageStoreOptions;
-  /** Their results are the ids of active images. */
+  /** Running downloads. The result of each is the id of an active image. */
   readonly #downloads = new SharedDownloads<string>();
   readonly #sweeps: SweepSchedule;
 
@@ -59,7 +59,8 @@ export class CloudImageStore {
   }
 
   /**
-   * Returns the image, and stores it in Glance unless this content is there already.
+   * Stores the image in Glance, unless Glance has the same content already, and returns it with a
+   * lease.
    * @throws {ImageError}; {DriverError} of Glance; {CloudFailure}; the signal's reason.
    */
   async acquire(image: ImageRequest, { signal, onProgress }: InsertOptions): Promise<LeasedImage> {
@@ -73,14 +74,14 @@ export class CloudImageStore {
   }
 
   /**
-   * Deletes images that no server uses and no daemon is about to use. It sees all changes before this call. It
-   * logs failures, and repeats a sweep that failed.
+   * Deletes images that no server uses and no daemon is about to use. The sweep sees all changes
+   * that were made before this call. It logs a failure, and runs again later.
    */
   async sweep(): Promise<void> {
     await this.#sweeps.run();
   }
 
-  /** Begins a {@link sweep} soon, unless a caller begins one before. */
+  /** Runs a {@link sweep} soon, unless another one begins earlier. */
   sweepSoon(): void {
     this.#sweeps.soon();
   }
@@ -92,7 +93,7 @@ export class CloudImageStore {
     this.#sweeps.close();
   }
 
-  /** Returns the id of an active image, which is held until all callers have taken it. */
+  /** Returns the id of an active image. Its lease lasts until every caller has its own lease. */
   async #provide(image: ImageRequest, context: DownloadContext): Promise<string> {
     const url = storedUrl(image.url);
     const stored = (await this.#options.api.list()).filter(
@@ -104,13 +105,16 @@ export class CloudImageStore {
       const found = await this.#reuse(stored, name);
       if (found !== undefined) return found;
     }
-    // Glance cannot send a user name.
+    // Glance cannot send a user name and a password to the image server.
     const isOpen = image.userName === undefined && image.password === undefined;
     if (this.#options.fetchedByGlance && isOpen) return await this.#letGlanceFetch(image, context);
     return await this.#upload(image, stored, context);
   }
 
-  /** Marks a stored image; undefined if there is none, or if it was deleted meanwhile. */
+  /**
+   * Finds the stored image with this name, marks it, and returns its id. Returns undefined if there
+   * is none, or if another daemon has just deleted it.
+   */
   async #reuse(stored: readonly CloudImage[], name: string | undefined): Promise<string | undefined> {
     const found = name === undefined ? undefined : stored.find((known) => known.name === name);
     if (found === undefined) return undefined;
@@ -122,7 +126,8 @@ export class CloudImageStore {
       if (error instanceof DriverError) return undefined;
       throw error;
     } finally {
-      // Callers take the image in the tick in which the download ends.
+      // Releases this lease after the callers have taken theirs, which they do in the tick in which
+      // the download ends.
       setImmediate(release);
     }
   }
@@ -139,7 +144,7 @@ export class CloudImageStore {
       const found = await this.#reuse(stored, name);
       if (found !== undefined) return found;
       return await this.#create(name ?? privateVolumeName(url), url, async (id) => {
-        // `pipeline` passes an error of the body on to the reader of the last stream.
+        // `pipeline` forwards an error of `body` to `checked`, so `api.upload` sees it.
         const checked = pipeline(body, isoCheck(image.url), () => undefined);
         await api.upload(id, checked, signal);
       });
@@ -150,7 +155,8 @@ export class CloudImageStore {
 
   async #letGlanceFetch(image: ImageRequest, { signal }: DownloadContext): Promise<string> {
     const { limits, api } = this.#options;
-    // Glance looks the name up itself, so only an address can be checked here.
+    // Glance resolves the host name itself. So this check can reject a URL with a forbidden IP
+    // address, but not a host name that resolves to one.
     imageHosts(limits.hosts ?? anyHost).check(image.url);
     const url = storedUrl(image.url);
     const validator = await inspectImage(image, limits, signal);
@@ -164,11 +170,13 @@ export class CloudImageStore {
         if (known === undefined) throw unreadable(url, 'the image was deleted meanwhile');
         if (known.status === 'active') {
           await this.#checkFetched(image, known);
-          // Other inserts use an image by this name, so it must be a checked one, also after a crash.
+          // The image gets its final name only after the checks, because other inserts reuse any
+          // image with this name. After a crash before this point, no insert finds the unchecked
+          // image.
           if (isNamed) await api.setProperty(id, 'name', imageVolumeName(url, validator));
           return;
         }
-        // Glance reports no reason. It sets the image back to `queued`.
+        // Glance reports no reason for a failed import. It only sets the status back to `queued`.
         if (known.importFailed || known.status === 'killed') throw unreadable(url, 'Glance could not fetch it');
         await delay(pause, undefined, { signal }).catch((error: unknown) => {
           signal.throwIfAborted();
@@ -179,16 +187,19 @@ export class CloudImageStore {
     });
   }
 
-  /** Checks an image that Glance has fetched, as an upload is checked. @throws {ImageError}; {DriverError}. */
+  /**
+   * Makes the same checks of an image that Glance has fetched as of an upload. @throws
+   * {ImageError}; {DriverError}.
+   */
   async #checkFetched({ url }: ImageRequest, { id, sizeBytes }: CloudImage): Promise<void> {
     const { api, limits } = this.#options;
-    // Its server may not have told the size before.
+    // The image server may not have sent the size, so the check before the import is not enough.
     if (sizeBytes === undefined) throw unreadable(storedUrl(url), 'Glance does not report its size');
     if (sizeBytes > limits.maxBytes) throw tooLarge(url, limits.maxBytes);
     if (!isIsoHead(await api.readHead(id, HEAD_BYTES))) throw notIso(url);
   }
 
-  /** Creates an image, and deletes it if it cannot be filled. */
+  /** Creates an image, and runs `fill` to add its content. Deletes the image if `fill` fails. */
   async #create(name: string, url: string, fill: (id: string) => Promise<void>): Promise<string> {
     const { api, leases, bus, region } = this.#options;
     const properties = { ...leases.property, [REGION_PROPERTY]: region };
@@ -201,7 +212,8 @@ export class CloudImageStore {
       await this.#remove(id);
       throw error;
     } finally {
-      // Callers take the image in the tick in which the download ends.
+      // Releases this lease after the callers have taken theirs, which they do in the tick in which
+      // the download ends.
       setImmediate(release);
     }
   }
@@ -214,7 +226,8 @@ export class CloudImageStore {
 
   async #sweep(): Promise<SweepResult> {
     const { api, leases, imagesInUse } = this.#options;
-    // The images first: a server that begins to use one later has marked it before.
+    // Lists the images before the servers. If a server begins to use an image after this listing,
+    // its daemon has marked the image before, and `#removeUnused` sees the mark.
     const images = (await api.list()).filter((image) => this.#isOwn(image));
     const expiries = images.flatMap((image) => leases.leasedUntil(image, Date.now()) ?? []);
     const leasedForMs = expiries.length === 0 ? undefined : Math.min(...expiries) - Date.now();
@@ -226,7 +239,8 @@ export class CloudImageStore {
       try {
         if (!(await this.#removeUnused(image))) isDisturbed = true;
       } catch (error) {
-        // A user may protect an image. The others are deleted.
+        // Continues with the other images, because a failure may concern only this image: a user
+        // may have protected it.
         failures.push(error);
       }
     }
@@ -234,7 +248,10 @@ export class CloudImageStore {
     return { isDisturbed, leasedForMs };
   }
 
-  /** Deletes an image. @returns false if a daemon may have inserted it after the servers were read. */
+  /**
+   * Deletes an image. @returns false if the image has changed since the listing: a daemon may have
+   * inserted it meanwhile.
+   */
   async #removeUnused(image: CloudImage): Promise<boolean> {
     const { api, log } = this.#options;
     const present = await api.get(image.id);
@@ -249,13 +266,19 @@ export class CloudImageStore {
     return this.#options.leases.leasedUntil(image, Date.now()) === undefined;
   }
 
-  /** Returns whether the image belongs to this region, and its name is one that the service gives. */
+  /**
+   * Returns whether this service created the image for this region. Its name then has the form that
+   * the service gives to images.
+   */
   #isOwn({ name, properties }: CloudImage): boolean {
     return isImageVolume(name) && properties.get(REGION_PROPERTY) === this.#options.region;
   }
 }
 
-/** Returns whether an image was changed between two readings. The time has whole seconds, so marks and states count too. */
+/**
+ * Returns whether `updated_at` or a property of this service differs. `updated_at` alone is not
+ * enough: it has whole seconds, so two changes within a second can have the same time.
+ */
 function wasChanged(before: CloudImage, after: CloudImage): boolean {
   const changing = ({ properties }: CloudImage): ReadonlyMap<string, string> =>
     new Map([...properties].filter(([name]) => name === 'updated_at' || name.startsWith('rackless_')));

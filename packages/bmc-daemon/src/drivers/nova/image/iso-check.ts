@@ -6,23 +6,26 @@ import { DriverError } from '../../driver-error.js';
 /** ISO 9660: the first volume descriptor begins with its type and this text. */
 const SIGNATURE = 'CD001';
 const SIGNATURE_AT = 16 * 2048 + 1;
-/** The length of the part that shows whether an image is an ISO image. */
+/** Number of bytes at the beginning of an image that are needed to recognize an ISO image. */
 export const HEAD_BYTES = SIGNATURE_AT + SIGNATURE.length;
 
-/** Returns whether the beginning of an image is that of an ISO image. @param head a character for each byte. */
+/**
+ * Returns whether the beginning of an image is that of an ISO image. @param head has one character
+ * for each byte.
+ */
 export function isIsoHead(head: string): boolean {
   return head.startsWith(SIGNATURE, SIGNATURE_AT);
 }
 
-/** Returns the error of an image that is no ISO image. */
+/** Returns the error for an image that is not an ISO image. */
 export function notIso(url: URL): DriverError {
   const why = 'it is not an ISO 9660 image, and Nova boots no other images from a CD drive';
   return new DriverError('invalid', `reading image ${maskUrl(url)}: ${why}`, { field: 'image' });
 }
 
 /**
- * Passes an ISO image on, and fails for any other content. Nova also checks it, but only when it boots
- * the image, and a server that it refuses to boot ends in the state ERROR.
+ * Forwards an ISO image, and fails for any other content. Nova makes this check only when it boots
+ * the image, and the server then gets the state ERROR.
  */
 export function isoCheck(url: URL): Transform {
   let head: Buffer | undefined = Buffer.alloc(0);

@@ -1,4 +1,7 @@
-/** The image that boots a server from the network: EMULATOR_OS_IPXE_IMAGE. It belongs to the operator. */
+/**
+ * The image that boots a server from the network: EMULATOR_OS_IPXE_IMAGE. The operator creates and
+ * deletes it.
+ */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../../driver-error.js';
@@ -8,7 +11,7 @@ import { bodyOf, type CloudSession } from '../http/session.js';
 /** The image for boots from the network. */
 interface NetworkImage {
   /**
-   * Returns its id.
+   * Returns the id of the image.
    * @throws {DriverError} conflict, if there is no such image, or if Nova would not boot it from a CD
    *   drive; as {@link CloudSession.request}.
    */
@@ -28,8 +31,8 @@ const listSchema = z.object({ images: listOf(imageSchema) });
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Creates the reader of the image. It asks Glance at each boot, so that the operator can replace the
- * image.
+ * Creates the reader of the image. It asks Glance before each boot, so the operator can replace the
+ * image at any time.
  * @param wanted its id or name; null: none is configured.
  */
 export function createNetworkImage(session: CloudSession, wanted: string | null): NetworkImage {
@@ -41,7 +44,7 @@ export function createNetworkImage(session: CloudSession, wanted: string | null)
       return answer.status === 404 ? [] : [bodyOf(imageSchema, answer, session, 'image')];
     }
     const answer = await get('/v2/images', { name });
-    // Glance reads some names as conditions.
+    // Glance interprets some names as conditions, so they are compared again here.
     return bodyOf(listSchema, answer, session, 'image').images.filter((image) => image.name === name);
   };
   const find = async (): Promise<string> => {
@@ -51,7 +54,7 @@ export function createNetworkImage(session: CloudSession, wanted: string | null)
     if (image === undefined) throw unusable(`names the image '${wanted}', which does not exist in Glance`);
     if (found.length > 1) throw unusable(`names ${found.length} images '${wanted}'; use the id of one of them`);
     if (image.status !== 'active') throw unusable(`names the image '${wanted}', whose status is ${image.status}`);
-    // Without it, Nova would boot the image in place of the server's disk.
+    // Without this property, Nova would boot the image as a disk that replaces the server's disk.
     if (image.hw_rescue_device !== 'cdrom')
       throw unusable(`names the image '${wanted}', which lacks the property hw_rescue_device=cdrom`);
     return image.id;

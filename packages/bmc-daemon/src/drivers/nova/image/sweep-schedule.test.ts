@@ -14,7 +14,7 @@ beforeEach(() => {
   lines = [];
   begun = [];
   const log = createTestLog({ level: 'warn', format: 'text', write: (text) => lines.push(text) });
-  // The log has loaded its parts by real time.
+  // Waits until the logger has loaded its modules, before the fake clock starts.
   jest.useFakeTimers();
   const start = performance.now();
   sweep = () => Promise.resolve(complete);
@@ -37,7 +37,7 @@ function held(): { readonly end: () => void; readonly sweep: () => Promise<Sweep
   return { end, sweep: () => ended };
 }
 
-it('begins another sweep for those who call during one, and they share it', async () => {
+it('begins one more sweep for all callers that call during a sweep', async () => {
   const first = held();
   sweep = first.sweep;
   const before = schedule.run();
@@ -78,7 +78,7 @@ it('repeats a sweep that another daemon disturbs, with growing pauses', async ()
   expect(begun).toEqual([0, 1, 5, 21, 85, 341, 941, 1541, 2141, 2741, 3341]);
 });
 
-it('sweeps when the first mark has expired, and no sweep follows one that has come before', async () => {
+it('sweeps when the first mark has expired, unless another sweep has run before', async () => {
   sweep = () => Promise.resolve({ ...complete, leasedForMs: 5 * MINUTE });
   await schedule.run();
   sweep = () => Promise.resolve(complete);

@@ -3,31 +3,36 @@ import type { Log } from '@rackless/daemon/log/log.js';
 
 /** Result of a sweep that did not fail. */
 export interface SweepResult {
-  /** Whether an image changed during the sweep, so that only another sweep can decide about it. */
+  /**
+   * Whether an image changed during the sweep. Another sweep must then decide whether to delete it.
+   */
   readonly isDisturbed: boolean;
-  /** Time until the first mark of a daemon expires; undefined: no image has one. */
+  /** Time until the first mark expires, in milliseconds; undefined if no image has a mark. */
   readonly leasedForMs: number | undefined;
 }
 
-/** Pauses before the repetitions of sweeps that are not complete. Each one grows up to {@link MAX_PAUSE_MS}. */
+/**
+ * Pauses before another sweep, after one that was not complete. The pause grows with each sweep, up
+ * to {@link MAX_PAUSE_MS}.
+ */
 const pauses = {
-  /** The cloud may be down for hours. A sweep makes up to six requests then. */
+  /** The cloud may be down for hours, and each sweep makes up to six requests. */
   failed: { firstMs: 30_000, growth: 2 },
-  /** Other daemons mark an image for a moment only. */
+  /** Other daemons mark an image only for a moment, so the first pause is short. */
   disturbed: { firstMs: 1000, growth: 4 },
 };
 const MAX_PAUSE_MS = 600_000;
-/** Clocks of daemons differ. */
+/** Additional time, because the clocks of daemons differ. */
 const LEASE_TOLERANCE_MS = 1000;
 
-/** The sweeps of one cloud; closed with the driver. */
+/** The sweeps of one cloud. Close it with the driver. */
 export class SweepSchedule {
   readonly #sweep: () => Promise<SweepResult>;
   readonly #log: Log;
   #running: Promise<void> | undefined;
   /** The sweep that follows the running one. */
   #following: Promise<void> | undefined;
-  /** Sweeps that were not complete, since the last one that was. */
+  /** Number of incomplete sweeps since the last complete one. */
   #incomplete = 0;
   #next: { readonly timer: NodeJS.Timeout; readonly at: number } | undefined;
   #isClosed = false;
@@ -38,8 +43,9 @@ export class SweepSchedule {
   }
 
   /**
-   * Runs a sweep. It begins after this call: one that runs already may have read the servers before. Callers
-   * share it. It logs failures.
+   * Runs a sweep. If a sweep runs already, another one begins after it, because the running one may
+   * have read the servers before this call. All callers that wait share this next sweep. It logs
+   * failures.
    */
   async run(): Promise<void> {
     if (this.#isClosed) return;
@@ -54,19 +60,19 @@ export class SweepSchedule {
     await this.#following;
   }
 
-  /** Runs a sweep soon, unless another one begins before. */
+  /** Runs a sweep soon, unless another one begins earlier. */
   soon(): void {
     this.#runAfter(0);
   }
 
-  /** Begins no other sweep. */
+  /** Cancels the next sweep. A running one continues. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#next?.timer);
   }
 
   #begin(): Promise<void> {
-    // This sweep sees everything that a later one would have seen.
+    // This sweep makes the planned one unnecessary.
     clearTimeout(this.#next?.timer);
     this.#next = undefined;
     const running = this.#once().finally(() => {

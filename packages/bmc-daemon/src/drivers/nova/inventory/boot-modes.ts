@@ -1,7 +1,7 @@
 /**
- * The boot modes of servers by the properties of their images. Glance and Cinder know them. A reader of
- * one server waits for them. Readers of many servers get the modes that are known already, because a
- * listing must not cost a request for each server.
+ * The boot modes of servers. They depend on the properties of images, which Glance and Cinder know.
+ * A reader of one server waits for these properties. Readers of many servers get only modes that
+ * are known already, because a listing must not cost one request for each server.
  */
 import type { FirmwareType } from '../../snapshot/firmware-snapshot.js';
 import type { Server } from '../compute/server.js';
@@ -16,20 +16,20 @@ type ServerImage = Parameters<Images['propertiesOf']>[0];
 interface BootModes {
   /**
    * Returns the mode of a server; null: unknown. It never throws.
-   * @param options.ask whether to ask for it. Default: no.
+   * @param options.ask whether to ask Glance or Cinder for an unknown mode. Default: no.
    */
   of(server: ServerImage, options: { readonly ask: boolean }): Promise<FirmwareType | null>;
 }
 
-/** Readers do not wait for the timeout of a request. */
+/** Maximum wait of a reader. The timeout of a request would be too long. */
 const PATIENCE_MS = 5000;
-/** After a wait without an answer, readers do not wait again for this time. */
+/** If a reader has waited without success, no reader waits during this time. */
 const PAUSE_MS = 10_000;
 const MAX_SERVERS = 10_000;
 
 /** Creates the finder. It makes no request before it is used. */
 export function createBootModes(images: Images): BootModes {
-  /** By server and image: a rebuild gives a server another image. */
+  /** The key contains the server and the image, because a rebuild gives a server another image. */
   const known = new Map<string, FirmwareType | null>();
   let silentUntil = -Infinity;
   const read = async (key: string, server: ServerImage): Promise<void> => {

@@ -6,12 +6,15 @@ import type { CloudSession } from '../http/session.js';
 import { createReadingCache } from '../http/reading-cache.js';
 import { readVolume, type Volume, type Volumes } from './volume-api.js';
 
-/** A volume of this age is read again. */
+/** The cache reads a volume of this age again. */
 const MAX_AGE_MS = 30_000;
-/** While Cinder does not answer, readers wait for it once in this time only. */
+/** While Cinder does not answer, only one reader waits for it in each period of this length. */
 const FAILURE_MS = 10_000;
 const MAX_VOLUMES = 10_000;
-/** Storage is readable without Cinder, so its readers do not wait for the timeout of a request. */
+/**
+ * Maximum wait of a reader. Storage is readable without Cinder, so the timeout of a request would
+ * be too long.
+ */
 const PATIENCE_MS = 5000;
 
 /** Creates the reader of volumes. It makes no request before it is used. */
@@ -22,7 +25,10 @@ export function createVolumes(session: CloudSession): Volumes {
     failureMs: FAILURE_MS,
   });
   let silentUntil = -Infinity;
-  /** Returns the reading, or undefined if it takes too long. It continues for later readers. */
+  /**
+   * Returns the volume; undefined if the request takes too long. The request continues for later
+   * readers.
+   */
   const soon = async (reading: Promise<Volume | undefined>): Promise<Volume | undefined> => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
@@ -44,14 +50,17 @@ export function createVolumes(session: CloudSession): Volumes {
       try {
         return (await session.offers('volume')) ? await soon(cache.read(id)) : undefined;
       } catch {
-        // Nova's part of the disks is true without Cinder.
+        // Without Cinder, the disks still have the values that Nova knows.
         return undefined;
       }
     },
   };
 }
 
-/** Returns the disks with sizes and names of their volumes; the same list if nothing is known about them. */
+/**
+ * Returns the disks with sizes and names of their volumes; the same list if nothing is known about
+ * the volumes.
+ */
 export async function describeDisks(
   disks: readonly DiskSnapshot[],
   volumes: Volumes,

@@ -10,12 +10,15 @@ const types: ReadonlyMap<string, FirmwareType> = new Map([
   ['bios', 'bios'],
 ]);
 
-/** Returns the type that an image names; null: the compute host decides it, or the image is unknown. */
+/**
+ * Returns the firmware type in the properties of an image; null if the compute host decides, or the
+ * image is unknown.
+ */
 export function firmwareTypeOf(properties: ImageProperties | undefined): FirmwareType | null {
   return types.get(properties?.['hw_firmware_type'] ?? '') ?? null;
 }
 
-/** Returns the firmware as far as it is known. @param properties undefined: unknown. */
+/** Returns the known part of the firmware. @param properties undefined: the image is unknown. */
 export function imageFirmware(
   firmware: FirmwareSnapshot,
   { flavor, state }: Pick<Server, 'flavor'> & Pick<SystemSnapshot, 'state'>,
@@ -36,7 +39,10 @@ export function imageFirmware(
   };
 }
 
-/** Returns whether Nova uses Secure Boot; null if that depends on the host. By default it does not. */
+/**
+ * Returns whether Nova uses Secure Boot; null if the compute host decides. Without a property, Nova
+ * does not use it.
+ */
 function secureBootOf(wanted: string | undefined): boolean | null {
   return wanted === 'optional' ? null : wanted === 'required';
 }

@@ -24,10 +24,10 @@ export interface Images {
 
 /** Properties of an image rarely change, and a change has no effect on its servers. */
 const MAX_AGE_MS = 300_000;
-/** While Glance does not answer, readers wait for it once in this time only. */
+/** While Glance does not answer, only one reader waits for it in each period of this length. */
 const FAILURE_MS = 10_000;
 const MAX_IMAGES = 1000;
-/** Longer values are cut. */
+/** Maximum length of a value in characters. Longer values are shortened. */
 const MAX_VALUE = 255;
 
 const imageSchema = z.record(z.string(), z.unknown());
@@ -38,7 +38,7 @@ export function createImages(session: CloudSession, volumes: Volumes): Images {
     const doing = `reading image ${id}`;
     const path = `/v2/images/${encodeURIComponent(id)}`;
     const answer = await session.request({ method: 'GET', service: 'image', path });
-    // Its owner may delete or hide an image while servers use it.
+    // The owner of an image may delete or hide it while servers use it.
     if (answer.status === 404 || answer.status === 403) return undefined;
     const parsed = imageSchema.safeParse(successOf(answer, doing, session, 'image'));
     if (!parsed.success) throw new CloudFailure('interrupted', `${doing}: Glance's answer has an unexpected form`);
@@ -57,7 +57,10 @@ export function createImages(session: CloudSession, volumes: Volumes): Images {
   };
 }
 
-/** Returns the few properties that the daemon uses, because an image may have many large ones. */
+/**
+ * Returns only the properties that the daemon uses, because an image may have many large
+ * properties.
+ */
 function knownProperties(all: Readonly<Record<string, unknown>>): ImageProperties {
   const names = ['hw_firmware_type', 'os_secure_boot', 'hw_machine_type', 'hw_architecture', 'architecture'];
   return Object.fromEntries(

@@ -1,4 +1,7 @@
-/** Details of servers that other services of the cloud know. They are read only for clients that ask for them. */
+/**
+ * Details of servers that other services of the cloud know. The driver reads them only for clients
+ * that ask for them.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { SystemDetails, SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
@@ -12,26 +15,26 @@ import { createImages, type ImageProperties } from './image-properties.js';
 /** Details that a client reads. */
 interface WantedDetails {
   readonly shown: readonly (keyof SystemDetails)[];
-  /** Whether the client reads this server only. */
+  /** Whether the client reads only this server, and not a collection. */
   readonly isAlone: boolean;
 }
 
 /** Completes snapshots. */
 interface Inventory {
   /**
-   * Returns a snapshot with details in full; the same object while they do not change.
+   * Returns a snapshot with all wanted details; the same object while the details do not change.
    * @throws as {@link CloudSession.request}.
    */
   complete(snapshot: SystemSnapshot, server: Server, wanted: WantedDetails): Promise<SystemSnapshot>;
 }
 
-/** A completed snapshot, and the part that other services know. */
+/** A completed snapshot, and those of its members that come from other services. */
 interface Completed {
   readonly parts: Partial<SystemSnapshot>;
   readonly result: SystemSnapshot;
 }
 
-/** Values of the driver that apply to all servers. */
+/** Values that are the same for all servers. */
 interface InventoryOptions {
   /** Architecture of servers whose image does not name one; empty: unknown. */
   readonly architecture: string;
@@ -47,7 +50,7 @@ export function createInventory(
   const volumes = createVolumes(session);
   const images = createImages(session, volumes);
   const modes = createBootModes(images);
-  /** The last results of each snapshot, by the names of their details. */
+  /** The last result for each snapshot and each set of details. */
   const completed = new WeakMap<SystemSnapshot, Map<string, Completed>>();
 
   const partsOf = async (
@@ -84,7 +87,7 @@ export function createInventory(
   };
 }
 
-/** Nova has a newer and an older name of the property. */
+/** The property has a newer and an older name. */
 function architectureBy(properties: ImageProperties | undefined, architecture: string): Partial<SystemDetails> {
   const named = plainLine(properties?.['hw_architecture'] ?? properties?.['architecture'] ?? '');
   const known = named === '' ? architecture : named;

@@ -13,19 +13,22 @@ export interface Volume {
   /** Null: it has none. */
   readonly name: string | null;
   readonly sizeGiB: number;
-  /** The server can boot from it. */
+  /** Whether a server can boot from the volume. */
   readonly isBootable: boolean;
-  /** Devices by the UUID of the server: `/dev/vda`. */
+  /** Device names by the UUID of the server, such as `/dev/vda`. */
   readonly devices: Readonly<Record<string, string>>;
   /** Properties of the image that the volume was created from. */
   readonly imageProperties: Readonly<Record<string, string>>;
 }
 
-/** Reads volumes, each at most once in a while. */
+/** Reads volumes, through a cache. */
 export interface Volumes {
   /** Returns a volume; undefined if there is none. @throws as {@link CloudSession.request}. */
   read(id: string): Promise<Volume | undefined>;
-  /** Returns a volume; undefined also if the cloud has no Cinder, or Cinder does not answer. */
+  /**
+   * Returns a volume; undefined if there is none, if the cloud has no Cinder, or if Cinder does not
+   * answer.
+   */
   find(id: string): Promise<Volume | undefined>;
 }
 
@@ -39,7 +42,10 @@ const volumeSchema = z.object({
   }),
 });
 
-/** Returns a volume; undefined if the project does not see it. @throws as {@link CloudSession.request}. */
+/**
+ * Returns a volume; undefined if the project cannot see the volume. @throws as {@link
+ * CloudSession.request}.
+ */
 export async function readVolume(id: string, session: CloudSession): Promise<Volume | undefined> {
   const answer = await session.request({
     method: 'GET',

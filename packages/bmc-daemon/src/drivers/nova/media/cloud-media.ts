@@ -30,11 +30,17 @@ export interface CloudMediaSettings {
   readonly bus: string;
   /** Whether Glance fetches images itself. */
   readonly fetchedByGlance: boolean;
-  /** Id or name of the image that boots a server from the network; null: servers cannot do that. */
+  /**
+   * Id or name of the image that boots a server from the network; null: servers cannot boot from
+   * the network.
+   */
   readonly networkImage: string | null;
-  /** The queues of the replicas. Default: the driver has its own. */
+  /** The queues that all replicas share. Default: queues of this process. */
   readonly queues?: StageQueues;
-  /** Identifies this daemon: the same after a restart, and different for every other one. */
+  /**
+   * Identifies this daemon. It stays the same after a restart, and differs from that of all other
+   * daemons.
+   */
   readonly daemon: string;
 }
 
@@ -47,7 +53,7 @@ interface CloudMediaOptions extends CloudMediaSettings {
   readonly list: ServerList;
   /** Returns the UUID of a server. */
   readonly uuidOf: (id: string) => Promise<string>;
-  /** A reading of this age needs no other one. */
+  /** Data of this age counts as current. */
   readonly freshMs: number;
   /** Aborts when the driver closes. */
   readonly closing: AbortSignal;
@@ -60,7 +66,10 @@ interface CloudMedia
     Required<Pick<HypervisorDriver, 'media'>>,
     Pick<HypervisorDriver, 'change' | 'changeable' | 'power' | 'close'>,
     Pick<MediaView, 'complete'> {
-  /** Completes what a daemon that was killed has left behind. Call it after each listing; it never throws. */
+  /**
+   * Completes the unfinished operations of killed daemons. Call it after each listing. It never
+   * throws.
+   */
   tend(): Promise<void>;
 }
 
@@ -92,7 +101,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   const parts = { api, list, closing, queue, states, partsOf, find, read, daemon, log };
   const boot = new RescueBoot({ ...parts, networkImage: () => network.find() });
   const offersImages = () => session.offers('image');
-  // The store repeats a sweep that fails, so it delays no other work.
+  // The store repeats a failed sweep itself, so a failure must not delay the other work.
   const sweep = async (): Promise<void> => {
     if (await offersImages()) store.sweepSoon();
   };
@@ -103,7 +112,7 @@ export function createCloudMedia(options: CloudMediaOptions): CloudMedia {
   };
   const tend = createTending({ list, begin, complete: (id, which) => boot.complete(id, which), sweep, log });
   list.onChange(({ kind }) => {
-    // A deleted server may have been the last one that used an image.
+    // The deleted server may have been the last user of an image.
     if (kind === 'undefined') void sweep().catch(() => undefined);
   });
   return {

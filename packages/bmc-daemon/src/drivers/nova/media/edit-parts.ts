@@ -1,4 +1,7 @@
-/** The parts that an edit of a server uses. Before each write, they check that the edit still has its turn. */
+/**
+ * The parts that an edit of a server uses. Before each write, they check that it is still the turn
+ * of this edit.
+ */
 import type { TurnCheck } from '../../queue/operation-queue.js';
 import type { ComputeApi } from '../compute/compute-api.js';
 import type { ImageApi } from '../image/image-api.js';
@@ -11,7 +14,7 @@ export interface EditParts {
   readonly states: StateStore;
 }
 
-/** Returns the parts for an edit with this check. Without one, they are always the same. */
+/** Returns the parts for an edit with this check. Without a check, all edits use the same parts. */
 export function createEditParts(
   options: StateStoreOptions & { readonly api: ComputeApi },
 ): (check?: TurnCheck) => EditParts {

@@ -1,4 +1,4 @@
-/** Virtual media of servers: images of Glance, which Nova boots by a rescue. */
+/** Virtual media of servers. The images are in Glance, and Nova boots them in rescue mode. */
 import { storedUrl, type ImageRequest } from '../../../media/image.js';
 import { ImageError } from '../../../media/image-error.js';
 import { DriverError } from '../../driver-error.js';
@@ -29,7 +29,10 @@ interface CloudMediaOptions {
   readonly offersImages: () => Promise<boolean>;
 }
 
-/** Maximum number of attempts to insert an image that another daemon deletes meanwhile. */
+/**
+ * Maximum number of attempts to insert an image, if another daemon deletes the image during each
+ * attempt.
+ */
 const MAX_ATTEMPTS = 3;
 
 /** Creates the control. */
@@ -72,12 +75,13 @@ export function createMediaControl({
           await checkTurn?.();
           return { ...state, cd: lease.id };
         });
-        // A daemon that has not seen the mark in time may have deleted it.
+        // Another daemon may have deleted the image, because it has not seen the mark in time.
         if ((await images.get(lease.id)) !== undefined) return;
         if (attempt === MAX_ATTEMPTS) throw deleted(server);
       } finally {
         lease.release();
-        // Another client may have inserted the same image meanwhile.
+        // This insert does not need its image. The sweep deletes the image unless another server
+        // uses it.
         if (!isInserted) store.sweepSoon();
       }
     }
@@ -115,7 +119,7 @@ function withSettings(state: ServerState, change: Parameters<MediaControl['set']
   throw new DriverError('unsupported', `storing a certificate for machine ${name}: ${why}`);
 }
 
-/** @throws {DriverError} unsupported. */
+/** Rejects drives other than the CD drive. @throws {DriverError} unsupported. */
 function checkDevice(device: MediaDevice): void {
   if (device === 'cdrom') return;
   throw new DriverError('unsupported', `changing the drive ${device}: the servers of a cloud have a CD drive only`);

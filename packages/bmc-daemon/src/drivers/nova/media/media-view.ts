@@ -1,4 +1,4 @@
-/** The drive and the boot settings of a server for its snapshot. */
+/** The drive and the boot settings of a server, as members of its snapshot. */
 import { imageName } from '../../../media/image.js';
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 import type { Server } from '../compute/server.js';
@@ -8,37 +8,40 @@ import { holderOf, knownState, storedState } from './state-store.js';
 
 /** Adds the drive and the boot settings to snapshots. */
 export interface MediaView {
-  /** Without a change, it returns the same object for the same snapshot. */
+  /** Returns the snapshot with drive and boot settings; the same object until they change. */
   complete(snapshot: SystemSnapshot, server: Server): Promise<SystemSnapshot>;
   /** Makes the next reader list the images again. */
   refresh(): void;
 }
 
-/** Delay after a failed listing of the images. Until then readers get what is known. */
+/**
+ * Delay after a failed listing of the images. During this time, readers get the data of the last
+ * successful listing.
+ */
 const RETRY_MS = 10_000;
-/** Readers do not wait for the timeout of a request. */
+/** Maximum wait of a reader. The timeout of a request would be too long. */
 const PATIENCE_MS = 5000;
 
-/** Why clients cannot change other boot settings. */
+/** The reason for clients why they cannot change the other boot settings. */
 const FIXED = 'Nova fixes the boot order, the boot mode and Secure Boot when it creates the server.';
 const NO_NETWORK = `${FIXED} A boot from the network needs EMULATOR_OS_IPXE_IMAGE.`;
 
 /** Options of {@link createMediaView}. */
 interface MediaViewOptions {
-  /** A listing of this age needs no other one. */
+  /** A listing of this age counts as current. */
   readonly freshMs: number;
   /** Whether servers can boot from the network. */
   readonly bootsNetwork: boolean;
 }
 
 /**
- * Creates the view. Readers share one listing of the images, and a cloud without inserted images needs
- * none.
+ * Creates the view. Readers share one listing of the images. If no server has an inserted image,
+ * the view makes no listing.
  */
 export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNetwork }: MediaViewOptions): MediaView {
   let images: ReadonlyMap<string, CloudImage> | undefined;
   let listing: Promise<void> | undefined;
-  /** Number of changes. A listing that began before a change does not show it. */
+  /** Number of changes. The view ignores a listing that began before the last change. */
   let changes = 0;
   let nextAt = -Infinity;
   const list = async (): Promise<void> => {
@@ -48,7 +51,8 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
       const listed = await api.list();
       if (before === changes) images = new Map(listed.map((image) => [image.id, image]));
     } catch {
-      // A server must be readable while Glance is down. Operations report its failure.
+      // Clients must be able to read a server while Glance is down. Only operations report the
+      // failure.
       if (before === changes) nextAt = performance.now() + RETRY_MS;
     } finally {
       if (before === changes) listing = undefined;
@@ -78,7 +82,10 @@ export function createMediaView(api: Pick<ImageApi, 'list'>, { freshMs, bootsNet
   };
 }
 
-/** @param images undefined: not known, because Glance does not answer. */
+/**
+ * Returns the members for the snapshot. @param images undefined: not known, because Glance does not
+ * answer.
+ */
 function partsOf(
   server: Server,
   images: ReadonlyMap<string, CloudImage> | undefined,

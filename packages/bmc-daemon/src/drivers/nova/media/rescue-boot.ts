@@ -1,8 +1,8 @@
 /**
- * Power actions of servers that boot an image: that of their virtual CD drive, or iPXE for a boot from
- * the network. Nova boots an image by a rescue: it stops the server, and starts it with the image in a
- * CD drive before the disks. Most actions are not allowed in rescue mode, so they begin with the end of
- * the rescue, which boots the disks.
+ * Power actions of servers that boot an image: the image in their virtual CD drive, or iPXE for a
+ * boot from the network. The only way is Nova's rescue mode. To rescue a server, Nova stops it, and
+ * starts it with the image in a CD drive before the disks. Nova rejects most actions in rescue
+ * mode. So they first end the rescue mode, which boots the server from its disks.
  */
 import type { Log } from '@rackless/daemon/log/log.js';
 import { DriverError } from '../../driver-error.js';
@@ -23,7 +23,7 @@ import { isMarked, runsImage } from './state-store.js';
 /** Dependencies of {@link RescueBoot}. */
 interface RescueBootOptions extends PowerControlOptions, EditParts {
   readonly queue: MachineQueue;
-  /** Returns the parts for an edit with this check. */
+  /** Returns the parts for an edit. They call `check` before each write. */
   readonly partsOf: (check?: TurnCheck) => EditParts;
   readonly log: Log;
   /** Finds a server by UUID or name. */
@@ -36,20 +36,26 @@ interface RescueBootOptions extends PowerControlOptions, EditParts {
   readonly networkImage: () => Promise<string>;
 }
 
-/** An image, and the start of the errors of its boot. */
+/** An image to boot, and the first words of an error message about its boot. */
 interface BootImage {
   readonly id: string;
   readonly doing: string;
 }
 
-/** Actions that boot the server, or switch it off. The others do not depend on virtual media. */
+/**
+ * Actions that boot the server, and actions that switch it off. All other actions are independent
+ * of virtual media.
+ */
 const boots: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle']);
 const stops: ReadonlySet<PowerAction> = new Set(['destroy', 'shutdown']);
 
 const isRescued: Goal = ({ vmState }) => vmState === 'rescued';
 const isActive: Goal = ({ vmState }) => vmState === 'active';
 
-/** Returns whether an action boots the server. Nova rejects others, or they continue what runs already. */
+/**
+ * Returns whether an action boots the server in its present state. Other actions are rejected by
+ * Nova, or have nothing to do.
+ */
 function isBoot(action: PowerAction, server: Server): boolean {
   const { task, vmState } = server;
   if (task !== null) return false;
@@ -87,7 +93,7 @@ export class RescueBoot {
     await this.#edit(uuid, (edit) => edit.#stop(uuid, action, options));
   }
 
-  /** Changes the override and the asset tag. An empty tag removes it. */
+  /** Changes the override and the asset tag. An empty asset tag removes the old one. */
   async change(id: string, { boot = {}, assetTag }: Pick<SystemChange, 'boot' | 'assetTag'>): Promise<void> {
     const { queue, find, read, partsOf } = this.#options;
     const { uuid, name } = await find(id);
@@ -110,15 +116,16 @@ export class RescueBoot {
   }
 
   /**
-   * Completes the boot or the power-off of a daemon that was killed, if no operation of the server runs.
-   * @param own only a power-off of this daemon.
+   * Completes the boot or the power-off that a killed daemon began. Does nothing while an operation
+   * of the server runs.
+   * @param own true: completes only a power-off that this daemon began before its restart.
    */
   async complete(id: string, { own }: { readonly own: boolean }): Promise<void> {
     if (this.#options.queue.isEditing(id)) return;
     await this.#edit(id, (edit) => edit.#complete(id, own));
   }
 
-  /** Runs steps in an edit. They use the parts of this edit. */
+  /** Runs steps in an edit, with the parts of this edit. */
   #edit(id: string, steps: (edit: RescueBoot) => Promise<void>): Promise<void> {
     const { queue, partsOf } = this.#options;
     return queue.edit(id, (check) =>
@@ -138,22 +145,25 @@ export class RescueBoot {
     }
     if (await states.isHalfStopped(server, stopping)) {
       log.info('completing the power-off of a daemon that was killed', { server: id });
-      // Without a wait for the result: the caller has other servers.
+      // A shutdown does not wait for the guest, so the caller can continue with other servers.
       await executeAction(id, 'shutdown', {}, this.#options);
     }
     await states.endStop(await read(id));
   }
 
-  /** Nova stops no server in rescue mode, so the disks run for a moment before. */
+  /**
+   * Switches a server off. Nova cannot stop a server in rescue mode. So such a server first leaves
+   * rescue mode, and its disks run for a moment.
+   */
   async #stop(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
-    // Another daemon may just have booted the image.
+    // Reads the server again, because another daemon may just have booted the image.
     const server = await this.#options.read(id);
     if (!runsImage(server)) {
       await executeAction(id, action, options, this.#options);
       return;
     }
     const { states, daemon, closing, read } = this.#options;
-    // A power-off must be possible while Glance is down.
+    // Ignores a failure, because a power-off must be possible while Glance is down.
     await this.#quietly(id, () => states.beginStop(server, daemon));
     const end = (): Promise<void> =>
       this.#quietly(id, async () => {
@@ -173,9 +183,11 @@ export class RescueBoot {
 
   async #boot(id: string, action: PowerAction, options: OperationOptions): Promise<void> {
     const { read, states } = this.#options;
-    // Another daemon may just have changed the media or the boot settings.
+    // Reads the server again, because another daemon may just have changed the media or the boot
+    // settings.
     let server = await read(id);
-    // An earlier power-off that was not completed must not end this boot.
+    // Removes the record of an earlier, incomplete power-off. Otherwise, its completion would end
+    // this boot.
     if (isMarked(server) && (await states.endStop(server))) server = await read(id);
     if (!isBoot(action, server)) {
       await executeAction(id, action, options, this.#options);
@@ -190,13 +202,13 @@ export class RescueBoot {
       return;
     }
     await this.#endRescue(server, options);
-    // Nova stores nothing for a server with an error. A restart ends the error.
+    // Nova stores no metadata for a server in the state ERROR. A restart ends this state.
     if (server.vmState === 'error') await executeAction(id, 'reset', options, this.#options);
     await this.#rescue(await read(id), { state, image }, options);
   }
 
   /**
-   * Returns the image that the next boot needs; undefined: it boots the disks.
+   * Returns the image for the next boot; undefined if the server boots its disks.
    * @throws {DriverError} conflict, if the image does not exist. The server continues as before.
    */
   async #imageOf({ name }: Server, state: ServerState): Promise<BootImage | undefined> {
@@ -212,7 +224,7 @@ export class RescueBoot {
     }
   }
 
-  /** Boots an image. A boot that fails leaves the override as it was. */
+  /** Boots an image. A failed boot does not change the override. */
   async #rescue(
     server: Server,
     { state, image }: { readonly state: ServerState; readonly image: BootImage },
@@ -226,13 +238,14 @@ export class RescueBoot {
     try {
       await executePlan(await read(id), { body, goal: isRescued }, { doing, ...options }, this.#options);
     } catch (error) {
-      // The mark stays if this fails too. A later operation, or another daemon, ends it.
+      // If this fails too, the mark stays in the metadata. A later operation or another daemon
+      // removes it.
       await this.#quietly(id, async () => void (await states.settle(await read(id))));
       throw error;
     }
   }
 
-  /** Changes the state of a server. A failure is not one of the operation. */
+  /** Changes the stored state of a server. A failure of this change does not fail the operation. */
   async #quietly(id: string, change: () => Promise<void>): Promise<void> {
     try {
       await change();
@@ -241,7 +254,10 @@ export class RescueBoot {
     }
   }
 
-  /** Ends the rescue of an image of this service. The server then runs from its disks. */
+  /**
+   * Ends the rescue mode if the server runs an image of this service. The server then runs from its
+   * disks.
+   */
   async #endRescue(server: Server, options: OperationOptions): Promise<void> {
     if (!runsImage(server)) return;
     const { read, states } = this.#options;
@@ -254,7 +270,7 @@ export class RescueBoot {
     await executePlan(server, { body: { unrescue: null }, goal: isActive }, { doing, ...options }, this.#options);
   }
 
-  /** Ends a once override whose boot did not need an image. */
+  /** Ends an override for one boot, after a boot that did not need an image. */
   async #forgetOnce(id: string): Promise<void> {
     const { states, read } = this.#options;
     const server = await read(id);

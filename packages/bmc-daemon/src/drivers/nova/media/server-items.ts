@@ -6,12 +6,16 @@ import type { CloudSession } from '../http/session.js';
 import { DriverError } from '../../driver-error.js';
 import { rejection } from '../failure.js';
 
-/** The calls. All methods throw as {@link CloudSession.request}, and a {@link DriverError} for a rejection. */
+/**
+ * The calls. All methods throw as {@link CloudSession.request}, and throw a {@link DriverError} if
+ * Nova rejects the request.
+ */
 export interface ServerItems {
   /**
    * Sets or removes a metadata item.
    * @param value null removes it.
-   * @returns false if the state of the server does not allow it, as rescue mode and ERROR do not.
+   * @returns false if the state of the server does not allow a change. Rescue mode and ERROR do
+   *   not.
    */
   setMetadata(id: string, key: string, value: string | null): Promise<boolean>;
 }
@@ -27,7 +31,7 @@ export function createServerItems(session: CloudSession): ServerItems {
       );
       if (answer.status < 300) return true;
       const rejected = { status: answer.status, reason: session.reason(answer) };
-      // The item, or the server, is gone already.
+      // The item or the server is gone already.
       if (answer.status === 404 && value === null) return true;
       if (answer.status === 409 && rejected.reason.includes('vm_state')) return false;
       // Nova's message is "Maximum number of metadata items exceeds 128".

@@ -30,7 +30,7 @@ it.each([
   expect(fitsItem(`${tag}😀`)).toBe(false);
 });
 
-it.each([[''], ['\u0007'], ['x'.repeat(65)], [5]])('ignores a state with the asset tag %p of a stranger', (tag) => {
+it.each([[''], ['\u0007'], ['x'.repeat(65)], [5]])('ignores a state with the invalid asset tag %p', (tag) => {
   expect(parseState(JSON.stringify({ tag }))).toBeUndefined();
 });
 

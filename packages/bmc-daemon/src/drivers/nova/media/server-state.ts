@@ -1,6 +1,6 @@
 /**
- * The virtual media and the boot override of a server as values. Their texts are stored in the cloud,
- * where all daemons and also the owner of the server can change them.
+ * The virtual media and the boot override of a server, as values and as texts. The texts are stored
+ * in the cloud. All daemons can change them there, and the owner of the server can too.
  */
 import { z } from 'zod';
 import { afterBoot, overrideDevice, untouchedOverride, type BootOverride } from '../../rules/boot-override.js';
@@ -12,14 +12,17 @@ export interface ServerState {
   readonly boot: BootOverride;
   /** Null: no client has set it, so the configuration applies. */
   readonly verifyCertificate: boolean | null;
-  /** Null: none. */
+  /** Null: the server has none. */
   readonly assetTag: string | null;
   /**
-   * Present if this service boots, or has booted, an image: the id of the server's last action before
-   * that, which is empty if there was none.
+   * Present if this service boots an image, or has booted one. It is the id of the server's last
+   * action before the boot; empty if there was none.
    */
   readonly bootedAfter?: string;
-  /** Present while a daemon switches off a server that runs an image, which takes two actions of Nova. */
+  /**
+   * Present while a daemon switches off a server that runs an image, which needs two actions of
+   * Nova.
+   */
   readonly stopping?: Stopping;
 }
 
@@ -31,13 +34,16 @@ export interface Stopping {
   readonly by: string;
 }
 
-/** The metadata item of a server with its state. */
+/** The key of the metadata item that contains the state of a server. */
 export const STATE_KEY = 'rackless:state';
 
-/** The name of an image's property with the state of a server that has this image in its drive. */
+/**
+ * The name of a property of an image. The property contains the state of a server that has this
+ * image in its drive.
+ */
 export const stateProperty = (serverId: string): string => `rackless_state_${serverId}`;
 
-/** The state of a server that no client has changed. */
+/** The state of a server before the first change of a client. */
 export const untouchedState: ServerState = {
   cd: null,
   boot: untouchedOverride('hd'),
@@ -45,7 +51,10 @@ export const untouchedState: ServerState = {
   assetTag: null,
 };
 
-/** Maximum length of an asset tag, as it is written in the item, so that the other members always fit. */
+/**
+ * Maximum length of an asset tag, with its JSON escapes. The other members then always fit into the
+ * item.
+ */
 export const MAX_ASSET_TAG = 64;
 
 /** Maximum length of the id of an action in a power-off. Nova's ids have 40 characters. */
@@ -66,7 +75,7 @@ const stateSchema = z.object({
   by: z.string().max(16).optional(),
 });
 
-/** Parses a stored text; undefined if there is none, or if it is not one of this service. */
+/** Parses a stored text; undefined if there is no text, or if this service did not write it. */
 export function parseState(text: string | undefined): ServerState | undefined {
   if (text === undefined) return undefined;
   let value: unknown;
@@ -99,7 +108,7 @@ export function formatState(state: ServerState): string {
     ...(verify === null ? {} : { verify }),
     ...(tag === null ? {} : { tag }),
     ...(bootedAfter === undefined ? {} : { after: bootedAfter }),
-    // A boot that begins ends the power-off before it, so that an item never has both.
+    // A boot ends an earlier power-off, so an item never contains both.
     ...(stopping === undefined || bootedAfter !== undefined ? {} : { off: stopping.after, by: stopping.by }),
   });
 }
@@ -109,24 +118,27 @@ export function fitsItem(assetTag: string): boolean {
   return textOf(assetTag).length - '""'.length <= MAX_ASSET_TAG;
 }
 
-/** Formats JSON. Databases of older clouds do not store characters beyond U+FFFF, so it escapes them. */
+/**
+ * Formats JSON. Escapes characters beyond U+FFFF, because the databases of older clouds cannot
+ * store them.
+ */
 function textOf(value: unknown): string {
   const units = (character: string): readonly string[] => character.split('');
   const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16)}`;
   return JSON.stringify(value).replaceAll(/[\u{10000}-\u{10ffff}]/gu, (found) => units(found).map(escaped).join(''));
 }
 
-/** Returns whether a state is that of a server that no client has changed. */
+/** Returns whether no client has changed the state. */
 export function isUntouched(state: ServerState): boolean {
   return formatState(state) === formatState(untouchedState);
 }
 
-/** Returns the state after the boot that it describes: a once override has ended. */
+/** Returns the state after the boot that it describes. An override for one boot has then ended. */
 export function afterItsBoot({ bootedAfter: _marker, ...state }: ServerState): ServerState {
   return { ...state, boot: afterBoot(state.boot) };
 }
 
-/** Returns the state before the boot that it describes, which did not take place. */
+/** Returns the state without the boot that it describes, because this boot did not happen. */
 export function beforeItsBoot({ bootedAfter: _marker, ...state }: ServerState): ServerState {
   return state;
 }
@@ -136,7 +148,10 @@ export function withoutStopping({ stopping: _stopping, ...state }: ServerState):
   return state;
 }
 
-/** Returns which image the next boot of a server needs; undefined: it boots its disks. */
+/**
+ * Returns the device with the image for the next boot of a server; undefined if the server boots
+ * its disks.
+ */
 export function imageToBoot({ cd, boot }: ServerState): 'cdrom' | 'network' | undefined {
   const device = overrideDevice(boot);
   if (device === 'network') return device;

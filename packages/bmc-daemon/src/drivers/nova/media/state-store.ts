@@ -1,8 +1,9 @@
 /**
- * Reads and writes the states of servers in the cloud. A state is a metadata item of its server. Nova
- * locks the metadata while the server is in rescue mode or in the state ERROR. A change in this time is
- * stored as a property of an image, and moves to the metadata later. The image is that in the drive. If
- * the drive is empty, as after a boot from the network, it is a note: an image without content.
+ * Reads and writes the states of servers in the cloud. A state is a metadata item of its server.
+ * Nova locks the metadata while the server is in rescue mode or in the state ERROR. During this
+ * time, the store writes changes into a property of an image, and later moves them to the metadata.
+ * This is the image in the drive. If the drive is empty, for example after a boot from the network,
+ * the store creates a *note*: an image without content.
  */
 import { createHash } from 'node:crypto';
 import { imageVolumePrefix } from '../../../media/image-key.js';
@@ -34,23 +35,28 @@ export interface StateStoreOptions {
   readonly api: Pick<ComputeApi, 'getServer' | 'listActions' | 'listServers'>;
   readonly images: ImageApi;
   readonly list: Pick<ServerList, 'record'>;
-  /** The region, because several regions may share one Glance. */
+  /** The region of the servers. Several regions may share one Glance. */
   readonly region: string;
-  /** Runs after a change. @param dropped whether a server no longer uses an image. */
+  /** Called after each write. @param dropped whether the server has stopped using an image. */
   readonly onWritten: (dropped: boolean) => void;
 }
 
 /** The state of a server, and where it comes from. */
 interface KnownState {
-  /** The state that applies now: after the boot that {@link stored} names, and without a deleted image. */
+  /**
+   * The state that applies now. It includes the effect of the boot in {@link stored}, and no
+   * deleted image.
+   */
   readonly state: ServerState;
-  /** The metadata item. */
+  /** The state in the metadata item. */
   readonly stored: ServerState;
   /** The change that was made while the metadata was locked. */
   readonly next: ServerState | undefined;
 }
 
-/** Maximum number of attempts to change a property, which another daemon may overwrite. */
+/**
+ * Maximum number of attempts to change a property, because another daemon may overwrite the change.
+ */
 const MAX_ATTEMPTS = 3;
 
 /** Returns the state in the metadata of a server. */
@@ -58,7 +64,7 @@ export function storedState({ metadata }: Pick<Server, 'metadata'>): ServerState
   return parseState(metadata[STATE_KEY]) ?? untouchedState;
 }
 
-/** Returns whether a boot, or a power-off, of this service is not settled. */
+/** Returns whether the metadata contain a boot or a power-off that is not complete. */
 export function isMarked(server: Pick<Server, 'metadata'>): boolean {
   const { bootedAfter, stopping } = storedState(server);
   return bootedAfter !== undefined || stopping !== undefined;
@@ -74,7 +80,7 @@ export function holderOf(server: Pick<Server, 'id' | 'metadata'>): string | unde
   return bootedAfter === undefined ? undefined : noteId(server.id, bootedAfter);
 }
 
-/** Returns a UUID of version 8. */
+/** Returns the id of a note: a UUID of version 8. */
 function noteId(serverId: string, bootedAfter: string): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([serverId, bootedAfter]))
@@ -89,14 +95,15 @@ export function runsImage(server: Pick<Server, 'metadata' | 'vmState'>): boolean
 }
 
 /**
- * Returns what applies to a server. A change while the metadata was locked has precedence.
- * @param image that of {@link holderOf}; undefined: there is none.
+ * Returns the state of a server. A change from the time in which the metadata were locked has
+ * precedence.
+ * @param image the image with the id of {@link holderOf}; undefined if there is none.
  */
 export function knownState(server: Pick<Server, 'id' | 'metadata'>, image: CloudImage | undefined): KnownState {
   const stored = storedState(server);
   const next = parseState(image?.properties.get(stateProperty(server.id)));
   const applied = next ?? (stored.bootedAfter === undefined ? stored : afterItsBoot(stored));
-  // A user may have deleted the image.
+  // A user may have deleted the image in the drive.
   const isGone = next === undefined && stored.cd !== null && image === undefined;
   return { state: isGone ? { ...applied, cd: null } : applied, stored, next };
 }
@@ -109,7 +116,7 @@ export class StateStore {
     this.#options = options;
   }
 
-  /** Returns what applies to a server. @throws {CloudFailure} if Glance does not answer. */
+  /** Returns the state of a server. @throws {CloudFailure} if Glance does not answer. */
   async read(server: Server): Promise<KnownState> {
     const holder = holderOf(server);
     return knownState(server, holder === undefined ? undefined : await this.#options.images.get(holder));
@@ -117,12 +124,13 @@ export class StateStore {
 
   /**
    * Stores a state.
-   * @throws {DriverError} conflict, if the server is in rescue mode and not with an image of this service.
+   * @throws {DriverError} conflict, if the server is in rescue mode with an image that this service
+   *   did not boot.
    */
   async write(server: Server, state: ServerState): Promise<void> {
     const { items } = this.#options;
     const { stored, next } = await this.read(server);
-    // During the task that boots the image, the metadata must keep the mark of the boot.
+    // While Nova's task boots the image, the metadata must still contain the mark of the boot.
     const isBooting = server.task !== null && stored.bootedAfter !== undefined && state.bootedAfter === undefined;
     const text = isUntouched(state) ? null : formatState(state);
     if (isBooting || !(await items.setMetadata(server.id, STATE_KEY, text))) {
@@ -137,8 +145,8 @@ export class StateStore {
   }
 
   /**
-   * Moves a change to the metadata that was made while they were locked, and ends the mark of a boot.
-   * Does nothing while the server runs the image.
+   * Moves a change to the metadata that was made while the metadata were locked, and removes the
+   * mark of a boot. Does nothing while the server runs the image.
    * @returns the state that applies.
    */
   async settle(server: Server): Promise<ServerState> {
@@ -155,7 +163,7 @@ export class StateStore {
   async beginStop(server: Server, by: string): Promise<void> {
     const { state } = await this.read(server);
     const after = await this.mark(server.id);
-    // The item has no place for a longer one, which Nova does not use.
+    // A longer id does not fit into the item. Nova's ids are never longer.
     if (after.length <= MAX_ACTION) await this.write(server, { ...state, stopping: { after, by } });
   }
 
@@ -167,23 +175,30 @@ export class StateStore {
     return true;
   }
 
-  /** Returns whether the first action of a power-off was the last action of the server. */
+  /**
+   * Returns whether a power-off stopped halfway: the last action of the server is the first action
+   * of the power-off.
+   */
   async isHalfStopped({ id, vmState }: Server, { after }: Stopping): Promise<boolean> {
     if (vmState !== 'active') return false;
     const [before, last] = (await this.#options.api.listActions(id)).slice(-2);
     return before?.id === after && last?.action === 'unrescue';
   }
 
-  /** Returns the text that marks a boot which begins now. */
+  /** Returns the mark for a boot that begins now: the id of the server's last action. */
   async mark(id: string): Promise<string> {
     return (await this.#options.api.listActions(id)).at(-1)?.id ?? '';
   }
 
-  /** Returns the ids of the images that any server of the project uses, also servers that are not exposed. */
+  /**
+   * Returns the ids of the images that servers of the project use, including servers that this
+   * daemon does not expose.
+   */
   async imagesInUse(images: readonly CloudImage[]): Promise<ReadonlySet<string>> {
     const { servers, isIncomplete } = await this.#options.api.listServers();
     const known = servers.filter(isKnown);
-    // The metadata of a server are not known if its cell is down, or if its form is unexpected.
+    // The metadata of a server are unknown if its cell is down, or if Nova sent an unexpected form.
+    // Then every image may be in use.
     if (isIncomplete || known.length < servers.length) return new Set(images.map(({ id }) => id));
     const now = known.map(holderOf);
     const later = images.flatMap(({ properties }) =>
@@ -192,14 +207,17 @@ export class StateStore {
     return new Set([...now, ...later].filter((id) => id !== undefined));
   }
 
-  /** Returns whether Nova has booted the image since the mark, and did not fail. */
+  /** Returns whether Nova has booted the image successfully since the mark. */
   async #hasBooted(id: string, { bootedAfter }: ServerState): Promise<boolean> {
     const actions = await this.#options.api.listActions(id);
     const marked = actions.findIndex((action) => action.id === bootedAfter);
     return actions.slice(marked + 1).some(({ action, hasFailed }) => action === 'rescue' && !hasFailed);
   }
 
-  /** Changes the property, and checks that no daemon has overwritten it: Glance writes all properties at once. */
+  /**
+   * Changes the property, and checks the result. Glance writes all properties at once, so another
+   * daemon may overwrite the change.
+   */
   async #writeProperty(server: Server, state: ServerState): Promise<void> {
     const { images } = this.#options;
     const holder = holderOf(server);
@@ -219,7 +237,8 @@ export class StateStore {
 
   async #createNote(id: string, properties: Readonly<Record<string, string>>): Promise<void> {
     const { images, region } = this.#options;
-    // The name is one that the service gives, so that it deletes the note when no server needs it.
+    // The name has the form of an image of this service, so a sweep deletes the note when no server
+    // needs it.
     const name = `${imageVolumePrefix('')}${id.replaceAll('-', '').slice(0, 16)}.iso`;
     await images.createNote({ id, name, properties: { ...properties, [REGION_PROPERTY]: region } });
   }

@@ -1,4 +1,4 @@
-/** Completes what a daemon that was killed has left behind. */
+/** Completes the unfinished operations of killed daemons. */
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { ServerList } from '../compute/server-list.js';
 import type { Server } from '../compute/server.js';
@@ -7,11 +7,11 @@ import { isMarked, storedState } from './state-store.js';
 /** Dependencies of {@link createTending}. */
 interface TendingOptions {
   readonly list: Pick<ServerList, 'servers'>;
-  /** Runs once, at the first call. It is repeated if it fails. */
+  /** Runs at the first call, and again at each further call until it succeeds. */
   readonly begin: () => Promise<void>;
   /**
-   * Completes the boot or the power-off of a server. It does not wait for the guest.
-   * @param own only a power-off of this daemon.
+   * Completes an unfinished boot or power-off of a server. It does not wait for the guest.
+   * @param own true: completes only a power-off that this daemon began before its restart.
    */
   readonly complete: (id: string, which: { readonly own: boolean }) => Promise<void>;
   /** Deletes images that no server uses. */
@@ -19,18 +19,21 @@ interface TendingOptions {
   readonly log: Pick<Log, 'debug'>;
 }
 
-/** The mark of a server that no task changes. */
+/** The mark of a server. See {@link ServerState.bootedAfter}. */
 interface Mark {
   readonly text: string;
-  /** When this daemon saw it first, or when the last task ended. */
+  /**
+   * Time of {@link performance.now} when this daemon first saw the mark, or last saw a task or a
+   * rescue.
+   */
   readonly at: number;
-  /** Whether this daemon has looked for a power-off of its own. */
+  /** Whether this daemon has already tried to complete its own power-off. */
   readonly isChecked: boolean;
 }
 
 /**
- * A mark of a boot that is as old as this, without a boot, belongs to a daemon that was killed. Another
- * daemon may be about to boot the server.
+ * If no boot follows a mark for this time, the daemon that wrote the mark was killed. A younger
+ * mark may belong to a daemon that is about to boot the server.
  */
 const ABANDONED_MS = 60_000;
 
