@@ -19,7 +19,10 @@ export const exitCode = {
 /** The meaning of each exit code, for the documentation. */
 export const exitCodeTexts: readonly (readonly [code: number, meaning: string])[] = [
   [exitCode.done, 'the command succeeded for all machines'],
-  [exitCode.failed, 'a service rejected or failed a request, or several machines failed for different reasons'],
+  [
+    exitCode.failed,
+    'a service rejected or failed a request, or several machines failed for different reasons',
+  ],
   [exitCode.usage, 'a command, an option or an argument is wrong'],
   [exitCode.noMatch, 'no machine or no context matches, or a name matches several machines'],
   [exitCode.unavailable, 'the service cannot be reached, or does not answer with Redfish'],
@@ -39,6 +42,12 @@ export class CommandFailure extends Error {
     super(message, options);
     this.code = code;
   }
+}
+
+/** Returns the exit code of several failures: their common one, or {@link exitCode.failed}. */
+export function commonCode(failures: readonly CommandFailure[]): number {
+  const [first] = failures;
+  return first !== undefined && failures.every(({ code }) => code === first.code) ? first.code : exitCode.failed;
 }
 
 /** Creates the failure of a wrong option or argument. */

@@ -2,10 +2,10 @@
 import { usageFailure } from '../failure.js';
 import { bootModes, bootOf, bootTargets, clearBoot, setBoot } from '../machines/boot.js';
 import { defineCommand, type Call } from './command.js';
-import { eachMachine, labelsOf } from './each-machine.js';
+import { changeEach, labelsOf } from './each-machine.js';
 import { printRows } from './print-rows.js';
 import { allOption, machinesArgument, withMachines } from './remote.js';
-import { taskOptions, taskTimeoutOption } from './task-options.js';
+import { taskTimeoutOption } from './task-options.js';
 
 const targetNames = Object.keys(bootTargets);
 
@@ -49,12 +49,8 @@ async function changeBoot(call: Call): Promise<void> {
     httpUri,
   };
   await withMachines(call, (machines) =>
-    eachMachine(call, machines, async (machine, bars) => {
-      await setBoot(
-        machine,
-        change,
-        taskOptions(call, (progress) => bars.show(machine, machine.name, progress)),
-      );
+    changeEach(call, machines, async (machine, options) => {
+      await setBoot(machine, change, options);
       return { text: `boots from ${target} ${change.enabled === 'Once' ? 'once' : 'always'}`, data: { ...change } };
     }),
   );
@@ -94,11 +90,8 @@ const clearCommand = defineCommand({
   isRemote: true,
   run: (call) =>
     withMachines(call, (machines) =>
-      eachMachine(call, machines, async (machine, bars) => {
-        await clearBoot(
-          machine,
-          taskOptions(call, (progress) => bars.show(machine, machine.name, progress)),
-        );
+      changeEach(call, machines, async (machine, options) => {
+        await clearBoot(machine, options);
         return { text: 'boots in its own order' };
       }),
     ),

@@ -1,10 +1,12 @@
 /** Does something with several machines at the same time, and reports each of them. */
-import { CommandFailure, exitCode } from '../failure.js';
+import { CommandFailure, commonCode } from '../failure.js';
 import type { Machine } from '../machines/machine.js';
 import { mapConcurrently } from '../redfish/collection.js';
 import type { Resource } from '../redfish/resource.js';
+import type { TaskOptions } from '../redfish/task.js';
 import type { Call } from './command.js';
 import { ProgressBars } from './progress-bars.js';
+import { taskOptions } from './task-options.js';
 
 /** A result for one machine. */
 interface MachineResult {
@@ -14,7 +16,7 @@ interface MachineResult {
   readonly data?: Resource;
 }
 
-/** Machines that are changed at the same time. */
+/** Machines at the same time. */
 const CONCURRENCY = 8;
 
 /** Returns the name of a machine as messages show it: `rack1/node-1` if there are several services. */
@@ -23,44 +25,72 @@ export function labelsOf(machines: readonly Machine[]): (machine: Machine) => st
   return ({ context, name }) => (several && context !== undefined ? `${context}/${name}` : name);
 }
 
-/**
- * Calls a function for each machine. Prints the results as they arrive, or all of them as JSON. A failure of one
- * machine does not affect the others.
- * @throws {CommandFailure} if a machine failed.
- */
-export async function eachMachine(
-  call: Call,
-  machines: readonly Machine[],
-  change: (machine: Machine, bars: ProgressBars) => Promise<MachineResult>,
-): Promise<void> {
-  const bars = new ProgressBars(call.terminal);
-  const labelOf = labelsOf(machines);
-  const outcomes = await mapConcurrently(machines, CONCURRENCY, async (machine): Promise<Outcome> => {
-    const label = labelOf(machine);
-    try {
-      call.signal.throwIfAborted();
-      const result = await change(machine, bars);
-      if (!call.flag('json')) call.terminal.print(`${label}: ${result.text}`);
-      return { machine, result };
-    } catch (error) {
-      if (!(error instanceof CommandFailure) || call.signal.aborted) throw error;
-      if (!call.flag('json')) call.terminal.complain(`${label}: ${error.message}`);
-      return { machine, failure: error };
-    } finally {
-      bars.end(machine);
-    }
-  });
-  if (call.flag('json')) call.terminal.printJson(outcomes.map(jsonOf));
-  throwFailures(outcomes);
-}
-
-interface Outcome {
+/** The result or the failure of one machine. */
+interface Outcome<Result> {
   readonly machine: Machine;
-  readonly result?: MachineResult;
+  readonly result?: Result;
   readonly failure?: CommandFailure;
 }
 
-function jsonOf({ machine, result, failure }: Outcome): Resource {
+/**
+ * Calls a function for each machine, for several at the same time. A failure of one machine does not affect
+ * the others.
+ * @param onFailure is called at once, with the name of the machine as {@link labelsOf} returns it.
+ */
+async function attemptEach<Result>(
+  call: Call,
+  machines: readonly Machine[],
+  run: (machine: Machine, label: string) => Promise<Result>,
+  onFailure: (label: string, failure: CommandFailure) => void,
+): Promise<readonly Outcome<Result>[]> {
+  const labelOf = labelsOf(machines);
+  return mapConcurrently(machines, CONCURRENCY, async (machine) => {
+    const label = labelOf(machine);
+    try {
+      call.signal.throwIfAborted();
+      return { machine, result: await run(machine, label) };
+    } catch (error) {
+      if (!(error instanceof CommandFailure) || call.signal.aborted) throw error;
+      onFailure(label, error);
+      return { machine, failure: error };
+    }
+  });
+}
+
+/**
+ * Changes each machine. Prints the results as they arrive, or all of them as JSON. Shows the progress of tasks.
+ * @param change gets the options for the task of the machine.
+ * @throws {CommandFailure} if a machine failed.
+ */
+export async function changeEach(
+  call: Call,
+  machines: readonly Machine[],
+  change: (machine: Machine, options: TaskOptions) => Promise<MachineResult>,
+): Promise<void> {
+  const bars = new ProgressBars(call.terminal);
+  const isJson = call.flag('json');
+  const outcomes = await attemptEach(
+    call,
+    machines,
+    async (machine, label) => {
+      try {
+        const options = taskOptions(call, (progress) => bars.show(machine, label, progress));
+        const result = await change(machine, options);
+        if (!isJson) call.terminal.print(`${label}: ${result.text}`);
+        return result;
+      } finally {
+        bars.end(machine);
+      }
+    },
+    (label, { message }) => {
+      if (!isJson) call.terminal.complain(`${label}: ${message}`);
+    },
+  );
+  if (isJson) call.terminal.printJson(outcomes.map(jsonOf));
+  throwFailures(outcomes);
+}
+
+function jsonOf({ machine, result, failure }: Outcome<MachineResult>): Resource {
   const { context, name, id, uuid } = machine;
   const base = { context, name, id, uuid };
   return failure === undefined
@@ -68,14 +98,10 @@ function jsonOf({ machine, result, failure }: Outcome): Resource {
     : { ...base, error: failure.message, exitCode: failure.code };
 }
 
-function throwFailures(outcomes: readonly Outcome[]): void {
+function throwFailures(outcomes: readonly Outcome<MachineResult>[]): void {
   const failures = outcomes.flatMap(({ failure }) => failure ?? []);
-  const [first] = failures;
-  if (first === undefined) return;
-  const code = failures.every((failure) => failure.code === first.code) ? first.code : exitCode.failed;
+  if (failures.length === 0) return;
   // The lines above have the reasons.
-  throw new CommandFailure(
-    code,
-    outcomes.length === 1 ? '' : `${failures.length} of ${outcomes.length} machines failed`,
-  );
+  const summary = outcomes.length === 1 ? '' : `${failures.length} of ${outcomes.length} machines failed`;
+  throw new CommandFailure(commonCode(failures), summary);
 }

@@ -4,10 +4,10 @@ import { getPassword } from '../contexts/password.js';
 import { usageFailure } from '../failure.js';
 import { ejectMedia, insertMedia, readDrives } from '../machines/media.js';
 import { defineCommand, type Call, type OptionDefinition } from './command.js';
-import { eachMachine, labelsOf } from './each-machine.js';
+import { changeEach } from './each-machine.js';
 import { printRows } from './print-rows.js';
 import { allOption, machineArgument, machinesArgument, withMachine, withMachines } from './remote.js';
-import { taskOptions, taskTimeoutOption } from './task-options.js';
+import { taskTimeoutOption } from './task-options.js';
 
 const driveOption: OptionDefinition = {
   name: 'drive',
@@ -55,18 +55,12 @@ async function insert(call: Call): Promise<void> {
           call.signal,
         );
   const image = { url, isWritable: call.flag('writable'), user, password };
-  await withMachines(call, (machines) => {
-    const labelOf = labelsOf(machines);
-    return eachMachine(call, machines, async (machine, bars) => {
-      const inserted = await insertMedia(
-        machine,
-        image,
-        drive,
-        taskOptions(call, (progress) => bars.show(machine, labelOf(machine), progress)),
-      );
+  await withMachines(call, (machines) =>
+    changeEach(call, machines, async (machine, options) => {
+      const inserted = await insertMedia(machine, image, drive, options);
       return { text: `inserted into ${inserted}`, data: { drive: inserted } };
-    });
-  });
+    }),
+  );
 }
 
 const insertCommand = defineCommand({
@@ -107,17 +101,12 @@ const ejectCommand = defineCommand({
   options: [allOption, { ...driveOption, default: 'all drives' }, taskTimeoutOption],
   isRemote: true,
   run: (call) =>
-    withMachines(call, (machines) => {
-      const labelOf = labelsOf(machines);
-      return eachMachine(call, machines, async (machine, bars) => {
-        const drives = await ejectMedia(
-          machine,
-          call.text('drive'),
-          taskOptions(call, (progress) => bars.show(machine, labelOf(machine), progress)),
-        );
+    withMachines(call, (machines) =>
+      changeEach(call, machines, async (machine, options) => {
+        const drives = await ejectMedia(machine, call.text('drive'), options);
         return { text: drives.length === 0 ? 'nothing to eject' : `ejected ${drives.join(', ')}`, data: { drives } };
-      });
-    }),
+      }),
+    ),
 });
 
 /** Manages virtual media. */

@@ -2,10 +2,10 @@
 import { summaryOf } from '../machines/machine.js';
 import { powerCommands, runPower, type PowerCommand } from '../machines/power.js';
 import { defineCommand, type Call, type CommandDefinition, type OptionDefinition } from './command.js';
-import { eachMachine, labelsOf } from './each-machine.js';
+import { changeEach, labelsOf } from './each-machine.js';
 import { printRows } from './print-rows.js';
 import { allOption, machinesArgument, withMachines } from './remote.js';
-import { taskOptions, taskTimeoutOption } from './task-options.js';
+import { taskTimeoutOption } from './task-options.js';
 
 const waitOption: OptionDefinition = {
   name: 'wait',
@@ -27,15 +27,11 @@ const powerCommand = (name: string, command: PowerCommand): CommandDefinition =>
 
 async function changePower(call: Call, command: PowerCommand): Promise<void> {
   const waitMs = call.milliseconds('wait');
-  await withMachines(call, (machines) => {
-    const labelOf = labelsOf(machines);
-    return eachMachine(call, machines, async (machine, bars) => ({
-      text: await runPower(machine, command, {
-        waitMs,
-        ...taskOptions(call, (progress) => bars.show(machine, labelOf(machine), progress)),
-      }),
-    }));
-  });
+  await withMachines(call, (machines) =>
+    changeEach(call, machines, async (machine, options) => ({
+      text: await runPower(machine, command, { waitMs, ...options }),
+    })),
+  );
 }
 
 const statusCommand = defineCommand({
