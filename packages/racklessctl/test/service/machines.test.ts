@@ -210,7 +210,7 @@ describe('a context', () => {
     expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringContaining(reason) });
   });
 
-  it('without a password fails at once if nobody can type it', async () => {
+  it('without a password fails at once if there is no terminal', async () => {
     const { code, stderr } = await run(['list', '--url', bmc.url, '--user', 'admin']);
     expect({ code, stderr }).toEqual({
       code: 78,

@@ -1,4 +1,4 @@
-/** What a user at a terminal sees. `script` of util-linux gives the command a terminal. */
+/** Output at a terminal, and prompts. `script` of util-linux gives the command a terminal. */
 import { execFile } from 'node:child_process';
 import { expect, it } from '@jest/globals';
 import { commandFixture } from '../support/command.js';
