@@ -41,7 +41,9 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 async function run(argv: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<number> {
   const parser = createParser(commands, async ({ definition, ...values }: ParsedCall) => {
-    await definition.run?.(new Call({ terminal, environment: process.env, signal, ...values }));
+    const call = new Call({ terminal, environment: process.env, signal, ...values });
+    await definition.run?.(call);
+    call.end();
   });
   try {
     if (argv[2] === '__complete') {

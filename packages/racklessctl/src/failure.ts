@@ -18,10 +18,10 @@ export const exitCode = {
 
 /** The meaning of each exit code, for the documentation. */
 export const exitCodeTexts: readonly (readonly [code: number, meaning: string])[] = [
-  [exitCode.done, 'the command succeeded for all machines'],
+  [exitCode.done, 'the command succeeded for all machines and services'],
   [
     exitCode.failed,
-    'a service rejected or failed a request, or several machines failed for different reasons',
+    'a service rejected or failed a request, or several machines or services failed for different reasons',
   ],
   [exitCode.usage, 'a command, an option or an argument is wrong'],
   [exitCode.noMatch, 'no machine or no context matches, or a name matches several machines'],

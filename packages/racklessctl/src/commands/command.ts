@@ -1,6 +1,6 @@
 /** What a command declares. Parser, help, completion, man pages and the reference come from it. */
 import type { Terminal } from '../output/terminal.js';
-import { usageFailure } from '../failure.js';
+import { CommandFailure, commonCode, usageFailure } from '../failure.js';
 
 /** What a shell offers for a value. */
 export type Completion = 'machines' | 'contexts' | 'files' | readonly string[];
@@ -66,6 +66,7 @@ export class Call {
   readonly signal: AbortSignal;
   readonly #arguments: ReadonlyMap<string, readonly string[]>;
   readonly #options: Readonly<Record<string, unknown>>;
+  readonly #reported: CommandFailure[] = [];
 
   constructor(parts: {
     readonly terminal: Terminal;
@@ -80,6 +81,17 @@ export class Call {
     this.signal = parts.signal;
     this.#arguments = parts.arguments;
     this.#options = parts.options;
+  }
+
+  /** Reports a failure that does not end the command. */
+  report(label: string, failure: CommandFailure): void {
+    this.terminal.complain(`${label}: ${failure.message}`);
+    this.#reported.push(failure);
+  }
+
+  /** Ends the command. @throws {CommandFailure} without a message, if it has reported failures. */
+  end(): void {
+    if (this.#reported.length > 0) throw new CommandFailure(commonCode(this.#reported), '');
   }
 
   /** Returns the value of a required argument. */

@@ -37,7 +37,7 @@ interface Outcome<Result> {
  * the others.
  * @param onFailure is called at once, with the name of the machine as {@link labelsOf} returns it.
  */
-async function attemptEach<Result>(
+export async function attemptEach<Result>(
   call: Call,
   machines: readonly Machine[],
   run: (machine: Machine, label: string) => Promise<Result>,

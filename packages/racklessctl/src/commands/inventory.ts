@@ -5,28 +5,28 @@ import { enrollmentFormats } from '../enrollment/index.js';
 import { enrollmentNames } from '../enrollment/node.js';
 import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { readFacts, type MachineFacts } from '../machines/facts.js';
-import { readMachines, selectMachines } from '../machines/machine.js';
+import { selectMachines, type Machine } from '../machines/machine.js';
 import { plainLine } from '@rackless/daemon/text/plain-text.js';
-import { mapConcurrently } from '../redfish/collection.js';
 import { defineCommand, type Call } from './command.js';
+import { attemptEach } from './each-machine.js';
 import { printRows } from './print-rows.js';
-import { machinesArgument, withServices, type OpenedService } from './remote.js';
+import { machinesArgument, readAllMachines, withServices, type OpenedService } from './remote.js';
 
-/** Machines that are read at the same time. */
-const CONCURRENCY = 8;
 const formatNames = Object.keys(enrollmentFormats);
 
 async function readInventory(call: Call, opened: readonly OpenedService[]): Promise<readonly MachineFacts[]> {
-  const lists = await Promise.all(opened.map(({ service, connection }) => readMachines(service, connection.name)));
+  const all = await readAllMachines(call, opened);
   const patterns = call.list('machines');
-  const machines = patterns.length === 0 ? lists.flat() : selectMachines(lists.flat(), patterns);
+  const machines = patterns.length === 0 ? all : selectMachines(all, patterns);
   let read = 0;
-  return mapConcurrently(machines, CONCURRENCY, async (machine) => {
+  const readOne = async (machine: Machine): Promise<MachineFacts> => {
     const facts = await readFacts(machine);
     read += 1;
     call.terminal.showStatus(`read ${read} of ${machines.length} machines`);
     return facts;
-  });
+  };
+  const outcomes = await attemptEach(call, machines, readOne, (label, failure) => call.report(label, failure));
+  return outcomes.flatMap(({ result }) => result ?? []);
 }
 
 /** A text of a service must not begin a line of its own in a file. */

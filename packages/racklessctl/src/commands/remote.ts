@@ -6,6 +6,7 @@ import { CommandFailure, exitCode, usageFailure } from '../failure.js';
 import { globExpression, readMachines, selectMachines, type Machine } from '../machines/machine.js';
 import { openService, type Service } from '../redfish/service.js';
 import type { ArgumentDefinition, Call, OptionDefinition } from './command.js';
+import { eachService } from './each-service.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
 
@@ -89,40 +90,51 @@ function connectionsOf(call: Call): readonly Connection[] {
   );
 }
 
-async function open(call: Call, connection: Connection): Promise<OpenedService> {
-  const { url, user, password, ca, insecure, auth } = connection;
-  const { stdin, stderr } = call.terminal.streams;
-  const endpoint = {
-    origin: url,
-    insecure,
-    timeoutMs: call.milliseconds('timeout') ?? DEFAULT_TIMEOUT_SECONDS * 1000,
-    ...(ca === undefined ? {} : { ca: readAuthorities(ca) }),
-  };
-  const name = `${user ?? ''} at ${url.host}`;
-  const credentials =
-    user === undefined
-      ? undefined
-      : {
-          user,
-          password: await getPassword(password, name, { input: stdin, output: stderr }, call.signal),
-          method: auth,
-        };
-  return { service: await openService({ endpoint, credentials, signal: call.signal }), connection };
+/** A service to open, with the log-in at it. */
+interface ServiceLogIn {
+  readonly connection: Connection;
+  readonly credentials: Parameters<typeof openService>[0]['credentials'];
 }
 
-/** Opens the selected services, calls a function, and closes them, whatever happens. */
+async function findLogIn(call: Call, connection: Connection): Promise<ServiceLogIn> {
+  const { url, user, password, auth } = connection;
+  if (user === undefined) return { connection, credentials: undefined };
+  const { stdin, stderr } = call.terminal.streams;
+  const text = await getPassword(password, `${user} at ${url.host}`, { input: stdin, output: stderr }, call.signal);
+  return { connection, credentials: { user, password: text, method: auth } };
+}
+
+/** Opens the selected services, calls a function with those that answer, and closes them, whatever happens. */
 export async function withServices<T>(
   call: Call,
   use: (opened: readonly OpenedService[]) => Promise<T> | T,
 ): Promise<T> {
+  const timeoutMs = call.milliseconds('timeout') ?? DEFAULT_TIMEOUT_SECONDS * 1000;
+  const connections = connectionsOf(call).map((connection) => ({ connection }));
+  // One after the other, because each may ask for a password.
+  const logIns = await eachService(call, connections, 1, ({ connection }) => findLogIn(call, connection));
   const opened: OpenedService[] = [];
   try {
-    // One after the other, because each may ask for a password.
-    for (const connection of connectionsOf(call)) opened.push(await open(call, connection));
-    return await use(opened);
+    const answering = await eachService(call, logIns, Infinity, async ({ connection, credentials }) => {
+      const { url, ca, insecure } = connection;
+      const authorities = ca === undefined ? {} : { ca: readAuthorities(ca) };
+      const endpoint = { origin: url, insecure, timeoutMs, ...authorities };
+      const each = { service: await openService({ endpoint, credentials, signal: call.signal }), connection };
+      opened.push(each);
+      return each;
+    });
+    return await use(answering);
   } finally {
     await Promise.all(opened.map(({ service }) => service.close()));
   }
+}
+
+/** Reads the machines of services. */
+export async function readAllMachines(call: Call, opened: readonly OpenedService[]): Promise<readonly Machine[]> {
+  const lists = await eachService(call, opened, Infinity, ({ service, connection }) =>
+    readMachines(service, connection.name),
+  );
+  return lists.flat();
 }
 
 /** Opens the selected services and reads all their machines. */
@@ -130,10 +142,7 @@ export async function withAllMachines<T>(
   call: Call,
   use: (machines: readonly Machine[]) => Promise<T> | T,
 ): Promise<T> {
-  return withServices(call, async (opened) => {
-    const lists = await Promise.all(opened.map(({ service, connection }) => readMachines(service, connection.name)));
-    return use(lists.flat());
-  });
+  return withServices(call, async (opened) => use(await readAllMachines(call, opened)));
 }
 
 /** Opens the selected services and calls a function with the machines of the arguments. */

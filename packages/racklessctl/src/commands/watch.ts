@@ -7,6 +7,7 @@ import { NoEventStream, readEvents } from '../redfish/event-stream.js';
 import { linkAt, textAt } from '../redfish/resource.js';
 import { wait } from '../redfish/wait.js';
 import { defineCommand, type Call } from './command.js';
+import { eachService } from './each-service.js';
 import { machinesArgument, withServices, type OpenedService } from './remote.js';
 
 const DEFAULT_INTERVAL_SECONDS = 5;
@@ -24,8 +25,13 @@ class EventPrinter {
     this.signal = AbortSignal.any([call.signal, this.#end.signal]);
   }
 
+  /** Has printed as many events as the user wants. */
+  get isDone(): boolean {
+    return this.#end.signal.aborted;
+  }
+
   print(event: MachineEvent, context: string | undefined): void {
-    if (this.#left <= 0) return;
+    if (this.isDone) return;
     const { machine, ...rest } = event;
     const { time, severity = '-', origin = '-', message } = rest;
     const source = machine?.name ?? origin;
@@ -36,7 +42,7 @@ class EventPrinter {
         `${plainLine(time).padEnd(25)}  ${plainLine(severity).padEnd(8)}  ${label}: ${plainLine(message)}`,
       );
     this.#left -= 1;
-    if (this.#left <= 0) this.#end.abort(new CommandFailure(exitCode.done, ''));
+    if (this.#left <= 0) this.#end.abort();
   }
 
   /** Tells the user something that is no event. */
@@ -134,7 +140,13 @@ export const watchCommand = defineCommand({
     if (count !== undefined && !Number.isInteger(count)) throw usageFailure('--count must be a whole number');
     await withServices(call, async (opened) => {
       const printer = new EventPrinter(call);
-      await Promise.all(opened.map((each) => watchService(call, each, printer, opened.length > 1)));
+      await eachService(call, opened, Infinity, async (each) => {
+        try {
+          await watchService(call, each, printer, opened.length > 1);
+        } catch (error) {
+          if (!printer.isDone) throw error;
+        }
+      });
     });
   },
 });

@@ -1,0 +1,40 @@
+/** Does something with several services, and continues if one of them fails. */
+import type { Connection } from '../contexts/connection.js';
+import { CommandFailure, exitCode } from '../failure.js';
+import { mapConcurrently } from '../redfish/collection.js';
+import type { Call } from './command.js';
+
+/**
+ * Calls a function for each service. If one of several services fails, reports that and continues with the
+ * others; the command then ends with the exit code of the failure.
+ * @param limit services at the same time.
+ * @returns the results of the services that did not fail.
+ * @throws {CommandFailure} if no service is left, or if the user ends the command. Then no call runs any more.
+ */
+export async function eachService<Item extends { readonly connection: Connection }, Result>(
+  call: Call,
+  items: readonly Item[],
+  limit: number,
+  run: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const ends: unknown[] = [];
+  const results = await mapConcurrently(items, limit, async (item): Promise<readonly Result[]> => {
+    if (ends.length > 0) return [];
+    try {
+      return [await run(item)];
+    } catch (error) {
+      const isReported =
+        items.length > 1 &&
+        error instanceof CommandFailure &&
+        // Ctrl-C at the prompt for a password.
+        error.code !== exitCode.interrupted &&
+        !call.signal.aborted;
+      if (isReported) call.report(`racklessctl: context ${item.connection.name ?? ''}`, error);
+      else ends.push(error);
+      return [];
+    }
+  });
+  if (ends.length > 0) throw ends[0];
+  if (results.every((each) => each.length === 0)) call.end();
+  return results.flat();
+}

@@ -1,0 +1,110 @@
+/** Commands for several services, of which some fail. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { commandFixture } from '../support/command.js';
+import { oneMachine, sendJson, strangeServices, type StrangeAnswer } from '../support/strange-service.js';
+
+const { run, write } = commandFixture();
+const serve = strangeServices();
+
+const uri = '/redfish/v1/Systems/System.Embedded.1';
+const fails: StrangeAnswer = (_, response) => sendJson(response, 500, { error: { message: 'out of order' } });
+
+/** Returns options for contexts with these URLs. Keys of a context may follow the URL. */
+function contexts(entries: Readonly<Record<string, string>>): readonly string[] {
+  const lines = Object.entries(entries).map(([name, rest]) => `  ${name}: {url: ${rest}}`);
+  return ['--context', '*', '--config', write('contexts.yaml', `contexts:\n${lines.join('\n')}\n`)];
+}
+
+let unreachable: string;
+beforeEach(async () => {
+  const service = await serve({});
+  unreachable = service.url;
+  await service.close();
+});
+
+describe('if one of several services fails', () => {
+  it('a command works with the others, and ends with the exit code of the failure', async () => {
+    const [first, third] = await Promise.all(['one', 'three'].map((Name) => serve(oneMachine({ Name }))));
+    const options = contexts({ a: first?.url ?? '', b: unreachable, c: third?.url ?? '' });
+    const { code, stdout, stderr } = await run(['list', ...options]);
+    expect({ code, names: stdout.match(/^. +(one|three)/gm), stderr }).toEqual({
+      code: 69,
+      names: [expect.stringMatching(/^a .*one$/), expect.stringMatching(/^c .*three$/)],
+      stderr:
+        `racklessctl: context b: GET ${unreachable}/redfish/v1/: ` +
+        'the connection was refused: nothing listens at this address\n',
+    });
+  });
+
+  it('different failures have the exit code 1', async () => {
+    const services = [await serve(oneMachine()), await serve({ ...oneMachine(), 'GET /redfish/v1/Systems': fails })];
+    const [good = '', bad = ''] = services.map(({ url }) => url);
+    const { code, stdout, stderr } = await run(['power', 'status', '-a', ...contexts({ good, bad, unreachable })]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/^System +Off$/m) });
+    expect(stderr).toContain('racklessctl: context bad: reading /redfish/v1/Systems: ');
+    expect(stderr).toContain('racklessctl: context unreachable: ');
+  });
+
+  it('a missing password concerns only its service', async () => {
+    const service = await serve(oneMachine());
+    const options = contexts({
+      good: service.url,
+      bad: `${service.url}, user: root, password-command: 'exit 3'`,
+    });
+    const { code, stdout, stderr } = await run(['list', ...options]);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 78,
+      stdout: expect.stringMatching(/^System +Off/m),
+      stderr: 'racklessctl: context bad: password-command failed with exit code 3\n',
+    });
+  });
+
+  it('watch shows the events of the others', async () => {
+    const event = { Events: [{ EventTimestamp: 'now', Message: 'hello', OriginOfCondition: { '@odata.id': uri } }] };
+    const service = await serve({
+      ...oneMachine({}, { EventService: { '@odata.id': '/redfish/v1/EventService' } }),
+      'GET /redfish/v1/EventService': { ServerSentEventUri: '/sse' },
+      'GET /sse': (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(`data: ${JSON.stringify(event)}\n\n`);
+      },
+    });
+    const silent = await serve({
+      ...oneMachine({}, { EventService: { '@odata.id': '/redfish/v1/EventService' } }),
+      'GET /redfish/v1/EventService': { ServerSentEventUri: '/sse' },
+      'GET /sse': (_, response) => void response.writeHead(403).end(),
+    });
+    const options = contexts({ good: service.url, unreachable, denied: silent.url });
+    const { code, stdout, stderr } = await run(['watch', '--count', '1', ...options]);
+    expect({ code, stdout }).toEqual({
+      code: expect.any(Number),
+      stdout: expect.stringContaining('good/System: hello'),
+    });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('racklessctl: context unreachable: ');
+  });
+
+  it('a machine of another service can have its console', async () => {
+    const service = await serve(oneMachine({ SerialConsole: { SSH: { ServiceEnabled: true } } }));
+    const { code, stdout } = await run(['console', 'sys', '--print', ...contexts({ good: service.url, unreachable })]);
+    expect({ code, stdout }).toEqual({ code: 69, stdout: 'ssh -t -p 22 -- 127.0.0.1\n' });
+  });
+
+  it('inventory writes the others', async () => {
+    const services = [
+      await serve(oneMachine({ Name: 'one' })),
+      await serve({ ...oneMachine({ Name: 'two', Processors: { '@odata.id': '/cpus' } }), 'GET /cpus': fails }),
+    ];
+    const [good = '', bad = ''] = services.map(({ url }) => url);
+    const { code, stdout, stderr } = await run(['inventory', '-f', 'ansible', ...contexts({ good, bad, unreachable })]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('one:') });
+    expect(stdout).not.toContain('two');
+    expect(stderr).toMatch(/^racklessctl: context unreachable: .*\nbad\/two: reading \/cpus: .*out of order\n$/);
+  });
+});
+
+it('if all services fail, a command prints no result', async () => {
+  const { code, stdout, stderr } = await run(['list', ...contexts({ a: unreachable, b: unreachable })]);
+  expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
+  expect(stderr.match(/^racklessctl: context [ab]: GET /gm)).toHaveLength(2);
+});
