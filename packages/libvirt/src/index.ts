@@ -3,6 +3,7 @@ export * from './constants/domain.js';
 export * from './constants/event.js';
 export * from './constants/interface.js';
 export * from './constants/network.js';
+export * from './constants/node.js';
 export * from './constants/storage.js';
 export {
   Domain,
@@ -40,6 +41,7 @@ export { Interface } from './objects/interface.js';
 export { type KeepaliveOptions } from './keepalive.js';
 export { type CallOptions, type ConnectedOptions, type LinkState } from './link/link.js';
 export { Network, type NetworkDhcpLease } from './objects/network.js';
+export { type NodeInfo, type NodeStats } from './objects/node.js';
 export {
   type DomainRef,
   type InterfaceRef,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DomainStatsTypes } from '../constants/domain.js';
+import { NODE_CPU_STATS_ALL_CPUS, NODE_MEMORY_STATS_ALL_CELLS } from '../constants/node.js';
 import { Domain } from './domain.js';
 import { DomainEvents } from './events.js';
 import type { CallOptions, ConnectedOptions, Link, LinkState } from '../link/link.js';
@@ -7,6 +8,7 @@ import { openLink } from '../link/open-link.js';
 import type { DomainCapabilitiesQuery, HypervisorOptions, OpenOptions } from './hypervisor-options.js';
 import { Interface } from './interface.js';
 import { Network } from './network.js';
+import { nodeCpuStats, nodeInfo, nodeMemoryStats, type NodeInfo, type NodeStats } from './node.js';
 import { connectProcedures } from '../protocol/connect.js';
 import { domainProcedures } from '../protocol/domain.js';
 import { interfaceProcedures } from '../protocol/interface.js';
@@ -139,6 +141,35 @@ export class Hypervisor {
   /** Returns the URI that libvirtd opened. */
   getUri(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getUri, undefined, options);
+  }
+
+  /** Returns the processors and the memory of the host. */
+  nodeGetInfo(options?: CallOptions): Promise<NodeInfo> {
+    return nodeInfo(this.#link, options);
+  }
+
+  /**
+   * Returns CPU times since the start of the host in nanoseconds: `kernel`, `user`, `idle`, `iowait`.
+   * @param cpu number of a CPU; default: all CPUs together.
+   * @throws {LibvirtError} INVALID_ARG for an unknown CPU.
+   */
+  nodeGetCpuStats(cpu: number = NODE_CPU_STATS_ALL_CPUS, options?: CallOptions): Promise<NodeStats> {
+    return nodeCpuStats(this.#link, cpu, options);
+  }
+
+  /**
+   * Returns the memory of the host in KiB: `total`, `free`, `buffers`, `cached`. A single cell has only
+   * `total` and `free`.
+   * @param cell number of a NUMA cell; default: all cells together.
+   * @throws {LibvirtError} NO_SUPPORT with the test driver.
+   */
+  nodeGetMemoryStats(cell: number = NODE_MEMORY_STATS_ALL_CELLS, options?: CallOptions): Promise<NodeStats> {
+    return nodeMemoryStats(this.#link, cell, options);
+  }
+
+  /** Returns the number of running domains. */
+  numOfDomains(options?: CallOptions): Promise<number> {
+    return this.#link.call(connectProcedures.numOfDomains, undefined, options);
   }
 
   /** Returns the capabilities of the host as XML. */

@@ -15,6 +15,7 @@ export const connectProcedures = procedures(PROGRAM.remote, 'connect', {
   getType: { number: 3, args: nothing, result: string },
   getVersion: { number: 4, args: nothing, result: uhyperNumber },
   getCapabilities: { number: 7, args: nothing, result: string },
+  numOfDomains: { number: 51, args: nothing, result: int },
   getHostname: { number: 59, args: nothing, result: string },
   supportsFeature: { number: 60, args: struct({ feature: int }), result: int },
   getUri: { number: 110, args: nothing, result: string },

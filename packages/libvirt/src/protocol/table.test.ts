@@ -7,6 +7,7 @@ import { domainEvents, eventProcedures } from './event.js';
 import { uuid } from './object.js';
 import { interfaceProcedures } from './interface.js';
 import { networkProcedures } from './network.js';
+import { nodeProcedures } from './node.js';
 import { PROGRAM } from './procedure.js';
 import { qemuProcedures } from './qemu.js';
 import { storagePoolProcedures, storageVolumeProcedures } from './storage.js';
@@ -26,6 +27,7 @@ const all: readonly Line[] = [
   ...Object.values<Line>(domainEvents),
   ...Object.values<Line>(interfaceProcedures),
   ...Object.values<Line>(networkProcedures),
+  ...Object.values<Line>(nodeProcedures),
   ...Object.values<Line>(qemuProcedures),
   ...Object.values<Line>(storagePoolProcedures),
   ...Object.values<Line>(storageVolumeProcedures),

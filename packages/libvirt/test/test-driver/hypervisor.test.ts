@@ -41,6 +41,22 @@ describe('the host', () => {
     expect(error).toMatchObject({ code: 'NO_SUPPORT', procedure: 'domainDetachDeviceFlags' });
   });
 
+  it('returns the processors and the memory of the test driver, without memory statistics', async () => {
+    expect(await hypervisor.nodeGetInfo()).toEqual({
+      model: 'i686',
+      memoryKiB: 3_145_728,
+      cpus: 16,
+      mhz: 1400,
+      nodes: 2,
+      sockets: 2,
+      cores: 2,
+      threads: 2,
+    });
+    expect(Object.keys(await hypervisor.nodeGetCpuStats())).toEqual(['user', 'kernel', 'idle', 'iowait']);
+    expect(await codeOf(hypervisor.nodeGetMemoryStats())).toBe('NO_SUPPORT');
+    expect(await hypervisor.numOfDomains()).toBe(1);
+  });
+
   it('lists domains by filter', async () => {
     const all = await hypervisor.listAllDomains();
     expect(all.map(({ name, id }) => [name, id])).toEqual([['test', 1]]);

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Hypervisor } from '../../src/index.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
+import { codeOf } from '../harness/outcome.js';
+import { virsh } from '../harness/virsh.js';
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
+
+/** Reads the output of virsh, lines of `name: value unit`. */
+async function values(...command: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const text = await virsh(daemon, ...command);
+  return new Map([...text.matchAll(/^(.+?) *: +(\S+)/gm)].map(([, name = '', value = '']) => [name, value]));
+}
+
+describe('the processors and the memory of a host', () => {
+  it('are those of virsh nodeinfo', async () => {
+    const info = await hypervisor.nodeGetInfo();
+    const shown = await values('nodeinfo');
+    expect(
+      [info.model, info.cpus, info.nodes, info.sockets, info.cores, info.threads, info.memoryKiB].map(String),
+    ).toEqual(
+      [
+        'CPU model',
+        'CPU(s)',
+        'NUMA cell(s)',
+        'CPU socket(s)',
+        'Core(s) per socket',
+        'Thread(s) per core',
+        'Memory size',
+      ].map((name) => shown.get(name)),
+    );
+    expect(info.mhz).toBeGreaterThanOrEqual(0);
+  });
+
+  it('has CPU times that grow between two calls of virsh', async () => {
+    const before = await values('nodecpustats');
+    const stats = await hypervisor.nodeGetCpuStats();
+    const after = await values('nodecpustats');
+    for (const [name, field] of [
+      ['user', 'user'],
+      ['system', 'kernel'],
+      ['idle', 'idle'],
+    ] as const) {
+      expect(stats[field]).toBeGreaterThanOrEqual(BigInt(before.get(name) ?? -1));
+      expect(stats[field]).toBeLessThanOrEqual(BigInt(after.get(name) ?? -1));
+    }
+    const first = await hypervisor.nodeGetCpuStats(0);
+    expect(first['idle']).toBeLessThanOrEqual((await hypervisor.nodeGetCpuStats())['idle'] ?? 0n);
+    expect(await codeOf(hypervisor.nodeGetCpuStats(1_000_000))).toBe('INVALID_ARG');
+  });
+
+  it('has the memory of virsh nodememstats', async () => {
+    const stats = await hypervisor.nodeGetMemoryStats();
+    const shown = await values('nodememstats');
+    expect(Object.keys(stats)).toEqual([...shown.keys()]);
+    expect(stats['total']).toBe(BigInt(shown.get('total') ?? -1));
+    const cell = await hypervisor.nodeGetMemoryStats(0);
+    expect(Object.keys(cell)).toEqual(['total', 'free']);
+  });
+});
+
+describe('the number of domains', () => {
+  it('counts only running domains', async () => {
+    expect(await hypervisor.numOfDomains()).toBe(0);
+  });
+});
