@@ -90,7 +90,7 @@ const libvirtLayers = [
   ['firmware/'],
   ['machine/'],
   ['firmware-catalog.ts', 'host-files.ts', 'xml/'],
-  ['access-hint.ts', 'connection-uri.ts', 'failure.ts'],
+  ['access-hint.ts', 'connection-fault.ts', 'connection-uri.ts', 'failure.ts'],
 ];
 
 /** Layers of the folder `drivers/nova` of bmc-daemon. */

@@ -39,7 +39,8 @@ function servicesOfMachine(services: AllServices, uuid: string): AllServices {
   const { driver, operations } = services;
   return {
     ...services,
-    driver: allowSystems(driver, [uuid]),
+    // The BMC of a machine does not know the host of other machines.
+    driver: allowSystems(driver, [uuid], null),
     // Clients distinguish services by the UUID, so each machine has its own.
     serviceUuid: uuid,
     operations: {

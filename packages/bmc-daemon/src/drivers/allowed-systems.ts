@@ -2,6 +2,7 @@
 import { byMachine, onlyMachine, type OnMachine } from './by-machine.js';
 import type { HypervisorDriver } from './driver.js';
 import type { SystemRef } from './snapshot/system-snapshot.js';
+import type { HostsControl } from './hosts-control.js';
 import type { StatisticsControl } from './statistics-control.js';
 
 /** Returns the UUID of an allowed machine. @throws {DriverError} notFound */
@@ -10,8 +11,13 @@ type Resolve = (id: string) => Promise<string>;
 /**
  * Wraps a driver. Its close also closes the wrapped driver.
  * @param allowed UUIDs (any case) and names.
+ * @param hosts the visible hosts. Default: those of the driver.
  */
-export function allowSystems(driver: HypervisorDriver, allowed: readonly string[]): HypervisorDriver {
+export function allowSystems(
+  driver: HypervisorDriver,
+  allowed: readonly string[],
+  hosts: HostsControl | null = driver.hosts ?? null,
+): HypervisorDriver {
   const names = new Set(allowed);
   const uuids = new Set(allowed.map((id) => id.toLowerCase()));
   const isAllowed = ({ uuid, name }: SystemRef) => uuids.has(uuid) || names.has(name);
@@ -46,6 +52,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     media: media && byMachine(on(media), {}),
     console: consoles && byMachine(on(consoles), {}),
     graphicalConsole: graphicalConsole && byMachine(on(graphicalConsole), {}),
+    hosts: hosts ?? undefined,
     logs: logs && byMachine(on(logs), { maxActions: logs.maxActions }),
     guestNetwork: guestNetwork && byMachine(on(guestNetwork), {}),
     volumes: volumes && byMachine(on(volumes), {}),

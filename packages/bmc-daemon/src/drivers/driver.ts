@@ -7,6 +7,7 @@ import type { ConsoleControl } from './console-control.js';
 import { DriverError } from './driver-error.js';
 import type { GraphicalConsoleControl } from './graphical-console-control.js';
 import type { GuestNetwork } from './guest-network.js';
+import type { HostsControl } from './hosts-control.js';
 import type { HypervisorLogs } from './hypervisor-logs.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { MediaControl } from './media-control.js';
@@ -82,6 +83,8 @@ export interface HypervisorDriver extends MinimalDriver {
   readonly guestNetwork?: GuestNetwork;
   /** Volumes; absent if the hypervisor has no storage pools. */
   readonly volumes?: VolumeControl;
+  /** The hosts of the machines; absent if the driver does not know them. */
+  readonly hosts?: HostsControl;
   /** Logs that the hypervisor keeps; absent if it keeps none. */
   readonly logs?: HypervisorLogs;
   /** CPU time, memory, disk and network statistics; absent if the hypervisor has none. */

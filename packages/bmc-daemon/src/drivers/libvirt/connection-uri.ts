@@ -23,6 +23,11 @@ export function isOnThisHost(uri: string): boolean {
   }
 }
 
+/** Returns the name of the URI's host as an id: `kvm-1.example.com`; `localhost` if the URI has no host. */
+export function hostNameOf(uri: string): string {
+  return (parseUri(uri).host ?? 'localhost').toLowerCase().replaceAll(/[^a-z0-9._-]/g, '-');
+}
+
 /** Returns whether the URI is for the libvirt of a user, which stores files in the user's home. */
 export function isSession(uri: string): boolean {
   return parseUri(uri).path === '/session';

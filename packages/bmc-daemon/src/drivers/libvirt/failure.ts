@@ -61,6 +61,8 @@ export async function attempt<Result>(doing: string, step: () => Promise<Result>
 }
 
 /** Returns whether libvirt did not answer, so that the effect of the call is unknown. */
-export const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
+export const isUnavailable = (error: unknown): error is DriverError =>
+  error instanceof DriverError && error.kind === 'unavailable';
 
-const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ').trim();
+/** Returns a text of libvirt without line breaks. */
+export const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ').trim();

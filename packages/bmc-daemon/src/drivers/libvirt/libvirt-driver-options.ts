@@ -8,6 +8,8 @@ import type { BootLoaderMap } from './firmware/firmware-choice.js';
 export interface LibvirtDriverOptions {
   /** Connection URI, for example `qemu:///system`. */
   readonly uri: string;
+  /** Name of the host in {@link HostsControl}. Default: the host of the URI, `localhost` without one. */
+  readonly hostName?: string;
   readonly bootLoaderMap: BootLoaderMap;
   /**
    * Templates of UEFI variables with and without Secure Boot keys, for images of the map. Default:

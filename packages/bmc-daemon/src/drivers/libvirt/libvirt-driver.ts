@@ -1,5 +1,4 @@
 /** Implements {@link CompleteDriver} for the machines of one libvirt host. */
-import { userInfo } from 'node:os';
 import { DomainEventType } from '@rackless/libvirt';
 import { DriverError } from '../driver-error.js';
 import type { CompleteDriver } from '../driver.js';
@@ -9,11 +8,12 @@ import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js
 import type { ConsoleControl } from '../console-control.js';
 import type { MediaControl } from '../media-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
+import type { HostsControl } from '../hosts-control.js';
 import type { MachineChangeListener } from '../machine-change.js';
 import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
 import type { VolumeControl } from '../volume-control.js';
-import { accessHint, type Account } from './access-hint.js';
+import { connectionRefusal, isDisconnected } from './connection-fault.js';
 import { LibvirtConsole } from './console.js';
 import { attempt, isUnavailable } from './failure.js';
 import type { Host } from './machine/host.js';
@@ -41,6 +41,7 @@ class LibvirtDriver implements CompleteDriver {
   readonly volumes: VolumeControl;
   readonly statistics?: StatisticsControl;
   readonly guestNetwork: GuestNetwork;
+  readonly hosts: HostsControl;
   readonly #parts: LibvirtParts;
   readonly #host: Host;
   readonly #closing = new AbortController();
@@ -52,6 +53,7 @@ class LibvirtDriver implements CompleteDriver {
     this.#uri = uri;
     this.#parts = createParts(options);
     this.#host = this.#parts.host;
+    this.hosts = this.#parts.hosts;
     this.media = this.#mediaControl();
     this.volumes = this.#volumeControl();
     // libvirt's test driver has no real guests and no statistics.
@@ -63,6 +65,7 @@ class LibvirtDriver implements CompleteDriver {
   async start(): Promise<void> {
     const { hypervisor, inventory, log } = this.#host;
     inventory.start();
+    this.#parts.hosts.start();
     this.#parts.changes.start();
     const lifecycle = hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
       if (event === DomainEventType.STOPPED) {
@@ -205,20 +208,16 @@ class LibvirtDriver implements CompleteDriver {
 
   /** Rejects at once if the host is known to be down. The link retries in the background. */
   #assertReachable(): void {
-    const { state, lastError } = this.#host.hypervisor;
-    if (state === 'connected' || (state === 'connecting' && lastError === null)) return;
-    const reason = this.#refusal(lastError) ?? 'there is no connection to the host';
+    const { hypervisor } = this.#host;
+    if (!isDisconnected(hypervisor)) return;
+    const { lastError } = hypervisor;
+    const reason = connectionRefusal(lastError, this.#uri) ?? 'there is no connection to the host';
     throw new DriverError('unavailable', `asking libvirt: ${reason}`, { cause: lastError });
   }
 
   #reportNoConnection(error: unknown): void {
-    const refusal = this.#refusal(error);
+    const refusal = connectionRefusal(error, this.#uri);
     this.#host.log.warn(`no connection to ${this.name}${refusal === null ? '' : `: ${refusal}`}`, { error });
-  }
-
-  /** Returns the advice if libvirt rejects the account of this process, else null. */
-  #refusal(error: unknown): string | null {
-    return accessHint(error, this.#uri, thisAccount());
   }
 
   /** Removes the images of a transient machine that ended: libvirt reports only the stop. */
@@ -226,18 +225,5 @@ class LibvirtDriver implements CompleteDriver {
     this.#host.inventory.find(uuid).catch((error: unknown) => {
       if (error instanceof DriverError && error.kind === 'notFound') void this.#parts.store.removeUnused();
     });
-  }
-}
-
-/**
- * Returns the account of this process. Without a name, as in some containers, its number is its
- * name.
- */
-function thisAccount(): Account {
-  const uid = process.getuid?.() ?? 0;
-  try {
-    return { uid, name: userInfo().username };
-  } catch {
-    return { uid, name: String(uid) };
   }
 }

@@ -8,10 +8,11 @@ import { CurrentReadings } from './read/current-readings.js';
 import { ColdStart } from './power/cold-start.js';
 import { FirmwareChooser } from './firmware/firmware-choice.js';
 import { localFiles, remoteFiles, removeLeftoverPools } from './host-files.js';
-import { isOnThisHost } from './connection-uri.js';
+import { hostNameOf, isOnThisHost } from './connection-uri.js';
 import { GuestNetworkReader } from './read/guest-network.js';
 import type { Host } from './machine/host.js';
 import { HostCpu } from './read/host-cpu.js';
+import { HostReader } from './read/host-reader.js';
 import { openPool } from './media/open-pool.js';
 import { openImageVolumes } from './media/image-volumes.js';
 import { ImageStore } from './media/image-store.js';
@@ -31,12 +32,12 @@ import { LibvirtVolumes } from './volumes/volume-control.js';
 
 /** Connects to the host, and creates its readers. */
 function openHost(options: LibvirtDriverOptions) {
-  const { uri, timeoutMs, log } = options;
+  const { uri, timeoutMs, log, hostName = hostNameOf(uri) } = options;
   const hypervisor = Hypervisor.connect(uri, {
     callTimeoutMs: timeoutMs,
     onWarning: (error) => log.warn('libvirt connection', { error }),
   });
-  const inventory = new Inventory(hypervisor, timeoutMs);
+  const inventory = new Inventory(hypervisor, timeoutMs, hostName);
   const current = new CurrentReadings();
   const queue = new MachineQueue();
   queue.onEdited((uuid) => current.changed(uuid));
@@ -61,7 +62,8 @@ function openHost(options: LibvirtDriverOptions) {
     streams: () => streams.isOffered,
     current,
   });
-  return { host, firmware, streams, reader, templates };
+  const hosts = new HostReader({ name: hostName, uri, host });
+  return { host, hosts, firmware, streams, reader, templates };
 }
 
 /** Creates the stores of images and disks. They open their pools later. */
@@ -125,7 +127,7 @@ export type LibvirtParts = ReturnType<typeof createParts>;
  */
 export function createParts(options: LibvirtDriverOptions) {
   const opened = openHost(options);
-  const { host, firmware, reader, streams } = opened;
+  const { host, hosts, firmware, reader, streams } = opened;
   const storage = openStorage(host, options);
   const { store, disks } = storage;
   const { boot, variables, coldStart, power } = createPower({ ...opened, ...storage }, options);
@@ -147,6 +149,6 @@ export function createParts(options: LibvirtDriverOptions) {
     machineParts: [systemChanges, variables, coldStart, boot, power, disks],
   });
   const guestNetwork = new GuestNetworkReader(host);
-  const reading = { host, firmware, reader, streams, changes, guestNetwork };
+  const reading = { host, hosts, firmware, reader, streams, changes, guestNetwork };
   return { ...reading, store, disks, boot, coldStart, power, media, systemChanges, reconciler };
 }

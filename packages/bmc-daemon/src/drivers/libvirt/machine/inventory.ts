@@ -56,6 +56,7 @@ interface Cached<Value> {
 export class Inventory {
   readonly #hypervisor: Hypervisor;
   readonly #timeoutMs: number;
+  readonly #hostName: string | undefined;
   readonly #states = new Map<string, Cached<Condition>>();
   #listing: Cached<Listing> | undefined;
   /** UUIDs of the persistent machines in the last list. */
@@ -63,10 +64,14 @@ export class Inventory {
   /** False if libvirtd sends no events: then nothing is cached. */
   #hasEvents = true;
 
-  /** @param timeoutMs maximum time of a read. */
-  constructor(hypervisor: Hypervisor, timeoutMs: number) {
+  /**
+   * @param timeoutMs maximum time of a read.
+   * @param hostName name of the host in {@link SystemRef}.
+   */
+  constructor(hypervisor: Hypervisor, timeoutMs: number, hostName?: string) {
     this.#hypervisor = hypervisor;
     this.#timeoutMs = timeoutMs;
+    this.#hostName = hostName;
   }
 
   /** Subscribes to events. On a host without events nothing is cached. */
@@ -149,7 +154,7 @@ export class Inventory {
         this.#hypervisor.listAllDomains(0, options),
         this.#hypervisor.listAllDomains(ConnectListAllDomainsFlags.TRANSIENT, options),
       ]);
-      const listed = listing(all, new Set(transient.map(({ uuid }) => uuid)));
+      const listed = listing(all, new Set(transient.map(({ uuid }) => uuid)), this.#hostName);
       this.#persistent = new Set(listed.machines.filter(({ persistent }) => persistent).map(({ uuid }) => uuid));
       return listed;
     });
@@ -174,12 +179,13 @@ function failureOf(state: DomainState, reason: number): Condition['failure'] {
   return reason === DomainPausedReason.CRASHED ? 'crashed' : null;
 }
 
-function listing(domains: readonly Domain[], transient: ReadonlySet<string>): Listing {
+function listing(domains: readonly Domain[], transient: ReadonlySet<string>, host: string | undefined): Listing {
   const machines = domains.map((domain) => ({
     uuid: domain.uuid,
     name: domain.name,
     domain,
     persistent: !transient.has(domain.uuid),
+    ...(host === undefined ? {} : { host }),
   }));
   return {
     machines,

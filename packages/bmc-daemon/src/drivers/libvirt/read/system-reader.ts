@@ -215,6 +215,7 @@ export class SystemReader {
     if (unchanged && last.capacities === capacities) {
       if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return stored(last.snapshot);
     }
+    const { host } = machine;
     const extras = {
       state: reading.state,
       failure: reading.failure,
@@ -224,8 +225,10 @@ export class SystemReader {
       catalog: await this.#catalog(),
       streams: reading.streams,
     };
-    const read = (hostCpuModel: string | null): CompleteSnapshot =>
-      readSnapshot(reading.inactiveXml, reading.liveXml, { ...extras, hostCpuModel });
+    const read = (hostCpuModel: string | null): CompleteSnapshot => ({
+      ...readSnapshot(reading.inactiveXml, reading.liveXml, { ...extras, hostCpuModel }),
+      ...(host === undefined ? {} : { host }),
+    });
     const plain = read(null);
     const hostCpuModel = hasHostCpu(plain) ? await this.#hostCpuModel() : null;
     const snapshot = typeof hostCpuModel === 'string' ? read(hostCpuModel) : plain;

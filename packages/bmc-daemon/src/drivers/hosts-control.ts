@@ -1,0 +1,61 @@
+/** The hosts of the machines: whether they answer, their capacity, versions and load. */
+
+/** A configured host, also one that has never answered. */
+export interface HostRef {
+  /** Stable and unique. It has only letters, digits, `.`, `_` and `-`, so that it can be an id in a URI. */
+  readonly name: string;
+  /** Connection URI. It has no password. */
+  readonly uri: string;
+}
+
+/** CPU time of all CPUs since the start of the host, in seconds. */
+export interface HostCpuTime {
+  readonly busySeconds: number;
+  /** Without work, also while it waits for a disk. */
+  readonly idleSeconds: number;
+}
+
+/** The report of a host. */
+export interface HostFacts {
+  /** The name that the host has for itself. */
+  readonly hostname: string;
+  /** `QEMU`, `7.2.22`. */
+  readonly hypervisor: { readonly name: string; readonly version: string };
+  /** Version of libvirtd: `9.0.0`. */
+  readonly libvirtVersion: string;
+  /** libvirt's architecture: `x86_64`. */
+  readonly architecture: string;
+  /** Numbers of the whole host. Threads are logical CPUs. */
+  readonly processors: { readonly sockets: number; readonly cores: number; readonly threads: number };
+  readonly memoryBytes: number;
+  /** Memory without use, or used only for caches; null if the hypervisor does not count it. */
+  readonly freeMemoryBytes: number | null;
+  /** Null if the hypervisor does not count it. */
+  readonly cpuTime: HostCpuTime | null;
+  /** Share of all CPUs that work, from 0 to 1; null if the hypervisor does not count it. */
+  readonly cpuLoad: number | null;
+  /** All machines of the host, also those that clients may not see. */
+  readonly machines: { readonly total: number; readonly running: number };
+}
+
+/** A host at one time. */
+export interface HostSnapshot extends HostRef {
+  readonly reachable: boolean;
+  /** The reason in one line, without secrets, if the host is not reachable; else null. */
+  readonly reason: string | null;
+  /** Time of the last change of `reachable`, or the start of the driver. */
+  readonly since: Date;
+  /** The last report; null if the host has never answered. */
+  readonly facts: HostFacts | null;
+}
+
+/** The hosts of a driver. */
+export interface HostsControl {
+  /** Returns all configured hosts, in the order of the configuration. */
+  list(): readonly HostRef[];
+  /**
+   * Reads a host. If it does not answer in time, returns `reachable: false` and does not reject.
+   * @throws {DriverError} notFound for an unknown name; internal for an unexpected error of the host.
+   */
+  read(name: string): Promise<HostSnapshot>;
+}
