@@ -8,10 +8,10 @@ import { Hypervisor, isLibvirtError } from '../../src/index.js';
 import { failureOf } from '../fake/until.js';
 import { describeWith } from '../harness/installed.js';
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../harness/network-libvirtd.js';
+import { patient } from './remote-connection.js';
 
 const run = promisify(execFile);
 const password = 'a secret, =with% special "characters"';
-const patient = { callTimeoutMs: 240_000, workTimeoutMs: 240_000, connectTimeoutMs: 240_000 };
 
 const describeSasl = describeWith('/usr/sbin/saslpasswd2');
 

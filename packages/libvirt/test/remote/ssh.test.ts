@@ -1,16 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
-import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { DomainEventType, Hypervisor } from '../../src/index.js';
+import { Hypervisor } from '../../src/index.js';
 import { failureOf, until } from '../fake/until.js';
 import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 import { type Relay, startRelay } from '../harness/relay.js';
 import { describeWith } from '../harness/installed.js';
 import { startSshd, type PrivateSshd } from '../harness/sshd.js';
+import { expectEvent, expectLoss, expectReconnect, expectStreams, patient, persistent } from './remote-connection.js';
 
 const describeSsh = describeWith('/usr/sbin/sshd');
 
@@ -24,9 +22,6 @@ afterAll(async () => {
   await sshd.stop();
   await daemon.stop();
 });
-
-/** Long limits, because ssh and sshd start several processes for each connection. */
-const patient = { callTimeoutMs: 240_000, workTimeoutMs: 240_000, connectTimeoutMs: 240_000 };
 
 function uriOf(more: Readonly<Record<string, string>> = {}, port = sshd.port): string {
   const query = new URLSearchParams({ keyfile: sshd.keyfile, known_hosts: sshd.knownHosts, ...more });
@@ -59,13 +54,7 @@ describeSsh('a connection over ssh', () => {
     const script = `#!/bin/sh\necho $$ >>${pids}\nexec 3<&0\nssh "$@" <&3 &\necho $! >>${pids}\nwait\n`;
     await writeFile(command, script, { mode: 0o755 });
     const hypervisor = await Hypervisor.open(uriOf({ command }), patient);
-    const domain = await hypervisor.domainLookupByName('test');
-    const events = hypervisor.events.iterate('lifecycle');
-    await events.ready;
-    await domain.suspend();
-    const { value } = await events.next();
-    expect(value).toMatchObject({ event: DomainEventType.SUSPENDED });
-    await domain.resume();
+    await expectEvent(hypervisor);
     await hypervisor.close();
     const started = (await readFile(pids, 'utf8')).split('\n').filter(Boolean);
     expect(started).toHaveLength(4); // control and work connection
@@ -79,15 +68,7 @@ describeSsh('a connection over ssh', () => {
     try {
       const query = `keyfile=${server.keyfile}&known_hosts=${server.knownHosts}`;
       const hypervisor = await Hypervisor.open(`qemu+ssh://root@127.0.0.1:${server.port}/system?${query}`, patient);
-      const pool = await hypervisor.storagePoolCreateXml(
-        `<pool type='dir'><name>p</name><target><path>${join(host.dir, 'tmp')}</path></target></pool>`,
-      );
-      const bytes = Buffer.alloc(5_000_000, 'libvirt over ssh ');
-      const volume = await pool.storageVolCreateXml(
-        `<volume><name>v</name><capacity>${bytes.length}</capacity><target><format type='raw'/></target></volume>`,
-      );
-      await pipeline(Readable.from([bytes]), await volume.upload());
-      expect((await buffer(await volume.download())).equals(bytes)).toBe(true);
+      await expectStreams(hypervisor, join(host.dir, 'tmp'));
       await hypervisor.close();
     } finally {
       await server.stop();
@@ -154,33 +135,18 @@ describeSsh('a network between client and server', () => {
   it.each(['end', 'reset'] as const)('that breaks connections (%s) causes a reconnect with events', async (how) => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
-    hypervisor = await Hypervisor.open(uriOf({}, relay.port), { ...patient, backoff: { firstMs: 10, maxMs: 100 } });
-    const domain = await hypervisor.domainLookupByName('test');
-    const seen: number[] = [];
-    const subscription = hypervisor.events.on('lifecycle', ({ event }) => seen.push(event));
-    await subscription.ready;
-    const states: string[] = [];
-    hypervisor.onStateChange((state) => states.push(state));
-    relay.cut(how);
-    await until('the reconnect', () => states.join() === 'connecting,connected', 240_000);
-    await domain.suspend();
-    await until('the event', () => seen.includes(DomainEventType.SUSPENDED), 240_000);
-    await domain.resume();
+    hypervisor = await Hypervisor.open(uriOf({}, relay.port), persistent);
+    await expectReconnect(hypervisor, relay, how);
   });
 
   it('that stalls ends the connection by keepalive, and the client connects as soon as bytes flow again', async () => {
     relay = await startRelay(sshd.port);
     await sshd.trust(relay.port);
     hypervisor = await Hypervisor.open(uriOf({}, relay.port), {
-      ...patient,
+      ...persistent,
       keepalive: { intervalMs: 2_000, count: 3 },
-      backoff: { firstMs: 10, maxMs: 100 },
     });
-    const states: string[] = [];
-    hypervisor.onStateChange((state) => states.push(state));
-    relay.stall();
-    await until('the loss', () => states.length > 0, 240_000);
-    expect(String(hypervisor.lastError)).toContain('libvirtd has been silent for');
+    await expectLoss(hypervisor, relay);
     await failureOf(hypervisor.getHostname({ timeoutMs: 50 }));
     relay.resume();
     expect(await hypervisor.getType()).toBe('TEST');

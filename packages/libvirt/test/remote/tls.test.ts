@@ -1,22 +1,18 @@
-import { buffer } from 'node:stream/consumers';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { Readable } from 'node:stream';
 import { mkdir, rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { DomainEventType, Hypervisor } from '../../src/index.js';
-import { failureOf, until } from '../fake/until.js';
+import { Hypervisor } from '../../src/index.js';
+import { failureOf } from '../fake/until.js';
 import { startNetworkLibvirtd, type NetworkLibvirtd } from '../harness/network-libvirtd.js';
 import { createAuthority } from '../harness/pki.js';
 import { startRelay, type Relay } from '../harness/relay.js';
+import { expectEvent, expectLoss, expectReconnect, expectStreams, patient, persistent } from './remote-connection.js';
 
 let host: NetworkLibvirtd;
 beforeAll(async () => {
   host = await startNetworkLibvirtd({ driver: 'qemu' });
 });
 afterAll(() => host.stop());
-
-const patient = { callTimeoutMs: 240_000, workTimeoutMs: 240_000, connectTimeoutMs: 240_000 };
 
 let hypervisor: Hypervisor | undefined;
 let relay: Relay | undefined;
@@ -34,57 +30,29 @@ function uriOf(transport: 'tls' | 'tcp', more = '', port?: number, name = 'local
 describe.each(['tls', 'tcp'] as const)('a connection over %s', (transport) => {
   it('has events, changes and streams', async () => {
     hypervisor = await Hypervisor.open(uriOf(transport), patient);
-    const domain = await hypervisor.domainLookupByName('test');
-    const events = hypervisor.events.iterate('lifecycle');
-    await events.ready;
-    await domain.suspend();
-    expect((await events.next()).value).toMatchObject({ event: DomainEventType.SUSPENDED });
-    await domain.resume();
+    await expectEvent(hypervisor);
     await hypervisor.close();
 
     hypervisor = await Hypervisor.open(uriOf(transport, '&name=qemu:///system'), patient);
     const path = join(host.daemon.dir, 'tmp', transport);
     await mkdir(path);
-    const pool = await hypervisor.storagePoolCreateXml(
-      `<pool type='dir'><name>${transport}</name><target><path>${path}</path></target></pool>`,
-    );
-    const bytes = Buffer.alloc(5_000_000, `libvirt over ${transport} `);
-    const volume = await pool.storageVolCreateXml(
-      `<volume><name>v</name><capacity>${bytes.length}</capacity><target><format type='raw'/></target></volume>`,
-    );
-    await pipeline(Readable.from([bytes]), await volume.upload());
-    expect((await buffer(await volume.download())).equals(bytes)).toBe(true);
+    await expectStreams(hypervisor, path);
   });
 
   it.each(['end', 'reset'] as const)('that breaks (%s) is opened again, with its events', async (how) => {
     const target = transport === 'tls' ? host.tlsPort : host.tcpPort;
     relay = await startRelay(target);
-    const options = { ...patient, backoff: { firstMs: 10, maxMs: 100 } };
-    hypervisor = await Hypervisor.open(uriOf(transport, '', relay.port), options);
-    const domain = await hypervisor.domainLookupByName('test');
-    const seen: number[] = [];
-    await hypervisor.events.on('lifecycle', ({ event }) => seen.push(event)).ready;
-    const states: string[] = [];
-    hypervisor.onStateChange((state) => states.push(state));
-    relay.cut(how);
-    await until('the reconnect', () => states.join() === 'connecting,connected', 240_000);
-    await domain.suspend();
-    await until('the event', () => seen.includes(DomainEventType.SUSPENDED), 240_000);
-    await domain.resume();
+    hypervisor = await Hypervisor.open(uriOf(transport, '', relay.port), persistent);
+    await expectReconnect(hypervisor, relay, how);
   });
 
   it('that stalls is ended by keepalive, and opened again as soon as bytes flow', async () => {
     relay = await startRelay(transport === 'tls' ? host.tlsPort : host.tcpPort);
     hypervisor = await Hypervisor.open(uriOf(transport, '', relay.port), {
-      ...patient,
+      ...persistent,
       keepalive: { intervalMs: 2_000, count: 3 },
-      backoff: { firstMs: 10, maxMs: 100 },
     });
-    const states: string[] = [];
-    hypervisor.onStateChange((state) => states.push(state));
-    relay.stall();
-    await until('the loss', () => states.length > 0, 240_000);
-    expect(String(hypervisor.lastError)).toContain('libvirtd has been silent for');
+    await expectLoss(hypervisor, relay);
     relay.resume();
     expect(await hypervisor.getType()).toBe('TEST');
   });

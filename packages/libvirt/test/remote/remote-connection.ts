@@ -1,0 +1,62 @@
+/** Checks that hold for each transport to another host. */
+import { basename } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { expect } from '@jest/globals';
+import { DomainEventType, type Hypervisor } from '../../src/index.js';
+import { until } from '../fake/until.js';
+import type { Relay } from '../harness/relay.js';
+
+const PATIENCE_MS = 240_000;
+/** Long limits, because ssh and sshd start several processes for each connection. */
+export const patient = { callTimeoutMs: PATIENCE_MS, workTimeoutMs: PATIENCE_MS, connectTimeoutMs: PATIENCE_MS };
+
+/** The same with short pauses between attempts to connect. */
+export const persistent = { ...patient, backoff: { firstMs: 10, maxMs: 100 } };
+
+/** Expects an event after a change of the domain `test`. */
+export async function expectEvent(hypervisor: Hypervisor): Promise<void> {
+  const domain = await hypervisor.domainLookupByName('test');
+  const events = hypervisor.events.iterate('lifecycle');
+  await events.ready;
+  await domain.suspend();
+  expect((await events.next()).value).toMatchObject({ event: DomainEventType.SUSPENDED });
+  await domain.resume();
+}
+
+/** Writes a volume and reads it. @param folder of a new pool; it must exist. */
+export async function expectStreams(hypervisor: Hypervisor, folder: string): Promise<void> {
+  const pool = await hypervisor.storagePoolCreateXml(
+    `<pool type='dir'><name>${basename(folder)}</name><target><path>${folder}</path></target></pool>`,
+  );
+  const bytes = Buffer.alloc(5_000_000, `libvirt at ${folder} `);
+  const volume = await pool.storageVolCreateXml(
+    `<volume><name>v</name><capacity>${bytes.length}</capacity><target><format type='raw'/></target></volume>`,
+  );
+  await pipeline(Readable.from([bytes]), await volume.upload());
+  expect((await buffer(await volume.download())).equals(bytes)).toBe(true);
+}
+
+/** Cuts all connections, and expects a new connection with the same events. @param hypervisor is {@link persistent}. */
+export async function expectReconnect(hypervisor: Hypervisor, relay: Relay, how: 'end' | 'reset'): Promise<void> {
+  const domain = await hypervisor.domainLookupByName('test');
+  const seen: number[] = [];
+  await hypervisor.events.on('lifecycle', ({ event }) => seen.push(event)).ready;
+  const states: string[] = [];
+  hypervisor.onStateChange((state) => states.push(state));
+  relay.cut(how);
+  await until('the reconnect', () => states.join() === 'connecting,connected', PATIENCE_MS);
+  await domain.suspend();
+  await until('the event', () => seen.includes(DomainEventType.SUSPENDED), PATIENCE_MS);
+  await domain.resume();
+}
+
+/** Stops the flow of bytes, and expects the end of the connection. */
+export async function expectLoss(hypervisor: Hypervisor, relay: Relay): Promise<void> {
+  const states: string[] = [];
+  hypervisor.onStateChange((state) => states.push(state));
+  relay.stall();
+  await until('the loss', () => states.length > 0, PATIENCE_MS);
+  expect(String(hypervisor.lastError)).toContain('libvirtd has been silent for');
+}
