@@ -26,7 +26,7 @@ const layers = {
     ['uri.ts', 'uri-parameters.ts', 'caller.ts'],
     ['protocol/'],
     ['codec.ts'],
-    ['xdr.ts', 'errors.ts', 'enums.ts', 'abort.ts', 'clock.ts', 'listeners.ts', 'constants/'],
+    ['xdr.ts', 'errors.ts', 'enums.ts', 'abort.ts', 'clock.ts', 'listeners.ts', 'read-file.ts', 'constants/'],
   ],
   'bmc-daemon': [
     ['cli.ts', 'cli/'],

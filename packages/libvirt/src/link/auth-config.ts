@@ -1,8 +1,7 @@
 /** User names and passwords of libvirt's auth.conf. @see https://libvirt.org/auth.html */
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { toError } from '../errors.js';
+import { readIfPresent } from '../read-file.js';
 import type { LibvirtUri } from '../uri.js';
 
 /** A user name with its password. No error and no log may contain the password. */
@@ -63,13 +62,8 @@ function candidates(authfile: string | null, { variables, home, systemFile }: Au
 
 async function readFirst(paths: readonly string[]): Promise<{ readonly path: string; readonly text: string }> {
   for (const path of paths) {
-    try {
-      return { path, text: await readFile(path, 'utf8') };
-    } catch (cause) {
-      const error = toError(cause);
-      const isMissing = 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
-      if (!isMissing) throw new Error(`reading ${path}: ${error.message}`, { cause });
-    }
+    const contents = await readIfPresent(path);
+    if (contents !== undefined) return { path, text: contents.toString('utf8') };
   }
   throw new Error(`no user name and password: there is no ${paths.join(' and no ')}`);
 }

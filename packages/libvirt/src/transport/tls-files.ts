@@ -1,8 +1,7 @@
 /** The certificate files of libvirt's clients. @see https://libvirt.org/kbase/tlscerts.html */
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { toError } from '../errors.js';
+import { readIfPresent } from '../read-file.js';
 
 /** Contents of the files, in PEM. undefined: there is no such file. */
 interface TlsFiles {
@@ -84,14 +83,4 @@ async function readFolder(folder: string): Promise<TlsFiles> {
     cert: await required('clientcert.pem'),
     key: await required('clientkey.pem'),
   };
-}
-
-async function readIfPresent(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    const error = toError(cause);
-    if ('code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
-    throw new Error(`reading ${path}: ${error.message}`, { cause });
-  }
 }
