@@ -128,6 +128,9 @@ function decoded(what: string, text: string): string {
   return value;
 }
 
+/** Returns the socket name of a driver's own daemon. Every daemon has the test driver; virtqemud is the most common. */
+export const daemonSocket = (driver: string): string => `virt${driver === 'test' ? 'qemu' : driver}d-sock`;
+
 /** Properties of this process that determine the socket paths. */
 export interface SocketEnvironment {
   /** User id; 0 is root. */
@@ -157,10 +160,8 @@ export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment
   if (socket !== null) return { paths: [socket], mayStartDaemon: false };
   const session = uri.path === '/session' || (uri.driver === 'test' && environment.uid !== 0);
   const directory = session ? `${environment.runtimeDir ?? `/run/user/${environment.uid}`}/libvirt` : '/run/libvirt';
-  // Every modular daemon has the test driver; virtqemud is the most common.
-  const modular = uri.driver === 'test' ? 'qemu' : uri.driver;
   const legacySocket = `${directory}/libvirt-sock`;
-  const directSocket = `${directory}/virt${modular}d-sock`;
+  const directSocket = `${directory}/${daemonSocket(uri.driver)}`;
   return {
     paths: [...(mode === 'direct' ? [] : [legacySocket]), ...(mode === 'legacy' ? [] : [directSocket])],
     // A libvirtd that root starts is always the system daemon.

@@ -1,5 +1,5 @@
 /** The command line of ssh, and the command that it runs on the remote host. */
-import type { LibvirtUri } from '../uri.js';
+import { daemonSocket, type LibvirtUri } from '../uri.js';
 
 /** A program with its arguments. */
 interface CommandLine {
@@ -89,8 +89,7 @@ function netcat({ parameters }: LibvirtUri, socket: string): string {
 /** Returns the socket of the remote daemon. As in libvirt, `mode=auto` means libvirtd. */
 function remoteSocket({ driver, parameters: { socket, mode } }: LibvirtUri): string {
   if (socket !== null) return socket;
-  const modular = driver === 'test' ? 'qemu' : driver;
-  return `/var/run/libvirt/${mode === 'direct' ? `virt${modular}d-sock` : 'libvirt-sock'}`;
+  return `/var/run/libvirt/${mode === 'direct' ? daemonSocket(driver) : 'libvirt-sock'}`;
 }
 
 /** Quotes a word for a POSIX shell. */
