@@ -34,6 +34,11 @@ describe('the ssh command', () => {
     ],
     ['qemu+ssh://h/system?command=/opt/ssh&keyfile=/k%20ey', '/opt/ssh', ['-i', '/k ey', '--', 'h']],
     ['qemu+ssh://h/system?known_hosts=/a%25b', 'ssh', ['-o', 'UserKnownHostsFile="/a%%b"', '--', 'h']],
+    [
+      `qemu+ssh://h/system?known_hosts=${encodeURIComponent('/a "b" c\\')}`,
+      'ssh',
+      ['-o', 'UserKnownHostsFile="/a \\"b\\" c\\\\"', '--', 'h'],
+    ],
     ['qemu+ssh://h/system?known_hosts_verify=normal', 'ssh', ['-o', 'StrictHostKeyChecking=yes', '--', 'h']],
     ['qemu+ssh://h/system?known_hosts_verify=auto', 'ssh', ['-o', 'StrictHostKeyChecking=accept-new', '--', 'h']],
     ['qemu+ssh://h/system?known_hosts_verify=ignore', 'ssh', ['-o', 'StrictHostKeyChecking=no', '--', 'h']],

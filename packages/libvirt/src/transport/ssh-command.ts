@@ -46,9 +46,9 @@ function hostKeyChecking({ parameters: { knownHostsVerify, noVerify } }: Libvirt
   return knownHostsVerify === 'normal' ? 'yes' : null;
 }
 
-/** Quotes a value of ssh_config, where `%` starts a token. */
+/** Quotes a value of ssh_config, where `%` starts a token and a backslash escapes a quote. */
 function configValue(text: string): string {
-  return `"${text.replaceAll('%', '%%')}"`;
+  return `"${text.replaceAll('%', '%%').replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 /**

@@ -79,7 +79,7 @@ describeSsh('a connection over ssh', () => {
 
 describeSsh('ssh', () => {
   it('rejects an unknown host key, and stores it with no_verify', async () => {
-    const known = join(sshd.dir, 'other_hosts');
+    const known = join(sshd.dir, 'other_"hosts"_100%');
     const error = await failureOf(Hypervisor.open(uriOf({ known_hosts: known }), patient));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED' });
     expect(String(error)).toContain('Host key verification failed.');
