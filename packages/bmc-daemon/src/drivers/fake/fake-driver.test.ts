@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { isIPv4, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ImageRequest } from '../../media/image.js';
 import { DriverError, type DriverErrorKind } from '../driver-error.js';
@@ -372,4 +372,17 @@ describe('fake driver with an image server', () => {
     const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;
     expect(seen).toEqual([`GET /moved.iso ${authorization}`, `GET /disc%20one.iso ${authorization}`]);
   });
+});
+
+it('gives every interface of a running guest a valid address', async () => {
+  const machines = sampleMachines(1).map((machine) => ({
+    ...machine,
+    state: 'running' as const,
+    interfaces: machine.interfaces.flatMap((card) =>
+      ['52:54:00:00:00:01', '52:54:00:00:00:ff'].map((mac) => ({ ...card, mac })),
+    ),
+  }));
+  const facts = await new FakeDriver({ machines }).guestNetwork.facts(off);
+  const addresses = [...facts.values()].flatMap(({ ipv4 }) => ipv4.map(({ address }) => isIPv4(address)));
+  expect(addresses).toEqual([true, true]);
 });

@@ -14,7 +14,7 @@ export function sampleFacts({ name, state, interfaces }: CompleteSnapshot): Netw
           .split(':')
           .slice(3)
           .map((byte) => Number.parseInt(byte, 16));
-        const address = `10.${high}.${low}.${index - 0xa0 + 10}`;
+        const address = `10.${high}.${low}.${(index - 0xa0 + 10) & 0xff}`;
         return [
           mac,
           {
