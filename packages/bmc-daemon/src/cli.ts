@@ -19,6 +19,7 @@ interface GivenFlags {
   readonly osCloud?: string;
   readonly ironicCloud?: string;
   readonly fake?: boolean;
+  readonly fakeMachines?: string;
   readonly featureSet?: string;
   readonly dmtfStrict?: boolean;
   readonly debug?: boolean;
@@ -34,6 +35,7 @@ function toFlags(given: GivenFlags): Flags {
     ...(given.osCloud === undefined ? {} : { osCloud: given.osCloud }),
     ...(given.ironicCloud === undefined ? {} : { ironicCloud: given.ironicCloud }),
     ...(given.fake === true ? { fakeDriver: true } : {}),
+    ...(given.fakeMachines === undefined ? {} : { fakeMachines: given.fakeMachines }),
     ...(given.featureSet === undefined ? {} : { featureSet: given.featureSet }),
     ...(given.dmtfStrict === true ? { dmtfStrict: true } : {}),
     ...(given.debug === true ? { logLevel: 'debug' } : {}),
@@ -60,6 +62,7 @@ function withSettings(command: Command): Command {
     .option('--os-cloud <name>', 'OpenStack cloud whose servers are served')
     .option('--ironic-cloud <name>', 'OpenStack cloud for Ironic (not implemented)')
     .option('--fake', 'simulated machines in memory instead of libvirt')
+    .option('--fake-machines <file>', 'YAML or JSON file with these machines')
     .option('--feature-set <name>', `resources to serve: ${featureSets.join(', ')}`)
     .option('--dmtf-strict', "send answers that pass DMTF's validators")
     .option('--debug', 'log at level debug');

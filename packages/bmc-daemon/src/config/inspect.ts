@@ -9,6 +9,7 @@ import { isLoopback } from '@rackless/daemon/network/loopback.js';
 import { fileReason, readTextFile } from '@rackless/daemon/files/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/network/tls.js';
 import { PasswordFileError, readPasswordFile } from '../password-file/password-file.js';
+import { MachineFileError, readMachineFile } from '../hypervisors/fake-machines/machine-file.js';
 import { connectionUriFault, isOnThisHost } from '../drivers/libvirt/connection-uri.js';
 import { CloudError } from '../drivers/nova/cloud/cloud-error.js';
 import { readCloud } from '../drivers/nova/cloud/cloud-settings.js';
@@ -66,8 +67,15 @@ export function inspectSettings(loaded: Inspected, environment = noVariables): I
     const name = settingsTable[`notification${missing}File`].name;
     faults.push(messageFor(`notification${set}File`, `is set and ${name} is not: a client certificate needs both`));
   }
-  if ((settings.fakeSystems ?? []).length > 0 && !settings.fakeDriver && areKnown('fakeDriver'))
-    warnings.push(messageFor('fakeSystems', 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
+  if (!settings.fakeDriver && areKnown('fakeDriver')) {
+    const unusedKeys = [
+      ...((settings.fakeSystems ?? []).length > 0 ? (['fakeSystems'] as const) : []),
+      ...(settings.fakeMachines === null ? [] : (['fakeMachines'] as const)),
+    ];
+    for (const key of unusedKeys)
+      warnings.push(messageFor(key, 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
+  }
+  faults.push(...machineFileFaults(settings, messageFor));
   const storeFault = settings.sharedStore === null ? undefined : storeUrlFault(settings.sharedStore);
   if (storeFault !== undefined) faults.push(messageFor('sharedStore', `cannot be used: ${storeFault}`));
   if (settings.osFilter !== null && settings.osCloud === null && areKnown('osCloud'))
@@ -111,6 +119,20 @@ function cloudFaults({ settings, origins }: Inspected, environment: Environment,
     faults.push(...error.faults.map((fault) => messageFor('osCloud', `cannot be used: ${fault}`)));
   }
   return faults;
+}
+
+/** Checks the file of machines in memory. */
+function machineFileFaults({ fakeMachines, fakeSystems }: Settings, messageFor: MessageFor): string[] {
+  if (fakeMachines === null) return [];
+  if (fakeSystems !== null)
+    return [messageFor('fakeMachines', 'is set beside EMULATOR_FAKE_SYSTEMS: only one of them can name the machines')];
+  try {
+    readMachineFile(fakeMachines);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MachineFileError)) throw error;
+    return error.faults.map((fault) => messageFor('fakeMachines', `cannot be used: ${fault}`));
+  }
 }
 
 function storeUrlFault(url: string): string | undefined {

@@ -114,6 +114,10 @@ export const settingDetails: Readonly<Partial<Record<SettingKey, readonly string
       '`uuid`, `name`, `power_state`, `nics`, `boot_device`, `boot_mode`, `secure_boot` and `external_notifier`.',
     'A restart of the daemon discards the changes that clients made.',
   ],
+  fakeMachines: [
+    'The setting works with `EMULATOR_FAKE_DRIVER` or `--fake` only, and not together with `EMULATOR_FAKE_SYSTEMS`.',
+    '[Machines in memory](fake-machines.md) describes the file.',
+  ],
   notificationUrl: [
     'For each change of a fake system with `external_notifier`, the daemon sends a PUT with the system as JSON.',
     'The receiver is a fake deploy agent, for example `fake-ipa` of Metal3.',

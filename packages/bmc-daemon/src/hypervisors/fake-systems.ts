@@ -3,32 +3,36 @@ import type { FakeSystem } from '../config/rows/fake-systems.js';
 import type { CompleteSnapshot } from '../drivers/snapshot/system-snapshot.js';
 import type { BootChoice } from '../drivers/rules/boot-override.js';
 import { afterBootChange } from '../drivers/fake/fake-firmware.js';
-import { plainMachine } from '../drivers/fake/sample-machines.js';
+import { plainMachine, type MachineHardware } from '../drivers/fake/sample-machines.js';
 
 const devices = { Pxe: 'network', Hdd: 'hd', Cd: 'cdrom' } as const;
 
 /** Returns the initial machines. */
 export function machinesOf(systems: readonly FakeSystem[]): readonly CompleteSnapshot[] {
-  return systems.map((system) => {
-    const { uuid, name, nics = [], power_state: power, boot_mode: mode, boot_device: device } = system;
-    const plain = plainMachine({
-      uuid: uuid.toLowerCase(),
-      name,
-      interfaces: nics.map(({ mac }) => ({
-        mac: mac.toLowerCase().replaceAll('-', ':'),
-        type: 'network',
-        source: 'default',
-        model: 'virtio',
-        linkUp: true,
-      })),
-    });
-    const running: CompleteSnapshot = { ...plain, state: power === 'On' ? 'running' : 'shutoff' };
-    const change = {
-      ...(mode === undefined ? {} : { firmware: mode === 'UEFI' ? ('efi' as const) : ('bios' as const) }),
-      ...(device === undefined ? {} : { target: devices[device], enabled: 'continuous' as const }),
-    };
-    return withSecureBoot({ ...running, ...afterBootChange(running, change) }, system.secure_boot ?? false);
+  return systems.map((system) => machineOf(system));
+}
+
+/** Returns one initial machine. @param hardware default: a small machine. */
+export function machineOf(system: FakeSystem, hardware: MachineHardware = {}): CompleteSnapshot {
+  const { uuid, name, nics = [], power_state: power, boot_mode: mode, boot_device: device } = system;
+  const plain = plainMachine({
+    uuid: uuid.toLowerCase(),
+    name,
+    interfaces: nics.map(({ mac }) => ({
+      mac: mac.toLowerCase().replaceAll('-', ':'),
+      type: 'network',
+      source: 'default',
+      model: 'virtio',
+      linkUp: true,
+    })),
+    hardware,
   });
+  const initial: CompleteSnapshot = { ...plain, state: power === 'On' ? 'running' : 'shutoff' };
+  const change = {
+    ...(mode === undefined ? {} : { firmware: mode === 'UEFI' ? ('efi' as const) : ('bios' as const) }),
+    ...(device === undefined ? {} : { target: devices[device], enabled: 'continuous' as const }),
+  };
+  return withSecureBoot({ ...initial, ...afterBootChange(initial, change) }, system.secure_boot ?? false);
 }
 
 function withSecureBoot(machine: CompleteSnapshot, enabled: boolean): CompleteSnapshot {

@@ -45,6 +45,13 @@ const fakeSystems = {
   doc: 'The machines in memory.',
 } satisfies SettingDefinition<readonly FakeSystem[] | null>;
 
+const fakeMachines = optionalPath({
+  name: 'EMULATOR_FAKE_MACHINES',
+  default: null,
+  flag: '--fake-machines',
+  doc: 'YAML or JSON file with the machines in memory, their delays and failures.',
+});
+
 const notificationUrl = {
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_URL',
   type: z.url({ protocol: /^https?$/ }),
@@ -75,6 +82,7 @@ const notificationKeyFile = optionalPath({
 /** The rows, in the order of the documentation. */
 export const fakeSystemSettings = {
   fakeSystems,
+  fakeMachines,
   notificationUrl,
   notificationCaFile,
   notificationCertFile,

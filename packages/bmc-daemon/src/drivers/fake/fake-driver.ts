@@ -1,15 +1,15 @@
 /**
  * A driver with machines in memory, for a first look without libvirt (`--fake`), for client
  * developers, and for tests. Power, boot override and media have the rules of the libvirt driver.
- * There are no guests, so every action succeeds at once.
+ * There are no guests. Every action succeeds at once, unless a plan has delays and failures.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { ImageRequest } from '../../media/image.js';
-import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-override.js';
+import type { BootChoice } from '../rules/boot-override.js';
 import { DriverError } from '../driver-error.js';
 import type { CompleteDriver } from '../driver.js';
 import type { InsertOptions, OperationOptions } from '../operation-options.js';
-import { everyAction, type PowerAction, planPower, type PowerStep } from '../power.js';
+import { everyAction, type PowerAction } from '../power.js';
 import type { SystemRef, CompleteSnapshot } from '../snapshot/system-snapshot.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import type { GuestNetwork } from '../guest-network.js';
@@ -17,11 +17,13 @@ import { cdStep, everyPart, type SystemChange } from '../system-change.js';
 import { MachineQueue } from '../queue/machine-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
-import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
+import { afterFirmwareStop } from './fake-firmware.js';
 import { emptied, FakeMedia, filled } from './fake-media.js';
-import { afterFailure, afterStart } from './fake-run.js';
+import type { FakePlan } from './fake-plan.js';
+import { FakePower } from './fake-power.js';
 import { sampleFacts } from './sample-facts.js';
 import { FakeStatistics } from './fake-statistics.js';
+import { FakeTimetable, processClock, type FakeClock } from './fake-timetable.js';
 import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
 import { sampleMachines } from './sample-machines.js';
@@ -34,6 +36,10 @@ interface FakeDriverOptions {
   readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   /** Clock of the counters, in milliseconds. Default: the system clock. */
   readonly now?: () => number;
+  /** Delays and failures. Default: none. */
+  readonly plan?: FakePlan | undefined;
+  /** Clock of the plan. Default: that of the process. */
+  readonly clock?: FakeClock;
   /** Called when the driver is closed. */
   readonly onClose?: () => void;
 }
@@ -44,12 +50,11 @@ export class FakeDriver implements CompleteDriver {
   readonly #machines: Map<string, CompleteSnapshot>;
   /** The same object until the machines change, so that callers can cache results. */
   #list: readonly SystemRef[] | undefined;
+  /** UUIDs by name; undefined after a change of the machines. */
+  #uuids: ReadonlyMap<string, string> | undefined;
   readonly powerActions = everyAction;
   readonly changeable = everyPart;
   readonly #changes = new FakeChanges();
-  readonly #bootedFrom = new Map<string, BootChoice>();
-  /** Secure Boot of the present run by machine, for runs with UEFI. */
-  readonly #secureRuns = new Map<string, boolean>();
   readonly media: FakeMedia;
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
   readonly console = new FakeConsoles((id) => this.find(id));
@@ -59,18 +64,31 @@ export class FakeDriver implements CompleteDriver {
   });
   readonly statistics: FakeStatistics;
   readonly #queue = new MachineQueue();
+  readonly #timetable: FakeTimetable | undefined;
+  readonly #power: FakePower;
   readonly #listeners = new Set<MachineChangeListener>();
   readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   readonly #onClose: () => void;
 
   constructor(options: FakeDriverOptions = {}) {
     this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
-    for (const machine of this.#machines.values()) this.#noteRun(machine);
+    const { plan, clock = processClock } = options;
+    this.#timetable =
+      plan === undefined ? undefined : new FakeTimetable({ plan, clock, remove: (uuid) => this.#takeAway(uuid) });
+    this.#power = new FakePower({
+      find: (id) => this.find(id),
+      update: (uuid, change) => this.#update(uuid, change),
+      tell: (machine, kind) => this.#tell(machine, kind),
+      queue: this.#queue,
+      timetable: this.#timetable,
+    });
+    for (const machine of this.#machines.values()) this.#power.noteRun(machine);
     this.#fetchImage = options.fetchImage ?? ((image, insert) => probeImage(image, insert));
     this.media = new FakeMedia({
       find: (id) => this.find(id),
       update: (uuid, change) => this.#update(uuid, change),
       queue: this.#queue,
+      before: (...call) => this.#timetable?.before(...call),
       fetchImage: this.#fetchImage,
     });
     this.#onClose = options.onClose ?? (() => undefined);
@@ -82,9 +100,11 @@ export class FakeDriver implements CompleteDriver {
 
   async start(): Promise<void> {
     await setImmediate();
+    this.#timetable?.start();
   }
 
   async close(): Promise<void> {
+    this.#timetable?.close();
     await this.#queue.close();
     this.#onClose();
   }
@@ -101,7 +121,7 @@ export class FakeDriver implements CompleteDriver {
   }
 
   async listSystems(): Promise<readonly SystemRef[]> {
-    await setImmediate();
+    await (this.#timetable?.beforeList() ?? setImmediate());
     this.#list ??= [...this.#machines.values()].map(({ uuid, name }) => ({ uuid, name }));
     return this.#list;
   }
@@ -109,30 +129,21 @@ export class FakeDriver implements CompleteDriver {
   async getSystem(id: string): Promise<CompleteSnapshot> {
     // As with libvirt, no reply comes within the same turn of the event loop.
     await setImmediate();
+    const wait = this.#timetable?.before('read', this.find(id));
+    if (wait !== undefined) await wait;
     return this.find(id);
   }
 
   /** Returns the present snapshot without waiting: in a listener, that of its event. @throws {DriverError} notFound. */
   find(id: string): CompleteSnapshot {
-    const found =
-      this.#machines.get(id.toLowerCase()) ?? [...this.#machines.values()].find((machine) => machine.name === id);
+    const found = this.#machines.get(id.toLowerCase()) ?? this.#named(id);
     if (found === undefined)
       throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
     return found;
   }
 
   async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
-    const machine = this.find(id);
-    const { uuid } = machine;
-    if (this.#queue.mustWait(action)) {
-      await this.#queue.power(machine, () => this.#carryOut(uuid, action), options);
-      return;
-    }
-    if (action === 'destroy') {
-      const reason = new DriverError('conflict', 'power-on: the machine was switched off meanwhile');
-      this.#queue.switchOff(machine, reason);
-    }
-    await this.#carryOut(uuid, action);
+    await this.#power.run(this.find(id), action, options);
   }
 
   async change(id: string, change: SystemChange, options: InsertOptions = {}): Promise<void> {
@@ -141,12 +152,13 @@ export class FakeDriver implements CompleteDriver {
     const { uuid } = machine;
     const image = change.cd?.image;
     if (image === undefined) {
+      await this.#timetable?.before('change', machine, options.signal);
       this.#commit(uuid, change);
       return;
     }
     if (image === null) {
       const eject = async (): Promise<void> => {
-        await setImmediate();
+        await (this.#timetable?.before('eject', machine, options.signal) ?? setImmediate());
         this.#commit(uuid, change);
       };
       await this.#queue.eject(machine, 'cdrom', eject, options);
@@ -155,7 +167,10 @@ export class FakeDriver implements CompleteDriver {
     const insert = async (signal: AbortSignal): Promise<void> => {
       // Checked before the download, so that an invalid part costs none.
       this.#changes.after(this.find(uuid), change);
-      if (this.#cdStep(uuid, change) === 'insert') await this.#fetchImage(image, { ...options, signal });
+      if (this.#cdStep(uuid, change) === 'insert') {
+        await this.#timetable?.before('insert', machine, signal);
+        await this.#fetchImage(image, { ...options, signal });
+      }
       this.#commit(uuid, change);
     };
     await this.#queue.insert(machine, 'cdrom', insert, options);
@@ -163,15 +178,15 @@ export class FakeDriver implements CompleteDriver {
 
   /** Returns the boot source of the last start; undefined before the first one. */
   bootedFrom(id: string): BootChoice | undefined {
-    return this.#bootedFrom.get(this.find(id).uuid);
+    return this.#power.bootedFrom(this.find(id).uuid);
   }
 
   /** Adds or replaces a machine, as virsh can behind the daemon's back. */
   define(machine: CompleteSnapshot): void {
     const present = this.#machines.get(machine.uuid);
     this.#machines.set(machine.uuid, machine);
-    this.#noteRun(machine);
-    this.#list = undefined;
+    this.#power.noteRun(machine);
+    this.#machinesChanged();
     if (present === undefined) this.#tell(machine, 'defined');
     else this.#tellDifference(present, machine);
   }
@@ -180,8 +195,31 @@ export class FakeDriver implements CompleteDriver {
   undefine(id: string): void {
     const machine = this.find(id);
     this.#machines.delete(machine.uuid);
-    this.#list = undefined;
+    this.#power.forget(machine.uuid);
+    this.#machinesChanged();
     this.#tell(machine, 'undefined');
+  }
+
+  /** Removes a machine. @returns the function that adds it again; undefined if there is no such machine. */
+  #takeAway(uuid: string): (() => void) | undefined {
+    const machine = this.#machines.get(uuid);
+    if (machine === undefined) return undefined;
+    this.undefine(uuid);
+    return () => {
+      if (!this.#machines.has(uuid)) this.define(machine);
+    };
+  }
+
+  #machinesChanged(): void {
+    this.#list = undefined;
+    this.#uuids = undefined;
+  }
+
+  #named(name: string): CompleteSnapshot | undefined {
+    // If several machines have one name, the first one counts.
+    this.#uuids ??= new Map([...this.#machines.values()].reverse().map((machine) => [machine.name, machine.uuid]));
+    const uuid = this.#uuids.get(name);
+    return uuid === undefined ? undefined : this.#machines.get(uuid);
   }
 
   /** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
@@ -208,16 +246,9 @@ export class FakeDriver implements CompleteDriver {
 
   #update(uuid: string, change: Partial<CompleteSnapshot>): void {
     const present = this.find(uuid);
-    const machine = withPresentRun({ ...present, ...change }, this.#secureRuns.get(uuid));
+    const machine = this.#power.withPresentRun({ ...present, ...change });
     this.#machines.set(uuid, machine);
     this.#tellDifference(present, machine);
-  }
-
-  /** Records Secure Boot of a new run. */
-  #noteRun({ uuid, firmware }: CompleteSnapshot): void {
-    const current = firmware.secureBoot?.current ?? null;
-    if (current === null) this.#secureRuns.delete(uuid);
-    else this.#secureRuns.set(uuid, current);
   }
 
   #tellDifference(before: CompleteSnapshot, after: CompleteSnapshot): void {
@@ -234,57 +265,5 @@ export class FakeDriver implements CompleteDriver {
     this.console.follow({ kind, uuid, name });
     this.statistics.follow({ kind, uuid, name });
     for (const listener of this.#listeners) listener({ kind, uuid, name });
-  }
-
-  async #carryOut(uuid: string, action: PowerAction): Promise<void> {
-    await setImmediate();
-    for (const step of planPower(action, this.find(uuid))) this.#step(uuid, step);
-  }
-
-  #step(uuid: string, step: PowerStep): void {
-    switch (step) {
-      case 'create':
-        this.#boot(uuid);
-        return;
-      case 'reboot':
-      case 'reset':
-        this.#boot(uuid);
-        this.#tell(this.find(uuid), 'rebooted');
-        return;
-      case 'suspend':
-        this.#update(uuid, { state: 'paused' });
-        return;
-      case 'resume':
-      case 'pmWakeup':
-        this.#update(uuid, { state: 'running' });
-        return;
-      case 'destroy':
-      case 'shutdown':
-      case 'pmSuspend':
-        this.#stop(this.find(uuid));
-        return;
-      case 'injectNmi':
-      case 'managedSaveRemove':
-        // There is no guest, and no machine has a saved state.
-        return;
-    }
-  }
-
-  #stop(machine: CompleteSnapshot): void {
-    this.#update(machine.uuid, { state: 'shutoff', ...afterFailure(machine), ...afterFirmwareStop(machine) });
-  }
-
-  #boot(uuid: string): void {
-    const machine = { ...this.find(uuid), ...afterFirmwareStart(this.find(uuid)) };
-    const { boot } = machine;
-    const defaultDevice = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
-    this.#bootedFrom.set(uuid, overrideDevice(boot) ?? defaultDevice);
-    this.#noteRun(machine);
-    this.#update(uuid, {
-      ...machine,
-      ...afterStart(machine),
-      state: 'running',
-      boot: { ...withoutOverride(boot), ...afterBoot(boot) },
-    });
   }
 }

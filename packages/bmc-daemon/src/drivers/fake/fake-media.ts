@@ -7,7 +7,7 @@ import type { InsertOptions, OperationOptions } from '../operation-options.js';
 import type { MachineQueue } from '../queue/machine-queue.js';
 import type { BootSnapshot } from '../snapshot/boot-snapshot.js';
 import type { MediaSnapshot, MediaChange, MediaDevice } from '../snapshot/media-snapshot.js';
-import type { CompleteSnapshot } from '../snapshot/system-snapshot.js';
+import type { CompleteSnapshot, SystemRef } from '../snapshot/system-snapshot.js';
 import { emptyDrive } from './sample-machines.js';
 
 interface FakeMediaOptions {
@@ -15,6 +15,12 @@ interface FakeMediaOptions {
   readonly find: (id: string) => CompleteSnapshot;
   readonly update: (uuid: string, change: Partial<CompleteSnapshot>) => void;
   readonly queue: MachineQueue;
+  /** Waits for the planned delay, or rejects with the planned failure. */
+  readonly before: (
+    operation: 'insert' | 'eject' | 'change',
+    machine: SystemRef,
+    signal?: AbortSignal,
+  ) => Promise<void> | undefined;
   /** Fetches an image, or rejects. */
   readonly fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
 }
@@ -37,6 +43,7 @@ export class FakeMedia implements MediaControl {
         if (present.image === wanted.image && present.writeProtected === wanted.writeProtected) return;
         throw new DriverError('mediaInUse', 'inserting an image: the drive holds another image');
       }
+      await this.#options.before('insert', machine, signal);
       await this.#options.fetchImage(image, { ...options, signal });
       this.#setDrive(uuid, filled(this.drive(uuid, device), image));
     };
@@ -47,7 +54,7 @@ export class FakeMedia implements MediaControl {
     const machine = this.#options.find(id);
     const { uuid } = machine;
     const eject = async (): Promise<void> => {
-      await setImmediate();
+      await (this.#options.before('eject', machine, options.signal) ?? setImmediate());
       this.#setDrive(uuid, emptied(this.drive(uuid, device)));
     };
     await this.#options.queue.eject(machine, device, eject, options);
@@ -55,7 +62,9 @@ export class FakeMedia implements MediaControl {
 
   async set(id: string, device: MediaDevice, change: MediaChange): Promise<void> {
     await setImmediate();
-    const { uuid } = this.#options.find(id);
+    const machine = this.#options.find(id);
+    await this.#options.before('change', machine);
+    const { uuid } = machine;
     const drive = this.drive(uuid, device);
     this.#setDrive(uuid, { ...drive, ...change(drive) });
   }

@@ -81,14 +81,52 @@ interface MachineIdentity {
   readonly uuid: string;
   readonly name: string;
   readonly interfaces: readonly InterfaceSnapshot[];
+  readonly hardware?: MachineHardware;
+}
+
+/** Hardware that differs from the default. */
+export interface MachineHardware {
+  /** Default: 2. */
+  readonly cpus?: number | undefined;
+  /** Default: 2048. */
+  readonly memoryMib?: number | undefined;
+  /** Default: one disk of 20 GiB. */
+  readonly disksGib?: readonly number[] | undefined;
+  /** Default: none. */
+  readonly manufacturer?: string | undefined;
+  readonly model?: string | undefined;
+  readonly serial?: string | undefined;
 }
 
 function machine(number: number, name: string): CompleteSnapshot {
   return plainMachine({ uuid: sampleUuid(number), name, interfaces: [network(number, 0)] });
 }
 
-/** Returns a small UEFI machine that is off, the base of the others. */
-export function plainMachine({ uuid, name, interfaces }: MachineIdentity): CompleteSnapshot {
+/** Returns the path of a disk on the virtio bus. */
+function diskPath(index: number): string {
+  return index === 0 ? firstDisk : `PciRoot(0x0)/Pci(0x4,0x${index.toString(16)})/Pci(0x0,0x0)`;
+}
+
+const noSysinfo = {
+  manufacturer: null,
+  product: null,
+  version: null,
+  serial: null,
+  sku: null,
+  family: null,
+  biosVendor: null,
+  biosVersion: null,
+} as const;
+
+/** Empty drives. Snapshots are never changed, so all machines share these. */
+const emptyDrives = MEDIA_DEVICES.map((device) => emptyDrive(device));
+
+/** Returns a UEFI machine that is off, the base of the others. Without `hardware`, it is a small one. */
+export function plainMachine({ uuid, name, interfaces, hardware = {} }: MachineIdentity): CompleteSnapshot {
+  const { cpus: count = 2, memoryMib: memoryMiB = 2048, disksGib = [20], manufacturer, model, serial } = hardware;
+  const disks = disksGib.map((gib, index) => disk(`vd${String.fromCharCode(97 + index)}`, 'virtio', gib));
+  const [first] = disks;
+  const hasSysinfo = manufacturer !== undefined || model !== undefined || serial !== undefined;
   return {
     uuid,
     name,
@@ -98,43 +136,41 @@ export function plainMachine({ uuid, name, interfaces }: MachineIdentity): Compl
     description: null,
     architecture: 'x86_64',
     machineType: 'pc-q35-7.2',
-    sysinfo: {
-      manufacturer: null,
-      product: null,
-      version: null,
-      serial: null,
-      sku: null,
-      family: null,
-      biosVendor: null,
-      biosVersion: null,
-    },
-    processors: { count: 2, sockets: 1, coresPerSocket: 2, threadsPerCore: 1, model: 'host-passthrough' },
-    memoryKiB: 2 * gibiKiB,
+    sysinfo: hasSysinfo
+      ? { ...noSysinfo, manufacturer: manufacturer ?? null, product: model ?? null, serial: serial ?? null }
+      : noSysinfo,
+    processors: { count, sockets: 1, coresPerSocket: count, threadsPerCore: 1, model: 'host-passthrough' },
+    memoryKiB: memoryMiB * 1024,
     memoryDevices: [],
     memorySlots: 0,
     boot: {
-      available: ['network', 'cdrom', 'hd'],
-      ...untouchedOverride('hd'),
+      available: ['network', 'cdrom', ...(first === undefined ? [] : (['hd'] as const))],
+      ...untouchedOverride(first === undefined ? 'none' : 'hd'),
       options: [
-        { key: 'disk:vda', kind: 'hd', name: 'vda', path: firstDisk },
+        ...disks.map(({ target }, index) => ({
+          key: `disk:${target}` as const,
+          kind: 'hd' as const,
+          name: target,
+          path: diskPath(index),
+        })),
         { key: 'disk:sda', kind: 'cdrom', name: 'sda', path: 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)' },
         ...interfaces.map((card, index) =>
           bootFrom(card, `PciRoot(0x0)/Pci(0x2,0x${index.toString(16)})/Pci(0x0,0x0)`),
         ),
       ],
-      order: ['disk:vda'],
+      order: first === undefined ? [] : [`disk:${first.target}`],
       firmware: 'efi',
-      firstDevicePath: firstDisk,
+      firstDevicePath: first === undefined ? null : firstDisk,
     },
     firmware: {
       secureBoot: { enabled: false, current: null, enrolled: false },
-      settings: { cpuCount: 2, memoryMiB: 2048, firmware: 'efi', secureBoot: false, networkBoot: false, kept: {} },
+      settings: { cpuCount: count, memoryMiB, firmware: 'efi', secureBoot: false, networkBoot: false, kept: {} },
       pending: {},
       failure: null,
-      limits: { cpuCount: 2, memoryMiB: 2048 },
+      limits: { cpuCount: count, memoryMiB },
     },
-    media: MEDIA_DEVICES.map((device) => emptyDrive(device)),
-    disks: [disk('vda', 'virtio', 20), cdrom],
+    media: emptyDrives,
+    disks: [...disks, cdrom],
     interfaces,
     indicator: null,
     hasConsole: true,

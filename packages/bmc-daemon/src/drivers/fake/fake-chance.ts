@@ -1,0 +1,13 @@
+/** Pseudo-random numbers that depend only on a seed and on keys, not on the order of the calls. */
+import { createHash } from 'node:crypto';
+
+/**
+ * Returns a number from 0 (inclusive) to 1 (exclusive).
+ * @param keys names of the draw, such as the machine and the number of its call.
+ */
+export function drawOf(seed: number, ...keys: readonly (string | number)[]): number {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([seed, ...keys]))
+    .digest();
+  return hash.readUIntBE(0, 6) / 2 ** 48;
+}

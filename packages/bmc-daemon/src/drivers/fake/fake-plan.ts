@@ -1,0 +1,64 @@
+/** Planned delays and failures of machines in memory. All times are in milliseconds. */
+
+/** Operations of one machine that can take time or fail. */
+export const machineOperations = [
+  'power_on',
+  'power_off',
+  'shutdown',
+  'reset',
+  'insert',
+  'eject',
+  'change',
+  'read',
+] as const;
+
+/** An operation of one machine. `shutdown` is the request to the guest. */
+export type MachineOperation = (typeof machineOperations)[number];
+
+/** Operations that a failure can name: those of a machine, all of them, or reading the list of machines. */
+export type FailingOperation = MachineOperation | 'any' | 'list';
+
+/** A duration, or the bounds of a random one. */
+export type Duration = number | readonly [min: number, max: number];
+
+/** What happens to an operation. */
+export const effects = ['error', 'unavailable', 'hang', 'slow', 'vanish'] as const;
+
+/** A planned failure. It applies to a call that meets all its conditions. */
+export interface PlannedFailure {
+  /** Where the failure is in its file: `machines[0].failures[1]`. Names its random draws. */
+  readonly place: string;
+  readonly effect: (typeof effects)[number];
+  /** Undefined for machines that vanish at `afterMs`, without a call. */
+  readonly operation: FailingOperation | undefined;
+  /** Time from the start of the driver. */
+  readonly afterMs: number;
+  /** Infinity: without an end. */
+  readonly forMs: number;
+  /** Numbers of the calls, from 1; undefined: every call. */
+  readonly calls: readonly number[] | undefined;
+  /** Every nth call. */
+  readonly every: number;
+  /** Share of the calls, from 0 to 1. */
+  readonly share: number;
+  /** Share of the machines, from 0 to 1. */
+  readonly machineShare: number;
+  /** How long an operation hangs or is slow, or a machine is away. Infinity: until the driver closes. */
+  readonly lasts: Duration;
+}
+
+/** The delays and failures of one machine. Many machines share one plan. */
+export interface MachinePlan {
+  readonly delays: Readonly<Partial<Record<MachineOperation, Duration>>>;
+  /** The first one that applies to a call counts. */
+  readonly failures: readonly PlannedFailure[];
+}
+
+/** The plans of all machines. */
+export interface FakePlan {
+  readonly seed: number;
+  /** By UUID. A machine without a plan has no delays and no failures. */
+  readonly machines: ReadonlyMap<string, MachinePlan>;
+  /** Failures of the list of machines. */
+  readonly list: readonly PlannedFailure[];
+}

@@ -1,0 +1,185 @@
+/** Power of machines in memory. */
+import { setImmediate } from 'node:timers/promises';
+import { DriverError } from '../driver-error.js';
+import type { MachineChangeKind } from '../machine-change.js';
+import type { OperationOptions } from '../operation-options.js';
+import { planPower, type PowerAction, type PowerStep } from '../power.js';
+import type { MachineQueue } from '../queue/machine-queue.js';
+import { afterBoot, overrideDevice, type BootChoice } from '../rules/boot-override.js';
+import type { CompleteSnapshot, SystemRef } from '../snapshot/system-snapshot.js';
+import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
+import type { MachineOperation } from './fake-plan.js';
+import { afterFailure, afterStart } from './fake-run.js';
+import type { FakeTimetable } from './fake-timetable.js';
+
+interface FakePowerOptions {
+  /** @throws {DriverError} notFound. */
+  readonly find: (id: string) => CompleteSnapshot;
+  readonly update: (uuid: string, change: Partial<CompleteSnapshot>) => void;
+  readonly tell: (machine: SystemRef, kind: MachineChangeKind) => void;
+  readonly queue: MachineQueue;
+  readonly timetable: FakeTimetable | undefined;
+}
+
+/** The names of the steps in a plan. The other steps take no time and do not fail. */
+const plannedSteps: Readonly<Partial<Record<PowerStep, MachineOperation>>> = {
+  create: 'power_on',
+  destroy: 'power_off',
+  shutdown: 'shutdown',
+  reboot: 'reset',
+  reset: 'reset',
+};
+
+/** Carries out power actions, with the planned delays and failures. */
+export class FakePower {
+  readonly #options: FakePowerOptions;
+  readonly #bootedFrom = new Map<string, BootChoice>();
+  /** Secure Boot of the present run by machine, for runs with UEFI. */
+  readonly #secureRuns = new Map<string, boolean>();
+  /** Actions that run, by machine. A power-off ends those that would start the machine. */
+  readonly #running = new Map<string, AbortController>();
+  /** Guests that shut down, by machine. */
+  readonly #shutdowns = new Map<string, AbortController>();
+
+  constructor(options: FakePowerOptions) {
+    this.#options = options;
+  }
+
+  /** Runs an action. @throws {DriverError} of an impossible or failed action. */
+  async run(machine: CompleteSnapshot, action: PowerAction, options: OperationOptions): Promise<void> {
+    const { queue } = this.#options;
+    if (queue.mustWait(action)) {
+      await queue.power(machine, () => this.#runStarting(machine.uuid, action, options), options);
+      return;
+    }
+    if (action === 'destroy') {
+      const reason = new DriverError('conflict', 'power-on: the machine was switched off meanwhile');
+      queue.switchOff(machine, reason);
+      this.#running.get(machine.uuid)?.abort(reason);
+    }
+    await this.#carryOut(machine.uuid, action, options.signal);
+  }
+
+  /** Returns the boot source of the last start; undefined before the first one. */
+  bootedFrom(uuid: string): BootChoice | undefined {
+    return this.#bootedFrom.get(uuid);
+  }
+
+  /** Records Secure Boot of a new run. */
+  noteRun({ uuid, firmware }: CompleteSnapshot): void {
+    const current = firmware.secureBoot?.current ?? null;
+    if (current === null) this.#secureRuns.delete(uuid);
+    else this.#secureRuns.set(uuid, current);
+  }
+
+  /** Returns a changed machine with the firmware of its present run. */
+  withPresentRun(machine: CompleteSnapshot): CompleteSnapshot {
+    return withPresentRun(machine, this.#secureRuns.get(machine.uuid));
+  }
+
+  /** Ends everything that belongs to a machine that was removed. */
+  forget(uuid: string): void {
+    this.#endShutdown(uuid);
+  }
+
+  /** Runs an action that a power-off can end while it waits. */
+  async #runStarting(uuid: string, action: PowerAction, { signal }: OperationOptions): Promise<void> {
+    const ending = new AbortController();
+    this.#running.set(uuid, ending);
+    const given = signal === undefined ? [] : [signal];
+    try {
+      await this.#carryOut(uuid, action, AbortSignal.any([ending.signal, ...given]));
+    } finally {
+      this.#running.delete(uuid);
+    }
+  }
+
+  async #carryOut(uuid: string, action: PowerAction, signal: AbortSignal | undefined): Promise<void> {
+    await setImmediate();
+    for (const step of planPower(action, this.#options.find(uuid))) {
+      const operation = plannedSteps[step];
+      const { timetable } = this.#options;
+      const wait = operation === undefined ? undefined : timetable?.before(operation, this.#options.find(uuid), signal);
+      if (wait !== undefined) await wait;
+      this.#step(uuid, step);
+    }
+  }
+
+  #step(uuid: string, step: PowerStep): void {
+    const { find, update, tell } = this.#options;
+    switch (step) {
+      case 'create':
+        this.#boot(uuid);
+        return;
+      case 'reboot':
+      case 'reset':
+        this.#boot(uuid);
+        tell(find(uuid), 'rebooted');
+        return;
+      case 'suspend':
+        update(uuid, { state: 'paused' });
+        return;
+      case 'resume':
+      case 'pmWakeup':
+        update(uuid, { state: 'running' });
+        return;
+      case 'shutdown':
+        this.#shutDown(uuid);
+        return;
+      case 'destroy':
+      case 'pmSuspend':
+        this.#stop(uuid);
+        return;
+      case 'injectNmi':
+      case 'managedSaveRemove':
+        // There is no guest, and no machine has a saved state.
+        return;
+    }
+  }
+
+  /** Stops the machine when its guest has shut down. */
+  #shutDown(uuid: string): void {
+    const { timetable } = this.#options;
+    const ms = timetable?.shutdownMs(uuid) ?? 0;
+    if (timetable === undefined || ms === 0) {
+      this.#stop(uuid);
+      return;
+    }
+    // The guest ignores a second request.
+    if (this.#shutdowns.has(uuid)) return;
+    const ending = new AbortController();
+    this.#shutdowns.set(uuid, ending);
+    timetable.wait(ms, ending.signal).then(
+      () => this.#stop(uuid),
+      () => undefined, // The run has ended, or the driver closes.
+    );
+  }
+
+  #endShutdown(uuid: string): void {
+    const shutdown = this.#shutdowns.get(uuid);
+    this.#shutdowns.delete(uuid);
+    shutdown?.abort(new DriverError('conflict', 'shutting down: the run of the machine has ended'));
+  }
+
+  #stop(uuid: string): void {
+    this.#endShutdown(uuid);
+    const machine = this.#options.find(uuid);
+    this.#options.update(uuid, { state: 'shutoff', ...afterFailure(machine), ...afterFirmwareStop(machine) });
+  }
+
+  #boot(uuid: string): void {
+    this.#endShutdown(uuid);
+    const present = this.#options.find(uuid);
+    const machine = { ...present, ...afterFirmwareStart(present) };
+    const { boot } = machine;
+    const defaultDevice = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
+    this.#bootedFrom.set(uuid, overrideDevice(boot) ?? defaultDevice);
+    this.noteRun(machine);
+    this.#options.update(uuid, {
+      ...machine,
+      ...afterStart(machine),
+      state: 'running',
+      boot: { ...withoutOverride(boot), ...afterBoot(boot) },
+    });
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Carries out the planned delays and failures of machines in memory. The same calls of a machine have
+ * the same results in each run, whatever other machines do.
+ */
+import { DriverError } from '../driver-error.js';
+import type { SystemRef } from '../snapshot/system-snapshot.js';
+import { drawOf } from './fake-chance.js';
+import type { Duration, FailingOperation, FakePlan, MachineOperation, PlannedFailure } from './fake-plan.js';
+
+/** The clock of a timetable. */
+export interface FakeClock {
+  /** A monotonic time in milliseconds. */
+  now(): number;
+  /**
+   * Calls once after a delay in milliseconds.
+   * @returns a function that cancels the call.
+   */
+  later(ms: number, call: () => void): () => void;
+}
+
+interface FakeTimetableOptions {
+  readonly plan: FakePlan;
+  readonly clock: FakeClock;
+  /** Removes a machine. @returns the function that adds it again; undefined if there is no such machine. */
+  readonly remove: (uuid: string) => (() => void) | undefined;
+}
+
+/** Node.js limits timers to 2^31 - 1 ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The timetable of a driver. */
+export class FakeTimetable {
+  readonly #options: FakeTimetableOptions;
+  /** Number of calls by machine and operation. */
+  readonly #calls = new Map<string, number>();
+  /** Ends the waits and the timers. */
+  readonly #ends = new Set<(reason: DriverError) => void>();
+  #startedAt: number;
+
+  constructor(options: FakeTimetableOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.now();
+  }
+
+  /** Starts the time of the plan. */
+  start(): void {
+    const { plan, clock } = this.#options;
+    this.#startedAt = clock.now();
+    const departures = new Map<PlannedFailure, string[]>();
+    for (const [uuid, { failures }] of plan.machines) {
+      for (const failure of failures) {
+        if (failure.operation !== undefined || !this.#concerns(failure, uuid)) continue;
+        const uuids = departures.get(failure);
+        if (uuids === undefined) departures.set(failure, [uuid]);
+        else uuids.push(uuid);
+      }
+    }
+    for (const [failure, uuids] of departures)
+      this.#later(failure.afterMs, () => uuids.forEach((uuid) => this.#vanish(uuid, failure, 1)));
+  }
+
+  /**
+   * Counts a call, and returns when the operation may begin.
+   * @returns undefined if it may begin at once.
+   * @throws {DriverError} the planned failure; unavailable, at the {@link close}; the reason of the signal.
+   */
+  before(operation: MachineOperation, machine: SystemRef, signal?: AbortSignal): Promise<void> | undefined {
+    const plan = this.#options.plan.machines.get(machine.uuid);
+    if (plan === undefined) return undefined;
+    const { uuid, name } = machine;
+    const call = this.#count(uuid, operation);
+    const failure = this.#failureOf(plan.failures, uuid, { operation, call, total: this.#count(uuid, 'any') });
+    // The guest takes the time of a shutdown, not the request.
+    const delay = operation === 'shutdown' ? 0 : this.#durationOf(plan.delays[operation] ?? 0, [uuid, operation, call]);
+    if (failure === undefined) return delay === 0 ? undefined : this.wait(delay, signal);
+    const doing = `${operation.replace('_', ' ')} of machine ${name}`;
+    return this.#fail(failure, { uuid, doing, operation, call, delay }, signal);
+  }
+
+  /** The same for reading the list of machines. */
+  beforeList(): Promise<void> | undefined {
+    const call = this.#count('', 'list');
+    const failure = this.#failureOf(this.#options.plan.list, '', { operation: 'list', call, total: call });
+    const listed = { uuid: '', doing: 'listing the machines', operation: 'list', call, delay: 0 } as const;
+    return failure === undefined ? undefined : this.#fail(failure, listed, undefined);
+  }
+
+  /** Returns how long the guest needs to shut down, after a call of {@link before} for the shutdown. */
+  shutdownMs(uuid: string): number {
+    const delay = this.#options.plan.machines.get(uuid)?.delays.shutdown ?? 0;
+    return this.#durationOf(delay, [uuid, 'shutdown', this.#calls.get(`${uuid} shutdown`) ?? 0]);
+  }
+
+  /** Resolves after a time. @throws as {@link before}. */
+  wait(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        cancel();
+        this.#ends.delete(close);
+        signal?.removeEventListener('abort', abort);
+        settle();
+      };
+      const abort = (): void => end(() => reject(signal?.reason as Error));
+      const close = (reason: DriverError): void => end(() => reject(reason));
+      const cancel = ms >= MAX_TIMER_MS ? () => undefined : this.#options.clock.later(ms, () => end(resolve));
+      this.#ends.add(close);
+      signal?.addEventListener('abort', abort, { once: true });
+      if (signal?.aborted === true) abort();
+    });
+  }
+
+  /** Ends all waits with `unavailable`, and cancels the timers. */
+  close(): void {
+    const reason = new DriverError('unavailable', 'waiting for a machine: the service is shutting down');
+    for (const end of [...this.#ends]) end(reason);
+  }
+
+  #count(uuid: string, operation: FailingOperation): number {
+    const key = `${uuid} ${operation}`;
+    const count = (this.#calls.get(key) ?? 0) + 1;
+    this.#calls.set(key, count);
+    return count;
+  }
+
+  #failureOf(
+    failures: readonly PlannedFailure[],
+    uuid: string,
+    { operation, call, total }: { readonly operation: FailingOperation; readonly call: number; readonly total: number },
+  ): PlannedFailure | undefined {
+    if (failures.length === 0) return undefined;
+    const time = this.#options.clock.now() - this.#startedAt;
+    return failures.find((failure) => {
+      const { afterMs, forMs, calls, every, share, place } = failure;
+      if (failure.operation !== operation && failure.operation !== 'any') return false;
+      if (time < afterMs || time >= afterMs + forMs) return false;
+      const number = failure.operation === 'any' ? total : call;
+      if (calls?.includes(number) === false || number % every !== 0) return false;
+      if (!this.#concerns(failure, uuid)) return false;
+      return share === 1 || drawOf(this.#options.plan.seed, place, 'call', uuid, number) < share;
+    });
+  }
+
+  /** Returns whether a failure is one of this machine. */
+  #concerns({ machineShare, place }: PlannedFailure, uuid: string): boolean {
+    return machineShare === 1 || drawOf(this.#options.plan.seed, place, 'machine', uuid) < machineShare;
+  }
+
+  async #fail(
+    failure: PlannedFailure,
+    failing: {
+      readonly uuid: string;
+      readonly doing: string;
+      readonly operation: MachineOperation | 'list';
+      readonly call: number;
+      /** The planned delay of the operation. */
+      readonly delay: number;
+    },
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { effect, lasts, place } = failure;
+    const { uuid, doing, operation, call, delay } = failing;
+    const because = `${doing}: planned by ${place} of the machine file`;
+    const lastsMs = this.#durationOf(lasts, [place, uuid, operation, call]);
+    switch (effect) {
+      case 'slow':
+        await this.wait(delay + lastsMs, signal);
+        return;
+      case 'hang':
+        await this.wait(lastsMs, signal);
+        throw new DriverError('unavailable', because);
+      case 'unavailable':
+        throw new DriverError('unavailable', because);
+      case 'vanish':
+        this.#vanish(uuid, failure, call);
+        throw new DriverError('notFound', because);
+      case 'error':
+        if (delay > 0) await this.wait(delay, signal);
+        throw new DriverError(operation === 'insert' ? 'mediaUnreachable' : 'internal', because);
+    }
+  }
+
+  #vanish(uuid: string, { lasts, place }: PlannedFailure, call: number): void {
+    const restore = this.#options.remove(uuid);
+    const lastsMs = this.#durationOf(lasts, [place, uuid, 'vanish', call]);
+    if (restore !== undefined && lastsMs < MAX_TIMER_MS) this.#later(lastsMs, restore);
+  }
+
+  #durationOf(duration: Duration, keys: readonly (string | number)[]): number {
+    if (typeof duration === 'number') return duration;
+    const [min, max] = duration;
+    return min + (max - min) * drawOf(this.#options.plan.seed, 'duration', ...keys);
+  }
+
+  #later(ms: number, call: () => void): void {
+    const cancel = this.#options.clock.later(ms, () => {
+      this.#ends.delete(end);
+      call();
+    });
+    const end = (): void => {
+      cancel();
+      this.#ends.delete(end);
+    };
+    this.#ends.add(end);
+  }
+}
+
+/** The clock of the process. */
+export const processClock: FakeClock = {
+  now: () => performance.now(),
+  later: (ms, call) => {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
+};
