@@ -49,7 +49,7 @@ export interface EventFeed {
   close(): void;
 }
 
-/** Numbered events, from 1 without gaps. */
+/** Numbered events. The numbers grow from 1, and may have gaps. */
 export interface EventSource {
   /** Differs between two sources, also those of two runs of the service. */
   readonly run: string;
@@ -59,6 +59,20 @@ export interface EventSource {
   readonly stored: readonly { readonly event: ServiceEvent; readonly sequence: number }[];
   /** @returns a function that ends the subscription. */
   subscribe(listener: (event: ServiceEvent, sequence: number) => void): () => void;
+}
+
+/** Returns an event that reports lost events. */
+export function lossEvent(count: number): ServiceEvent {
+  return {
+    messageId: `${baseRegistry}.EventBufferExceeded`,
+    messageArgs: [],
+    severity: 'Warning',
+    origin: '/redfish/v1/EventService',
+    system: null,
+    actor: null,
+    time: new Date(),
+    detail: `${count} events were lost.`,
+  };
 }
 
 /** Numbers the events of a bus. */
@@ -90,7 +104,8 @@ interface EventFeedOptions {
 /** Creates a feed, which listens to the source. */
 export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions): EventFeed {
   const subscribers = new Set<Subscriber>();
-  const ring: (FeedEvent | undefined)[] = Array.from({ length: capacity });
+  /** The latest events, oldest first. */
+  const latest: FeedEvent[] = [];
   /** Number of ids without an event of their own. */
   let extras = 0;
 
@@ -104,7 +119,8 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
   });
   const store = (event: ServiceEvent, sequence: number): FeedEvent => {
     const feedEvent = place(event, sequence, `${source.run}-${sequence}`);
-    ring[sequence % capacity] = feedEvent;
+    latest.push(feedEvent);
+    if (latest.length > capacity) latest.shift();
     return feedEvent;
   };
   for (const { event, sequence } of source.stored) store(event, sequence);
@@ -124,30 +140,16 @@ export function createEventFeed({ source, typeOf, capacity }: EventFeedOptions):
       const [theirRun, number] = id.split('-');
       const known = theirRun === run ? Number(number) : Number.NaN;
       const after = Number.isSafeInteger(known) && known >= 0 && known <= sequence ? known : 0;
-      const oldest = Math.max(after, sequence - capacity);
-      const events: FeedEvent[] = [];
-      for (let next = oldest + 1; next <= sequence; next += 1) {
-        const event = ring[next % capacity];
-        if (event?.id === `${run}-${next}`) events.push(event);
-      }
-      return { events, missed: sequence - after - events.length };
+      const events = latest.filter((event) => event.sequence > after && event.id === `${run}-${event.sequence}`);
+      const oldest = latest.find((event) => event.id === `${run}-${event.sequence}`)?.sequence ?? sequence + 1;
+      return { events, missed: Math.max(0, oldest - 1 - after) };
     },
     lossOf(count, next) {
       extras += 1;
       const { run, newest: sequence } = source;
       // A client that reconnects with this id continues after the lost events.
       const before = next === undefined ? sequence : next.sequence - 1;
-      const event: ServiceEvent = {
-        messageId: `${baseRegistry}.EventBufferExceeded`,
-        messageArgs: [],
-        severity: 'Warning',
-        origin: '/redfish/v1/EventService',
-        system: null,
-        actor: null,
-        time: new Date(),
-        detail: `${count} events were lost.`,
-      };
-      return place(event, before, `${run}-${before}-${extras}`);
+      return place(lossEvent(count), before, `${run}-${before}-${extras}`);
     },
     idBefore: (event) => `${source.run}-${event === undefined ? source.newest : event.sequence - 1}`,
     extraId() {

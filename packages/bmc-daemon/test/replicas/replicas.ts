@@ -19,6 +19,10 @@ export interface PrivateRedis {
   /** Stops its process, so that it no longer answers and its connections stay open. */
   pause(): void;
   resume(): void;
+  /** Stores its content, to which the next {@link restart} returns. */
+  save(): Promise<void>;
+  /** Kills it, and starts it with the content of the last {@link save}. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -27,36 +31,48 @@ export async function startRedis(): Promise<PrivateRedis> {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-redis-'));
   const port = await freePort();
   const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
-  const child = spawn('redis-check-rdb', options, { argv0: 'redis-server', stdio: 'ignore' });
-  const failed = once(child, 'error').then(([error]: unknown[]) => error);
   const url = `redis://127.0.0.1:${port}`;
-  await waitFor(
-    async () => {
-      const link = await connectRedis(url).catch(() => undefined);
-      link?.close();
-      return link === undefined ? undefined : true;
-    },
-    () => 'Redis does not answer',
-    failed,
-  );
+  const start = async (): Promise<ChildProcess> => {
+    const started = spawn('redis-check-rdb', options, { argv0: 'redis-server', stdio: 'ignore' });
+    const failed = once(started, 'error').then(([error]: unknown[]) => error);
+    await waitFor(
+      async () => {
+        const link = await connectRedis(url).catch(() => undefined);
+        link?.close();
+        return link === undefined ? undefined : true;
+      },
+      () => 'Redis does not answer',
+      failed,
+    );
+    return started;
+  };
+  const command = async (words: readonly string[]): Promise<void> => {
+    const link = await connectRedis(url);
+    await link.command(words);
+    link.close();
+  };
+  let child = await start();
   return {
     url,
-    flush: async () => {
-      const link = await connectRedis(url);
-      await link.command(['FLUSHALL']);
-      link.close();
-    },
+    flush: () => command(['FLUSHALL']),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
-    stop: () => end(child, folder),
+    save: () => command(['SAVE']),
+    restart: async () => {
+      await kill(child);
+      child = await start();
+    },
+    stop: async () => {
+      await kill(child);
+      rmSync(folder, { recursive: true });
+    },
   };
 }
 
-async function end(child: ChildProcess, folder: string): Promise<void> {
+async function kill(child: ChildProcess): Promise<void> {
   const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
   child.kill('SIGKILL');
   await ended;
-  rmSync(folder, { recursive: true });
 }
 
 async function freePort(): Promise<number> {

@@ -2,14 +2,14 @@
  * The events of all replicas. Each replica adds its events to a list in Redis, and reads the events of all
  * of them from it. So all replicas have the same events with the same numbers.
  */
-import { randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { SharedStore } from '../../replicas/shared-store.js';
 import type { EventBus, ServiceEvent } from '../event-bus.js';
-import type { EventSource } from '../event-feed.js';
-import { isEndOfMachine, logNameOf, recordOf } from '../log-records.js';
-import { appendScript, readScript } from './event-scripts.js';
+import { lossEvent, type EventSource } from '../event-feed.js';
+import { eventKeys, readScript } from './event-scripts.js';
+import { EVENT_CHANNEL, SharedEventWriter } from './event-writer.js';
 
 /** The events of all replicas. */
 export interface SharedEvents {
@@ -29,23 +29,6 @@ interface SharedEventsOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Events that wait for Redis. */
-const MAX_WAITING = 1000;
-/**
- * All replicas observe the cloud, every 10 s. In this time, a replica reports a state again only if it has
- * reported the state before itself.
- */
-const OBSERVED_MS = 30_000;
-const CHANNEL = 'events';
-const eventKeys = ['events:list', 'events:number', 'events:run'] as const;
-
-/** The name of a log's list. */
-export const logKeyOf = (name: string): string => `log:entries:${name}`;
-/** The name of the number of a log's entries so far. */
-export const logNumberKeyOf = (name: string): string => `log:number:${name}`;
-/** The name of the set with the names of the logs. */
-export const LOG_NAMES = 'log:names';
-
 const eventSchema: z.ZodType<ServiceEvent> = z.object({
   messageId: z.string(),
   messageArgs: z.array(z.string()),
@@ -58,29 +41,41 @@ const eventSchema: z.ZodType<ServiceEvent> = z.object({
   message: z.string().exactOptional(),
   testId: z.string().exactOptional(),
 });
-const answerSchema = z.tuple([z.string(), z.int()]).rest(z.string());
+const answerSchema = z.tuple([z.string(), z.int(), z.enum(['some', 'all'])]).rest(z.string());
 
 /** Opens the events. @throws {StoreUnavailable} */
 export async function openSharedEvents(options: SharedEventsOptions): Promise<SharedEvents> {
-  const events = new StoredEvents(options);
-  await events.open();
-  return events;
+  const { store, bus } = options;
+  const reader = new EventReader(options);
+  const writer = new SharedEventWriter({ ...options, afterBatch: () => reader.read() });
+  const unsubscribe = bus.subscribe((event) => writer.add(event));
+  await store.listen(EVENT_CHANNEL, () => void reader.read());
+  store.onBeat(() => {
+    void writer.write();
+    void reader.read();
+  });
+  await reader.read();
+  return {
+    source: reader.source,
+    close: async () => {
+      unsubscribe();
+      await writer.write();
+    },
+  };
 }
 
-class StoredEvents implements SharedEvents {
+class EventReader {
   readonly #options: SharedEventsOptions;
   readonly #listeners = new Set<(event: ServiceEvent, sequence: number) => void>();
-  /** Events of this replica that Redis does not have yet. */
-  #waiting: ServiceEvent[] = [];
-  #appending: Promise<void> | undefined;
   #reading: Promise<void> | undefined;
   #isStale = false;
   /** The events before the first listener. */
   #stored: { readonly event: ServiceEvent; readonly sequence: number }[] = [];
+  /** The digests of the latest elements that this replica has read, oldest first. */
+  readonly #known = new Set<string>();
+  #last = { number: 0, digest: '' };
   #run = '';
   #newest = 0;
-  #lost = 0;
-  #unsubscribe = (): void => undefined;
 
   readonly source: EventSource;
 
@@ -107,65 +102,8 @@ class StoredEvents implements SharedEvents {
     };
   }
 
-  async open(): Promise<void> {
-    const { store, bus } = this.#options;
-    this.#unsubscribe = bus.subscribe((event) => this.#add(event));
-    await store.listen(CHANNEL, () => void this.#read());
-    store.onBeat(() => {
-      void this.#append();
-      void this.#read();
-    });
-    await this.#read();
-  }
-
-  async close(): Promise<void> {
-    this.#unsubscribe();
-    await this.#append();
-  }
-
-  #add(event: ServiceEvent): void {
-    this.#waiting.push(event);
-    if (this.#waiting.length > MAX_WAITING) {
-      this.#waiting.shift();
-      this.#lost += 1;
-    }
-    void this.#append();
-  }
-
-  /** Stores the waiting events, one after the other. Without Redis, they wait for the next beat. */
-  #append(): Promise<void> {
-    this.#appending ??= this.#appendAll().finally(() => (this.#appending = undefined));
-    return this.#appending;
-  }
-
-  async #appendAll(): Promise<void> {
-    for (let event = this.#waiting[0]; event !== undefined; event = this.#waiting[0]) {
-      try {
-        await this.#appendOne(event);
-      } catch {
-        // The store reports its failure. Redis may have the event nevertheless, and then gets it twice.
-        return;
-      }
-      if (this.#waiting[0] === event) this.#waiting.shift();
-    }
-    if (this.#lost > 0) this.#options.log.warn(`${this.#lost} events were lost while the shared store did not answer`);
-    this.#lost = 0;
-  }
-
-  async #appendOne(event: ServiceEvent): Promise<void> {
-    const { store, capacity, logLimit } = this.#options;
-    const log = logNameOf(event) ?? '';
-    const entry = log === '' || isEndOfMachine(event) ? '' : JSON.stringify(recordOf(event));
-    const { subject, state } = reportOf(event);
-    const keys = [...eventKeys, CHANNEL, `events:last:${subject}`, logKeyOf(log), logNumberKeyOf(log), LOG_NAMES];
-    const observed = event.actor === null ? '1' : '0';
-    const run = randomBytes(4).toString('hex');
-    const words = [JSON.stringify(event), String(capacity), run, state, observed, store.replica, String(OBSERVED_MS)];
-    await store.run(appendScript, keys, [...words, log, entry, String(logLimit)]);
-  }
-
   /** Reads new events. A call while a reading runs causes one more. */
-  #read(): Promise<void> {
+  read(): Promise<void> {
     this.#isStale = true;
     this.#reading ??= this.#readAll().finally(() => (this.#reading = undefined));
     return this.#reading;
@@ -174,42 +112,62 @@ class StoredEvents implements SharedEvents {
   async #readAll(): Promise<void> {
     while (this.#isStale) {
       this.#isStale = false;
+      const { number, digest } = this.#last;
       let answer;
       try {
-        answer = await this.#options.store.run(readScript, eventKeys, [String(this.#newest), this.#run]);
+        answer = await this.#options.store.run(readScript, eventKeys, [String(number), this.#run, digest]);
       } catch {
         // The next beat tries again.
         return;
       }
-      const [run, newest, ...texts] = answerSchema.parse(answer);
+      const [run, newest, which, ...elements] = answerSchema.parse(answer);
       // The numbers of lost data say nothing about the new ones.
+      if (run !== this.#run) this.#last = { number: 0, digest: '' };
       this.#run = run;
-      this.#newest = newest - texts.length;
-      for (const text of texts) this.#deliver(text);
+      if (which === 'all') this.#deliverUnknown(elements);
+      else for (const element of elements) this.#deliver(element);
+      this.#newest = newest;
     }
   }
 
-  #deliver(text: string): void {
-    this.#newest += 1;
-    let event: ServiceEvent;
+  /** Delivers those of all stored elements that this replica has not read before. */
+  #deliverUnknown(elements: readonly string[]): void {
+    const isKnown = elements.map((element) => this.#known.has(digestOf(element)));
+    const [oldest] = elements;
+    // A full list without any known element has replaced elements that this replica has not read.
+    if (oldest !== undefined && elements.length >= this.#options.capacity && !isKnown.includes(true)) {
+      const lost = numberOf(oldest) - this.#last.number - 1;
+      if (this.#last.number > 0 && lost > 0) this.#reportLoss(lost, numberOf(oldest) - 1);
+    }
+    for (const [index, element] of elements.entries()) if (isKnown[index] !== true) this.#deliver(element);
+  }
+
+  #reportLoss(count: number, sequence: number): void {
+    this.#options.log.warn(`${count} events were lost: this replica did not read them in time`);
+    this.#send(lossEvent(count), sequence);
+  }
+
+  #deliver(element: string): void {
+    const { log, capacity } = this.#options;
+    const digest = digestOf(element);
+    this.#known.add(digest);
+    const [oldest] = this.#known;
+    if (this.#known.size > capacity && oldest !== undefined) this.#known.delete(oldest);
+    this.#last = { number: numberOf(element), digest };
     try {
-      event = eventSchema.parse(JSON.parse(text));
+      this.#send(eventSchema.parse(JSON.parse(element.slice(element.indexOf(' ') + 1))), this.#last.number);
     } catch (error) {
-      this.#options.log.warn('ignoring an event in the shared store with an unknown form', { error });
-      return;
+      log.warn('ignoring an event in the shared store with an unknown form', { error });
     }
-    if (this.#listeners.size === 0) this.#stored.push({ event, sequence: this.#newest });
-    for (const listener of this.#listeners) listener(event, this.#newest);
+  }
+
+  #send(event: ServiceEvent, sequence: number): void {
+    this.#newest = sequence;
+    if (this.#listeners.size === 0) this.#stored.push({ event, sequence });
+    for (const listener of this.#listeners) listener(event, sequence);
   }
 }
 
-/**
- * Returns the state that an event reports, and of which part of a machine; empty for other events. All
- * replicas observe the states of machines, and one of them reports each change.
- */
-function reportOf({ system, messageId, origin }: ServiceEvent): { readonly subject: string; readonly state: string } {
-  if (system === null || !messageId.startsWith('ResourceEvent.') || !origin.startsWith('/redfish/v1/Systems/'))
-    return { subject: '', state: '' };
-  const part = messageId.endsWith('.ResourceChanged') ? 'definition' : 'power';
-  return { subject: `${part}:${system}`, state: messageId };
-}
+const digestOf = (element: string): string => hash('sha1', element, 'hex');
+/** As in the script: 0 for an element without a number. */
+const numberOf = (element: string): number => Number(/^\d+/.exec(element)?.[0] ?? 0);

@@ -3,7 +3,7 @@ import type { SharedStore } from '../../replicas/shared-store.js';
 import type { EventLog, EventLogs } from '../event-logs.js';
 import { recordSchema, type LogRecord } from '../log-file.js';
 import { logNameOfSystem, SERVICE_LOG } from '../log-records.js';
-import { LOG_NAMES, logKeyOf, logNumberKeyOf } from './shared-events.js';
+import { LOG_NAMES, logKeyOf, logNumberKeyOf } from './event-writer.js';
 import { z } from 'zod';
 
 /**
