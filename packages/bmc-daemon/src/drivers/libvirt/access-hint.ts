@@ -11,9 +11,9 @@ export interface Account {
 
 /**
  * Returns the command that gives the account access to libvirt.
- * @param failure why there is no connection.
- * @returns null for root, for another failure, and for libvirt on another host, which may not have
- *   the account.
+ * @param failure the error of the connection attempt.
+ * @returns null for root, for a failure with another cause, and for libvirt on another host, where
+ *   the account may not exist.
  */
 export function accessHint(failure: unknown, uri: string, account: Account): string | null {
   if (account.uid === 0 || !isOnThisHost(uri) || !isRefusal(failure)) return null;

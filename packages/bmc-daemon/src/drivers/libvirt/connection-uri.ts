@@ -2,8 +2,8 @@
 import { parseUri } from '@rackless/libvirt';
 
 /**
- * Returns why a URI is invalid, with the same text as the error of a connection attempt; undefined for
- * a valid URI.
+ * Returns the reason why a URI is invalid, with the same text as the error of a connection attempt;
+ * undefined for a valid URI.
  */
 export function connectionUriFault(uri: string): string | undefined {
   try {
@@ -14,7 +14,9 @@ export function connectionUriFault(uri: string): string | undefined {
   }
 }
 
-/** Returns whether libvirt runs on this host: the URI has no host. False for an invalid URI. */
+/**
+ * Returns whether libvirt runs on this host: the URI has no host. Returns false for an invalid URI.
+ */
 export function isOnThisHost(uri: string): boolean {
   try {
     return parseUri(uri).host === null;

@@ -56,8 +56,8 @@ export class LibvirtConsole implements ConsoleControl {
     const doing = `reading the instance id of machine ${name}`;
     const domainId = readInstanceId(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
     if (domainId === null) throw new DriverError('conflict', `${doing}: it is off`);
-    // With the boot id, because the ids of libvirt start at 1 again when the host boots. Until then,
-    // they increase with each start of any machine.
+    // libvirt's ids increase with each start of any machine, and begin with 1 again after a boot of
+    // the host. So the result also contains the boot id.
     return `${files.areLocal ? bootId() : ''} ${domainId}`;
   }
 
@@ -77,7 +77,8 @@ function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Not Linux: a repeated instance id then means the same run.
+    // This host is not Linux, so there is no boot id. An instance id that is used again then counts
+    // as the same run.
     return '';
   }
 }

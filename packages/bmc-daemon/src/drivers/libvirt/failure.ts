@@ -11,7 +11,7 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   CONNECTION_LOST: 'unavailable',
   LINK_CLOSED: 'unavailable',
   CALL_ABORTED: 'unavailable',
-  // libvirt stops waiting after 30 s for the lock of a machine whose QEMU hangs.
+  // libvirt waits at most 30 s for the lock of a machine whose QEMU hangs.
   OPERATION_TIMEOUT: 'unavailable',
   AGENT_UNRESPONSIVE: 'unavailable',
   OPERATION_INVALID: 'conflict',
@@ -27,7 +27,8 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
 
 /**
  * Converts an error to a {@link DriverError}. Returns a {@link DriverError} unchanged.
- * @param doing the action and its object, `starting machine demo`. The text of libvirt follows it.
+ * @param doing the action and its object, `starting machine demo`. The message continues with
+ *   libvirt's text.
  */
 export function driverError(doing: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;

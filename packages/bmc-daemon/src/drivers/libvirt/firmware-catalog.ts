@@ -1,7 +1,7 @@
 /**
  * Reads QEMU's firmware descriptors of this host: which image supports Secure Boot, which variables
  * contain keys, and which image libvirt selects. If the daemon cannot see the files of the host,
- * the catalog is empty and file names decide.
+ * the catalog is empty. The daemon then decides by the names of files.
  * @see https://gitlab.com/qemu-project/qemu/-/blob/master/docs/interop/firmware.json
  */
 import { readdir, readFile } from 'node:fs/promises';
@@ -89,8 +89,8 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
 }
 
 /**
- * Derives the facts from the settings and the descriptors. If neither knows a file, its name decides,
- * by the naming of distributions.
+ * Derives the facts from the settings and the descriptors. If neither contains a file, uses its
+ * name: distributions follow common naming rules.
  */
 export function firmwareCatalog(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareCatalog {
   const hasKeys = (template: string): boolean | null => {
@@ -136,7 +136,7 @@ export function firmwareCatalog(images: readonly FirmwareImage[], templates: Sec
   };
 }
 
-/** The facts that file names alone imply. */
+/** Facts derived from file names only. */
 export const catalogOfFileNames: FirmwareCatalog = firmwareCatalog([], { enabled: null, disabled: null });
 
 /** Matches a shell pattern as libvirt does, for example `pc-q35-*`. */

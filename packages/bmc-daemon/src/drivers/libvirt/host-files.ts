@@ -16,7 +16,7 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 export interface HostFiles {
   /** True if libvirt runs on the host of the daemon. */
   readonly areLocal: boolean;
-  /** Returns whether a file exists; null if the daemon cannot know. */
+  /** Returns whether a file exists; null if the daemon cannot find out. */
   exists(path: string): Promise<boolean | null>;
   /** Returns the contents of a small file. */
   read(path: string): Promise<Buffer>;
@@ -84,7 +84,7 @@ export async function withPoolOfDirectory<Result>(
   }
 }
 
-/** Removes the pools that an ended daemon left. @throws {LibvirtError} */
+/** Removes temporary pools that a daemon left behind when it ended. @throws {LibvirtError} */
 export async function removeLeftoverPools(hypervisor: Hypervisor, timeoutMs: number): Promise<void> {
   for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
     if (pool.name.startsWith(POOL_PREFIX)) await pool.destroy({ timeoutMs });

@@ -94,8 +94,8 @@ class LibvirtDriver implements CompleteDriver {
       }
     });
     if (hypervisor.state === 'connected') this.#parts.reconciler.startRound();
-    // A host that is down at the start causes no change of state, so this logs the reason for the
-    // administrator.
+    // A host that is down from the beginning causes no change of the connection state. So the
+    // reason is logged here.
     hypervisor.connected({ retry: false }).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) this.#reportNoConnection(error);
     });
@@ -138,7 +138,8 @@ class LibvirtDriver implements CompleteDriver {
 
   async getSystem(id: string): Promise<CompleteSnapshot> {
     const snapshot = await this.#parts.reader.read(await this.#find(id));
-    // A start by this driver pauses the guest for a moment, which is not a real pause.
+    // A start by this driver pauses the guest for a moment. Clients must not see this as a paused
+    // machine.
     const isHeld = snapshot.state === 'paused' && this.#parts.coldStart.isStarting(snapshot.uuid);
     return isHeld ? { ...snapshot, starting: true } : snapshot;
   }
@@ -206,7 +207,9 @@ class LibvirtDriver implements CompleteDriver {
     }
   }
 
-  /** Rejects at once if the host is known to be down. The link retries in the background. */
+  /**
+   * Throws at once if the last attempt to connect has failed. The link retries in the background.
+   */
   #assertReachable(): void {
     const { hypervisor } = this.#host;
     if (!isDisconnected(hypervisor)) return;

@@ -19,7 +19,7 @@ export interface BootOverride {
   readonly httpUri?: string;
 }
 
-/** The override after its once boot, and after a client has requested `None`. */
+/** The override after its one-time boot, and after a client has requested `None`. */
 export const noOverride: BootOverride = { enabled: 'disabled', target: 'none' };
 
 /** Returns the override of a machine that no client has changed: the first device, continuously. */
@@ -67,8 +67,8 @@ export function overrideDevice({ enabled, target, option, httpUri }: BootOverrid
 }
 
 /**
- * Returns the override after a boot: a once override is disabled, and its target removed. The URI of an
- * HTTP boot stays, and its image stays in the drive.
+ * Returns the override after a boot: a one-time override is disabled, and its target removed. The
+ * URI of an HTTP boot stays, and its image stays in the drive.
  */
 export function afterBoot(override: BootOverride): BootOverride {
   if (override.enabled !== 'once') return override;

@@ -1,13 +1,13 @@
 /**
  * Applies the boot override to real machines.
  *
- * A *continuous* override is the order in the persistent definition. The metadata stores the user's
- * own order, and the daemon restores it byte for byte. A *once* override never touches the
- * definition: it waits in the metadata, and the next start uses it (`cold-start.ts`).
+ * A *continuous* override is the boot order in the persistent definition. The metadata stores the
+ * user's own order, and the daemon restores it byte for byte. A *one-time* override never touches
+ * the definition: it waits in the metadata, and the next start uses it (`cold-start.ts`).
  *
- * The daemon also sets either order in a running QEMU, because the guest may restart by itself.
- * QEMU reads the order only at a machine reset. The daemon therefore removes a once order after the
- * firmware has read it (`reset-watch.ts`).
+ * The daemon also sets the boot order in a running QEMU, because the guest may restart by itself.
+ * QEMU passes the order to the firmware only at a machine reset. So the daemon must not remove a
+ * one-time order before the firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -40,22 +40,22 @@ interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
   /**
-   * Template of the UEFI variables for an image of the map. Default: the template that the name of
-   * the image implies.
+   * Template of the UEFI variables for a firmware image in `bootLoaderMap`. Default: the template
+   * that the name of the image implies.
    */
   readonly variables?: string | null;
 }
 
-/** Boot overrides of the machines of one host; closed with the driver. */
+/** Boot overrides of the machines of one host. Close it with the driver. */
 export class BootControl {
   readonly #host: Host;
   readonly #bootLoaderMap: BootLoaderMap;
   readonly #variables: string | null;
-  /** Machines whose QEMU has a once order. */
+  /** Machines whose QEMU has a one-time order. */
   readonly #armed = new Set<string>();
   /** Machines that {@link reconcile} has read: the daemon knows the order of their QEMU. */
   readonly #reconciled = new Set<string>();
-  /** Machines that were reset. If they have a once order, the firmware is using it. */
+  /** Machines that were reset. If they have a one-time order, the firmware is using it. */
   readonly #resetting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
   #hasReportedMonitor = false;
@@ -67,8 +67,8 @@ export class BootControl {
   }
 
   /**
-   * Aborts the waits for resets, and resolves when the background work has ended. The next {@link
-   * reconcile} finds the orders that are set.
+   * Aborts the waits for resets, and resolves when the background work has ended. After the next
+   * start of the daemon, {@link reconcile} continues with orders that are still set in QEMU.
    */
   async close(): Promise<void> {
     for (const uuid of [...this.#resetting.keys()]) this.#forgetReset(uuid);
@@ -76,17 +76,17 @@ export class BootControl {
   }
 
   /**
-   * Stops the wait for a restart, because that restart has not used the override that the client
-   * has just set.
+   * Stops the wait that follows a restart of the guest. The client has just set another override,
+   * and that restart has not used it.
    */
   overrideChanged(uuid: string): void {
     this.#forgetReset(uuid);
   }
 
   /**
-   * Handles a restart or a reset of the guest: the firmware has read a once order, or is about to.
-   * Before {@link reconcile} has read a machine, the daemon does not know its order, so it watches
-   * the machine in any case.
+   * Handles a restart or a reset of the guest: the firmware has read a one-time order, or will read
+   * it soon. Until {@link reconcile} has read a machine, the daemon does not know the order in its
+   * QEMU. So it also watches this machine.
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);
@@ -111,15 +111,15 @@ export class BootControl {
   }
 
   /**
-   * Handles a start by another program. The machine boots by its own order, so the daemon sets a
-   * pending once order in its QEMU. It resets a guest that has just begun to boot. A guest that was
-   * restored continues, and uses the order at its next restart.
+   * Handles a start by another program. That program did not know a pending one-time order, so the
+   * daemon now sets the order in QEMU. If the guest has just begun to boot, the daemon resets it. A
+   * restored guest continues, and uses the order at its next restart.
    */
   onStartedElsewhere(uuid: string, detail: number): void {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
       await this.#host.queue.edit(uuid, async () => {
         const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-        // Another daemon on this host may be using the override at this moment.
+        // Another daemon on this host may be starting the machine with the override at this moment.
         if (instance === null || isStarting(instance)) return;
         const values = readValues(xml);
         if (onceDevice(values.record) === null) return;
@@ -136,10 +136,7 @@ export class BootControl {
     });
   }
 
-  /**
-   * Finishes the boot override of a running machine that an earlier daemon, or a lost connection,
-   * has left.
-   */
+  /** Completes the boot override of a running machine, if the daemon or the connection ended before that. */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const { xml, instance } = known;
     if (instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null)) {
@@ -155,13 +152,14 @@ export class BootControl {
       const armed = readProcess(instance)?.armed ?? null;
       const values = readValues(xml);
       if (onceDevice(values.record) === null) {
-        // The client may have changed the override before the daemon ended. Without an override, an
-        // order that the user changed in the definition waits for the next start.
+        // The client may have changed the override just before the daemon ended, so QEMU may have
+        // an old order. Without any record of an override, QEMU keeps its order, and a changed
+        // order in the definition waits for the next start.
         if (armed !== null || values.record.boot !== null) await this.#applyOrder(machine, instance, values);
         return;
       }
-      // This daemon has seen the restart and removes the order soon, although the firmware may not
-      // have read the drive yet.
+      // This daemon has seen the restart, so `onReboot` removes the order soon. The reads of the
+      // drive prove nothing yet.
       if (armed !== null && this.#resetting.has(machine.uuid)) return;
       if (armed !== null && (await hasBooted(machine, armed, this.#host.timeoutMs))) {
         await this.#finish(machine, { xml, instance });
@@ -183,7 +181,8 @@ export class BootControl {
   /**
    * Returns whether a restart needs a new QEMU process, because the definition has boot settings
    * that this process does not know.
-   * @param options.onceByReset whether a reset of this process may use a once order that is set.
+   * @param options.onceByReset whether a reset of this process may use a one-time order that is set
+   *   in it.
    */
   async needsNewProcess(machine: Machine, options: { readonly onceByReset: boolean }): Promise<boolean> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -201,7 +200,7 @@ export class BootControl {
 
   /**
    * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
-   * because its definition has the order. The caller has begun an edit in the queue.
+   * because its next start uses the definition. The caller has begun an edit in the queue.
    */
   async applyOrderIfRunning(machine: Machine, instance: Instance, defined: DefinitionValues): Promise<void> {
     try {
@@ -212,7 +211,7 @@ export class BootControl {
     }
   }
 
-  /** Sets the order of this definition, and its pending once order, in the running QEMU. */
+  /** Sets the order of this definition, and its pending one-time order, in the running QEMU. */
   async #applyOrder(machine: Machine, instance: Instance, { domain, record }: DefinitionValues): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, record));
@@ -233,7 +232,8 @@ export class BootControl {
     try {
       await saveProcess(machine, instance, { order, armed }, timeoutMs);
     } catch (error) {
-      // Restores the order in QEMU, because the next daemon trusts the record.
+      // Restores the order in QEMU, because after a restart the daemon trusts the record, which was
+      // not written.
       const formerArmed = known?.armed ?? null;
       const former = formerArmed === null ? present : deviceKeys(orderWithFirst(instance.domain, formerArmed.target));
       await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch(
@@ -269,14 +269,14 @@ export class BootControl {
     });
   }
 
-  /** Restores the order of the machine after the once order was used, and disables the override. */
+  /** Restores the order of the machine in QEMU after the one-time order was used, and disables the override. */
   async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
-    // QEMU comes first: if the daemon ends in between, the override is still pending and the next
-    // daemon finds it.
+    // Changes QEMU before the record. If the daemon ends in between, the override is still pending,
+    // and the daemon finds it after its next start.
     const { domain, record } = readValues(xml);
     if (instance !== null) await this.#applyOrder(machine, instance, { domain, record: withOverrideUsed(record) });
-    // Reads again, because QEMU takes time. A change by virsh or by another daemon meanwhile must
-    // stay.
+    // Reads the definition again, because QEMU takes time. A change that virsh or another daemon
+    // made meanwhile must stay.
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);
     const to = edited(from, (edit) => edit.editRecord(withOverrideUsed));
@@ -288,7 +288,7 @@ export class BootControl {
       .find(uuid)
       .then(work)
       .catch((error: unknown) => {
-        // The machine was deleted meanwhile, and its override with it.
+        // The machine was deleted meanwhile, so it has no override any more.
         if (error instanceof DriverError && error.kind === 'notFound') return;
         this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
       });

@@ -13,15 +13,13 @@ const answer = z.object({
   error: z.object({ class: z.string(), desc: z.string() }).optional(),
 });
 
-/**
- * Errors of libvirt that mean "no monitor, or no access": from the test driver, or by polkit rules.
- */
+/** Errors of libvirt if there is no monitor (test driver), or no access to it (polkit rules). */
 const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION_UNSUPPORTED'] as const;
 
 /**
  * Sets the boot order in QEMU. QEMU builds the firmware's list only at a machine reset, so a guest
- * that was started paused still boots by its former order. Changes nothing if QEMU has that order
- * already.
+ * that was started paused still boots by the order of its start. Changes nothing if QEMU has that
+ * order already.
  * @param indexes of `bootIndexes`: every bootable device, with -1 for devices that are not in the
  *   order.
  * @returns false without a monitor, or without access to it.
@@ -33,7 +31,7 @@ export async function setQemuBootOrder(
   indexes: readonly BootIndex[],
   timeoutMs: number,
 ): Promise<boolean> {
-  // The definition of a machine without a QEMU has no aliases, so there are no indexes.
+  // libvirt assigns aliases only to running machines, so a machine without QEMU has no indexes.
   if (indexes.length === 0) return false;
   try {
     await setBootOrder(domain, indexes, timeoutMs);
@@ -65,8 +63,8 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
     return;
   const set = ({ qomPath: path, name }: BootProperty, value: number): Promise<unknown> =>
     execute(domain, 'qom-set', { path, property: name, value }, timeoutMs, { optional: value < 0 });
-  // Sets the numbers from the last device to the first. Each new number is above all present ones,
-  // because two devices must not share a number. A guest that restarts meanwhile finds all of its
+  // Sets the numbers from the last device to the first. Two devices must not share a number, so
+  // each new number is above all present ones. A guest that restarts meanwhile still finds all its
   // devices.
   const base = Math.max(0, ...present.values());
   const changes = [...wantedOrder.entries()]
@@ -82,24 +80,24 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
       changed.unshift(property);
     }
   } catch (error) {
-    // Restores the order on an error, because no client asked for half of it. The first error is
-    // the cause.
+    // After an error, restores the old order, because no client asked for a partly changed one.
+    // Throws the first error.
     for (const property of changed) await set(property, present.get(property) ?? -1).catch(() => undefined);
     throw error;
   }
 }
 
-/** The QEMU property with the boot number of a device. */
+/** The QEMU property that contains the boot number of a device. */
 interface BootProperty {
   readonly qomPath: string;
   readonly name: string;
-  /** The number; -1: none. */
+  /** The present boot number; -1: none. */
   readonly wanted: number;
 }
 
 /**
- * Finds the property of a device. A floppy drive has its number on its controller, which has no
- * name in libvirt.
+ * Finds the property of a device. The boot number of a floppy drive is a property of its
+ * controller, which has no alias in libvirt.
  * @returns null if that controller is not found.
  */
 async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): Promise<BootProperty | null> {

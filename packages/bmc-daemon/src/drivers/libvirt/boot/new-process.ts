@@ -7,7 +7,7 @@ import { bootableDevices, deviceKeys, effectiveBootOrder, isSameOrder } from '..
 
 /**
  * Returns whether the definition has boot settings that the process of the instance does not know.
- * @param onceByReset whether a reset of this process may use a once order that is set.
+ * @param onceByReset whether a reset of this process may use a one-time order that is set in it.
  */
 export function needsNewProcess(
   { domain: defined, record }: DefinitionValues,
@@ -20,13 +20,13 @@ export function needsNewProcess(
   const loader = defined.os.loader?.path ?? null;
   const { resetNvram, settings, owner } = record;
   if (resetNvram || defined.firmware !== running.firmware) return true;
-  // A staged firmware version needs a new process: a later daemon recognizes a new process, but not a
-  // reset of the old one.
+  // A staged firmware version needs a new process. After a restart, the daemon can recognize a new
+  // process, but not a reset of the old one.
   if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
   if (settings !== null && Object.keys(settings.pending).length > 0) return true;
   if (loader !== null && loader !== running.os.loader?.path) return true;
-  // A restart in a new process would lose a device that the user has plugged in for this run
-  // only.
+  // Ignores additional devices of the running guest, because a new process would lose a device that
+  // the user has plugged in for this run only.
   const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
   if (bootableDevices(defined.devices).some(({ key }) => !plugged.has(key))) return true;
   const present = known?.order ?? deviceKeys(effectiveBootOrder(running));

@@ -1,6 +1,6 @@
 /**
- * Evidence that a guest has used a once order: firmware that boots from a drive reads it. A guest
- * that reads the drive itself looks the same.
+ * Evidence that a guest has used a one-time order: firmware that boots from a drive reads this
+ * drive. This cannot be distinguished from an operating system that reads the drive.
  */
 import type { BootChoice } from '../../rules/boot-override.js';
 import type { Instance } from '../machine/instance.js';
@@ -24,8 +24,8 @@ export async function countReads(
 }
 
 /**
- * Returns whether the guest has restarted while no daemon watched. Without evidence, the override
- * stays pending.
+ * Returns whether the guest has restarted while the daemon did not run. Without evidence, the
+ * override stays pending.
  */
 export async function hasBooted(machine: Machine, { evidence }: Armed, timeoutMs: number): Promise<boolean> {
   if (evidence === null) return false;

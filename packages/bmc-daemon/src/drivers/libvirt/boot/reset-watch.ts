@@ -1,26 +1,26 @@
 /**
- * Detects when a reset has used its boot order. SeaBIOS resets the machine a second time (within 50
- * ms on an idle host, in guest time on a busy one), and QEMU reads the order at each reset. An
- * order that the daemon removes after the first would be missing at the second. A firmware that
- * reads its boot drive is past both resets.
+ * Detects when the firmware has used the boot order after a reset. SeaBIOS resets the machine a
+ * second time: on an idle host within 50 ms, on a busy host later. QEMU reads the order at each
+ * reset. So if the daemon removed the order after the first reset, it would be missing at the
+ * second. Firmware that reads its boot drive has passed both resets.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Domain } from '@rackless/libvirt';
 import type { Armed } from '../machine/process-record.js';
 
 const POLL_MS = 250;
-/** Wait without a drive to watch: a network boot. */
+/** Wait for a network boot, which has no drive to watch. */
 const BLIND_MS = 3_000;
 /**
- * The same wait for a QEMU that has just started, in its CPU time. The initialization of QEMU itself
- * takes 0.2 s of this time.
+ * The same wait for a QEMU that has just started, measured in its CPU time. QEMU itself needs 0.2 s
+ * of this time for its initialization.
  */
 const BLIND_CPU_MS = 1_500;
 /** Time limit for a firmware that never reads the drive, because the medium is gone. */
 const LATEST_MS = 30_000;
 /**
- * The same limit if the drive had reads since the order was set: the firmware may have been quicker than
- * the event.
+ * The same limit if the drive had reads between the set of the order and the event. Then the
+ * firmware may already have read the order.
  */
 const LATEST_IF_READ_MS = 10_000;
 
@@ -44,7 +44,7 @@ export async function orderIsUsed(
   evidence: Armed['evidence'],
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  // The timers do not keep this process alive. The next daemon continues.
+  // The timers do not keep this process alive, because the daemon continues after its next start.
   const options = { signal, ref: false };
   const begin = performance.now();
   const first = evidence === null ? null : await readsOf(domain, evidence.drive, timeoutMs);

@@ -1,7 +1,7 @@
 /**
  * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
- * drive. The definition records each step before it runs, so that the daemon can finish it after a
- * restart.
+ * drive. The daemon records each step in the definition before the step runs, so that it can finish
+ * the step after a restart of its own.
  */
 import { cdStep, type CdChange } from '../../system-change.js';
 import { attempt } from '../failure.js';
@@ -77,7 +77,7 @@ export function driveStep(
     }
     await removeImage(host, machine, definition, target);
     if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => setMedia(former);
-    // The drive was unplugged with its image.
+    // The drive was unplugged together with its image.
     return async () => {
       const { instance: present } = await readDefinition(machine, host.timeoutMs);
       if (present !== null) await plug(host, machine, present, { target, source: former });
@@ -99,7 +99,9 @@ async function plug(
   return async () => removeImage(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
 }
 
-/** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
+/**
+ * Returns the effect of a change on the image in the CD drive. @throws {DriverError} mediaInUse.
+ */
 export function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
   const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
   const { source } = driveState(definition, 'cdrom', media);

@@ -3,8 +3,8 @@
  * needs, then reads, edits and writes the definition once.
  *
  * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the
- * definition. The definition names a change of these first (see `xml/metadata/intent-record.ts`), so that
- * the next daemon can finish it after a crash.
+ * definition. Before the daemon changes one of these, it writes an intent into the definition (see
+ * `xml/metadata/intent-record.ts`). After a crash and a restart, it completes the change.
  */
 import { DriverError } from '../../driver-error.js';
 import type { ChangeOptions, InsertOptions } from '../../operation-options.js';
@@ -52,7 +52,7 @@ interface SystemChangesOptions {
   readonly removeUnusedImages: () => Promise<void>;
 }
 
-/** The inputs of a change, collected before the definition is read. */
+/** The inputs of a change. They are collected before the definition is read. */
 interface Prepared {
   readonly change: SystemChange;
   readonly files: ChangeFiles;
@@ -64,7 +64,7 @@ interface Plan {
   readonly from: string;
   readonly edit: DefinitionEdit;
   readonly steps: readonly Step[];
-  /** Operations that the next daemon finishes if this daemon ends before them. */
+  /** Intents: operations that the daemon completes after a restart, if it ends before their last step. */
   readonly intents: readonly Intent[];
 }
 
@@ -89,7 +89,7 @@ export class SystemChanges {
     const { cd } = change;
     const commit = (basis?: SystemSnapshot): Promise<void> =>
       this.#commit(machine, { change, files, lease: null }, basis);
-    // A change that waits for files or other operations reads the machine again.
+    // If the change has waited for files or other operations, it reads the machine again.
     if (cd === undefined) await commit(files === noFiles ? options.basis : undefined);
     else if (cd.image === null) await queue.eject(machine, 'cdrom', () => commit(), options);
     else {
@@ -101,7 +101,7 @@ export class SystemChanges {
     if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.recreateNow(machine);
   }
 
-  /** Finishes changes that an earlier daemon has begun. */
+  /** Completes changes that were in progress when the daemon ended. */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).intents === null) return;
     const { queue, timeoutMs } = this.#host;
@@ -146,7 +146,8 @@ export class SystemChanges {
   ): Promise<void> {
     const { cd } = prepared.change;
     if (cd?.image === undefined || cd.image === null) return;
-    // The check precedes the download, so that a full drive or an invalid part costs no download.
+    // Checks the change before the download. A drive with an image, or an invalid part, must not
+    // cost a download.
     const needsImage = await checkEarly(this.#options, machine, (present) => {
       if (cdStepOf(machine, present, cd) !== 'insert') return false;
       this.#edit(machine, present, new DefinitionEdit(present.xml), prepared);
@@ -162,19 +163,19 @@ export class SystemChanges {
       await this.#commit(machine, { ...prepared, lease });
     } catch (error) {
       lease.release();
-      // The downloaded image is removed with the failed change.
+      // The change has failed, so its downloaded image is removed.
       await this.#options.removeUnusedImages();
       throw error;
     }
     lease.release();
   }
 
-  /** @param basis the snapshot that the request was checked against; used only if it is current. */
+  /** @param basis the snapshot against which the request was checked. It is used only if it is still current. */
   async #commit(machine: Machine, prepared: Prepared, basis?: SystemSnapshot): Promise<void> {
     const { queue, timeoutMs } = this.#host;
     const { boot, bootOrder, cd } = prepared.change;
     const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
-    // Ignores the snapshot while an edit runs, because that edit may change the machine.
+    // Does not use the snapshot while an edit runs, because this edit may change the machine.
     const known = queue.isEditing(machine.uuid) ? undefined : this.#options.reader.current.textsOf(machine.uuid, basis);
     await queue.edit(machine.uuid, async () => {
       const definition = await this.#read(machine, affectsGuest, known);
@@ -182,7 +183,8 @@ export class SystemChanges {
       await this.#carryOut(machine, plan, async () => {
         if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
         if (definition.instance === null) return;
-        // Reads again, because the machine may boot from a drive that was plugged in.
+        // Reads the machine again, because its boot order may contain a drive that was just plugged
+        // in.
         const instance = plan.steps.some(({ plugs }) => plugs)
           ? await readInstance(machine, timeoutMs)
           : definition.instance;
@@ -205,7 +207,7 @@ export class SystemChanges {
     const driveSteps = this.#editDrive(machine, definition, edit, prepared);
     this.#edit(machine, definition, edit, prepared);
     const steps = [...driveSteps, ...(autostart === undefined ? [] : [autostartStep(this.#host, machine, autostart)])];
-    // An override needs no intent, because its record shows the order for QEMU.
+    // An override needs no intent, because its own record contains the order for QEMU.
     const setsOrder = bootOrder !== undefined && definition.instance !== null;
     const orderIntents: readonly Intent[] = setsOrder ? [{ kind: 'order' }] : [];
     return {
@@ -230,7 +232,7 @@ export class SystemChanges {
       instance === null ? [] : [driveStep(this.#host, machine, { ...definition, instance }, image)];
     ejectMedia(machine, edit, 'cdrom');
     if (cd.image === null) return steps(null);
-    // Another client has emptied the drive while the change was queued.
+    // Another client has emptied the drive while this change waited in the queue.
     if (lease === null) throw new DriverError('conflict', `changing machine ${machine.name}: its drive was emptied`);
     const insertion = { device: 'cdrom', image: cd.image, place: lease, stick: '' } as const;
     const target = insertMedia(machine, edit, instance, insertion);
@@ -266,7 +268,7 @@ export class SystemChanges {
     const { hypervisor, timeoutMs } = this.#host;
     const save = (change: { from: string; to: string }): Promise<void> =>
       saveDefinition(hypervisor, machine, change, timeoutMs);
-    // A single step without a change of the definition needs no mark, because it is atomic.
+    // A single step without a change of the definition needs no intent, because it is atomic.
     const isMarked = intents.length > 1 || (intents.length === 1 && edit.isChanged());
     if (isMarked) {
       edit.editRecord((record) => ({ ...record, intents: intents.reduce(withIntent, record.intents) }));

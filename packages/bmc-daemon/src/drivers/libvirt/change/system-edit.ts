@@ -17,7 +17,7 @@ import { noSettings, settingsOrNull, type SettingsRecord } from '../xml/metadata
 import { setOwnOrder } from '../xml/os/boot-order-edit.js';
 import { setSecureBoot, type SecureBootFiles } from '../xml/os/secure-boot.js';
 
-/** Files of the host that a change names. Null: the change names none, or libvirt selects them. */
+/** Firmware files that a change needs. Null: the change needs none, or libvirt selects them. */
 export interface ChangeFiles {
   readonly firmware: WantedFirmware | null;
   readonly secureBoot: SecureBootFiles | null;
@@ -25,7 +25,7 @@ export interface ChangeFiles {
 
 /**
  * Applies a change to a definition, except the image in a drive.
- * @param system gives the machine as its definition was before the change.
+ * @param system returns the machine as its definition was before the change.
  * @throws {DriverError} invalid, unsupported.
  */
 export function editSystem(

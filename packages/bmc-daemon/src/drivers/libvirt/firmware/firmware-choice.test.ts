@@ -27,7 +27,7 @@ describe('chooseFirmware', () => {
     ['OVMF_CODE_4M.fd', 'OVMF_VARS_4M.fd'],
     ['OVMF_CODE_4M.secboot.fd', 'OVMF_VARS_4M.fd'],
     ['AAVMF_CODE.fd', null],
-  ])('gives %s the variable store %s next to it', async (loader, store) => {
+  ])('gives %s the template %s of its variables, which is next to it', async (loader, store) => {
     expect(await chooseFirmware({ efi: { x86_64: file(loader) } }, 'efi', 'x86_64')).toEqual({
       loaderPath: file(loader),
       nvramTemplate: store === null ? null : file(store),
@@ -35,7 +35,7 @@ describe('chooseFirmware', () => {
     });
   });
 
-  it('gives a BIOS no variable store', async () => {
+  it('gives no template of variables to a BIOS image', async () => {
     expect(await chooseFirmware({ bios: { x86_64: file('bios.bin') } }, 'bios', 'x86_64')).toEqual({
       loaderPath: file('bios.bin'),
       nvramTemplate: null,

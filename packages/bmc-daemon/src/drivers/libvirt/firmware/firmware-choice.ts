@@ -31,8 +31,9 @@ export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Recor
 
 /**
  * Returns the firmware files of a firmware type on this host.
- * @param template of the variables for a UEFI image of the map; null: the template next to the image.
- * @param files the files of the host. A file that may exist is accepted.
+ * @param template the template of the variables for a UEFI image of the map; null: the file next to
+ *   the image.
+ * @param files the files of the host. A file is rejected only if it surely does not exist.
  * @throws {DriverError} invalid, with the architecture and the path, if the mapped file does not
  *   exist.
  */
@@ -117,8 +118,9 @@ export class FirmwareChooser {
 
   /**
    * Checks that the host has firmware with Secure Boot for the machine. If the host has descriptors
-   * for the machine, one must have the vendor's keys, unless the settings name a template with keys.
-   * The capabilities of libvirt, which know no keys, must report firmware with Secure Boot.
+   * for the machine, one of them must have the vendor's keys, unless the settings name a template
+   * with keys. Also, libvirt's capabilities must report firmware with Secure Boot. They contain
+   * nothing about keys.
    * @param xml the definition of the machine.
    * @throws {DriverError} unsupported, with what is missing.
    */
@@ -137,8 +139,8 @@ export class FirmwareChooser {
     if (imageWith() !== null) {
       const hasKeys = imageWith('secure-boot', 'enrolled-keys') !== null || templates.enabled !== null;
       if (!hasKeys) throw refusal("firmware with Secure Boot and its vendor's keys");
-      // Other architectures need no further check: the capabilities of libvirt report only whether SMM
-      // is supported, which only x86 has.
+      // libvirt's capabilities report only the support of SMM, which exists only on x86. So other
+      // architectures need no further check.
       if (!/^(x86_64|i686)$/.test(architecture)) return;
     }
     const { type, emulator } = readDomain(xml);
@@ -156,9 +158,9 @@ export class FirmwareChooser {
   }
 
   /**
-   * Returns the files that a definition must name for a mode: the image of the map, or
-   * `presentLoader`, with a template of the settings or the descriptors. Returns null if libvirt
-   * selects the files.
+   * Returns the files that a definition must name for a mode: the image of the map, or else
+   * `presentLoader`. The template comes from the settings or the descriptors. Returns null if
+   * libvirt selects the files.
    * @param presentLoader the image that the definition names now; null: it names none.
    * @throws {DriverError} invalid, if a file of the map does not exist.
    */
@@ -181,8 +183,8 @@ export class FirmwareChooser {
     if (mode === 'off' || (template !== null && requiresSmm)) {
       return template === null ? null : { loaderPath, template, requiresSmm };
     }
-    // The image has no Secure Boot, or no template with keys is known: libvirt selects an image and a
-    // template that match.
+    // The image has no Secure Boot, or no template with keys is known. So libvirt must select an
+    // image and a template that match.
     return null;
   }
 }

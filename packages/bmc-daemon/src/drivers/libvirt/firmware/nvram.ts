@@ -1,6 +1,6 @@
 /**
- * Recreates the UEFI variables of a machine while it is off, and keeps the variables that the
- * installed system has written, such as its boot entries. libvirt reads and writes the file as a
+ * Recreates the file of UEFI variables of a machine that is off. Variables that the installed
+ * system has written, such as its boot entries, stay. libvirt reads and writes the file as a
  * volume, because the account of this daemon may have no access to it.
  */
 import { homedir } from 'node:os';
@@ -26,7 +26,7 @@ interface VariablesOptions {
   readonly host: Host;
   /** Connection URI, for example `qemu:///system`. */
   readonly uri: string;
-  /** Returns what is known about the firmware files of the host. */
+  /** Returns the known facts about the firmware files of the host. */
   readonly catalog: () => Promise<FirmwareCatalog>;
 }
 
@@ -59,10 +59,10 @@ export class Variables {
   }
 
   /**
-   * Finishes a change of firmware that an earlier daemon has begun. A client that reverts the
-   * change must not find the new variables with the old firmware. Repetition is safe, even if the
-   * earlier daemon ended during its upload: the first message of an upload contains all variables,
-   * so a file has either the old variables or the new ones.
+   * Completes a change of firmware that was in progress when the daemon ended. If a client reverts
+   * this change, the new variables must not stay with the old firmware. A repetition is safe, even
+   * if the daemon ended during its upload. The first message of an upload contains all variables,
+   * so the file has either the old variables or the new ones.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).resetNvram) await this.recreateNow(machine);
@@ -71,7 +71,8 @@ export class Variables {
   /**
    * Recreates the variables of a machine with their old entries, if its record says that the
    * variables do not fit the firmware. Never rejects.
-   * @returns false if no entries were kept: libvirt then creates the variables from their template.
+   * @returns false if the old entries are lost. libvirt then creates the variables from their
+   *   template.
    */
   async recreate(machine: Machine, xml: string): Promise<boolean> {
     const { log } = this.#options.host;
@@ -91,8 +92,8 @@ export class Variables {
     const domain = readDomain(xml);
     const record = readMetadata(xml);
     if (!record.resetNvram) return false;
-    // If the record does not name the template of the old variables, the machine has none: it never
-    // booted by UEFI. A file with its name is a rest of an older machine.
+    // The record names the template of the old variables. Without it, the machine has no variables,
+    // because it never booted by UEFI. A file with its name then belongs to an older machine.
     if ((record.settings?.variables ?? null) === null) return false;
     if (variablesTemplateKey(domain.os, domain.firmware) === null) return false;
     const template = (await catalog()).templateFor(domain.os);
@@ -113,7 +114,7 @@ export class Variables {
 }
 
 /**
- * Returns the folder of libvirt for variables without a path in the definition
+ * Returns libvirt's folder for variable files whose path is not in the definition
  * (qemuDomainNVRAMPathFormat).
  */
 function variablesDirectory(uri: string): string {

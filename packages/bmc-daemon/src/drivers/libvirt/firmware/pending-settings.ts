@@ -24,7 +24,7 @@ interface PendingSettingsOptions {
   readonly now: () => Date;
 }
 
-/** Kinds of errors that a retry does not solve. After one, the daemon drops the settings. */
+/** Kinds of errors after which a retry is useless. The daemon then drops the settings. */
 const permanentKinds: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'internal']);
 
 /** Applies firmware settings at the next start of their machine. */
@@ -37,9 +37,9 @@ export class PendingSettings {
 
   /**
    * Changes the definition of a machine that is about to start, and adds the intent to start to its
-   * record. If libvirt or the daemon rejects the settings, changes only the record, which then has the
-   * reason: a wrong setting must not prevent every start, because a Redfish client could not repair
-   * the machine.
+   * record. If libvirt or the daemon rejects the settings, changes only the record, and writes the
+   * reason there. A wrong setting must not prevent every start, because a Redfish client could not
+   * repair the machine then.
    * @param from the definition of the machine.
    * @returns whether the definition was changed.
    * @throws {DriverError} unavailable, notFound.

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { withVariable } from '../../../../test/harness/variable-store.js';
 import { variableNames, mergeVariables } from './variable-store.js';
 
-/** Returns the template without keys and of the same size. */
+/** Returns the template without its keys, with the same size. */
 const emptyOf = (name: string) => readFile(`/usr/share/OVMF/${name.replace('.ms', '')}`);
 
 describe('a store of UEFI variables', () => {
@@ -22,7 +22,7 @@ describe('a store of UEFI variables', () => {
     expect(secure).toHaveLength(withKeys.length);
     // Not SecureBootEnable, which the template of OVMF 2026.08 does not have.
     expect(variableNames(secure)).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'dbx', 'Boot0042']));
-    // Each variable once, with its last value.
+    // The result has each variable once, with its last value.
     const names = variableNames(secure) ?? [];
     expect(new Set(names).size).toBe(names.length);
     const back = mergeVariables(empty, secure) ?? Buffer.alloc(0);
@@ -61,7 +61,7 @@ describe('a store of UEFI variables', () => {
     expect(variableNames(full)).toEqual(['Boot0000']);
     expect(mergeVariables(empty, full)?.equals(full)).toBe(true);
     expect(mergeVariables(withKeys, full)).toBeNull();
-    // 24 bytes of OVMF's store are in the second message of an upload.
+    // The last 24 bytes of OVMF's store are in the second message of an upload.
     const fullest = withVariable(empty, 'Boot0000', 'x'.repeat(261_966));
     expect(mergeVariables(empty, fullest)?.equals(fullest)).toBe(true);
     expect(mergeVariables(empty, fullest, { maxEnd: STREAM_CHUNK_BYTES })).toBeNull();

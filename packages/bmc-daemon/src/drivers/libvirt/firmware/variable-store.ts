@@ -7,7 +7,7 @@
 
 /** One variable with its bytes. */
 interface Variable {
-  /** Vendor GUID in file order, and the name. */
+  /** Vendor GUID in the byte order of the file, and the name. */
   readonly key: string;
   readonly vendor: string;
   readonly name: string;
@@ -27,7 +27,7 @@ interface Store {
 
 const volumeSignature = '_FVH';
 /**
- * gEfiAuthenticatedVariableGuid. The other kind of store has shorter headers and no Secure Boot.
+ * gEfiAuthenticatedVariableGuid. Stores with another GUID have shorter headers and no Secure Boot.
  */
 const storeGuid = guid('aaf32c78-947b-439a-a180-2e144ec37792');
 const storeHeaderBytes = 28;
@@ -53,9 +53,9 @@ const securityVendors = new Set(
 );
 
 /**
- * Returns the file `template` with the variables of the file `old`, boot entries above all.
+ * Returns the file `template` with the variables of the file `old`, which are mostly boot entries.
  * Variables of Secure Boot (keys and enforcement) come from `template`. Signed variables of `old`
- * are dropped, because the file records their signers with the keys.
+ * are dropped, because their signers are recorded together with the keys.
  * @param options `maxEnd`: no variable ends beyond this offset of the file, even if the store is
  *   longer.
  * @returns null if a file has another layout, or the variables do not fit.
@@ -113,7 +113,7 @@ function readStore(file: Buffer): Store | null {
       .toString('utf16le', offset + variableHeaderBytes, offset + variableHeaderBytes + nameBytes)
       .replace(/\0+$/, '');
     const key = `${vendor} ${name}`;
-    // A variable that is being replaced is valid until its replacement is written.
+    // A variable that is marked for replacement stays valid until the new one is written.
     if (state === added || (state === addedAndBeingReplaced && variables.get(key)?.state !== added)) {
       const copy = Buffer.from(file.subarray(offset, offset + bytes));
       copy.writeUInt8(added, 2);

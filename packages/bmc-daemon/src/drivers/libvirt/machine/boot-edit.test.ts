@@ -31,32 +31,32 @@ const selected: FirmwareChoice = { loaderPath: null, nvramTemplate: null };
 const mode = (xml: string, type: 'bios' | 'efi'): string =>
   withBootChange(xml, { firmware: { type, choice: selected } });
 const secure = (xml: string, enabled: boolean): string => withSecureBootMode(xml, enabled ? 'on' : 'off', null);
-const mustBeMadeAnew = (xml: string): boolean => readMetadata(xml).resetNvram;
+const mustBeRecreated = (xml: string): boolean => readMetadata(xml).resetNvram;
 
 describe('the variables of UEFI', () => {
-  it('are made again if their keys change, but not if the change is reverted before a start', () => {
+  it('are recreated if their keys change, but not if the change is reverted before a start', () => {
     const on = secure(uefi, true);
-    expect(mustBeMadeAnew(on)).toBe(true);
-    expect(mustBeMadeAnew(secure(on, false))).toBe(false);
+    expect(mustBeRecreated(on)).toBe(true);
+    expect(mustBeRecreated(secure(on, false))).toBe(false);
     expect(readMetadata(secure(on, false)).settings).toBeNull();
-    expect(mustBeMadeAnew(secure(secure(on, false), true))).toBe(true);
+    expect(mustBeRecreated(secure(secure(on, false), true))).toBe(true);
   });
 
-  it('survive a change to BIOS, and a change of firmware that was never started', () => {
+  it('survive a change to BIOS, and a change of firmware that is reverted before a start', () => {
     const bios = mode(uefi, 'bios');
-    expect(mustBeMadeAnew(bios)).toBe(false);
-    expect(mustBeMadeAnew(mode(bios, 'efi'))).toBe(false);
+    expect(mustBeRecreated(bios)).toBe(false);
+    expect(mustBeRecreated(mode(bios, 'efi'))).toBe(false);
     expect(mode(mode(bios, 'bios'), 'efi')).toBe(mode(bios, 'efi'));
     // The variables of Secure Boot are different.
     const secured = withMetadata(secure(uefi, true), emptyRecord);
-    expect(mustBeMadeAnew(mode(mode(secured, 'bios'), 'efi'))).toBe(true);
-    expect(mustBeMadeAnew(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);
+    expect(mustBeRecreated(mode(mode(secured, 'bios'), 'efi'))).toBe(true);
+    expect(mustBeRecreated(secure(mode(mode(secured, 'bios'), 'efi'), true))).toBe(false);
   });
 
-  it('are made again for a machine with an unknown template', () => {
+  it('are recreated for a machine with an unknown template', () => {
     const never = withMetadata(mode(uefi, 'bios'), emptyRecord);
-    expect(mustBeMadeAnew(mode(never, 'efi'))).toBe(true);
-    expect(mustBeMadeAnew(secure(mode(never, 'efi'), true))).toBe(true);
+    expect(mustBeRecreated(mode(never, 'efi'))).toBe(true);
+    expect(mustBeRecreated(secure(mode(never, 'efi'), true))).toBe(true);
   });
 });
 
@@ -68,8 +68,8 @@ describe('a change of the boot mode', () => {
   });
 });
 
-describe('a change of the own order under an override', () => {
-  it('keeps the override active', () => {
+describe("a change of the machine's own boot order during an override", () => {
+  it('does not end the override', () => {
     const order = (xml: string) => deviceKeys(effectiveBootOrder(readDomain(xml)));
     const set = (enabled: 'continuous' | 'disabled', xml: string): string =>
       withBootChange(xml, { enabled, target: 'cdrom', firmware: null });

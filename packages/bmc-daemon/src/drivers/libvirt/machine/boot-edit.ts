@@ -27,7 +27,7 @@ export interface WantedFirmware {
 }
 
 /**
- * Applies a client's change of booting.
+ * Applies a client's change of boot settings.
  * @param change its `firmware` has the files; null: the firmware stays as it is.
  */
 export function changeBoot(
@@ -38,12 +38,12 @@ export function changeBoot(
   const { firmware } = change;
   if (firmware !== null) {
     changeFirmware(edit, () => setFirmware(edit, firmware.type, firmware.choice));
-    // An immediate change replaces a pending one.
+    // An immediate change of the firmware replaces a pending one.
     dropPending(edit, 'firmware');
   }
   if (!changesOverride(change)) return;
   const override = mergeBootOverride(edit.record.boot ?? untouchedOverride(firstBootDevice(edit.domain)), change);
-  // Adds an empty CD drive, because a server always has a drive to boot from.
+  // Adds an empty CD drive, because Redfish offers a boot from CD for each machine.
   if (
     overrideDevice({ ...override, enabled: 'once' }) === 'cdrom' &&
     persistent &&
@@ -95,8 +95,7 @@ export function withoutVariablesReset(record: MachineRecord): MachineRecord {
 }
 
 /**
- * Applies an edit to the definition without the order of an override, and applies the override
- * again.
+ * Reverts the override, applies the edit to the user's own order, and applies the override again.
  */
 export function editOwnDefinition(edit: DefinitionEdit, change: () => void): void {
   const { boot } = edit.record;
@@ -110,7 +109,7 @@ export function editOwnDefinition(edit: DefinitionEdit, change: () => void): voi
   applyContinuousOrder(edit);
 }
 
-/** Returns the record after a boot: a once override is disabled. */
+/** Returns the record after a boot: a one-time override is disabled. */
 export function withOverrideUsed(record: MachineRecord): MachineRecord {
   return record.boot === null ? record : { ...record, boot: bootRecordAfterBoot(record.boot) };
 }
@@ -120,21 +119,24 @@ export function bootRecordAfterBoot(boot: BootRecord): BootRecord {
   return { ...afterBoot(boot), saved: boot.saved };
 }
 
-/** Returns the device of a pending once override, or null. */
+/** Returns the device of a pending one-time override, or null. */
 export function onceDevice({ boot }: MachineRecord): BootChoice | null {
   if (boot?.enabled !== 'once') return null;
   return overrideDevice(boot) ?? null;
 }
 
-/** Returns the device of a pending once override, or null if the machine does not have it. */
+/**
+ * Returns the device of a pending one-time override; null if there is none, or if the machine lacks
+ * the device.
+ */
 export function presentOnceDevice({ domain, record }: DefinitionValues): BootChoice | null {
   const once = onceDevice(record);
   return once !== null && hasChoice(domain.devices, once) ? once : null;
 }
 
 /**
- * Puts a continuous override into the definition, if it is not there yet and the machine has the device
- * of the override.
+ * Writes a continuous override into the definition. Does nothing if the definition has it already,
+ * or if the machine lacks its device.
  */
 export function applyContinuousOrder(edit: DefinitionEdit): void {
   const { boot } = edit.record;

@@ -1,7 +1,8 @@
 /**
- * Reads and writes the definition of a machine. `define` also writes the metadata of a persistent
- * machine, because `define` answers while the QEMU of the machine hangs; virDomainSetMetadata waits
- * (measured). Only virDomainSetMetadata writes the metadata of a running instance.
+ * Reads and writes the definition of a machine. The metadata of a persistent machine are also
+ * written by `define`. `define` works even while the QEMU of the machine hangs, but
+ * virDomainSetMetadata waits for QEMU (measured). Only virDomainSetMetadata writes the metadata of
+ * a running instance.
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
@@ -38,7 +39,10 @@ export async function readDefinition({ name, domain }: Machine, timeoutMs: numbe
   });
 }
 
-/** Returns the instance of a text without INACTIVE; null for that of a machine that is off. */
+/**
+ * Parses the XML that libvirt returns without the flag INACTIVE. Returns null if the machine is
+ * off.
+ */
 export function instanceOf(xml: string): Instance | null {
   const id = readInstanceId(xml);
   return id === null ? null : { id, xml, domain: readDomain(xml) };
@@ -96,8 +100,8 @@ export async function editRecord(
 }
 
 /**
- * Removes finished operations from the record. Never rejects: if it fails, the next daemon removes
- * them. The caller has begun an edit in the queue.
+ * Removes finished operations from the record. Never rejects. If it fails, the daemon removes them
+ * after its next start. The caller has begun an edit in the queue.
  */
 export async function forgetDone(
   host: Pick<Host, 'hypervisor' | 'timeoutMs' | 'log'>,
@@ -132,8 +136,8 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
 }
 
 /**
- * Writes a changed definition, and nothing if it did not change. For a transient machine this writes
- * the record to the running instance.
+ * Writes the definition if it has changed. For a transient machine, writes only the record, to the
+ * running instance.
  */
 export async function saveDefinition(
   hypervisor: Hypervisor,
@@ -171,8 +175,9 @@ export async function saveRecord(
 }
 
 /**
- * Stores in the running instance which boot order its process has.
- * @throws {DriverError} conflict, if a later service has stored it in a later form; notFound, unavailable.
+ * Stores the boot order of the process in the metadata of the running instance.
+ * @throws {DriverError} conflict, if a newer version of the daemon has stored it in a newer format;
+ *   notFound, unavailable.
  */
 export async function saveProcess(
   machine: Machine,

@@ -9,12 +9,12 @@ export interface Host {
   readonly hypervisor: Hypervisor;
   readonly inventory: Inventory;
   /**
-   * The queue of each machine. A caller that reads a definition and writes it back does so in
-   * `queue.edit`. Downloads never run in it.
+   * The queue of each machine. Code that reads a definition and writes it back runs in
+   * `queue.edit`. Downloads never run in `queue.edit`.
    */
   readonly queue: MachineQueue;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  /** Maximum time that a read, or a change that libvirt makes at once, may take. */
+  /** Maximum time of a read, and of a change that libvirt makes immediately. */
   readonly timeoutMs: number;
   /** Files of the host on which libvirt runs. */
   readonly files: HostFiles;

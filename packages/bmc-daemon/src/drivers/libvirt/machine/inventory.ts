@@ -1,6 +1,6 @@
 /**
- * Lists the machines and their states. Caches both until an event or a new connection, because
- * libvirt reports every change of the list and of the states by a lifecycle event. Other data of a
+ * Lists the machines and their states. libvirt reports every change of the list and of the states
+ * by a lifecycle event. So both are cached until an event or a new connection. Other data of a
  * machine may change without an event.
  */
 import {
@@ -77,8 +77,8 @@ export class Inventory {
   /** Subscribes to events. On a host without events nothing is cached. */
   start(): void {
     const subscription = this.#hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
-      // A new definition of a persistent machine changes neither the list nor the state. Each change of
-      // this daemon causes such an event.
+      // Ignores a new definition of a persistent machine, which changes neither the list nor the
+      // state. Each change by this daemon causes such an event.
       const isUpdate = event === DomainEventType.DEFINED && detail === DomainEventDefinedDetail.UPDATED;
       if (isUpdate && this.#persistent.has(domain.uuid)) return;
       this.forgetState(domain.uuid);
@@ -94,7 +94,10 @@ export class Inventory {
     });
   }
 
-  /** Forgets the state after a call of this driver, because the reply may precede the event. */
+  /**
+   * Forgets the state of a machine after a call that changes it, because the reply may arrive
+   * before the event.
+   */
   forgetState(uuid: string): void {
     this.#states.delete(uuid);
   }
@@ -168,8 +171,8 @@ export class Inventory {
 }
 
 /**
- * Returns the failure. A lost process counts as crashed too: libvirt reports the same for a guest
- * that panicked with `<on_crash>destroy`.
+ * Returns the failure. A lost process also counts as a crash, because libvirt reports the same
+ * reason for a guest that panicked with `<on_crash>destroy`.
  */
 function failureOf(state: DomainState, reason: number): Condition['failure'] {
   if (state === 'crashed') return 'crashed';

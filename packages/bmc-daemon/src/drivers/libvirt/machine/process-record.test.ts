@@ -30,7 +30,7 @@ describe('the record of a process', () => {
     ['one of a single device', { ...record, armed: { target: 'disk:vda', evidence: null } }],
     ['one without evidence', { ...record, armed: { target: 'network', evidence: null } }],
     ['none', { ...record, armed: null, order: [] }],
-  ])('reads back as it was written, with %s', (_what, written) => {
+  ])('is the same after a write and a read, with %s', (_what, written) => {
     expect(readProcess({ id: 7, xml: live(render(written)) })).toEqual(written);
   });
 
@@ -46,7 +46,7 @@ describe('the record of a process', () => {
   });
 
   it.each(['', 'x', '[]', '{"instance":7}', '{"instance":"7","order":[]}', '{"instance":7,"order":"disk:vda"}'])(
-    'reads %s, an unknown format, as never set',
+    'ignores %s, an unknown format',
     (text) => {
       const xml = live(`<process version='2'>${text}</process>`);
       expect([readProcess({ id: 7, xml }), isStarting({ xml })]).toEqual([null, false]);
@@ -60,13 +60,13 @@ describe('the record of a process', () => {
     expect(read({ target: 'hd', evidence: 7 })?.armed).toEqual({ target: 'hd', evidence: null });
   });
 
-  it('keeps members of a later service, for the same process only', () => {
+  it('keeps members of a newer version of the daemon, for the same process only', () => {
     const xml = live(`<process version='2'>{"instance":7,"order":[],"newer":{"a":1}}</process>`);
     expect(render({ ...record, armed: null, order: [] }, xml)).toContain(`{"instance":7,"order":[],"newer":{"a":1}}`);
     expect(render({ instance: 8, order: [], armed: null }, xml)).not.toContain('newer');
   });
 
-  it('is not overwritten if a later service has written it in another form', () => {
+  it('is not overwritten if a newer version of the daemon has written it in another format', () => {
     const xml = live(`<process version='3'>x</process>`);
     expect(() => render(record, xml)).toThrow(
       new DriverError(
@@ -88,7 +88,7 @@ describe('the record that version 0.1 left in a running machine', () => {
     expect(read('starting')).toBeNull();
   });
 
-  it('is replaced by the present form', () => {
+  it('is replaced by the present format', () => {
     const xml = old('armed');
     const known = readProcess({ id: 1, xml });
     if (known === null) throw new Error('no record');

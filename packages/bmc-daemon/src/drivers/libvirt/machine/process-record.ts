@@ -9,7 +9,7 @@
  * </process>
  * ```
  *
- * A machine that has run since version 0.1 has the form of {@link readVersion1}.
+ * A machine that was started by version 0.1 of the daemon has the format of {@link readVersion1}.
  */
 import { z } from 'zod';
 import type { BootChoice } from '../../rules/boot-override.js';
@@ -25,13 +25,13 @@ export const PROCESS_URI = 'https://rackless.dev/xmlns/bmc/process/1';
 /** Parameter `key` of virDomainSetMetadata. */
 export const PROCESS_PREFIX = 'rackless-process';
 
-/** A once override that is set in the process, for its next reset. */
+/** A one-time override that is set in the process, for its next reset. */
 export interface Armed {
   readonly target: BootChoice;
   /**
-   * The drive that the override boots from, and its number of reads at that time. A later daemon
-   * compares the number to find out whether the guest has restarted. Null for a network boot, which
-   * leaves no evidence.
+   * The drive that the override boots from, and its number of reads when the override was set.
+   * After a restart, the daemon compares the number to find out whether the guest has restarted.
+   * Null for a network boot, which leaves no evidence.
    */
   readonly evidence: { readonly drive: string; readonly reads: number } | null;
 }
@@ -43,7 +43,7 @@ export interface ProcessRecord {
    * ignored.
    */
   readonly instance: number;
-  /** Device keys of the order without a once override. */
+  /** Device keys of the order without a one-time override. */
   readonly order: readonly string[];
   readonly armed: Armed | null;
 }
@@ -61,7 +61,10 @@ const schemas = {
     target: choice,
     evidence: z.object({ drive: z.string(), reads: z.number() }).nullable().catch(null),
   }),
-  /** Set in the definition of a start, until the first record replaces it. */
+  /**
+   * True in the definition with which a machine is started, until the first record of the process
+   * replaces it.
+   */
   starting: z.boolean(),
 };
 
@@ -74,16 +77,19 @@ export function readProcess({ id, xml }: Pick<Instance, 'id' | 'xml'>): ProcessR
 }
 
 /**
- * Returns whether this instance was started paused for a once override, and was not resumed yet.
+ * Returns whether this instance was started paused for a one-time override, and was not resumed
+ * yet.
  */
 export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
   return membersIn(xml).starting === true;
 }
 
 /**
- * Returns the markup for virDomainSetMetadata. It keeps members of a later service.
+ * Returns the markup for virDomainSetMetadata. It keeps members that a newer version of the daemon
+ * has added.
  * @param instance the running machine, with its present record.
- * @throws {DriverError} conflict, if a later service has written the record in a later form.
+ * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a
+ *   newer format.
  */
 export function renderProcess(
   { id, xml }: Pick<Instance, 'id' | 'xml'>,
@@ -99,8 +105,9 @@ export function renderProcess(
 }
 
 /**
- * Adds a mark to the definition for a paused start, so that a later daemon finishes the start. It
- * replaces the record of a process from which the definition was copied.
+ * Adds a mark to the definition for a paused start. If the daemon ends during the start, it
+ * completes the start after its next start, because of this mark. The mark replaces the record of a
+ * process, if the definition was copied from a running machine.
  */
 export function addStartingMark(xml: XmlEdit): void {
   const markup = jsonElement(`${PROCESS_PREFIX}:process`, { starting: true }, { namespace: PROCESS_URI });
@@ -117,7 +124,7 @@ function membersIn(xml: string): Members {
 }
 
 /**
- * Reads the form of version 0.1:
+ * Reads the format of version 0.1:
  *
  * ```xml
  * <process instance='7' armed='cdrom' drive='sda' reads='12'><order key='disk:vda'/></process>

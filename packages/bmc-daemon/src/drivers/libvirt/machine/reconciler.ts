@@ -1,5 +1,5 @@
 /**
- * Finishes operations that were in progress when the last daemon ended or the connection broke. It
+ * Completes operations that were in progress when the daemon ended or the connection was lost. It
  * handles each machine once per connection.
  */
 import { readDefinition, type Definition } from './definition.js';
@@ -9,21 +9,26 @@ import type { Machine } from './inventory.js';
 /** Parts of the driver that can have unfinished operations. */
 interface ReconcilerOptions {
   readonly host: Host;
-  /** Tasks for the whole host, before the machines. Each logs its own failure. */
+  /**
+   * Tasks for the whole host, which run before those for machines. Each task logs its own failure.
+   */
   readonly hostTasks: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
   /**
-   * Parts that finish operations of one machine, in this order. Each gets the definition from
-   * before the first part, which shows whether there is work.
+   * Parts that complete the operations of one machine, in this order. Each gets the definition as
+   * it was before the first part, and can see there whether it has work.
    */
   readonly machineParts: readonly {
     readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
   }[];
 }
 
-/** Machines in parallel, so that a hung QEMU does not delay the others. */
+/**
+ * Number of machines that are reconciled in parallel, so that a hung QEMU does not delay the
+ * others.
+ */
 const PARALLEL_MACHINES = 4;
 
-/** The reconciliation of one host; closed with the driver. */
+/** The reconciliation of one host. Close it with the driver. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #reconciled = new Map<string, Promise<void>>();

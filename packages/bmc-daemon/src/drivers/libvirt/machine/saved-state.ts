@@ -1,6 +1,6 @@
 /**
- * Saved states: libvirt's managed save. A host can save its machines as it shuts down, and
- * they continue at their next start.
+ * Saved states: libvirt's managed save. A host can save its machines when it shuts down. At their
+ * next start, the machines continue from the saved state.
  */
 import { isLibvirtError } from '@rackless/libvirt';
 import { attempt } from '../failure.js';
@@ -30,8 +30,8 @@ export async function dropSavedState(machine: Machine, timeoutMs: number): Promi
 }
 
 /**
- * Returns the XML of the saved state, with which the machine continues. The definition may have
- * changed since.
+ * Returns the XML of the saved state. The machine continues with this XML, even if the definition
+ * has changed since.
  * @returns null if there is no saved state, or if the hypervisor does not support saved states
  *   (libvirt's test driver).
  * @throws {DriverError} notFound, unavailable.

@@ -8,7 +8,7 @@ const failed = (command: string, why: string) =>
 const closed = failed('blockdev-insert-medium', 'Tray of the device is not open');
 const closedBefore = failed('blockdev-remove-medium', "Tray of device 'sata0-0-0' is not open");
 
-/** Rejects with these errors, one per call, and then succeeds. */
+/** Each call rejects with the next of these errors. All further calls succeed. */
 function failing(errors: Error[]): { readonly change: () => Promise<string>; readonly calls: () => number } {
   let calls = 0;
   const change = async (): Promise<string> => {

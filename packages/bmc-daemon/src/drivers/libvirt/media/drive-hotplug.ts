@@ -17,19 +17,22 @@ import { readDomain, type Domain } from '../xml/domain.js';
 import { hotplugMarkup } from '../xml/devices/removable-drive.js';
 
 /**
- * libvirt waits 5 s for QEMU to release a device, and then reports success even if QEMU has not.
- * This module waits for the rest.
+ * Maximum time until QEMU releases a device. libvirt waits only 5 s, and then reports success even
+ * if QEMU still has the device.
  */
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
-/** A guest that always closes its tray gets no image. */
+/** Maximum number of attempts. A guest that always closes its tray gets no image. */
 const TRAY_ATTEMPTS = 5;
-/** Usually libvirt learns within this time that the tray has closed, so the next attempt opens it. */
+/**
+ * Usually libvirt notices within this time that the tray has closed. The next attempt then opens
+ * the tray again.
+ */
 const TRAY_PAUSE_MS = 100;
 /** QEMU's errors of `blockdev-insert-medium` and `blockdev-remove-medium`. */
 const TRAY_CLOSED = /Tray of (the device|device '.*') is not open/;
 
-/** FORCE opens a tray that the guest has locked, as pulling a plug would. */
+/** FORCE opens a tray even if the guest has locked it. */
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 
 /** A drive to plug into a running guest. */
@@ -42,8 +45,8 @@ interface NewDrive {
 
 /**
  * Plugs a drive with an image into a running guest.
- * @returns the target of the guest's drive; null if it accepts none now, and gets the image at its
- *   next start.
+ * @returns the target of the guest's drive; null if the guest accepts no drive now. It then gets
+ *   the image at its next start.
  * @throws {DriverError} unavailable; every error for a transient machine, which has no next start.
  */
 export async function plugIn(
@@ -62,7 +65,7 @@ export async function plugIn(
     return target;
   } catch (error) {
     if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
-    // The next start would fail to open the stream too.
+    // At the next start, QEMU could not open the stream either.
     if (media.type === 'network' && isStreamFault(error)) throw error;
     log.info(`machine ${machine.name} accepts no drive while it runs: the guest gets the image at its next start`, {
       error,
@@ -72,8 +75,8 @@ export async function plugIn(
 }
 
 /**
- * Returns whether a drive of the running guest is unplugged with its image: a USB stick has no tray,
- * and a hot-plugged drive has none either.
+ * Returns whether a drive of the running guest must be unplugged to remove its image. This applies
+ * to USB sticks and hot-plugged drives, because they have no tray.
  */
 export function isUnplugged(drive: Disk, defined: Domain): boolean {
   return drive.device === 'disk' || isHotplugged(drive, defined);
@@ -117,9 +120,9 @@ export async function changeDrive(
 }
 
 /**
- * Repeats a change of an image if the guest has closed the tray in the meantime. libvirt first
- * opens the tray, and then removes the old image and inserts the new one. Linux closes a tray when
- * a program opens the drive, and QEMU then rejects either step.
+ * Repeats a change of an image if the guest has closed the tray in the meantime. libvirt opens the
+ * tray, removes the old image and inserts the new one. When a program opens the drive, Linux closes
+ * the tray. QEMU then rejects the removal or the insertion.
  */
 export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {
@@ -133,8 +136,8 @@ export async function retryWhileGuestClosesTray<Result>(change: () => Promise<Re
 }
 
 /**
- * Unplugs a drive, and resolves when it is gone. Until then the guest has the image, and no other
- * drive can have its target.
+ * Unplugs a drive, and resolves when it is gone. Until then, the guest has the image, and no other
+ * drive can use this target.
  * @throws {DriverError} unavailable, if the guest does not release the drive.
  */
 async function unplug(host: Host, machine: Machine, instance: Instance, { target }: Disk): Promise<void> {

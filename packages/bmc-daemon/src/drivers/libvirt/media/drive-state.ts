@@ -11,13 +11,13 @@ interface DriveState {
   readonly defined: Disk | null;
   readonly running: Disk | null;
   /**
-   * `DiskSource.name` of the image: in the running guest if it runs, else in the definition. Null:
-   * empty.
+   * `DiskSource.name` of the image: in the running guest, or in the definition of a machine that is
+   * off. Null: the drive is empty.
    */
   readonly source: string | null;
 }
 
-/** Returns the drive of the definition, and the drive of the running guest with the same key. */
+/** Returns the drive in the definition, and the drive with the same key in the running guest. */
 export function driveState(
   { xml, instance }: Definition,
   device: MediaDevice,

@@ -11,8 +11,9 @@ interface EarlyCheckOptions {
 }
 
 /**
- * Runs a check with the last reading of the machine, which a request has just made. The reading may
- * be outdated, so only a new one can fail the check. The change reads the machine again in any case.
+ * Runs a check with the last reading of the machine, which this request has usually just made. If
+ * the check fails, it runs again with a new reading, because the last one may be outdated. The
+ * change itself reads the machine again in any case.
  * @param check returns false if there is nothing to download; throws if the change is impossible.
  * @returns what the check returns.
  * @throws what the check throws; {DriverError} notFound, unavailable.

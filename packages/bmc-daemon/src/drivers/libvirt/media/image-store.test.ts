@@ -130,7 +130,7 @@ describe('ImageStore', () => {
     expect(pool.files.size).toBe(1);
   });
 
-  it('removes unused images, but no leased ones', async () => {
+  it('removes unused images, except leased images', async () => {
     const url = await serve((_request, response) => response.end('iso'));
     const pool = new MemoryImages();
     const used = new Set<string>();
@@ -165,7 +165,7 @@ describe('ImageStore', () => {
     expect(warnings).toEqual(['removing unused images']);
   });
 
-  it('downloads an image again that was deleted outside', async () => {
+  it('downloads an image again if another program has deleted it', async () => {
     let requests = 0;
     const url = await serve((request, response) => {
       if (request.method === 'GET') requests += 1;

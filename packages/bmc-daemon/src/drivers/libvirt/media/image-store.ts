@@ -27,7 +27,7 @@ interface AcquireOptions {
   readonly onProgress?: ((percent: number) => void) | undefined;
   /** Requests a private copy, for a guest that writes to it. Default: the shared image. */
   readonly own?: boolean;
-  /** A limit below the general one. */
+  /** A smaller size limit than the general one. */
   readonly maxBytes?: number;
 }
 
@@ -39,11 +39,11 @@ interface DownloadRequest {
   readonly context: DownloadContext;
 }
 
-/** The images of one host; closed with the driver. */
+/** The images of one host. Close it with the driver. */
 export class ImageStore {
   readonly #options: ImageStoreOptions;
   readonly #stored: StoredImages;
-  /** Their results are the names of complete images. */
+  /** Running downloads. The result of each is the name of a complete image. */
   readonly #downloads = new SharedDownloads<string>();
 
   constructor(options: ImageStoreOptions) {
@@ -52,8 +52,8 @@ export class ImageStore {
   }
 
   /**
-   * Removes partial downloads of an earlier process, and images that no machine uses. Does not
-   * create the pool.
+   * Removes partial downloads of an earlier run of the daemon, and images that no machine uses.
+   * Does not create the pool.
    * @throws {DriverError} if the host does not answer; the next request for an image repeats the
    *   cleanup.
    */
@@ -67,8 +67,8 @@ export class ImageStore {
   }
 
   /**
-   * Returns the image, and downloads it unless this content is stored already. Concurrent callers
-   * share one download.
+   * Returns the image. Downloads it first, unless the same content is stored already. Concurrent
+   * callers share one download.
    * @throws {DriverError} with a media kind (mediaUnreachable also if the download takes too long),
    *   storageFull, unavailable; the signal's reason if it aborts.
    */
@@ -126,14 +126,15 @@ export class ImageStore {
     }
     const download = await open(wanted);
     if (!identifiesContent(download.validator)) {
-      // The stored image of this URL may be an older content of the same size.
+      // The stored image of this URL may have older content of the same size.
       const name = privateVolumeName(url);
       await this.#stored.fill(name, download, images, signal);
       return name;
     }
     const name = imageVolumeName(url, download.validator);
     const isStored = await this.#stored.isComplete(name, images);
-    // Read and set in the same tick, so that two downloads never fill the same volume.
+    // Reads and sets the entry in the same tick, so that two downloads never write to the same
+    // volume.
     const filling = this.#stored.filling(name);
     if (!isStored && filling === undefined) {
       await this.#stored.fill(name, download, images, signal);
@@ -144,7 +145,7 @@ export class ImageStore {
       await filling;
       return name;
     } catch {
-      // The other download of this content was aborted, or lost its access.
+      // The other download of this content was aborted, or its credentials are not valid any more.
       signal.throwIfAborted();
       return await this.#fetch(wanted);
     }

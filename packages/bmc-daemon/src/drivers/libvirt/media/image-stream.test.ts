@@ -45,7 +45,7 @@ async function fault(promise: Promise<unknown>): Promise<readonly [string, strin
   if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
   return [error.kind, error.message];
 }
-/** Sends one byte of a thousand. */
+/** Sends one byte of an image with a thousand bytes. */
 const inParts = (_request: IncomingMessage, response: ServerResponse): void => {
   response.writeHead(206, { 'content-length': 1, 'content-range': 'bytes 0-0/1000' }).end('x');
 };
@@ -65,7 +65,7 @@ describe('streams of images', () => {
     expect(streams.isOffered).toBe(true);
   });
 
-  it('are not offered with a list of hosts, which QEMU would not obey', async () => {
+  it('are not offered if a list of hosts is configured, because QEMU does not check the list', async () => {
     const streams = new ImageStreams({ ...limits, hosts: { allowed: ['127.0.0.1'], ipFamily: null } });
     expect(streams.isOffered).toBe(false);
     await streams.detectDriver([await modules('block-curl.so')]);
@@ -90,7 +90,7 @@ describe('streams of images', () => {
     expect(name).toBe(`http://127.0.0.1:${target.port}/a/image.iso`);
   });
 
-  it('are rejected if only the authorities of the drive or the configuration verify the server', async () => {
+  it('are rejected if only the authorities of the drive or of the configuration can verify the server', async () => {
     const folder = await modules();
     const [key, caFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     await promisify(execFile)('openssl', [
@@ -115,7 +115,7 @@ describe('streams of images', () => {
     expect(source).toMatchObject({ type: 'network', protocol: 'https', verify: false });
   });
 
-  it('need a server with ranges and the image, which answers at its address', async () => {
+  it('need a server that has the image, supports ranges, and answers requests to its IP address', async () => {
     const streams = new ImageStreams(limits);
     const whole = await serve((_request, response) => response.end('all of it'));
     expect(await fault(streams.open(image(whole), never))).toEqual([

@@ -15,7 +15,7 @@ import { localFiles, type HostFiles } from '../host-files.js';
 import type { ImageLease } from './stored-images.js';
 import { networkName, type NetworkSource } from '../xml/devices/disk-source.js';
 
-/** Folders of distributions for QEMU's modules. */
+/** Folders in which distributions install QEMU's modules. */
 const MODULE_FOLDERS = [
   '/usr/lib/x86_64-linux-gnu/qemu',
   '/usr/lib/aarch64-linux-gnu/qemu',
@@ -34,7 +34,7 @@ const HOST_AUTHORITIES = [
   '/etc/ssl/ca-bundle.pem',
 ] as const;
 
-/** QEMU's messages for a missing driver. */
+/** Messages of QEMU if its HTTP driver is missing. */
 const NO_DRIVER = /Unknown (driver|protocol) '?https?|module 'block-curl'|block-curl\.so/i;
 /** Messages of QEMU's driver and of libcurl for an unusable server. */
 const NO_ANSWER =
@@ -53,7 +53,7 @@ export class ImageStreams {
     this.#isOffered = !isRestricted(limits);
   }
 
-  /** True if images can be streamed, as far as known. */
+  /** False if it is known that images cannot be streamed. */
   get isOffered(): boolean {
     return this.#isOffered;
   }
@@ -111,9 +111,9 @@ export class ImageStreams {
   }
 
   /**
-   * Checks that the host's authorities suffice. QEMU does not use the authorities of the drive or
-   * of the configuration.
-   * @throws {DriverError} invalid, if the server's certificate needs one that QEMU does not use.
+   * Checks that the authorities of the host can verify the server. QEMU does not use those of the
+   * drive or of the configuration.
+   * @throws {DriverError} invalid, if the server's certificate needs another authority.
    */
   async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const { caFile, ...limits } = this.#limits;
@@ -131,8 +131,8 @@ export class ImageStreams {
   }
 
   /**
-   * Replaces the host name with the checked address, because QEMU would look the name up again. HTTPS
-   * keeps the name, which the certificate proves if it is verified.
+   * Replaces the host name with the checked address, because QEMU would resolve the name again. A
+   * verified HTTPS connection keeps the name, because the certificate proves it.
    * @throws {ImageError} mediaUnreachable, if the server answers only to its name.
    */
   async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {
@@ -150,7 +150,7 @@ export class ImageStreams {
   }
 }
 
-/** Returns whether the stream, and not the machine, caused an error of plugging it in. */
+/** Returns whether QEMU rejected a drive because of the stream, and not because of the machine. */
 export function isStreamFault(error: DriverError): boolean {
   return NO_DRIVER.test(error.message) || NO_ANSWER.test(error.message);
 }

@@ -21,12 +21,9 @@ export interface ImagePlace {
   readonly name: string;
 }
 
-/**
- * The images of the daemon in one pool, complete or partial. Volumes of the user are not visible
- * here.
- */
+/** The images of the daemon in one pool, complete or partial. Does not contain volumes of users. */
 export interface ImageVolumes {
-  /** Returns the names of the images. */
+  /** Returns the names of all images. */
   list(): Promise<readonly string[]>;
   /** Returns an image, or null. */
   find(name: string): Promise<ImagePlace | null>;
@@ -42,7 +39,7 @@ export interface ImageVolumes {
 
 /**
  * Selects how images get into the pool.
- * @param timeoutMs of each libvirt call. A stream has no timeout.
+ * @param timeoutMs timeout of each libvirt call, except of streams.
  */
 export function openImageVolumes({ pool, directory }: ActivePool, timeoutMs: number): ImageVolumes {
   return directory === null ? new StreamedVolumes(pool, timeoutMs) : new DirectoryVolumes(pool, directory, timeoutMs);
@@ -76,7 +73,7 @@ class DirectoryVolumes implements ImageVolumes {
     try {
       const { bavail, bsize } = await statfs(this.directory);
       checkFreeSpace(sizeBytes, bavail * bsize);
-      // QEMU runs as another user, which only reads.
+      // QEMU runs as another user, which needs only read access.
       await pipeline(body, createWriteStream(part, { mode: 0o644, highWaterMark: 1_048_576 }), { signal });
       await rename(part, path);
     } catch (error) {
@@ -93,8 +90,8 @@ class DirectoryVolumes implements ImageVolumes {
   }
 
   /**
-   * Refreshes the pool for users who list it. Guests use the path, so a failure of a busy pool is
-   * harmless.
+   * Refreshes the pool, so that users see the image in it. A busy pool rejects this. It does not
+   * matter, because guests use the path of the image.
    */
   async #refresh(): Promise<void> {
     await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);
@@ -161,7 +158,7 @@ class StreamedVolumes implements ImageVolumes {
 
 const filePlace = (path: string): ImagePlace => ({ source: { type: 'file', path }, name: path });
 
-/** Returns the XML of a sparse volume, so that a failed upload has used little space. */
+/** Returns the XML of a sparse volume. So a failed upload has used only little space. */
 function volumeXml(name: string, sizeBytes: number): string {
   return (
     `<volume><name>${name}</name><capacity unit='bytes'>${sizeBytes}</capacity><allocation>0</allocation>` +

@@ -80,7 +80,7 @@ export class LibvirtMedia {
         );
       } catch (error) {
         lease.release();
-        // The downloaded image is removed with the failed insert.
+        // The insert has failed, so its downloaded image is removed.
         await this.#options.store.removeUnused();
         throw image.stream === true ? this.#options.streams.translate(error) : error;
       }
@@ -113,8 +113,9 @@ export class LibvirtMedia {
   }
 
   /**
-   * Fetches an image. A guest that can write gets a private copy, which its eject removes. Floppy
-   * images are always private, because a running floppy drive cannot protect its image.
+   * Fetches an image. A guest that can write to the image gets a private copy, which the eject
+   * removes. Floppy images are always private, because a drive of a running guest cannot become
+   * read-only.
    * @returns the image; the caller releases it.
    */
   async acquire(
@@ -158,7 +159,10 @@ export class LibvirtMedia {
     throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another image`);
   }
 
-  /** Reads the machine without the cached state: the event of a start may not have arrived yet. */
+  /**
+   * Reads the machine without the cached state, because the event of a start may not have arrived
+   * yet.
+   */
   async #read(machine: Machine): Promise<Definition> {
     this.#host.inventory.forgetState(machine.uuid);
     return await readForChange(this.#host, machine);
@@ -199,9 +203,10 @@ export class LibvirtMedia {
   }
 
   /**
-   * Changes the definition and then the running guest. Meanwhile the definition names the drive, so
-   * that the next daemon can finish the change. A failure restores the definition. For a transient
-   * machine, changes the guest first and then the record.
+   * Changes the definition and then the running guest. Until the guest is changed, the definition
+   * contains an intent, so that the daemon can complete the change after a restart. A failure
+   * restores the definition. For a transient machine, it changes the guest first and then the
+   * record.
    * @param change.plugs whether the guest gets or loses a drive, and not only an image.
    */
   async #carryOut(
@@ -231,8 +236,8 @@ export class LibvirtMedia {
       });
       throw error;
     }
-    // Reads again, because the guest takes time, and the machine may boot from a drive that was
-    // plugged in.
+    // Reads the definition again, because the change of the guest takes time. Also, the boot order
+    // may contain the drive that was just plugged in.
     const present = plugs
       ? await readDefinition(machine, timeoutMs)
       : { xml: await readInactiveXml(machine, timeoutMs), instance };
@@ -246,7 +251,7 @@ export class LibvirtMedia {
 
   /**
    * Puts the image into the running guest.
-   * @param target the definition's drive, and the target of a drive to plug in.
+   * @param target the drive in the definition, and the target for a drive to plug in.
    */
   async #putIntoGuest(
     machine: Machine,

@@ -21,7 +21,8 @@ export interface Insertion {
 }
 
 /**
- * Inserts the image into its drive, and its record. Adds a drive if there is none.
+ * Inserts the image into its drive, and adds the record of the image. Adds a drive if there is
+ * none.
  * @returns the target of the drive.
  * @throws {DriverError} unsupported.
  */
@@ -44,7 +45,7 @@ export function insertMedia(
     driveReadonly: wasReadonly,
   });
   edit.setRecord({ ...record, media });
-  // A continuous override to CD may have waited for a drive.
+  // A continuous override to CD may have waited for a CD drive.
   if (machine.persistent) applyContinuousOrder(edit);
   return target;
 }
@@ -60,7 +61,10 @@ export function ejectMedia(
   edit.setRecord({ ...record, media: withoutMediaRecord(record.media, device) });
 }
 
-/** Inserts the image into the drive of the definition. A transient machine has no definition to change. */
+/**
+ * Inserts the image into the drive in the definition. Does nothing for a transient machine, which
+ * has no definition.
+ */
 function insertIntoDrive(
   { name, persistent }: Pick<Machine, 'name' | 'persistent'>,
   edit: DefinitionEdit,

@@ -1,7 +1,7 @@
 /**
  * Opens the storage pool for images: the configured pool, or else a directory pool that the daemon
- * creates. The daemon writes files to the directory of the pool, after a check that libvirt uses
- * the same directory. If the check fails, for example with a remote host, images go through a stream.
+ * creates. The daemon checks that libvirt sees the same directory, and then writes files there. If
+ * the check fails, for example with a remote host, the daemon sends images as libvirt streams.
  */
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
 /** Options of {@link openPool}. */
 interface PoolOptions {
   readonly hypervisor: Hypervisor;
-  /** Connection URI. A session connection has its images in the home folder. */
+  /** Connection URI. With a session connection, images are in the home folder. */
   readonly uri: string;
   /** EMULATOR_STORAGE_POOL; null: the daemon's default pool. */
   readonly name: string | null;
@@ -36,7 +36,10 @@ interface PoolOptions {
 /** An active pool. */
 export interface ActivePool {
   readonly pool: StoragePool;
-  /** Its directory if this process can write to it; null: images must be streamed. */
+  /**
+   * The pool's directory if this process can write to it; null: images must go through libvirt
+   * streams.
+   */
   readonly directory: string | null;
 }
 
@@ -92,8 +95,8 @@ async function start(
   { isDefault, timeoutMs }: { isDefault: boolean; timeoutMs: number },
 ): Promise<void> {
   if (isDefault) {
-    // The directory may exist, and the test driver does not support build. The start reports real
-    // errors.
+    // Ignores an error: the directory may exist already, and the test driver does not support
+    // `build`. The start of the pool reports real errors.
     await pool.build(0, { timeoutMs }).catch(() => undefined);
     await pool.setAutostart(true, { timeoutMs }).catch(() => undefined);
   }
@@ -127,19 +130,20 @@ async function directoryOf(pool: StoragePool, timeoutMs: number): Promise<string
 }
 
 /**
- * Returns whether a file that this process writes is a volume of the pool. For a libvirtd in a
- * container, in a mount namespace or behind a forwarded socket, the same path may be another
+ * Returns whether a file that this process writes is a volume of the pool. If libvirtd runs in a
+ * container or in a mount namespace, or its socket is forwarded, the same path may be another
  * directory.
  */
 async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
   const validator = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };
-  // The name of a partial download, so that the cleanup after a crash removes this file too.
+  // The file has a name like a partial download. So after a crash, the cleanup also removes it.
   const name = partVolumeName(imageVolumeName('probe', validator));
   const file = join(directory, name);
   try {
     await writeFile(file, 'rackless', { flag: 'wx' });
   } catch {
-    // The directory does not exist, or this process may not write to it: the stream works for both.
+    // The directory does not exist, or this process may not write to it. A stream works in both
+    // cases.
     return false;
   }
   try {
@@ -148,7 +152,8 @@ async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: 
     return (await volume.getPath({ timeoutMs })) === file;
   } catch (error) {
     if (isLibvirtError(error, 'NO_STORAGE_VOL', 'NO_SUPPORT')) return false;
-    // Uses the stream while another refresh or an upload runs in the pool.
+    // The pool is busy with another refresh or an upload, so the check is impossible. A stream
+    // works in any case.
     if (isLibvirtError(error, 'INTERNAL_ERROR', 'OPERATION_INVALID', 'RESOURCE_BUSY')) return false;
     throw error;
   } finally {

@@ -1,7 +1,7 @@
 /**
- * Drives of a guest that continues from its saved state (libvirt's managed save). The guest has the
- * images of that time. Inserts and ejects since then are in the definition, and this module applies
- * them to the guest.
+ * Drives of a guest that continues from its saved state (libvirt's managed save). The guest still
+ * has the images from the time of the save. Later inserts and ejects are only in the definition, so
+ * this module applies them to the guest.
  */
 import { basename } from 'node:path/posix';
 import { isImageVolume } from '../../../media/image-key.js';
@@ -19,8 +19,9 @@ import { mediaRecord } from '../xml/metadata/media-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 
 /**
- * Applies the drives of the definition to the guest. Never rejects: the guest runs in any case, and
- * its drives show their images. The caller has begun an edit in the queue.
+ * Applies the drives of the definition to the guest. Never rejects, because the guest runs in any
+ * case, and clients see the images that are really in its drives. The caller has begun an edit in
+ * the queue.
  */
 export async function updateMedia(host: Host, machine: Machine): Promise<void> {
   const steps = [

@@ -5,8 +5,8 @@ import { readDomain } from '../xml/domain.js';
 
 /**
  * Returns `DiskSource.name` of every disk in a definition, a running instance or a saved state.
- * @throws {DriverError} if a machine cannot be read: an image may be deleted only if it is surely
- *   unused.
+ * @throws {DriverError} if a machine cannot be read. An image may be deleted only if it is
+ *   certainly unused.
  */
 export async function sourcesInUse({
   inventory,

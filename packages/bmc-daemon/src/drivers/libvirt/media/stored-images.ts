@@ -22,8 +22,8 @@ export interface StoredImagesOptions {
 }
 
 /**
- * An image that the store does not remove before its release. After that, only a machine's use
- * protects it.
+ * An image that the store does not remove before its release. After the release, the store removes
+ * the image unless a machine uses it.
  */
 export interface ImageLease extends ImagePlace {
   release(): void;
@@ -34,7 +34,10 @@ export class StoredImages {
   readonly #options: StoredImagesOptions;
   /** Complete images. */
   readonly #complete = new Set<string>();
-  /** Downloads by target volume: requests with different passwords may have the same content. */
+  /**
+   * Running downloads by target volume, because requests with different passwords may be for the
+   * same content.
+   */
   readonly #filling = new Map<string, Promise<void>>();
   readonly #leases = new Map<string, number>();
   readonly #removals = new Map<string, Promise<void>>();
@@ -47,14 +50,15 @@ export class StoredImages {
   }
 
   /**
-   * Opens the pool. The first call removes partial downloads of an earlier process, and images that
-   * no machine uses.
+   * Opens the pool. The first call removes partial downloads of an earlier run of the daemon, and
+   * images that no machine uses.
    * @returns null if there is no pool and `create` is false.
    * @throws {DriverError} if the host does not answer; the next call tries again.
    */
   async open(options: { readonly create: boolean }): Promise<ImageVolumes | null> {
     for (;;) {
-      // One at a time: two would both create the pool, and remove the same volumes.
+      // Only one call at a time opens the pool. Two calls would both create the pool and remove the
+      // same volumes.
       const opening = (this.#images ??= this.#openAnew(options));
       const images = await opening;
       if (images !== null || !options.create) return images;
@@ -74,7 +78,10 @@ export class StoredImages {
     return [...this.#complete].some((name) => name.startsWith(imageVolumePrefix(url)));
   }
 
-  /** Returns whether a complete image is in the pool, after its removal if one is running. */
+  /**
+   * Returns whether a complete image is in the pool. If its removal is running, waits for the end
+   * of the removal.
+   */
   async isComplete(name: string, images: ImageVolumes): Promise<boolean> {
     await this.#removals.get(name);
     if (!this.#complete.has(name)) return false;
@@ -179,7 +186,7 @@ export class StoredImages {
     const used = await this.#options.sourcesInUse();
     for (const name of candidates) {
       const place = await images.find(name);
-      // Leased while the machines were read: the next sweep decides.
+      // A caller has leased the image while the machines were read, so the next sweep decides.
       if (place === null || used.has(place.name) || this.#leases.has(name)) continue;
       this.#complete.delete(name);
       const removal = images

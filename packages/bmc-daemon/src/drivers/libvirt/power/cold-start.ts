@@ -1,10 +1,10 @@
 /**
- * Starts machines, with the once boot order that waits in their metadata.
+ * Starts machines, with the one-time boot order that waits in their metadata.
  *
  * QEMU passes the boot order to the firmware at each machine reset, and power-on is the first
  * reset. The daemon therefore starts the machine paused, from a copy of its definition with the
  * order of the override. virDomainCreateXML leaves the persistent definition unchanged. Then the
- * daemon sets the order of the machine in QEMU, for later resets, and resumes the guest. Only this
+ * daemon sets the machine's own order in QEMU, for later resets, and resumes the guest. Only this
  * boot uses the override, even if the daemon ends. Verified on libvirt 9.0 and QEMU 7.2, with
  * SeaBIOS and OVMF.
  */
@@ -36,7 +36,7 @@ import { withIntent } from '../xml/metadata/intent-record.js';
 import { readMetadata } from '../xml/metadata/metadata.js';
 import { finished, removeOnceOrder, type StartOutcome } from './start-record.js';
 
-/** Work around a start that other modules do. */
+/** Steps before and after a start, which other modules implement. */
 interface StartPreparations {
   /**
    * Applies the pending settings to the definition.
@@ -95,7 +95,8 @@ export class ColdStart {
 
   /**
    * Starts a machine that is off. The caller has begun an edit in the queue.
-   * @throws {DriverError} conflict, if it is running; else the error of libvirt.
+   * @throws {DriverError} conflict, if the machine is running already; otherwise the error of
+   *   libvirt.
    */
   async start(machine: Machine): Promise<void> {
     this.#starting.add(machine.uuid);
@@ -109,8 +110,8 @@ export class ColdStart {
   }
 
   /**
-   * Finishes a start that an earlier daemon has begun: resumes a paused guest, or restores a
-   * changed boot order.
+   * Completes a start that was in progress when the daemon ended: resumes a paused guest, or
+   * restores a changed boot order.
    */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const isPaused = known.instance !== null && isStarting(known.instance);
@@ -122,7 +123,8 @@ export class ColdStart {
         await this.#finishPausedStart(machine, machine.domain, xml);
         return;
       }
-      // A start without a monitor that was not restored: see #startRedefined.
+      // The start changed the definition, because there is no monitor, and did not restore it: see
+      // #startRedefined.
       const to = edited(xml, (edit) => removeOnceOrder(edit, { onceUsed: instance !== null }));
       await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
     });
@@ -164,8 +166,8 @@ export class ColdStart {
     try {
       await this.#finishPausedStart(machine, domain, xml);
     } catch (error) {
-      // A paused guest would look like a booting one, and the override's order would be used at
-      // every reset.
+      // The guest must not stay paused: clients would think that it boots, and each reset would use
+      // the order of the override.
       await domain.destroy({ timeoutMs: START_TIMEOUT_MS }).catch(() => undefined);
       throw error;
     }
@@ -188,14 +190,14 @@ export class ColdStart {
   }
 
   /**
-   * Prepares the definition. If the start changes the record, the record names the start first. A
-   * daemon that ends after the start then leaves a record that the next daemon completes.
+   * Prepares the definition. If the start will change the record, this first adds the intent to
+   * start. If the daemon ends after the start, it completes the record after its next start.
    */
   async #prepare(machine: Machine): Promise<string> {
     const { hypervisor, timeoutMs } = this.#host;
     const from = await readInactiveXml(machine, timeoutMs);
     if (await this.#preparations.applySettings(machine, from)) return await readInactiveXml(machine, timeoutMs);
-    // The mark in the process record already names a paused start.
+    // A paused start needs no intent, because the process record has a mark for it.
     const values = readValues(from);
     if (presentOnceDevice(values) !== null) return from;
     const { record } = values;
@@ -205,7 +207,9 @@ export class ColdStart {
     return to;
   }
 
-  /** Sets the order of the machine in the paused QEMU, for later resets, and resumes the guest. */
+  /**
+   * Sets the machine's own boot order in the paused QEMU, for later resets, and resumes the guest.
+   */
   async #finishPausedStart(machine: Machine, domain: Domain, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const instance = await readInstance(machine, timeoutMs);
@@ -220,19 +224,19 @@ export class ColdStart {
     const present = isSet ? order : deviceKeys(effectiveBootOrder(instance.domain));
     await attempt(`starting machine ${machine.name}`, async () => {
       const { state } = await domain.getState({ timeoutMs });
-      // Another client may have resumed it.
+      // Another client may have resumed the guest already.
       if (state === DomainState.PAUSED) await domain.resume({ timeoutMs });
     });
-    // The record comes first: while the override is pending, the mark shows that this start uses
-    // it.
+    // Updates the record before the mark is removed. While the override is pending, only the mark
+    // shows that this start has used the override.
     await this.#settle(machine, { onceUsed: true, booted: true });
     await saveProcess(machine, instance, { order: present, armed: null }, timeoutMs);
   }
 
   /**
-   * Starts a machine with a libvirt driver that cannot start it paused. The definition has the
-   * order of the override during the start. The order applies until power-off, because there is no
-   * monitor to change it.
+   * Starts a machine with a libvirt driver that cannot start it paused. During the start, the
+   * definition contains the order of the override. The order applies until power-off, because there
+   * is no monitor to change it.
    */
   async #startRedefined(machine: Machine, xml: string, once: BootChoice, flags: number): Promise<Domain> {
     const { hypervisor, log, timeoutMs } = this.#host;
@@ -244,7 +248,8 @@ export class ColdStart {
       edit.editRecord(withStartIntent);
     });
     await hypervisor.domainDefineXml(redefined, 0, { timeoutMs });
-    // Reads again, because a start takes time. A change by another client meanwhile must stay.
+    // Reads the definition again, because a start takes time. A change that another client made
+    // meanwhile must stay.
     const putBack = (outcome: StartOutcome): Promise<void> =>
       editDefinition(this.#host, machine, (edit) => {
         removeOnceOrder(edit, outcome);
@@ -261,7 +266,8 @@ export class ColdStart {
   }
 
   /**
-   * Completes the record of a start by an earlier daemon. The caller has begun an edit in the queue.
+   * Completes the record of a start after which the daemon ended. The caller has begun an edit in
+   * the queue.
    */
   async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     if (!fresh) await this.#preparations.catchUp(machine);
@@ -272,8 +278,8 @@ export class ColdStart {
   }
 
   /**
-   * Completes the record after a start. Reads again, because libvirt may have completed the
-   * definition, or a user has changed it.
+   * Completes the record after a start. Reads the definition again, because libvirt may have added
+   * to it, or a user may have changed it.
    */
   async #settle(machine: Machine, outcome: StartOutcome): Promise<void> {
     await editRecord(this.#host, machine, (record) => finished(record, outcome));

@@ -1,4 +1,4 @@
-/** Watches guests that were asked to restart, until they restart, stop, or take too long. */
+/** Watches guests after a request to restart, until they restart, stop, or take too long. */
 import { DomainEventType } from '@rackless/libvirt';
 import { DriverError } from '../../driver-error.js';
 import type { Host } from '../machine/host.js';
@@ -16,13 +16,13 @@ interface GracefulRestartsOptions {
   /** Time limit for the guest. */
   readonly waitMs: number;
   /**
-   * Handles an outcome. A conflict means that another client was quicker. Any other error is
+   * Handles an outcome. It may throw a conflict if another client was quicker. Any other error is
    * logged.
    */
   readonly onOutcome: (machine: Machine, outcome: RestartOutcome) => Promise<void>;
 }
 
-/** The restarts of one host that wait for their guests; closed with the driver. */
+/** The restarts of one host that wait for their guests. Close it with the driver. */
 export class GracefulRestarts {
   readonly #options: GracefulRestartsOptions;
   /** Waits by machine; the next power action aborts them. */
@@ -46,9 +46,10 @@ export class GracefulRestarts {
 
   /**
    * Starts to watch a guest.
-   * @param newProcess whether the guest stops and needs a new process. A reset of its process is
-   *   then not the outcome.
-   * @returns the controller that stops the watch, because the request to the guest may fail.
+   * @param newProcess whether the guest stops and needs a new process. Then a reset of its process
+   *   does not end the wait.
+   * @returns the controller that stops the watch. The caller uses it if the request to the guest
+   *   fails.
    */
   watch(machine: Machine, { newProcess }: { readonly newProcess: boolean }): AbortController {
     const { host, onOutcome } = this.#options;
@@ -62,7 +63,7 @@ export class GracefulRestarts {
         if (outcome !== null) await onOutcome(machine, outcome);
       })
       .catch((error: unknown) => {
-        // Another client has switched it off or changed it meanwhile.
+        // Another client has switched the machine off or changed it meanwhile.
         if (error instanceof DriverError && error.kind === 'conflict') return;
         host.log.warn(`restarting machine ${name} failed`, { error });
       });
@@ -83,7 +84,7 @@ export class GracefulRestarts {
       const rebooted = events.on('reboot', ({ domain }) => {
         if (domain.uuid === uuid && !newProcess) resolve('rebooted');
       });
-      // Without such events only the time limit applies.
+      // libvirt sends no such events, so only the time limit applies.
       stopped.ready.catch(() => undefined);
       rebooted.ready.catch(() => undefined);
       signal.addEventListener('abort', () => {

@@ -10,7 +10,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
 describe('a start in progress', () => {
-  it('ends when its machine is switched off, and no other start does', async () => {
+  it('ends when its machine is switched off, but starts of other machines continue', async () => {
     const starts = new PendingStarts();
     const reason = switchedOff(one);
     const ended = starts.run(one, async (signal) => {
@@ -49,7 +49,7 @@ describe('a start in progress', () => {
     await expect(starts.run(one, () => Promise.reject(cause))).rejects.toBe(cause);
   });
 
-  it('reports that the machine still runs, if libvirt did not switch it off', async () => {
+  it('reports that the machine still runs if libvirt could not switch it off', async () => {
     const starts = new PendingStarts();
     const error = new NotSwitchedOffError('unavailable', 'switching machine web-1 off: no answer');
     const failed = starts.run(one, async (signal) => {

@@ -9,10 +9,13 @@ interface Named {
   readonly name: string;
 }
 
-/** The machine runs, because libvirt did not switch it off after its start. */
+/**
+ * The error if libvirt could not switch off a machine after its start, so that the machine still
+ * runs.
+ */
 export class NotSwitchedOffError extends DriverError {}
 
-/** The starts of one host. It uses no memory for other machines. */
+/** The starts of one host. It uses memory only for machines that are starting. */
 export class PendingStarts {
   readonly #underWay = new Map<string, Set<AbortController>>();
 

@@ -30,7 +30,7 @@ interface PowerControlOptions {
 /** Actions that do not cancel a restart in progress. */
 const keepsRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
 
-/** Power of the machines of one host; closed with the driver. */
+/** Power of the machines of one host. Close it with the driver. */
 export class PowerControl {
   readonly #options: PowerControlOptions;
   readonly #host: Host;
@@ -47,7 +47,10 @@ export class PowerControl {
     });
   }
 
-  /** Stops waiting for guests that restart. The metadata of their machines names the restarts. */
+  /**
+   * Stops waiting for guests that restart. Their metadata contain the intent, so the daemon
+   * continues after its next start.
+   */
   async close(): Promise<void> {
     await this.#restarts.close();
   }
@@ -74,15 +77,15 @@ export class PowerControl {
       await this.#carryOut(machine, action);
       return;
     }
-    // Removes the restart record first, so that no later daemon starts a machine that was switched off.
-    // While another edit runs, removes it afterwards, because the action must not wait for that edit.
+    // Removes the record of a restart first. Otherwise, a restarted daemon could start the machine again.
+    // If another edit is running, removes the record afterwards, because the action must not wait for it.
     const forgetsFirst = !this.#host.queue.isEditing(machine.uuid);
     if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);
     if (!forgetsFirst) await this.#forgetRestart(machine);
   }
 
-  /** Continues a start or a restart that an earlier daemon has begun. */
+  /** Continues a start or a restart that was in progress when the daemon ended. */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     if (powerIntent(readMetadata(known.xml).intents) === null) return;
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -92,7 +95,7 @@ export class PowerControl {
       await this.#start(machine, { fresh: intent.kind === 'start' && intent.fresh });
     } else if (intent.kind === 'restart' && intent.instance === instance.id) {
       if (intent.force) await this.#startAnew(machine);
-      // A second request does not disturb the guest.
+      // The guest may have the request already. A second request does not disturb it.
       else await this.#askToRestart(machine);
     } else {
       const fresh = intent.kind === 'restart' || intent.fresh;
@@ -102,12 +105,12 @@ export class PowerControl {
 
   async #carryOut(machine: Machine, action: PowerAction): Promise<void> {
     const { inventory } = this.#host;
-    // Reads the state again, because an event may still be on its way.
+    // Reads the state again, because an event may not have arrived yet.
     inventory.forgetState(machine.uuid);
     const { persistent } = machine;
     const steps = planPower(action, { state: await inventory.state(machine), persistent });
     try {
-      // Both steps are one operation that a later daemon can finish.
+      // Both steps are one operation, which the daemon can complete after a restart.
       if (steps.includes('destroy') && steps.includes('create')) await this.#startAnew(machine);
       else if (steps.includes('managedSaveRemove')) await this.#start(machine, { fresh: true });
       else for (const step of steps) await this.#step(machine, step);
@@ -149,10 +152,7 @@ export class PowerControl {
       });
   }
 
-  /**
-   * Starts the machine.
-   * @param options fresh: removes the saved state, so that the machine boots.
-   */
+  /** Starts the machine. @param options fresh: removes the saved state, so that the machine boots. */
   async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.#starting(machine, async () => {
       await this.#startOrForget(machine, async () => {
@@ -175,7 +175,7 @@ export class PowerControl {
       signal.throwIfAborted();
       await start(signal);
       if (!signal.aborted) return;
-      // The request to switch off came before the machine was on, and had nothing to do.
+      // The request to switch off arrived before the machine was on, so it had no effect.
       await destroyStarted(machine, this.#host);
       signal.throwIfAborted();
     };
@@ -189,9 +189,7 @@ export class PowerControl {
     await dropSavedState(machine, timeoutMs);
   }
 
-  /**
-   * Runs a start. If it fails, the next daemon does not repeat it, unless libvirt did not answer.
-   */
+  /** Runs a start. After a failure, a restart of the daemon does not repeat it, unless libvirt did not answer. */
   async #startOrForget(machine: Machine, start: () => Promise<void>): Promise<void> {
     try {
       await start();
@@ -202,7 +200,7 @@ export class PowerControl {
   }
 
   async #reset(machine: Machine): Promise<void> {
-    // A transient machine keeps its process, so its record does not matter.
+    // A transient machine cannot get a new process, so its record does not matter.
     if (machine.persistent && (await this.#needsNewProcess(machine))) {
       await this.#startAnew(machine);
       return;
@@ -219,22 +217,22 @@ export class PowerControl {
   }
 
   /**
-   * Returns whether a reset needs a new process. True also if libvirt 11.3 or later does not return
-   * the definition of a hung QEMU.
+   * Returns whether a reset needs a new process. Also true if QEMU hangs, because libvirt 11.3 then
+   * does not return the definition.
    */
   async #needsNewProcess(machine: Machine): Promise<boolean> {
     try {
       return await this.#options.boot.needsNewProcess(machine, { onceByReset: false });
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      // libvirt returns the state of such a machine. Without an answer, libvirtd itself hangs.
+      // libvirt returns the state even if QEMU hangs. If it does not answer, libvirtd itself hangs.
       return await attempt(`resetting machine ${machine.name}`, () => this.#isActive(machine));
     }
   }
 
   /**
-   * Switches the machine off and on. The metadata names the restart meanwhile, so that the next
-   * daemon finishes it.
+   * Switches the machine off and on. Meanwhile, the metadata contain the intent, so that the daemon
+   * completes the restart after a crash.
    */
   async #startAnew(machine: Machine): Promise<void> {
     await this.#starting(machine, (signal) =>
@@ -289,7 +287,9 @@ export class PowerControl {
     await this.#forgetRestart(machine);
   }
 
-  /** Removes the record of a restart: it is done, or a newer action replaces it. Never rejects. */
+  /**
+   * Removes the record of a restart that is complete, or replaced by a newer action. Never rejects.
+   */
   async #forgetRestart(machine: Machine): Promise<void> {
     await this.#host.queue.edit(machine.uuid, () => forgetRestart(this.#host, machine));
   }

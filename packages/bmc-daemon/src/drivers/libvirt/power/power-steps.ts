@@ -13,7 +13,7 @@ import { DESTROY_TIMEOUT_MS, type Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { NotSwitchedOffError } from './pending-starts.js';
 
-/** Steps that a single libvirt call carries out, without a change of the definition. */
+/** Steps that need only one libvirt call, without a change of the definition. */
 type SimpleStep = Extract<
   PowerStep,
   'destroy' | 'resume' | 'suspend' | 'pmSuspend' | 'pmWakeup' | 'shutdown' | 'injectNmi'
@@ -49,7 +49,7 @@ export async function runStep(machine: Machine, step: SimpleStep, timeoutMs: num
 
 /**
  * Suspends the guest to its disk.
- * @throws {DriverError} conflict, if no guest agent answers: a retry would fail too.
+ * @throws {DriverError} conflict, if no guest agent answers. A retry would fail too.
  */
 async function sleep(domain: Domain, timeoutMs: number): Promise<void> {
   try {

@@ -8,7 +8,8 @@ import { readMetadata } from '../xml/metadata/metadata.js';
 
 /**
  * Records that a machine needs a new process. The caller has begun an edit in the queue.
- * @param options force: the daemon destroys the process; else it asks the guest to shut down.
+ * @param options force: true: the daemon destroys the process; false: it asks the guest to shut
+ *   down.
  * @throws {DriverError}
  */
 export async function rememberRestart(
@@ -26,8 +27,8 @@ export async function rememberRestart(
 
 /**
  * Does the same as {@link rememberRestart}, for a process that is destroyed.
- * @returns false if a hung QEMU prevents libvirt from returning the definition. libvirt returns it
- *   once the machine is off.
+ * @returns false if libvirt does not return the definition because QEMU hangs. libvirt returns the
+ *   definition as soon as the machine is off.
  * @throws {DriverError}
  */
 export async function tryToRememberRestart(host: Host, machine: Machine): Promise<boolean> {
@@ -41,7 +42,8 @@ export async function tryToRememberRestart(host: Host, machine: Machine): Promis
 }
 
 /**
- * Records that a machine must boot and not continue its saved state. The caller has begun an edit in the queue.
+ * Records that a machine must boot, instead of continuing its saved state. The caller has begun an
+ * edit in the queue.
  * @throws {DriverError}
  */
 export async function rememberBoot(host: Host, machine: Machine): Promise<void> {

@@ -8,15 +8,17 @@ import { restoreBootOrder } from '../xml/os/boot-order-edit.js';
 
 /** How a machine started. */
 export interface StartOutcome {
-  /** Whether this boot uses the once order. */
+  /** Whether this boot uses the one-time order. */
   readonly onceUsed: boolean;
-  /** Whether the guest boots. A restored guest continues with its variables. */
+  /**
+   * Whether the guest boots. A restored guest does not boot, and continues with its UEFI variables.
+   */
   readonly booted: boolean;
 }
 
 /**
- * Removes a once order from the definition, which has it only during a start without a monitor (see
- * `ColdStart`).
+ * Removes a one-time order from the definition. The definition contains such an order only during a
+ * start without a monitor (see `ColdStart`).
  */
 export function removeOnceOrder(edit: DefinitionEdit, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): void {
   const { boot } = edit.record;
@@ -26,7 +28,8 @@ export function removeOnceOrder(edit: DefinitionEdit, { onceUsed }: Pick<StartOu
 }
 
 /**
- * Returns the record with a staged firmware update installed; the same object if none was staged.
+ * Returns the record after the installation of a staged firmware update; the same object if none
+ * was staged.
  */
 export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
   const update = record.owner?.firmwareUpdate;

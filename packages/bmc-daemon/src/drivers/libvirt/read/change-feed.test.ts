@@ -44,7 +44,7 @@ function startFeed({ list = () => [web], onState }: Listed = {}) {
   return { feed, changes, send };
 }
 
-it('reports the removal of a machine once, if it comes during the comparison after a connection', async () => {
+it('reports the removal of a machine once, even if its event comes during the comparison after a new connection', async () => {
   let machines = [web];
   let isGone = false;
   const { feed, changes, send } = startFeed({
@@ -61,7 +61,7 @@ it('reports the removal of a machine once, if it comes during the comparison aft
   expect(changes).toEqual(['web undefined']);
 });
 
-it('reports the resets at the beginning of a reset once, and one of the next run again', async () => {
+it('reports several resets of one boot once, and a reset in the next run again', async () => {
   const { feed, changes, send } = startFeed();
   await feed.catchUp();
   for (let count = 0; count < 3; count += 1) send('reboot');

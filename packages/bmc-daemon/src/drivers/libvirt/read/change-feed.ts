@@ -31,21 +31,24 @@ interface LifecycleChange {
 }
 
 /**
- * Machines by UUID with their last state. After a new connection, a comparison finds the changes
- * that happened in between.
+ * Machines by UUID with their last state. After a new connection, the feed compares the machines
+ * with this list to find changes from the time without a connection.
  */
 type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
 
 /**
- * Resets of a machine within this time are one change. SeaBIOS resets the machine twice more at the
- * beginning of each reset, usually within 100 ms, and libvirt reports all of them.
+ * Resets of a machine within this time are one change. After each reset, SeaBIOS resets the machine
+ * two more times, usually within 100 ms. libvirt reports all three resets.
  */
 const RESET_WINDOW_MS = 2_000;
 
 /** Dependencies of {@link ChangeFeed}. */
 interface ChangeFeedOptions {
   readonly host: Host;
-  /** Returns whether this driver is starting the machine. Its pause on the way is not reported. */
+  /**
+   * Returns whether this driver is starting the machine. Such a start pauses the guest for a
+   * moment, and the feed does not report this pause.
+   */
   readonly isStarting: (uuid: string) => boolean;
   /** Called for every event of a machine, before its change is reported. */
   readonly onEvent: (uuid: string) => void;
@@ -57,9 +60,7 @@ export class ChangeFeed {
   readonly #listeners = new Set<MachineChangeListener>();
   /** State after the last {@link catchUp} or event; undefined before the first. */
   #known: Known | undefined;
-  /**
-   * Machines with an event during {@link catchUp}, whose listed state may be older than the event.
-   */
+  /** Machines with an event during {@link catchUp}. Their state in the listing may be older than the event. */
   readonly #changedMeanwhile = new Set<string>();
   /** Changes of definitions and images that came during an edit, by machine. */
   readonly #held = new Map<string, MachineChange[]>();
@@ -95,7 +96,7 @@ export class ChangeFeed {
       on('deviceAdded', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
       on('deviceRemoved', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
       on('metadataChange', ({ domain, nsUri }) => {
-        // The record of a QEMU process is not visible to clients.
+        // Clients cannot see the record of a QEMU process, so its change is no event.
         if (nsUri !== PROCESS_URI) this.#publishChange(domain, { kind: 'changed' });
       }),
     ];
@@ -104,9 +105,7 @@ export class ChangeFeed {
     }
   }
 
-  /**
-   * Compares the machines after a new connection with those before, and reports the differences.
-   */
+  /** Compares the machines after a new connection with the last known ones, and reports the differences. */
   async catchUp(): Promise<void> {
     const { inventory } = this.#options.host;
     this.#changedMeanwhile.clear();
@@ -122,7 +121,8 @@ export class ChangeFeed {
     for (const uuid of this.#changedMeanwhile) {
       const state = before?.get(uuid);
       if (state !== undefined) seen.set(uuid, state);
-      // Removed after it was listed; its event is already reported.
+      // The machine was removed after the listing, and the event of its removal is already
+      // reported.
       else if (before !== undefined) seen.delete(uuid);
     }
     this.#known = seen;
@@ -149,7 +149,7 @@ export class ChangeFeed {
     if (event === DomainEventType.STOPPED) this.#resetAt.delete(uuid);
     const change = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
     this.#changedMeanwhile.add(uuid);
-    // A transient machine appears with its start: libvirt reports the start only.
+    // A transient machine begins to exist with its start, and libvirt reports only the start.
     const isNew = this.#known?.has(uuid) === false && ['started', 'resumed', 'paused'].includes(change.kind);
     const state = stateAfter[change.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
     if (change.kind === 'undefined') this.#known?.delete(uuid);
@@ -160,14 +160,15 @@ export class ChangeFeed {
     if (event === DomainEventType.STOPPED) void this.#publishEnd(domain);
   }
 
-  /** Returns whether a machine runs: without its definition, it exists until it stops. */
+  /** Returns whether a machine runs. Without a definition, a machine exists until it stops. */
   #isOn(uuid: string): boolean {
     const state = this.#known?.get(uuid)?.state;
     return state !== undefined && state !== 'shutoff' && state !== 'crashed';
   }
 
   /**
-   * Reports that a transient machine is gone after its end, because libvirt has no event for this.
+   * Reports the removal of a transient machine after its stop, because libvirt has no event for
+   * this.
    */
   async #publishEnd(domain: SystemRef): Promise<void> {
     const { hypervisor, timeoutMs, log } = this.#options.host;
@@ -175,7 +176,8 @@ export class ChangeFeed {
       await hypervisor.domainLookupByUuid(domain.uuid, { timeoutMs });
     } catch (error) {
       if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('looking up a machine after its stop failed', { error });
-      // If the definition was removed meanwhile, the machine is unknown and its end already reported.
+      // If the machine is already unknown, its definition was removed meanwhile, and this was
+      // reported.
       else if (this.#known?.delete(domain.uuid) === true) this.#publishChange(domain, { kind: 'undefined' });
     }
   }
@@ -189,8 +191,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Holds a change until the end of the edit that may have caused it, so that the edit's request can
-   * report it first. libvirt does not say who made a change.
+   * Delays a change until the end of an edit that may have caused it, because libvirt does not say
+   * who made a change. The client's request can then report the change first.
    */
   #hold(change: MachineChange): void {
     const held = this.#held.get(change.uuid) ?? [];
@@ -232,7 +234,7 @@ function differences(before: Known, after: Known): readonly MachineChange[] {
   return [...gone, ...others];
 }
 
-/** Translates a lifecycle event. @returns undefined for an event that reports no change. */
+/** Translates a lifecycle event. @returns undefined if clients need no event for it. */
 function describeLifecycle(event: number, detail: number): LifecycleChange | undefined {
   switch (event) {
     case DomainEventType.DEFINED:

@@ -8,7 +8,7 @@ const reading = (text: string) => {
 };
 
 describe('the current reading of a machine', () => {
-  it('has the texts of its snapshot only, until the machine or the connection changes', () => {
+  it('belongs to one snapshot, and is current until the machine or the connection changes', () => {
     const readings = new CurrentReadings();
     const first = reading('first');
     const last = reading('last');
@@ -27,7 +27,7 @@ describe('the current reading of a machine', () => {
     expect(readings.textsOf('a', last.snapshot)).toBeUndefined();
   });
 
-  it('is not one that was read while the machine or the connection changed', () => {
+  it('is not stored if the machine or the connection changed during the read', () => {
     const readings = new CurrentReadings();
     const old = reading('old');
     const store = readings.begin('a');

@@ -1,6 +1,6 @@
 /**
- * The readings that are still current: no edit of this daemon and no event of libvirt came after
- * them. A change that follows the read of its request then needs no second read.
+ * Stores readings that are still current: there was no edit of this daemon and no event of libvirt
+ * since. If a request has just read the machine, its change then needs no second read.
  */
 import type { SystemSnapshot } from '../../snapshot/system-snapshot.js';
 
@@ -24,7 +24,10 @@ export class CurrentReadings {
   /** Number of changes of the connection. */
   #connections = 0;
 
-  /** Begins a reading. @returns the function that stores it, unless the machine changed meanwhile. */
+  /**
+   * Begins a reading. @returns a function that stores the result, unless the machine changed
+   * meanwhile.
+   */
   begin(uuid: string): (reading: CurrentReading) => void {
     const [before, connection] = [this.#changes.get(uuid), this.#connections];
     return (reading) => {

@@ -14,7 +14,7 @@ const FRESH_MS = 60_000;
 const RETRY_MS = 5_000;
 
 interface Known {
-  /** The disks with their sources. If it changes, the sizes are read again. */
+  /** Identifies the disks and their sources. If this text changes, the sizes are read again. */
   readonly key: string;
   readonly capacities: Capacities;
   readonly freshUntil: number;
@@ -32,8 +32,8 @@ export class DiskCapacity {
   }
 
   /**
-   * Returns virtual sizes in bytes by target, for disks that have one. It returns the same object
-   * until something changes.
+   * Returns virtual sizes in bytes by target, for disks that have one. Returns the same object
+   * until a size changes.
    * @param domain the machine.
    * @param disks its disks.
    */

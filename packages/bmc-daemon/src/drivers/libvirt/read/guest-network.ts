@@ -15,18 +15,18 @@ import { RevalidatingCache } from './revalidating-cache.js';
 import { parseXml } from '../xml/parse.js';
 import { attribute, child, childElements } from '../xml/tree.js';
 
-/** Maximum time that a GET waits, once. */
+/** Maximum time that the first GET waits. Later ones get the cached answer. */
 const WAIT_MS = 250;
 
 /**
- * libvirt waits 5 s for an agent that does not answer, and handles one call of a machine at a time.
- * This limits the delay for other calls of the machine.
+ * Timeout of a call to the guest agent. libvirt executes one call of a machine at a time, and would
+ * wait 5 s for an agent that does not answer. All other calls of the machine would wait too.
  */
 const AGENT_TIMEOUT_MS = 500;
 
 const AGENT_CHANNEL = 'org.qemu.guest_agent.0';
 
-/** The facts about an interface that the host has. */
+/** The facts about an interface that the host knows. */
 interface HostFacts {
   readonly leases: readonly NetworkDhcpLease[];
   readonly domainName: string | null;

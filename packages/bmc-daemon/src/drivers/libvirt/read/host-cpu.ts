@@ -16,7 +16,7 @@ export class HostCpu {
     waitMs: WAIT_MS,
     freshMs: KEEP_MS,
     staleMs: Infinity,
-    // libvirtd may still probe its QEMU binaries, so a retry waits.
+    // libvirtd may still be probing its QEMU binaries, so there is a pause before the retry.
     retryMs: 60_000,
   });
 
@@ -26,7 +26,7 @@ export class HostCpu {
 
   /**
    * Returns libvirt's name of the model, for example `Skylake-Server-IBRS`; null if libvirt has
-   * none, undefined if it is not known yet.
+   * none; undefined until libvirt has answered.
    */
   async model(): Promise<string | null | undefined> {
     return (await this.#cache.get('model', () => this.#ask()))?.model;

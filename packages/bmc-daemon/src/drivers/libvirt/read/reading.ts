@@ -25,8 +25,9 @@ interface ReadingOptions {
 }
 
 /**
- * Returns the function that reads a machine of a host. It reads the definition with passwords, as a
- * change needs it. If libvirt's access control denies them, it reads the definition without.
+ * Returns the function that reads a machine of a host. The function reads the definition with
+ * passwords, because a change needs them. If libvirt's access control denies this, it reads the
+ * definition without passwords.
  */
 export function machineReader(options: ReadingOptions): (machine: Machine, condition: Condition) => Promise<Reading> {
   const { timeoutMs, streams } = options;
@@ -55,7 +56,7 @@ export function machineReader(options: ReadingOptions): (machine: Machine, condi
   };
 }
 
-/** Returns null if the driver has no autostart, or denies access to it. */
+/** Returns the autostart; null if libvirt's driver has none, or denies access to it. */
 function unknownAutostart(error: unknown): null {
   if (isLibvirtError(error, 'NO_SUPPORT', 'OPERATION_INVALID', 'ACCESS_DENIED', 'OPERATION_DENIED')) return null;
   throw error;

@@ -73,7 +73,7 @@ describe('slow answers', () => {
     expect(await second).toBe('b');
   });
 
-  it('are retried with back-off after a failure, without a wait, and dropped', async () => {
+  it('are retried in the background with back-off after a failure, and the old value is dropped', async () => {
     const { get, source, clock } = openCache();
     const first = get();
     await source.answers('a');
@@ -87,8 +87,8 @@ describe('slow answers', () => {
       const [before, since] = [source.asked, clock.now];
       while (source.asked === before) {
         clock.now += 100;
-        // At once, because a request that has failed before is not awaited. The clock of the wait
-        // does not move here.
+        // This returns immediately, because readers do not wait for a retry. The fake clock does
+        // not move here.
         expect(await get()).toBeUndefined();
       }
       pauses.push(clock.now - since);

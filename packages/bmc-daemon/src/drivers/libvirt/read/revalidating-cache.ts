@@ -37,8 +37,8 @@ export class RevalidatingCache<Value> {
   }
 
   /**
-   * Returns the last value, even one older than `freshMs`; undefined if there is none, or if it is
-   * older than `staleMs` and no new one came in time. Never rejects.
+   * Returns the last value, even if it is older than `freshMs`. Returns undefined if there is no
+   * value, or if it is older than `staleMs` and no new value arrived in time. Never rejects.
    * @param request called if the value is missing or old, and no request is running.
    */
   async get(key: string, request: () => Promise<Value>): Promise<Value | undefined> {
@@ -52,14 +52,14 @@ export class RevalidatingCache<Value> {
     this.#entries.set(key, entry);
     if (this.#now() >= entry.updatedAt + this.#options.staleMs) entry.value = undefined;
     if (entry.request === undefined && this.#now() >= entry.refreshAt) this.#refresh(entry, request);
-    // A request that has failed before is not awaited again.
+    // Does not wait for the retry of a failed request.
     if (entry.value === undefined && entry.failures === 0 && entry.request !== undefined) {
       await within(entry.request, this.#options.waitMs);
     }
     return entry.value;
   }
 
-  /** Removes the other keys. */
+  /** Removes all keys except these. */
   retain(isKey: (key: string) => boolean): void {
     for (const key of this.#entries.keys()) if (!isKey(key)) this.#entries.delete(key);
   }
@@ -75,7 +75,8 @@ export class RevalidatingCache<Value> {
           entry.refreshAt = this.#now() + freshMs;
         },
         () => {
-          // A failed refresh drops the value: an agent that is gone has no addresses.
+          // A failed refresh drops the value, because an agent that does not run any more has no
+          // addresses.
           entry.value = undefined;
           entry.failures += 1;
           entry.refreshAt = this.#now() + retryMs * 2 ** Math.min(entry.failures - 1, 4);

@@ -24,8 +24,8 @@ const GROUPS = CPU_TOTAL | BALLOON | VCPU | INTERFACE | BLOCK;
 
 /**
  * ACTIVE: for a machine that is off, libvirt 9 without cgroups would return its own CPU time and
- * read the disk images. NOWAIT: for a machine with a running job, libvirt returns what it knows
- * without its process.
+ * read the disk images. NOWAIT: for a machine with a running job, libvirt returns only values that
+ * need no answer of QEMU.
  */
 const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFlags.NOWAIT;
 
@@ -58,7 +58,7 @@ export class LibvirtStatistics implements JointStatistics {
     const known = await Promise.all(
       records.map(async (record) => [record.domain.uuid, await this.#interfaceNames(record)] as const),
     );
-    // Machines that are gone are dropped.
+    // Drops machines that do not exist any more.
     this.#known = new Map(known.flatMap(([uuid, names]) => (names === undefined ? [] : [[uuid, names] as const])));
     return records.map((record) => readStatistics(record, this.#known.get(record.domain.uuid)?.macs ?? []));
   }
@@ -71,7 +71,8 @@ export class LibvirtStatistics implements JointStatistics {
       return await ask();
     } catch (error) {
       if (!isLibvirtError(error, 'CALL_TIMEOUT')) throw error;
-      // One process hangs, and libvirt still waits for it. NOWAIT now skips that busy machine.
+      // One QEMU hangs, and libvirt still waits for it. In a second call, NOWAIT skips this
+      // machine, because it is busy now.
       return await ask();
     }
   }
@@ -170,7 +171,7 @@ function readMemory(parameters: Parameters): MemoryStatistics {
   const residentKiB = count(parameters, 'balloon.rss');
   const availableKiB = count(parameters, 'balloon.available');
   const usableKiB = count(parameters, 'balloon.usable');
-  // 0: the guest has never reported, and the other values are defaults of QEMU.
+  // 0: the guest has never reported statistics. The other values are then defaults of QEMU.
   const reportedAt = count(parameters, 'balloon.last-update') ?? 0;
   const hasReport = reportedAt > 0 && availableKiB !== undefined && availableKiB > 0 && usableKiB !== undefined;
   return {

@@ -20,7 +20,8 @@ import { hasHostCpu, readSnapshot } from '../xml/snapshot.js';
 const ALIVE_WAIT_MS = 1_000;
 
 /**
- * Time that a reader of a silent machine waits for a new reading. A working libvirtd takes 1 ms.
+ * Time that a reader waits for a new reading of a machine that did not answer before. A working
+ * libvirtd needs 1 ms.
  */
 const SILENT_WAIT_MS = 100;
 
@@ -29,7 +30,8 @@ interface CachedReading extends Reading {
   readonly capacities: Capacities;
   readonly snapshot: CompleteSnapshot;
   /**
-   * True if its CPU is that of the host, whose name is not known yet. The next reader asks again.
+   * True if the machine uses the CPU of the host, and its name is not known yet. The next reader
+   * asks again.
    */
   readonly awaitsHostCpu: boolean;
 }
@@ -44,15 +46,12 @@ interface Silence {
   readonly answer: () => CompleteSnapshot;
 }
 
-/**
- * A read in progress. Its result replaces an older one only if no newer read of the machine has
- * begun.
- */
+/** A read in progress. Its result is stored only if no newer read of the machine has begun. */
 interface Read {
   readonly result: Promise<CompleteSnapshot>;
   /**
-   * False once libvirt has answered: the sizes of disks can take another second, while the XML
-   * becomes old.
+   * Whether other readers may share this read. False after libvirt has answered, because the sizes
+   * of disks can take another second, and the XML is then old.
    */
   isJoinable: boolean;
 }
@@ -82,7 +81,7 @@ interface SystemReaderOptions {
   readonly hostCpuModel?: () => Promise<string | null | undefined>;
   /** Returns whether QEMU can stream images. Default: false. */
   readonly streams?: () => boolean;
-  /** Receives the readings. Default: its own. */
+  /** Stores the current readings. Default: a store that only this reader uses. */
   readonly current?: CurrentReadings;
 }
 
@@ -111,8 +110,9 @@ export class SystemReader {
   }
 
   /**
-   * Reads a machine. If libvirt did not answer for it before, returns the last reading after 0.1 s.
-   * The new reading continues, one per machine, and later readers get its result.
+   * Reads a machine. If libvirt did not answer for this machine before, returns the last reading
+   * after 0.1 s. Meanwhile, one new reading of the machine continues, and later readers get its
+   * result.
    * @throws {DriverError} notFound, unavailable.
    */
   read(machine: Machine): Promise<CompleteSnapshot> {
@@ -138,11 +138,11 @@ export class SystemReader {
   }
 
   async #readSilent(machine: Machine, reading: Promise<CompleteSnapshot>, silence: Silence): Promise<CompleteSnapshot> {
-    // The reading may fail after its reader has left.
+    // The reading may fail after its reader has got the old one.
     reading.catch(() => undefined);
     const { state } = await this.#inventory.condition(machine);
     if (state !== silence.state) {
-      // The pending read began in the old state, and would report it.
+      // The running read began before the state changed, and would return the old state.
       if (this.#silent.get(machine.uuid) === silence) this.forget(machine.uuid);
       return await this.read(machine);
     }
@@ -175,8 +175,8 @@ export class SystemReader {
   }
 
   /**
-   * Does the same as {@link forget} after a change that libvirt did not answer, unless the machine
-   * is known to be silent. Its readers still do not wait.
+   * Does the same as {@link forget}, after a change that libvirt did not answer. Does nothing for a
+   * machine that did not answer before, so that its readers still do not wait.
    */
   forgetUnlessSilent(uuid: string): void {
     if (!this.#silent.has(uuid)) this.forget(uuid);
@@ -232,7 +232,7 @@ export class SystemReader {
     const plain = read(null);
     const hostCpuModel = hasHostCpu(plain) ? await this.#hostCpuModel() : null;
     const snapshot = typeof hostCpuModel === 'string' ? read(hostCpuModel) : plain;
-    // The first result is stored in any case: `recent` needs one.
+    // The first result is stored in any case, because `recent` needs a result.
     if (isNewest() || last === undefined) {
       const awaitsHostCpu = hostCpuModel === undefined;
       this.#cached.set(machine.uuid, { ...reading, disks, capacities, snapshot, awaitsHostCpu });
@@ -242,15 +242,15 @@ export class SystemReader {
 
   /**
    * Returns whether only the QEMU of this machine hangs. While a call waits for a hung QEMU,
-   * libvirt 11.3 and later do not return the XML, but answer other requests. Clients read a machine
-   * before they switch it off, so the reader returns the last reading. A device could not have
-   * changed, because that needs the lock of the hung call.
+   * libvirt 11.3 and later do not return its XML, but answer other requests. Clients read a machine
+   * before they switch it off, so the reader returns the last reading. This reading is correct: a
+   * change of devices needs the lock that the waiting call has.
    */
   async #isOnlyQemuSilent({ domain }: Machine): Promise<boolean> {
     try {
       return await domain.isActive({ timeoutMs: Math.min(this.#timeoutMs, ALIVE_WAIT_MS) });
     } catch {
-      return false; // All of libvirtd is silent: the caller reports the failed read.
+      return false; // libvirtd does not answer at all, so the caller reports the failed read.
     }
   }
 

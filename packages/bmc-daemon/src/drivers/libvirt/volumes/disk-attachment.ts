@@ -102,7 +102,10 @@ export class DiskAttachment {
     return to;
   }
 
-  /** Restores the disk if libvirt does not delete its volume: in the guest only if the guest had it. Never rejects. */
+  /**
+   * Restores the disk after libvirt has not deleted its volume. Restores it in the guest only if
+   * the guest had the disk. Never rejects.
+   */
   async restore(
     machine: Machine,
     { definition: { xml, instance }, to }: { readonly definition: Definition; readonly to: string },
@@ -141,7 +144,7 @@ function recordOf({ name, capacityBytes, storage }: NewVolume): Omit<DiskRecord,
   return { indicator: null, name, capacityBytes, storage };
 }
 
-/** Returns the name of a new disk's source, in the form of {@link DiskSource.name}. */
+/** Returns the source of a new disk, in the form of {@link DiskSource.name}. */
 function sourceName({ place }: NewDisk): string {
   return place.type === 'volume' ? `${place.pool}/${place.volume}` : place.path;
 }

@@ -16,7 +16,7 @@ import { encodeText } from '../xml/escape.js';
 import { parseXml } from '../xml/parse.js';
 import { child, textOf } from '../xml/tree.js';
 
-/** Allocating all of a volume can take minutes. */
+/** Timeout of a creation. To allocate a whole volume can take minutes. */
 const CREATE_TIMEOUT_MS = 600_000;
 const DELETE_TIMEOUT_MS = 60_000;
 
@@ -60,8 +60,8 @@ export async function deleteVolume(volume: StorageVolume): Promise<void> {
 }
 
 /**
- * Returns how a definition names a volume. It prefers the path: access rules of the host (AppArmor)
- * cover files and devices, but not volumes in every release.
+ * Returns the `<source>` of a volume for a definition. It prefers the path, because the host's
+ * access rules (AppArmor) cover files and devices. In some releases, they do not cover volumes.
  * @throws {DriverError} unavailable.
  */
 export async function placeOfVolume(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
@@ -109,7 +109,8 @@ const REFRESH_TIMEOUT_MS = 60_000;
 
 /**
  * Returns the name of a volume in an active pool whose backing file is this volume; null if there
- * is none. The XML of a machine that is off does not name backing files, but the pools do.
+ * is none. The XML of a machine that is off does not contain backing files, but the XML of volumes
+ * does.
  */
 export async function basedOn(
   hypervisor: Hypervisor,
@@ -117,8 +118,8 @@ export async function basedOn(
   timeoutMs: number,
 ): Promise<string | null> {
   const path = await volume.getPath({ timeoutMs });
-  // libvirt finds volumes of other programs, mostly snapshots, only in a refresh. A busy pool
-  // rejects the refresh.
+  // Volumes that other programs have created, mostly snapshots, appear only after a refresh. A busy
+  // pool rejects the refresh.
   const own = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
   await own.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
   for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {

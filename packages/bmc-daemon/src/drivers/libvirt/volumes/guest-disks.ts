@@ -8,7 +8,7 @@ import type { Host } from '../machine/host.js';
 import type { Machine } from '../machine/inventory.js';
 import { diskMarkup, findDisk } from '../xml/devices/disk.js';
 
-/** The guest releases a disk on request, which takes time. */
+/** Maximum time until the guest releases a disk. */
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 
@@ -34,7 +34,7 @@ export class GuestDisks {
       );
       return true;
     } catch (error) {
-      // After a timeout it is unknown whether the guest has the disk.
+      // After a timeout, it is unknown whether the guest has the disk, so the error is reported.
       if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
       log.info(`machine ${machine.name} accepts no disk while it runs: the guest gets it at its next power-on`, {
         error,

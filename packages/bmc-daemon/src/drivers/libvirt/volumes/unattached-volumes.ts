@@ -52,7 +52,7 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Finishes operations that this daemon began before a restart or a lost connection.
+   * Completes operations that the daemon began before a restart or a lost connection.
    * @throws {DriverError} if that fails; the next connection retries.
    */
   async reconcile(machine: Machine): Promise<void> {
@@ -75,8 +75,8 @@ export class UnattachedVolumes {
 
   /**
    * Deletes a volume that no machine uses.
-   * @returns false if a guest or a saved state has the volume and the definition does not. The next
-   *   connection checks again.
+   * @returns false if a guest or a saved state uses the volume, although the definition does not.
+   *   The daemon checks again after its next connection.
    */
   async #isSettled(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;

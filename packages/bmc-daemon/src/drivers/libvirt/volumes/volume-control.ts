@@ -30,8 +30,8 @@ interface LibvirtVolumesOptions {
 }
 
 /**
- * Prefix of the names of these volumes. It differs from the image store's names, so that the store
- * does not remove them.
+ * Prefix of the names of these volumes. It differs from the names of images, so that the image
+ * store does not remove these volumes.
  */
 const NAME_PREFIX = 'rackless-volume-';
 
@@ -54,7 +54,7 @@ export class LibvirtVolumes {
   async create(machine: Machine, volume: NewVolume, { signal }: OperationOptions): Promise<string> {
     const { timeoutMs, queue } = this.#host;
     const { capacityBytes, provisioning } = volume;
-    // The check comes first, so that a bus without a free place leaves nothing behind.
+    // Checks first that the bus has a free place, so that a failure leaves no volume behind.
     const present = await readDefinition(machine, timeoutMs);
     freeTarget(present, volume.bus);
     const pool = await this.#openPool();
@@ -135,7 +135,7 @@ export class LibvirtVolumes {
       } catch (error) {
         if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
         await makeVolume(pool, { name, capacityBytes, format: 'raw', allocationBytes: 0 }).catch((reason: unknown) => {
-          // Another client has created it.
+          // Another client has created the volume meanwhile.
           if (!isLibvirtError(reason, 'STORAGE_VOL_EXIST')) throw reason;
         });
       }
@@ -154,8 +154,8 @@ export class LibvirtVolumes {
   }
 
   /**
-   * Deletes a volume that could not be attached. If libvirt did not answer, a guest may have it, so
-   * the volume stays.
+   * Deletes a volume that could not be attached. If libvirt did not answer, a guest may use the
+   * volume, so the volume stays.
    */
   async #discard(
     machine: Machine,

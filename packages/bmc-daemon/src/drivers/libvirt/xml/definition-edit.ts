@@ -1,7 +1,7 @@
 /**
  * One change of a machine's definition. The editors of `os/`, `devices/` and `machine/` all change
- * one `DefinitionEdit`: it is parsed once, each editor reads what the earlier ones have set, and the
- * new text is made once, with the record of the daemon written once.
+ * the same `DefinitionEdit`. The definition is parsed only once, and each editor sees the changes
+ * of earlier editors. The new text, with the record of the daemon, is written only once.
  */
 import { readDomain, readRoot, type Domain } from './domain.js';
 import { checkVersion } from './metadata/json-element.js';
@@ -19,7 +19,7 @@ import { parseXml } from './parse.js';
 import { child, type XmlElement } from './tree.js';
 import { XmlEdit } from './xml-edit.js';
 
-/** The values of a definition: its own and those of the daemon's record. */
+/** The values of a definition: those of libvirt's elements, and those of the daemon's record. */
 export interface DefinitionValues {
   readonly domain: Domain;
   readonly record: MachineRecord;
@@ -59,8 +59,9 @@ export class DefinitionEdit implements DefinitionValues {
   }
 
   /**
-   * Writes a record. An empty one removes its element, and `<metadata>` is added only for another.
-   * @throws {DriverError} conflict, if a later service has written the record in a later form.
+   * Writes a record. An empty record removes its element. Adds `<metadata>` if necessary.
+   * @throws {DriverError} conflict, if a newer version of the daemon has written the record in a
+   *   newer format.
    */
   setRecord(record: MachineRecord): void {
     const { root } = this.xml;
@@ -80,15 +81,15 @@ export class DefinitionEdit implements DefinitionValues {
   }
 
   /**
-   * Returns the definition with all edits; the same text if nothing has changed. A changed definition
-   * has its record in the present form.
+   * Returns the definition with all edits; the same text if nothing has changed. A changed
+   * definition has its record in the present format.
    */
   text(): string {
     this.#writeRecord();
     return this.xml.text();
   }
 
-  /** Returns whether the edits change the definition, without making its text. */
+  /** Returns whether the edits change the definition, without the cost of its text. */
   isChanged(): boolean {
     this.#writeRecord();
     return this.xml.isChanged();
@@ -102,7 +103,7 @@ export class DefinitionEdit implements DefinitionValues {
     if (element !== undefined) this.xml.setMarkup(element, recordMarkup(this.#record));
   }
 
-  /** Adds an element for the record, which gets its text at the end. */
+  /** Adds an element for the record. It stays empty until the text of the definition is made. */
   #addElement(root: XmlElement): void {
     const markup = `<${METADATA_PREFIX}:machine xmlns:${METADATA_PREFIX}='${METADATA_URI}'/>`;
     const metadata = child(root, 'metadata');

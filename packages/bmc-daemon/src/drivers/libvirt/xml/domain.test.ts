@@ -88,7 +88,7 @@ describe('readDomain', () => {
         biosVendor: null,
         biosVersion: null,
       },
-      // Two of four vCPUs are online; without a topology each is a socket.
+      // Two of four vCPUs are online. Without a topology, each vCPU is a socket.
       processors: { count: 2, sockets: 4, coresPerSocket: 1, threadsPerCore: 1, model: null },
       memoryKiB: 524288,
       memoryDevices: [],
@@ -208,7 +208,7 @@ describe('readDomain', () => {
     expect(disks(markup).map(({ source }) => source.name)).toEqual([name]);
   });
 
-  it('keeps the key of a USB device that has an address only while it is in use', () => {
+  it('does not change the key of a USB device while the device is in use and has an address', () => {
     const key = (address: string): readonly string[] =>
       readDomain(
         `<domain><name>n</name><devices><hostdev type='usb'><source startupPolicy='optional'><vendor id='0x1'/><product id='0x2'/>${address}</source></hostdev><redirdev bus='usb'/><redirdev bus='usb'/></devices></domain>`,
@@ -267,7 +267,7 @@ describe('readMemoryKiB', () => {
     expect(readMemoryKiB(parseXml(xml).root)).toBe(size);
   });
 
-  it.each([`<m unit='XB'>1</m>`, '<m>-1</m>', '<m>much</m>'])('refuses %s', (xml) => {
+  it.each([`<m unit='XB'>1</m>`, '<m>-1</m>', '<m>much</m>'])('rejects %s', (xml) => {
     expect(() => readMemoryKiB(parseXml(xml).root)).toThrow('is not a memory size');
   });
 });

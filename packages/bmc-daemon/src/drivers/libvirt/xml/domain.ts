@@ -1,6 +1,6 @@
 /**
- * Reads a domain's XML as plain data with libvirt's names, both live and inactive XML. The
- * aliases that libvirt assigns are in live XML only.
+ * Reads a domain's XML as plain data with libvirt's names, both live and inactive XML. Only live
+ * XML contains the aliases that libvirt assigns.
  * @see https://libvirt.org/formatdomain.html
  */
 import { DriverError } from '../../driver-error.js';
@@ -31,7 +31,10 @@ export interface OperatingSystem {
   readonly architecture: string;
   /** `pc-q35-7.2`. */
   readonly machineType: string;
-  /** `<os firmware>`: libvirt selects the firmware; null if the definition names it or has none. */
+  /**
+   * `<os firmware>`: libvirt selects a firmware of this type; null if the definition names the
+   * firmware or has none.
+   */
   readonly firmware: string | null;
   /** `<firmware><feature>` by name: features that libvirt must select or avoid. */
   readonly firmwareFeatures: ReadonlyMap<string, boolean>;
@@ -161,8 +164,8 @@ function readOperatingSystem(os: XmlElement | undefined): OperatingSystem {
 }
 
 /**
- * Returns the firmware type. Only UEFI firmware is mapped as flash memory. The definition states
- * what libvirt selects.
+ * Returns the firmware type. Only UEFI firmware is mapped as flash memory. If libvirt selects the
+ * firmware, the definition contains the type.
  */
 function firmwareType(os: OperatingSystem): FirmwareType {
   if (os.firmware !== null) return os.firmware === 'efi' ? 'efi' : 'bios';

@@ -1,12 +1,12 @@
 /**
- * Elements of a text that is edited. They have no offsets: each one holds its part of the text, so
- * that an edit changes one element and leaves all others as they are.
+ * Elements of a text that is edited. They have no offsets. Each element contains its own part of
+ * the text, so an edit of one element does not affect the others.
  */
 import { decodeCharacterData, withLineFeeds } from './escape.js';
 import type { ParsedElement, ParsedOther } from './parse.js';
 import type { XmlAttribute, XmlElementOf, XmlOther } from './tree.js';
 
-/** An attribute, with its text: `lead`, the raw value, and a quote. */
+/** An attribute. Its text is `lead`, the raw value, and a quote. */
 interface EditedAttribute extends XmlAttribute {
   /** From the end of the previous attribute to the first quote, ` type='`. */
   readonly lead: string;
@@ -45,7 +45,10 @@ export class EditedElement implements XmlElementOf<EditedElement> {
   tagEnd = '/>';
   /** Empty for `<a/>`. */
   endTag = '';
-  /** Stands for the element in the text, so that its content needs no elements; null: the element itself. */
+  /**
+   * Markup that replaces the element in the text, without being parsed; null: the element has its
+   * own text.
+   */
   replacement: string | null = null;
 
   constructor({ name, localName, namespace }: ParsedElement, parent: EditedElement | null) {

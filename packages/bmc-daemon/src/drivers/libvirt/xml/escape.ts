@@ -49,7 +49,7 @@ export function encodeText(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/\r/g, '&#13;');
 }
 
-/** Encodes text for use between these quotes. The other kind of quote stays. */
+/** Encodes text for use between these quotes. The other kind of quote is not encoded. */
 export function encodeAttribute(text: string, quote: '"' | "'" = "'"): string {
   return (
     encodeText(text)

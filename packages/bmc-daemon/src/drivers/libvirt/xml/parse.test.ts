@@ -63,7 +63,7 @@ describe('parseXml', () => {
     ['<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>', 'a declaration that libvirt does not write'],
     ['<a>&nbsp;</a>', 'unknown entity in "&nbsp;"'],
     ['<a>& b</a>', 'unknown entity in "& b"'],
-  ])('refuses %j: %s', (source, why) => {
+  ])('rejects %j: %s', (source, why) => {
     expect(() => parseXml(source)).toThrow(why);
   });
 

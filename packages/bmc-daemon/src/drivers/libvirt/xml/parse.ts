@@ -58,7 +58,10 @@ const SPACE = /\s*/y;
 
 /** The latest documents, newest first, because an operation reads the same text several times. */
 const recent: XmlDocument[] = [];
-/** Machines that are read at the same time, each with a definition and a running instance. */
+/**
+ * Number of documents. It is enough for machines that are read at the same time, each with a
+ * definition and a running instance.
+ */
 const MAX_RECENT = 16;
 
 /**
@@ -66,7 +69,7 @@ const MAX_RECENT = 16;
  * @throws {DriverError} internal, with a line number, if it is not well-formed.
  */
 export function parseXml(source: string): XmlDocument {
-  // Texts of different machines differ in their first lines, so that the comparison is fast.
+  // The comparison is fast, because texts of different machines differ in their first lines.
   const known = recent.find((document) => document.source === source);
   if (known !== undefined) return known;
   const document = new XmlParser(source).document();
@@ -85,7 +88,7 @@ export function parseFragment(markup: string, scope: XmlElement): XmlDocument {
   return { source: markup, root: new XmlParser(markup, scope).content() };
 }
 
-/** Parses one text. Its methods read at the present offset and advance it. */
+/** Parses one text. Its methods read at the present offset and move it forward. */
 export class XmlParser {
   readonly #source: string;
   readonly #scope: XmlElement | null;
@@ -253,7 +256,7 @@ export class XmlParser {
   }
 
   #fault(offset: number, why: string): DriverError {
-    // The text itself has passwords and must not be in the error.
+    // The error must not contain the text, because it has passwords.
     const line = this.#source.slice(0, offset).split('\n').length;
     return new DriverError('internal', `reading domain xml on line ${line}: ${why}`);
   }

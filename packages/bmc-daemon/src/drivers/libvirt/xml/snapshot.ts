@@ -41,7 +41,7 @@ interface SnapshotExtras {
   readonly autostart?: boolean | null;
   /** Known virtual sizes by disk target. */
   readonly capacityBytes: ReadonlyMap<string, number>;
-  /** Knowledge about firmware files. Default: from file names. */
+  /** Facts about firmware files. Default: derived from file names. */
   readonly catalog?: FirmwareCatalog;
   /** CPU model of the host, for machines with CPU passthrough. Default: unknown. */
   readonly hostCpuModel?: string | null;
@@ -51,7 +51,8 @@ interface SnapshotExtras {
 
 /**
  * Returns the snapshot. Boot, firmware and metadata are from the definition, which the next boot
- * uses. Processors, memory, disks and interfaces are from the running machine if it runs.
+ * uses. If the machine runs, processors, memory, disks and interfaces are from its running
+ * instance.
  * @param inactiveXml the persistent definition; for a transient machine its live XML.
  * @param liveXml null if the machine is off.
  */
@@ -102,7 +103,7 @@ function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExt
   };
 }
 
-/** The definition of the user, without the order of an override, and the present definition. */
+/** The definition without the boot order of an override, and the present definition. */
 interface OwnDefinition {
   readonly root: XmlElement;
   readonly own: Domain;
@@ -171,7 +172,7 @@ function firmwareSnapshot(
     },
     pending,
     failure,
-    // The memory before a client reduced it is still the maximum.
+    // If a client has reduced the memory, the former size is still the maximum.
     limits: { ...limits, memoryMiB: Math.max(limits.memoryMiB, original.memoryMiB ?? 0) },
   };
 }
@@ -233,7 +234,7 @@ function mediaSnapshots(
     return {
       device,
       ...mediaSettings(record.mediaSettings, device),
-      // QEMU would request each sector of a floppy from the server.
+      // Floppy images are not streamed, because QEMU would request each sector from the server.
       transferMethods: streams && device !== 'floppy' ? ['upload', 'stream'] : ['upload'],
       ...held,
       writeProtected: device === 'cdrom' || !held.inserted || drive?.readonly === true,
@@ -242,8 +243,8 @@ function mediaSnapshots(
 }
 
 /**
- * Returns the drive of the running machine with the target of its definition, or else that of the
- * definition.
+ * Returns the drive of the running machine that has the same target as in the definition. Without
+ * one, returns the drive of the definition.
  */
 function shownDrive(
   defined: Domain,

@@ -1,4 +1,7 @@
-/** Elements of an XML text and functions that read them: of a parsed text, and of one that is edited. */
+/**
+ * Elements of an XML text, and functions that read them. They work for parsed texts and for edited
+ * texts.
+ */
 
 /** One attribute. */
 export interface XmlAttribute {

@@ -93,7 +93,7 @@ describe('two edits of one place', () => {
     expect(() => edit.insert(edit.root, '<x/>', at(edit, 'a', 'c'))).toThrow('the preceding node is not in it');
   });
 
-  it('have the same text as two texts one after the other', () => {
+  it('give the same text as two edits of two texts, one after the other', () => {
     type Change = (edit: XmlEdit, element: XmlElement) => void;
     const changes: readonly Change[] = [
       (edit, element) => edit.setAttribute(element, 'b', '7'),
@@ -172,7 +172,7 @@ describe('insert', () => {
     ['behind the last node', undefined, `<d>\n\t<one/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n\t<new/>\n</d>\n`],
     ['before all others', null, `<d>\n\t<new/>\n\t<one/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n</d>\n`],
     ['behind a sibling', 'one', `<d>\n\t<one/>\n\t<new/>\n\t<two>\n\t\t<x/>\n\t</two><!-- end -->\n</d>\n`],
-  ])('puts a child %s, on a line indented like its siblings, and remove takes it back', (_, place, result) => {
+  ])('puts a child %s, on a line indented like its siblings, and remove reverts this', (_, place, result) => {
     // The last node shares its line with another element, so it has no indentation.
     const edited = after(source, (edit) =>
       edit.insert(edit.root, '<new/>', typeof place === 'string' ? at(edit, place) : place),
@@ -195,7 +195,7 @@ describe('insert', () => {
     expect(edited(`<d><a/></d>`)).toBe(`<d><a> <new/></a></d>`);
   });
 
-  it('knows the prefixes of the text, and rejects markup that is not well-formed', () => {
+  it('accepts the prefixes of the text, and rejects markup that is not well-formed', () => {
     const edit = new XmlEdit(`<d xmlns:q='urn:q'><a/></d>`);
     edit.insert(at(edit, 'a'), '<q:x/>');
     const [added] = at(edit, 'a').nodes;

@@ -4,7 +4,8 @@
  * changes stays byte for byte.
  *
  * Edits cannot overlap, because they change elements and not ranges of the text. Of two edits of
- * one attribute, the later one applies. An edit of a removed element throws, so that none is lost.
+ * one attribute, the later one applies. An edit of a removed element throws, so that no edit is
+ * lost silently.
  */
 import { addParts, copyContent, copyElement, EditedElement, markupOf, type EditedOther } from './edited-element.js';
 import { decodeAttribute, encodeAttribute, encodeText } from './escape.js';
@@ -44,7 +45,7 @@ export class XmlEdit {
     return this.#isTouched ? this.#parts().join('') : this.source;
   }
 
-  /** Returns whether the edits change the text, without making it. */
+  /** Returns whether the edits change the text, without the cost of making the new text. */
   isChanged(): boolean {
     if (!this.#isTouched) return false;
     let at = 0;
@@ -116,8 +117,8 @@ export class XmlEdit {
   }
 
   /**
-   * Replaces the text of an element. Its attributes and its content are not read any more: use it
-   * for an element that no edit reads.
+   * Replaces the text of an element. After this, its attributes and its content cannot be read. Use
+   * this only for an element that no edit reads.
    */
   setMarkup(element: XmlElement, markup: string): void {
     this.#own(element).replacement = markup;
@@ -162,9 +163,9 @@ export class XmlEdit {
   }
 
   /**
-   * Inserts markup as a child. It gets its own line, with the indentation of its siblings, if they
-   * have their own lines. {@link remove} reverts this exactly, except that `<a/>` becomes a pair of
-   * tags.
+   * Inserts markup as a child. If the siblings have their own lines, the child also gets its own
+   * line, with the same indentation. {@link remove} reverts this exactly, except that `<a/>`
+   * becomes a pair of tags.
    * @param markup an array of lines is indented; a string is inserted unchanged.
    * @param after the preceding child; null: insert as the first; absent: as the last.
    * @throws {DriverError} internal, if it is not well-formed.
@@ -176,7 +177,8 @@ export class XmlEdit {
     const lines = typeof markup === 'string' ? [markup] : markup;
     const text = (before: string): string => lines.map((line) => before + line).join('');
     if (open(own)) {
-      // White space before the child shows that the element had no end tag. `<a></a>` gets none.
+      // White space before the child shows that {@link insert} has added the end tag. A child of
+      // `<a></a>` gets no white space.
       this.#insertAt(own, 0, text(lead === '' ? ' ' : lead));
       return;
     }
@@ -215,7 +217,10 @@ export class XmlEdit {
     return parts;
   }
 
-  /** Returns an element as one of this text. @throws {RangeError} for another one, and for a removed one. */
+  /**
+   * Checks that an element belongs to this text, and returns it. @throws {RangeError} for an
+   * element of another text, and for a removed element.
+   */
   #own(element: XmlElement): EditedElement {
     if (!(element instanceof EditedElement)) throw new RangeError(`editing <${element.name}>: it is from another text`);
     let top = element;

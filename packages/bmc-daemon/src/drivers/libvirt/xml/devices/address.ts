@@ -30,7 +30,10 @@ export type DeviceAddress =
   /** `ccw`, `virtio-mmio`, `isa`, `spapr-vio`, …: the daemon does not use their parts. */
   | { readonly type: 'other'; readonly name: string };
 
-/** Reads a device's address; null if libvirt has not assigned one, as before the first define. */
+/**
+ * Reads a device's address; null if libvirt has not assigned one, for example before the first
+ * define.
+ */
 export function readAddress(device: XmlElement): DeviceAddress | null {
   const element = child(device, 'address');
   const type = attribute(element, 'type');

@@ -45,7 +45,7 @@ describe('withDriveMedia', () => {
     );
   });
 
-  it('touches no disk that is not a cd drive', () => {
+  it('does not change disks that are not CD drives', () => {
     expect(() => withDriveMedia(q35Xml, 'vda', iso)).toThrow('changing the media of node-1: it has no drive vda');
   });
 });
@@ -64,7 +64,7 @@ describe('firstCdrom', () => {
   const found = (id: string, devices: string): string | undefined =>
     firstCdrom(readDomain(`<domain${id}><name>n</name><devices>${devices}</devices></domain>`))?.target;
 
-  it('is the first built-in drive, and a drive on USB only while the machine runs', () => {
+  it('is the first built-in drive, or a USB drive if the machine runs', () => {
     expect(found('', drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives + builtIn)).toBe('sdb');
     expect(found(` id='1'`, drives)).toBe('sda');
@@ -116,7 +116,7 @@ describe('newCdromMarkup', () => {
     });
   });
 
-  it('has a free target with a free place', () => {
+  it('has a free target whose place on the bus is free too', () => {
     const taken =
       disk('sda', 'usb') + disk('sdz', 'sata', `<address type='drive' controller='0' bus='0' target='0' unit='1'/>`);
     expect(newCdromMarkup(machine('x86_64', 'q35', taken), 'coldplug', null).target).toBe('sdc');

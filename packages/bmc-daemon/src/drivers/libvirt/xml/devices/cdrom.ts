@@ -37,15 +37,15 @@ export function firstCdrom(domain: Domain): Disk | null {
 /**
  * Returns whether a drive of the running machine was hot-plugged, because its definition has no
  * such drive. Its medium cannot be removed: libvirt 9 does not see that such a drive has a tray
- * ("Tray of device … is not open"). An eject unplugs it.
+ * ("Tray of device … is not open"). So an eject unplugs the drive.
  */
 export function isHotplugged(drive: Disk, defined: Domain): boolean {
   return !defined.devices.disks.some((disk) => disk.key === drive.key && disk.bus === drive.bus);
 }
 
 /**
- * Returns the `<disk>` element with another medium, for virDomainUpdateDeviceFlags. It is made from
- * LIVE XML, because libvirt compares it with the running device.
+ * Returns the `<disk>` element with another medium, for virDomainUpdateDeviceFlags. The element
+ * must come from LIVE XML, because libvirt compares it with the running device.
  * @param target the target of the drive, `sda`.
  * @param media null: an empty drive.
  * @throws {DriverError} notFound, if the machine has no such drive.
@@ -75,9 +75,10 @@ export function setDriveMedia(
 
 /**
  * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link addCdrom}. The bus
- * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these only SCSI
- * supports hot-plug, so a hot-plugged drive is on USB, or on SCSI if the machine has no USB.
- * @param target its target. A hot-plugged drive gets the target of its cold-plugged successor.
+ * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these, only SCSI
+ * supports hot-plug. So a hot-plugged drive is on USB, or on SCSI if the machine has no USB.
+ * @param target the target of the drive. A hot-plugged drive gets the target of the drive that the
+ *   definition adds for the next start.
  * @throws {DriverError} unsupported, if the machine has no bus for it.
  */
 export function newCdromMarkup(
@@ -139,7 +140,7 @@ function setMedia(xml: XmlEdit, drive: XmlElement, media: MediaSource | null): v
     if (source !== undefined) xml.remove(source);
     return;
   }
-  // ISO images are raw, whatever format the old medium had.
+  // ISO images are raw, independent of the format of the old medium.
   if (driver !== undefined && (attribute(driver, 'type') ?? 'raw') !== 'raw') xml.setAttribute(driver, 'type', 'raw');
   // The guest leaves the tray open when it ejects. A new medium closes it.
   if (target !== undefined && attribute(target, 'tray') === 'open') xml.removeAttribute(target, 'tray');

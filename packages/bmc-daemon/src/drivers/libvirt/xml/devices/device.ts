@@ -12,12 +12,12 @@ interface Bootable {
   readonly key: DeviceKey;
   /** `<boot order>`; null if absent. */
   readonly bootOrder: number | null;
-  /** Alias; in a definition null, or one that the user has set. */
+  /** Alias. In a definition, only users set aliases; otherwise it is null. */
   readonly alias: string | null;
   readonly address: DeviceAddress | null;
-  /** Its element, which an edit of the same text can change. */
+  /** The element of the device, which an edit of the same text can change. */
   readonly element: XmlElement;
-  /** Its place among the devices, in the order of the XML. */
+  /** Index of the device among all devices, in the order of the XML. */
   readonly place: number;
 }
 
@@ -94,7 +94,8 @@ export interface Devices {
 export function readDevices(devices: XmlElement | undefined): Devices {
   const keys = new Map<string, number>();
   const places = new Map(childElements(devices).map((element, place) => [element, place]));
-  // Two interfaces may have the same MAC, and redirdevs have no identity: later ones get a number.
+  // Two interfaces may have the same MAC, and redirdevs have no identity: later ones get a number
+  // in their key.
   const uniqueKey = (key: DeviceKey): DeviceKey => {
     const seen = keys.get(key) ?? 0;
     keys.set(key, seen + 1);
@@ -225,7 +226,7 @@ function sourceValues(source: XmlElement | undefined): readonly string[] {
   if (source === undefined) return [];
   return [
     ...source.attributes
-      // libvirt adds these while the device is in use.
+      // libvirt adds these parts while the device is in use.
       .filter(({ name }) => name !== 'startupPolicy' && name !== 'index')
       .map(({ value }) => value),
     ...(textOf(source) === null ? [] : [source.text.trim()]),

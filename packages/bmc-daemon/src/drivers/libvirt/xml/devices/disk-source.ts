@@ -49,7 +49,8 @@ export function networkName({ protocol, host, port, path }: NetworkSource): stri
 }
 
 /**
- * Returns the medium of a drive, for use in another drive; null for an empty drive or another type.
+ * Returns the medium of a drive, for use in another drive; null for an empty drive, or a source of
+ * another type.
  */
 export function mediaSourceOf({ source, element }: Disk): MediaSource | null {
   const { type, name, pool, volume } = source;

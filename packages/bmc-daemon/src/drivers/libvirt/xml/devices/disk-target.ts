@@ -5,7 +5,10 @@ import { DriverError } from '../../../driver-error.js';
 import type { Disk } from './device.js';
 import type { Domain } from '../domain.js';
 
-/** Prefix of targets and number of places by bus. Disks can be added to these buses only. */
+/**
+ * For each bus: the prefix of its targets, and its number of places. Disks can be added only to
+ * these buses.
+ */
 const buses: Readonly<Record<string, { readonly prefix: string; readonly places: number }>> = {
   virtio: { prefix: 'vd', places: 26 },
   sata: { prefix: 'sd', places: 26 },
@@ -15,8 +18,8 @@ const buses: Readonly<Record<string, { readonly prefix: string; readonly places:
 };
 
 /**
- * Returns the first free target of a bus whose place, which libvirt derives from the target, is
- * free too.
+ * Returns the first free target of a bus whose place is free too. libvirt derives the place from
+ * the target.
  * @param domains the definition, and the running machine if it runs.
  * @throws {DriverError} unsupported, if there is no such bus; noPlace, if the bus is full.
  */
@@ -39,8 +42,8 @@ function placeOf({ address }: Disk): readonly string[] {
 }
 
 /**
- * Returns controller, bus, target and unit, as virDomainDiskDefAssignAddress does. VirtIO and USB
- * have no such places.
+ * Returns controller, bus, target and unit, as virDomainDiskDefAssignAddress does. Disks on VirtIO
+ * and USB have no such places.
  */
 function derivedPlace(bus: string, index: number): string {
   if (bus === 'ide') return [0, Math.floor(index / 2), 0, index % 2].join('/');

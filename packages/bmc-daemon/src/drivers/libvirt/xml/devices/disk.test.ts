@@ -20,7 +20,7 @@ const drive = (controller: number, bus: number, unit: number): string =>
   `<address type='drive' controller='${controller}' bus='${bus}' target='0' unit='${unit}'/>`;
 
 describe('a disk in a definition', () => {
-  it('is added after the others and removed without a trace', () => {
+  it('is added after the others, and its removal restores the definition byte for byte', () => {
     for (const xml of [q35Xml, unusualXml]) {
       const target = freeDiskTarget([readDomain(xml)], 'virtio');
       const more = withDisk(xml, { ...added, target });
@@ -71,11 +71,11 @@ describe('the name of a new disk', () => {
     );
     if (defined === undefined || running === undefined) throw new Error('two domains expected');
     expect(freeDiskTarget([defined, running], 'virtio')).toBe('vdc');
-    // A target identifies one disk on any bus.
+    // No two disks may have the same target, even on different buses.
     expect(free('sata', disk('sda', 'scsi'))).toBe('sdb');
   });
 
-  it('has a free place on the bus', () => {
+  it('is one whose place on the bus is free', () => {
     expect(free('sata', disk('sdf', 'sata', drive(0, 0, 0)))).toBe('sdb');
     expect(
       free('scsi', disk('sdx', 'scsi', drive(0, 0, 8)), ...Array.from('abcdefg').map((c) => disk(`sd${c}`, 'usb'))),
@@ -86,7 +86,7 @@ describe('the name of a new disk', () => {
   it.each([
     ['ide', Array.from('abcd').map((c) => disk(`hd${c}`, 'ide')), 'noPlace', 'bus ide has no free place'],
     ['fdc', [], 'unsupported', 'no disk can be added to bus fdc'],
-  ] as const)('is refused on bus %s where there is no place for it', (bus, disks, kind, why) => {
+  ] as const)('is rejected on bus %s, which has no place for it', (bus, disks, kind, why) => {
     const refusal = (): unknown => {
       try {
         return free(bus, ...disks);

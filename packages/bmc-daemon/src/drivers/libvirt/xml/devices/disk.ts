@@ -15,7 +15,7 @@ export interface NewDisk {
   readonly place: DiskPlace;
 }
 
-/** Returns a `<disk>` by lines, for virDomainAttachDeviceFlags and {@link addDisk}. */
+/** Returns the lines of a `<disk>`, for virDomainAttachDeviceFlags and {@link addDisk}. */
 export function diskLines({ target, bus, format, place }: NewDisk): readonly string[] {
   return [
     `<disk type='${place.type}' device='disk'>`,

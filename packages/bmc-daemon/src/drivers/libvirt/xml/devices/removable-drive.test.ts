@@ -26,7 +26,7 @@ describe('a USB stick', () => {
   const readonly = { readonly: true, stick: 'sdz' };
   const { xml } = withImage(q35Xml, 'usb', image, readonly);
 
-  it('is added with its image after the other disks, and removed with it without a trace', () => {
+  it('is added with its image after the other disks, and its eject restores the definition byte for byte', () => {
     expect(xml).toContain(
       [
         `    <disk type='file' device='disk'>`,
@@ -63,7 +63,7 @@ describe('a USB stick', () => {
     });
     expect(disks.map(({ target }) => target)).not.toContain('sdz');
     expect(boot.available).toContain('usb');
-    // A stick of the user is a disk.
+    // A stick that the user has added is a disk.
     expect(readSnapshot(xml, null, off).disks.map(({ target }) => target)).toContain('sdz');
     expect(readSnapshot(xml, null, off).media.find(({ device }) => device === 'usb')?.inserted).toBe(false);
   });
@@ -79,7 +79,7 @@ describe('a USB stick', () => {
     ]).toMatchObject(['sdy', { devices: { disks: [{ device: 'disk', bus: 'usb', target: 'sdy', readonly: true }] } }]);
   });
 
-  it('adds a controller to a machine without USB, and does not support hot-plug there', () => {
+  it('gets a controller in a machine without USB, which does not support hot-plug', () => {
     const without = `<domain><name>n</name><devices><controller type='usb' index='0' model='none'/></devices></domain>`;
     expect(withImage(without, 'usb', image, readonly).xml).toContain(
       `<controller type='usb' index='0' model='qemu-xhci'/>`,
@@ -101,7 +101,7 @@ describe('a floppy drive', () => {
     expect(readSnapshot(emptied, null, off).boot.available).toContain('fd');
   });
 
-  it('of the user is protected while an inserted disk is in it', () => {
+  it('of the user is read-only while an image is inserted', () => {
     const own = q35Xml.replace(
       '</devices>',
       `<disk type='file' device='floppy'><target dev='fdb' bus='fdc'/></disk></devices>`,
@@ -112,7 +112,7 @@ describe('a floppy drive', () => {
     expect(withoutImage(xml, 'floppy', record('floppy', 'fdb', false))).toBe(own);
   });
 
-  it('is for PCs only', () => {
+  it('is available only on PCs', () => {
     const arm = q35Xml.replace(`arch='x86_64'`, `arch='aarch64'`);
     expect(canHaveDrive(readDomain(arm), 'floppy')).toBe(false);
     expect(() => withImage(arm, 'floppy', image, { readonly: true, stick: '' })).toThrow('it is not a PC');
@@ -136,7 +136,7 @@ describe('a streamed image', () => {
     verify: false,
   };
 
-  it('has its URL as name, and is shown as a stream', () => {
+  it('has its URL as name, and the snapshot shows it as a stream', () => {
     const xml = withDriveMedia(q35Xml, 'sda', network);
     expect(xml).toContain(
       `<source protocol='https' name='/it&apos;s.iso' query='a=1&amp;b="2"'><host name='h.test' port='8443'/><ssl verify='no'/></source>`,

@@ -25,8 +25,8 @@ export function canHaveDrive({ os }: Domain, device: MediaDevice): boolean {
 
 /**
  * Returns the drive of a definition or a running machine; null if it has none.
- * @param record the inserted image. A USB stick exists only with its image; every other stick is a
- *   disk of the user.
+ * @param record the inserted image. A USB stick exists only while an image is inserted. Every other
+ *   stick is a disk of the user.
  */
 export function findDrive(domain: Domain, device: MediaDevice, record: MediaRecord | undefined): Disk | null {
   const { disks } = domain.devices;
@@ -45,7 +45,7 @@ export function isStick({ device, bus, source }: Disk, record: MediaRecord | und
   return record !== undefined && device === 'disk' && bus === 'usb' && source.name === record.source;
 }
 
-/** A drive that has got an image. */
+/** A drive after the insertion of an image. */
 export interface InsertedDrive {
   readonly target: string;
   /** Whether the drive was `<readonly/>` before. */

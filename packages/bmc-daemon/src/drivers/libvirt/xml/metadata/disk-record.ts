@@ -5,7 +5,8 @@ import type { IndicatorState } from '../../../snapshot/hardware-snapshot.js';
 export interface DiskRecord {
   readonly target: string;
   /**
-   * As {@link DiskSource.name}. A disk with the same target and another source is a different disk.
+   * The source, as {@link DiskSource.name}. A disk with the same target and another source is a
+   * different disk.
    */
   readonly source: string | null;
   readonly indicator: IndicatorState | null;
@@ -23,12 +24,12 @@ export function diskRecord(
   return records?.find((record) => record.target === target && record.source === source);
 }
 
-/** Returns the records with this record, which replaces one with the same target. */
+/** Adds a record. It replaces a record with the same target. */
 export function withDiskRecord(records: readonly DiskRecord[] | null, record: DiskRecord): readonly DiskRecord[] {
   return [...(records ?? []).filter(({ target }) => target !== record.target), record];
 }
 
-/** Returns the records without that of a target; null if none is left. */
+/** Returns the records without the record of this target; null if none is left. */
 export function withoutDiskRecord(records: readonly DiskRecord[] | null, target: string): readonly DiskRecord[] | null {
   const left = (records ?? []).filter((record) => record.target !== target);
   return left.length === 0 ? null : left;

@@ -1,7 +1,7 @@
 /**
- * Intents in a machine's metadata: operations of several steps that have begun. An operation writes
- * its intent before its first step and removes it with its last step. A daemon that starts after a
- * crash finishes the operation.
+ * Intents in a machine's metadata. An intent is an operation of several steps that has begun. An
+ * operation writes its intent before its first step, and removes it with its last step. If the
+ * daemon crashes in between, it completes the operation after its next start.
  */
 import type { MediaDevice } from '../../../snapshot/media-snapshot.js';
 
@@ -46,12 +46,12 @@ export type Intent = StartIntent | RestartIntent | DriveIntent | AutostartIntent
 /** Intents of a machine; null if there are none. */
 export type Intents = readonly Intent[] | null;
 
-/** Returns the intents with this intent, which replaces one of the same kind. */
+/** Adds an intent. It replaces an intent of the same kind. */
 export function withIntent(intents: Intents, intent: Intent): Intents {
   return [...(intents ?? []).filter((known) => !isSame(known, intent)), intent];
 }
 
-/** Returns the intents without one of the same kind; null if none is left. */
+/** Returns the intents without the intent of the same kind; null if none is left. */
 export function withoutIntent(intents: Intents, intent: Intent): Intents {
   return orNull((intents ?? []).filter((known) => !isSame(known, intent)));
 }
@@ -66,7 +66,7 @@ export function powerIntent(intents: Intents): StartIntent | RestartIntent | nul
   return intents?.find((intent) => intent.kind === 'start' || intent.kind === 'restart') ?? null;
 }
 
-/** Start and restart are the same kind, because a machine needs only one of them. */
+/** Start and restart count as the same kind, because a machine needs only one of them. */
 function isSame(a: Intent, b: Intent): boolean {
   const power = (kind: Intent['kind']): boolean => kind === 'start' || kind === 'restart';
   if (a.kind === 'drive' && b.kind === 'drive') return a.device === b.device;

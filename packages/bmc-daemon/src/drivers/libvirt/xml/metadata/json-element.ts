@@ -1,14 +1,18 @@
 /**
- * The form of the daemon's records in metadata: an element with one JSON text and a version. A new
- * member needs no new version. A member with an unknown format reads as never set, because a
- * mistake in edited metadata must not make a machine unreadable.
+ * The format of the daemon's records in metadata: an element that contains one JSON text and has a
+ * version. The version does not change when a member is added. A member with an unknown format is
+ * ignored, as if it was never set: a mistake of a user who edits metadata must not make a machine
+ * unreadable.
  */
 import type { z } from 'zod';
 import { DriverError } from '../../../driver-error.js';
 import { encodeText } from '../escape.js';
 import { attribute, child, type XmlElement, type XmlElementOf } from '../tree.js';
 
-/** The written version. Version 0.1 of the daemon wrote no number, and another form in each record. */
+/**
+ * The version of this format. Version 0.1 of the daemon wrote no version number, and used a
+ * different format for each record.
+ */
 const VERSION = 2;
 
 /** Returns the version of an element: 1 for version 0.1 of the daemon. */
@@ -24,7 +28,8 @@ export function findInMetadata<E extends XmlElementOf<E>>(root: E, namespace: st
 }
 
 /**
- * Rejects an overwrite of data that this version cannot read.
+ * Throws if this version of the daemon cannot read the present data, so that it does not overwrite
+ * them.
  * @param what names the data, `its metadata`.
  * @throws {DriverError} conflict.
  */
@@ -37,7 +42,8 @@ export function checkVersion(root: XmlElement, present: XmlElement | undefined, 
 
 /**
  * Reads the members of an element.
- * @returns `known`: valid members of the schemas; `later`: all members without a schema.
+ * @returns `known`: valid members of the schemas; `later`: all members without a schema, which a
+ *   newer version of the daemon may have added.
  */
 export function readMembers<Schemas extends Readonly<Record<string, z.ZodType>>>(
   { text }: Pick<XmlElement, 'text'>,
@@ -54,7 +60,7 @@ export function readMembers<Schemas extends Readonly<Record<string, z.ZodType>>>
   };
 }
 
-/** Returns the members of a JSON object; none for any other text, such as one edited by hand. */
+/** Returns the members of a JSON object; none for any other text, which a user may have written. */
 function jsonMembers(text: string): ReadonlyMap<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -78,7 +84,7 @@ export function jsonElement(
 ): string {
   const [prefix] = name.split(':');
   const declaration = namespace === null ? '' : ` xmlns:${prefix ?? ''}='${namespace}'`;
-  // XML has no such characters, not even as references.
+  // XML cannot contain such characters, not even as references.
   const text = JSON.stringify(members).replace(
     /[\uFFFE\uFFFF]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16)}`,

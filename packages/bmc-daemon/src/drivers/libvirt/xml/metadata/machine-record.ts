@@ -23,7 +23,7 @@ export interface SavedBootOrder {
 
 /** An override, with the order that it has replaced. */
 export interface BootRecord extends BootOverride {
-  /** The order of the user, while the persistent definition has that of the override. */
+  /** The user's own order, while the persistent definition contains the order of the override. */
   readonly saved: SavedBootOrder | null;
 }
 
@@ -42,9 +42,12 @@ export interface MachineRecord {
   readonly intents: Intents;
   /** The firmware has changed: the next start must reset the variables. */
   readonly resetNvram: boolean;
-  /** Unknown members of a later service; written back unchanged. */
+  /**
+   * Unknown members, which a newer version of the daemon has added. They are written back
+   * unchanged.
+   */
   readonly later: Readonly<Record<string, unknown>>;
-  /** Unknown child elements, as markup without prefix; written back unchanged. */
+  /** Unknown child elements, as markup without prefix. They are written back unchanged. */
   readonly unknown: readonly string[];
 }
 

@@ -9,9 +9,12 @@ export interface MediaRecord {
   /** URL of the image, without credentials. */
   readonly image: string;
   readonly imageName: string;
-  /** As {@link DiskSource.name}. If the drive has another source, the user has changed it. */
+  /**
+   * The source of the image, as {@link DiskSource.name}. If the drive has another source, the user
+   * has changed the image.
+   */
   readonly source: string;
-  /** The requested protection, even if the drive is always read-only. */
+  /** Whether the client requested write protection, even if the drive is always read-only. */
   readonly writeProtected: boolean;
   /** Whether the drive was `<readonly/>` before, so that an eject can restore it. */
   readonly driveReadonly: boolean;
@@ -22,12 +25,12 @@ export function mediaRecord(records: readonly MediaRecord[] | null, device: Medi
   return records?.find((record) => record.device === device);
 }
 
-/** Returns the records with this record, which replaces one of the same device. */
+/** Adds a record. It replaces a record of the same device. */
 export function withMediaRecord(records: readonly MediaRecord[] | null, record: MediaRecord): readonly MediaRecord[] {
   return [...(records ?? []).filter(({ device }) => device !== record.device), record];
 }
 
-/** Returns the records without that of a device; null if none is left. */
+/** Returns the records without the record of this device; null if none is left. */
 export function withoutMediaRecord(
   records: readonly MediaRecord[] | null,
   device: MediaDevice,

@@ -155,7 +155,8 @@ describe('the metadata record', () => {
         const stored = withMetadata(xml, written);
         expect(readMetadata(stored)).toEqual(written);
         expect(readMetadata(inDomain(renderMetadata(written)))).toEqual(written);
-        // Replaced in place, and removed without a trace. An added <metadata> element stays.
+        // The record is replaced in its place, and removed completely. An added <metadata> element
+        // stays.
         expect(withMetadata(stored, written)).toBe(stored);
         const removed = withMetadata(stored, emptyRecord).replace('\n  <metadata>\n  </metadata>', '');
         expect(removed).toBe(xml);
@@ -191,7 +192,7 @@ describe('the metadata record', () => {
     expect(readMetadata(xml)).toEqual(record);
   });
 
-  it('keeps members and elements of a later service', () => {
+  it('keeps members and elements of a newer version of the daemon', () => {
     const own = `<rackless:machine xmlns:rackless="${METADATA_URI}" version="2">\n {"newer":{"a":"<&"}}<rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine>`;
     const xml = `<domain><metadata>${own.replace('<&', '&lt;&amp;')}</metadata></domain>`;
     const read = readMetadata(xml);
@@ -201,7 +202,7 @@ describe('the metadata record', () => {
     expect(readMetadata(written)).toEqual({ ...read, indicator: 'off' });
   });
 
-  it('is not overwritten if a later service has written it in another form', () => {
+  it('is not overwritten if a newer version of the daemon has written it in another format', () => {
     const xml = `<domain><name>a</name><metadata><machine xmlns='${METADATA_URI}' version='3'>x</machine></metadata></domain>`;
     expect(readMetadata(xml)).toEqual(emptyRecord);
     expect(() => withMetadata(xml, { ...emptyRecord, indicator: 'off' })).toThrow(
@@ -227,7 +228,7 @@ describe('the metadata record', () => {
   });
 
   it.each(['', 'x', '[]', '7', 'null', '{"boot":{"enabled":"once"}}', '{"media":[{"device":"cdrom","drive":"sda"}]}'])(
-    'reads %s, an unknown format, as never set',
+    'ignores %s, an unknown format',
     (text) => {
       expect(readMetadata(inDomain(`<machine version='2'>${text}</machine>`))).toEqual(emptyRecord);
     },
@@ -240,20 +241,17 @@ describe('the metadata record', () => {
     ['text', `<boot dev='hd'/>x`, '1'],
     ['a number that ends its attribute', `<boot dev='hd'/>`, `1'/><disk x='`],
     ['an unknown entity', `<boot dev='hd'/>`, '&x;'],
-  ])(
-    'reads an override as never set if its saved order has %s, so that its machine stays readable',
-    (_, markup, order) => {
-      const saved = { os: [{ at: 1, markup }], devices: [{ key: 'disk:vda', order }] };
-      const boot = { enabled: 'continuous', target: 'cdrom', saved };
-      const element = recordMarkup(emptyRecord).replace('{}', encodeText(JSON.stringify({ indicator: 'lit', boot })));
-      const xml = q35Xml.replace('</description>', `</description><metadata>${element}</metadata>`);
-      expect(readMetadata(xml)).toEqual({ ...emptyRecord, indicator: 'lit' });
-      const off = { state: 'shutoff', persistent: true, capacityBytes: new Map<string, number>() } as const;
-      expect(readSnapshot(xml, null, off).boot.order).toEqual(readSnapshot(q35Xml, null, off).boot.order);
-    },
-  );
+  ])('ignores an override whose saved order has %s, so that the machine stays readable', (_, markup, order) => {
+    const saved = { os: [{ at: 1, markup }], devices: [{ key: 'disk:vda', order }] };
+    const boot = { enabled: 'continuous', target: 'cdrom', saved };
+    const element = recordMarkup(emptyRecord).replace('{}', encodeText(JSON.stringify({ indicator: 'lit', boot })));
+    const xml = q35Xml.replace('</description>', `</description><metadata>${element}</metadata>`);
+    expect(readMetadata(xml)).toEqual({ ...emptyRecord, indicator: 'lit' });
+    const off = { state: 'shutoff', persistent: true, capacityBytes: new Map<string, number>() } as const;
+    expect(readSnapshot(xml, null, off).boot.order).toEqual(readSnapshot(q35Xml, null, off).boot.order);
+  });
 
-  it('can hold any text, also characters that XML has not', () => {
+  it('can contain any text, even characters that XML does not allow', () => {
     const assetTag = '\u0000\u0007\u001b\uFFFE\uFFFF\uD800 ]]> &lt; \u0085\r\n';
     const written = withMetadata(q35Xml, { ...emptyRecord, owner: { assetTag } });
     expect(readMetadata(written).owner).toEqual({ assetTag });

@@ -26,7 +26,7 @@ export const METADATA_PREFIX = 'rackless';
 /** Cache of records by document. */
 const records = new WeakMap<XmlDocument, MachineRecord>();
 
-/** Reads the record in a domain's XML. A member with an unknown format reads as never set. */
+/** Reads the record in a domain's XML. Ignores a member with an unknown format. */
 export function readMetadata(xml: string | XmlDocument): MachineRecord {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
   const known = records.get(document);
@@ -59,7 +59,7 @@ export function findRecord<E extends XmlElementOf<E>>(root: E): E | undefined {
   return findInMetadata(root, METADATA_URI);
 }
 
-/** Returns whether an element has the form of version 0.1. */
+/** Returns whether an element has the format of version 0.1. */
 export function isOldForm(element: XmlElement | undefined): boolean {
   return element !== undefined && versionOf(element) === 1;
 }

@@ -49,7 +49,7 @@ const mediaSettings = z.object({
   certificates: z.array(z.object({ id: z.string(), pem: z.string() })),
 });
 
-// A setting with an unknown format reads as never set, and the others stay.
+// Ignores a setting with an unknown format, and keeps the others.
 const settings = z.object({
   kept: kept.catch({}),
   pending: settingsChange.catch({}),
@@ -103,7 +103,7 @@ function isReadable(read: () => boolean): boolean {
   try {
     return read();
   } catch {
-    // Edited by hand, and not XML.
+    // A user has edited the text, and it is not XML any more.
     return false;
   }
 }

@@ -3,13 +3,16 @@ import type { StoredValue, SettingsChange, SettingsFailure } from '../../../snap
 
 /** Firmware settings that are stored or pending. */
 export interface SettingsRecord {
-  /** Values without an effect on the machine. */
+  /** Values that are only stored, and have no effect on the machine. */
   readonly kept: Readonly<Record<string, StoredValue>>;
   readonly pending: SettingsChange;
   readonly failure: SettingsFailure | null;
   /** Values before the first change by a client: `ResetBios` restores them. */
   readonly original: SettingsChange;
-  /** The template of the machine's UEFI variables, while its definition has another template or boots by BIOS. */
+  /**
+   * The template of the present UEFI variables. Set only while the definition names another
+   * template or boots by BIOS.
+   */
   readonly variables: string | null;
 }
 

@@ -13,7 +13,7 @@ export interface UnattachedRecord {
   readonly step?: { readonly kind: 'attach' | 'detach'; readonly target: string };
 }
 
-/** Returns the records with this record, which replaces one of the same volume. */
+/** Adds a record. It replaces a record of the same volume. */
 export function withUnattached(
   records: readonly UnattachedRecord[] | null,
   record: UnattachedRecord,
@@ -21,7 +21,7 @@ export function withUnattached(
   return [...(withoutUnattached(records, record) ?? []), record];
 }
 
-/** Returns the records without this one; null if none is left. */
+/** Returns the records without this record; null if none is left. */
 export function withoutUnattached(
   records: readonly UnattachedRecord[] | null,
   { pool, volume }: Pick<UnattachedRecord, 'pool' | 'volume'>,

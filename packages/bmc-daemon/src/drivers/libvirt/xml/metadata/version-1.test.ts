@@ -1,4 +1,4 @@
-/** Reads definitions that version 0.1 has written with a real libvirtd. */
+/** Tests of definitions that version 0.1 of the daemon wrote with a real libvirtd. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -23,7 +23,7 @@ describe('the metadata of version 0.1', () => {
     expect(readMetadata(definition(name))).toEqual({ ...emptyRecord, ...records[name] });
   });
 
-  it.each(names)('is written in the present form: %s', (name) => {
+  it.each(names)('is written in the present format: %s', (name) => {
     const old = definition(name);
     const written = inPresentForm(old);
     expect(readMetadata(written)).toEqual(readMetadata(old));
@@ -33,7 +33,7 @@ describe('the metadata of version 0.1', () => {
     expect(inPresentForm(written)).toBe(written);
   });
 
-  it.each(names)('gets the present form with any change, and is left alone without a change: %s', (name) => {
+  it.each(names)('gets the present format with any change, and stays as it is without a change: %s', (name) => {
     const old = definition(name);
     expect(edited(old, () => undefined)).toBe(old);
     expect(edited(old, (edit) => setHardware(edit, { memoryMiB: edit.domain.memoryKiB / 1024 }))).toBe(old);
@@ -77,11 +77,11 @@ describe('the metadata of version 0.1', () => {
     `<machine><boot enabled='once'/></machine>`,
     `<machine><disks kept='{'/></machine>`,
     `<machine><mediaSettings/></machine>`,
-  ])('reads %s, an unknown format, as never set', (markup) => {
+  ])('ignores %s, an unknown format', (markup) => {
     expect(readMetadata(inDomain(markup))).toEqual(emptyRecord);
   });
 
-  it('is left alone in a definition without a record', () => {
+  it('does not change a definition without a record', () => {
     const xml = `<domain><metadata><x:y xmlns:x='urn:x'/></metadata></domain>`;
     expect(inPresentForm(xml)).toBe(xml);
   });

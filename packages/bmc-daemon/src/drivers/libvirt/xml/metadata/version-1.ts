@@ -1,6 +1,6 @@
 /**
- * Reads the metadata of version 0.1, which had elements, JSON in attributes and escaped XML. The next
- * change of the machine writes the present form.
+ * Reads the metadata of version 0.1, which had elements, JSON in attributes and escaped XML. The
+ * next change of the machine writes the present format.
  *
  * ```xml
  * <rackless:machine xmlns:rackless='https://rackless.dev/xmlns/bmc/1' indicator='lit'>
@@ -31,7 +31,7 @@ import { memberSchemas } from './record-schema.js';
 import type { SettingsRecord } from './settings-record.js';
 import { withoutPrefix } from './unknown-markup.js';
 
-/** Reads the form of version 0.1. A member with an unknown format reads as never set. */
+/** Reads the format of version 0.1. Ignores a member with an unknown format. */
 export function readVersion1(document: XmlDocument, element: ParsedElement): MachineRecord {
   const all = (local: string): readonly ParsedElement[] =>
     element.nodes.filter(
@@ -92,7 +92,7 @@ function jsonIn<T>(element: XmlElement | undefined, name: string, schema: z.ZodT
   try {
     return schema.safeParse(JSON.parse(attribute(element, name) ?? '')).data;
   } catch {
-    // Absent, or edited by hand and not JSON.
+    // The attribute is absent, or a user has edited it and it is not JSON any more.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Edits the boot order of a machine. An override can be reverted exactly. It always uses `<boot
- * order>` per device, because only this form can put a device before another device of the same
+ * Edits the boot order of a machine. An override can be reverted exactly. An override always uses
+ * `<boot order>` per device. Only this form can put a device before another device of the same
  * kind.
  */
 import { DriverError } from '../../../driver-error.js';
@@ -42,7 +42,8 @@ export function overrideBootOrder(edit: DefinitionEdit, target: BootChoice): Sav
 }
 
 /**
- * Sets exactly these devices in the machine's own order. Changes nothing if they are in it already.
+ * Sets exactly these devices in the machine's own order. Changes nothing if the order is the same
+ * already.
  * @throws {DriverError} invalid, for a key that the machine does not have.
  */
 export function setOwnOrder(edit: DefinitionEdit, keys: readonly DeviceKey[]): void {
@@ -64,7 +65,7 @@ export function setOwnOrder(edit: DefinitionEdit, keys: readonly DeviceKey[]): v
 }
 
 /**
- * Restores the order of the user. Devices that were added since get no number that this order uses.
+ * Restores the order of the user. Devices that were added since then have no number afterwards.
  * @throws {DriverError} internal, for a saved order that is not XML.
  */
 export function restoreBootOrder({ domain, xml }: DefinitionEdit, saved: SavedBootOrder): void {
@@ -107,10 +108,10 @@ function savedBootOrder({ domain, xml }: DefinitionEdit): SavedBootOrder {
 function restoreOsBoot(xml: XmlEdit, saved: SavedBootOrder): void {
   const os = child(xml.root, 'os');
   if (os === undefined) return;
-  // A newer <boot dev> would conflict with the order of the user.
+  // A <boot dev> that was added meanwhile would conflict with the user's order.
   for (const boot of childElements(os, 'boot')) xml.remove(boot);
   const rest = [...os.nodes];
-  // From the last to the first, so that several at one place keep their order.
+  // Inserts from the last to the first, so that several elements at one place keep their order.
   for (const { at, markup } of saved.os.toReversed()) {
     xml.insertUnchanged(os, markup, rest[Math.min(at, rest.length) - 1] ?? null);
   }

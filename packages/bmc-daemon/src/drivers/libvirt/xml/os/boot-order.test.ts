@@ -15,7 +15,7 @@ import { restoreBootOrder, withBootOrder } from '../../../../../test/support/xml
 const order = (xml: string): readonly string[] =>
   effectiveBootOrder(readDomain(xml)).map(({ kind, device }) => `${kind}=${device.key}`);
 
-/** The first `<boot dev>` of the definition; the comment in its metadata has the same text. */
+/** The first `<boot dev>` of the definition. A comment in the metadata contains the same text. */
 const userBoot = /(?<=before -->)<boot dev='hd'\/>/;
 
 /** The lines that differ, `-` before and `+` after. */
@@ -115,7 +115,7 @@ describe('withBootOrder', () => {
     }
   });
 
-  it('builds a second override on the order of the user, not on the first override', () => {
+  it("changes the user's own order for a second override, not the order of the first override", () => {
     for (const source of [unusualXml, q35Xml]) {
       const first = withBootOrder(source, 'cdrom');
       const second = withBootOrder(first.xml, 'network', first.saved);

@@ -78,8 +78,8 @@ export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
 }
 
 /**
- * Returns the first boot device without an override: the first `<boot dev>` if the machine has no
- * such device.
+ * Returns the kind of the first boot device without an override. If the machine lacks this device,
+ * it is the first `<boot dev>`.
  */
 export function firstBootDevice(domain: Domain): BootDevice {
   const first = effectiveBootOrder(domain)[0]?.kind ?? DEVICE_OF_BOOT_DEV[domain.os.bootDevices[0] ?? 'hd'];
@@ -111,8 +111,8 @@ export function orderWithFirst(domain: Domain, target: BootChoice): readonly Boo
 }
 
 /**
- * Returns boot numbers for QEMU from LIVE XML, which has the aliases: ascending along `keys`, -1
- * for every other bootable device.
+ * Returns boot numbers for QEMU: ascending in the order of `keys`, and -1 for every other bootable
+ * device. Needs LIVE XML, which contains the aliases.
  * @param keys device keys in boot order, `deviceKeys(effectiveBootOrder(domain))`.
  */
 export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readonly BootIndex[] {
@@ -155,7 +155,7 @@ function isOfKind(device: BootableDevice, kind: BootDevice | undefined): boolean
   return own === kind || (kind === 'hd' && own === 'usb');
 }
 
-/** Returns whether a choice names a device or its kind. */
+/** Returns whether a boot choice selects this device, or its kind. */
 export function isChosen(device: BootableDevice, choice: BootChoice): boolean {
   return isKey(choice) ? device.key === choice : isOfKind(device, choice);
 }

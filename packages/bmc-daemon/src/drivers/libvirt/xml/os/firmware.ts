@@ -27,8 +27,8 @@ export interface FirmwareChoice {
 }
 
 /**
- * Returns the identity of the template of a definition's variables. While it stays the same, the
- * variables fit. Null: a BIOS machine has none.
+ * Identifies the template of a definition's UEFI variables. While the result stays the same, the
+ * variables fit the firmware. Null: a BIOS machine has no variables.
  */
 export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType): string | null {
   if (firmware !== 'efi') return null;
@@ -39,9 +39,9 @@ export function variablesTemplateKey(os: OperatingSystem, firmware: FirmwareType
 }
 
 /**
- * Sets the firmware. Changes nothing if the definition has that type already, and the chosen file if
- * there is one: the user's own choice of UEFI firmware stays. After a change the old variables do not fit:
- * start with VIR_DOMAIN_START_RESET_NVRAM.
+ * Sets the firmware. Changes nothing if the definition already has this type and, if a file is
+ * given, this file. So a UEFI image that the user has chosen stays. After a change the old
+ * variables do not fit: start with VIR_DOMAIN_START_RESET_NVRAM.
  *
  * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware
  * with enrolled keys, which boots nothing unsigned.

@@ -42,7 +42,7 @@ describe('secureBootState', () => {
     expect(state(machine(`<firmware><feature enabled='no' name='secure-boot'/></firmware>`, efi))).toEqual(off);
     const setup = `<firmware><feature enabled='no' name='enrolled-keys'/><feature enabled='yes' name='secure-boot'/></firmware>`;
     expect(state(machine(setup, efi))).toEqual(off);
-    // Without features: the default of the host, or unknown.
+    // Without features, the default of the host applies. It may be unknown.
     expect(state(machine('', efi))).toEqual(on);
     expect(state(machine('', efi), catalogOfFileNames)).toEqual({ enabled: null, enrolled: null });
   });
@@ -52,9 +52,9 @@ describe('secureBootState', () => {
       machine(`<loader type='pflash'>${loader}</loader><nvram template='${template}'/>`);
     expect(state(named('/fw/enrolled.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: true, enrolled: true });
     expect(state(named('/fw/secure.fd', '/fw/plain-vars.fd'))).toEqual({ enabled: false, enrolled: false });
-    // Keys without enforcement.
+    // The template has keys, but no enforcement.
     expect(state(named('/fw/plain.fd', '/fw/enrolled-vars.fd'))).toEqual({ enabled: false, enrolled: true });
-    // By the names of distributions, without descriptors.
+    // Without descriptors, the file names of distributions decide.
     const debian = named('/usr/share/OVMF/OVMF_CODE_4M.ms.fd', '/usr/share/OVMF/OVMF_VARS_4M.ms.fd');
     expect(state(debian, catalogOfFileNames)).toEqual({ enabled: true, enrolled: true });
     const fedora = named('/usr/share/edk2/ovmf/OVMF_CODE.secboot.fd', '/usr/share/edk2/ovmf/OVMF_VARS.secboot.fd');

@@ -14,7 +14,7 @@ interface SecureBootState {
   readonly enrolled: boolean | null;
 }
 
-/** Firmware files that a definition names; null: libvirt selects them. */
+/** Firmware files for a definition; null: libvirt selects them. */
 export interface SecureBootFiles {
   readonly loaderPath: string;
   readonly template: string;
@@ -41,7 +41,7 @@ export function secureBootState(os: OperatingSystem, catalog: FirmwareCatalog): 
   if (os.firmware === null) {
     const path = os.loader?.path ?? null;
     if (path === null) return unknown;
-    // libvirt finds the template of an image in its own list.
+    // libvirt finds the template for an image in its own list.
     const without = catalog.templateOf(path, { keys: false });
     const withKeys = catalog.templateOf(path, { keys: true });
     if (without !== null && withKeys === null) return both(false);
@@ -65,8 +65,8 @@ function ofTemplate(template: string, os: OperatingSystem, catalog: FirmwareCata
 }
 
 /**
- * Sets the mode of Secure Boot. The variables must be made again from their template, which has the
- * keys.
+ * Sets the mode of Secure Boot. The variables must then be recreated from their template, which
+ * contains the keys.
  * @param files null: libvirt selects the firmware, even if the definition names it now.
  * @throws {DriverError} unsupported, for a BIOS machine.
  */
@@ -87,7 +87,7 @@ export function setSecureBoot(
     );
   }
   const old = ['loader', 'nvram', 'firmware', 'varstore'].flatMap((name) => childElements(os, name));
-  // The path of the variables is the choice of the user.
+  // Keeps the path of the variables, because the user may have chosen it.
   const path = domain.os.nvram?.path ?? null;
   const markup = files === null ? selectedMarkup(mode, path) : namedMarkup(files, path);
   if (files === null) xml.setAttribute(os, 'firmware', 'efi');
