@@ -1,12 +1,10 @@
 /** Renders the effective settings as a configuration file, with the origin of each line. */
+import { maskPassword } from '@rackless/daemon/text/mask-url.js';
 import type { LoadedSettings } from './load.js';
 import { formatLiteral } from './python/format.js';
 import { settingKeys, settingsTable } from './settings.js';
 
-/** Hides a password in a connection address: `qemu+tcp://user:******@host/system`. */
-function masked(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/(:\/\/[^/@:]*?(?::|%3a))[^/@]*@/i, '$1******@') : value;
-}
+const masked = (value: unknown): unknown => (typeof value === 'string' ? maskPassword(value) : value);
 
 /**
  * Returns a line `NAME = value  # origin` for each setting, in the order of the documentation. As a

@@ -147,6 +147,11 @@ describe('the effective settings', () => {
 
     const secret = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:secret@host/system'");
     expect(renderEffectiveSettings(secret)).toContain("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:******@host/system'");
+    expect(load("EMULATOR_LISTEN_PORT = 'redis://user:secret@host'").faults.join()).toContain(
+      "'redis://user:******@host'",
+    );
+    const delimiters = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:a/secret?b#c@host/system'");
+    expect(renderEffectiveSettings(delimiters)).toContain("= 'qemu+tcp://user:******@host/system'");
     const escaped = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user%3Asecret@host/system'");
     expect(renderEffectiveSettings(escaped)).not.toContain('secret');
   });

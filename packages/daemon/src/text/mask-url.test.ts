@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { maskUrl } from './mask-url.js';
+import { maskPassword, maskUrl } from './mask-url.js';
 
 describe('maskUrl', () => {
   it.each([
@@ -31,5 +31,19 @@ describe('maskUrl', () => {
 
   it('accepts a URL object', () => {
     expect(maskUrl(new URL('https://u:p@images/a.iso?t=1'))).toBe('https://images/a.iso?******');
+  });
+});
+
+describe('maskPassword', () => {
+  it.each([
+    ['qemu+tcp://user:secret@host/system', 'qemu+tcp://user:******@host/system'],
+    ['qemu+tcp://user%3Asecret@host/system', 'qemu+tcp://user%3A******@host/system'],
+    ['redis://:se/cr?e#t@x@host:6379/0', 'redis://:******@host:6379/0'],
+    ['qemu+ssh://root@[::1]:2222/system?keyfile=/a@b', 'qemu+ssh://root@[::1]:2222/system?keyfile=/a@b'],
+    ['qemu+tls://host:16514/system?pkipath=/a', 'qemu+tls://host:16514/system?pkipath=/a'],
+    ['qemu:///system?socket=/run/a:b', 'qemu:///system?socket=/run/a:b'],
+    ['a: b@c', 'a: b@c'],
+  ])('shows %s as %s', (url, shown) => {
+    expect(maskPassword(url)).toBe(shown);
   });
 });

@@ -24,3 +24,12 @@ export function maskUrl(url: string | URL): string {
   const visiblePart = (pathEnd === -1 ? text : text.slice(0, pathEnd)).replace(userInfo, '$1');
   return pathEnd !== -1 && text[pathEnd] === '?' ? `${visiblePart}?******` : visiblePart;
 }
+
+/**
+ * Replaces the password of a URL by `******`. For addresses whose user and query must stay readable, such as
+ * `qemu+ssh://root@host/system?keyfile=/key`. The password may have an unescaped `/`, `?`, `#` or `@`: it ends at the
+ * last `@`.
+ */
+export function maskPassword(url: string): string {
+  return url.replace(/(:\/\/[^/?#@:]*?(?::|%3a)).*@/is, '$1******@');
+}

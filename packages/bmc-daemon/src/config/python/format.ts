@@ -1,6 +1,7 @@
 /**
  * Formats plain values as Python literals, for messages, `bmc-daemon check` and the documentation.
  */
+import { maskPassword } from '@rackless/daemon/text/mask-url.js';
 
 /** Returns a Python literal of the value. */
 export function formatLiteral(value: unknown): string {
@@ -24,8 +25,10 @@ function formatString(value: string): string {
 
 /** Describes a value for "must be …, not …": `the string '8000'`, `a list`. */
 export function describeValue(value: unknown): string {
-  if (typeof value === 'string')
-    return `the string ${formatString(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;
+  if (typeof value === 'string') {
+    const shown = maskPassword(value);
+    return `the string ${formatString(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)}`;
+  }
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object' && value !== null) return 'a mapping';
   return formatLiteral(value);
