@@ -2,10 +2,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { MachineChange, MachineChangeKind, MachineChangeListener } from '../drivers/machine-change.js';
 import type { ConsoleState } from './console-condition.js';
 import type { ConsoleListener } from './console-line.js';
+import { ConsoleLogFolder } from './console-log-folder.js';
 import { consoleLogBounds, openConsoleLogs, type ConsoleLogBounds, type ConsoleLogs } from './console-log.js';
 
 const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
@@ -380,6 +381,25 @@ describe('the console log', () => {
     ports.is('open');
     ports.says('two\r\n');
     expect((await shown()).slice(2)).toEqual(['2:', expect.stringContaining('was running already'), 'two']);
+  });
+
+  it('removes the folder of a deleted machine as soon as it can, and warns once', async () => {
+    ports.starts('1');
+    ports.says('one\r\n');
+    await logs.close();
+    ports.machines = [other];
+    const removed = jest.spyOn(ConsoleLogFolder.prototype, 'remove');
+    for (let failures = 0; failures < 3; failures += 1)
+      removed.mockRejectedValueOnce(new Error('device or resource busy'));
+    try {
+      await open();
+      await until(() => !existsSync(path.join(folder, 'console', uuid)));
+    } finally {
+      removed.mockRestore();
+    }
+    expect(warned).toEqual([
+      expect.stringMatching(/^removing console logs of deleted machines in .* failed: the daemon will try again$/),
+    ]);
   });
 
   it('waits for a host that does not answer yet', async () => {

@@ -2,14 +2,14 @@
  * Records the output of all serial ports on the disk, by machine and boot. The log is bounded,
  * survives restarts of the daemon, and lasts as long as the machine is defined.
  */
-import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { ConsoleHub } from './console-hub.js';
-import { ConsoleLogFolder, type ConsoleLogLimits } from './console-log-folder.js';
+import { ConsoleLogFolder, folderName, type ConsoleLogLimits } from './console-log-folder.js';
 import { ConsoleLogRecords, type ConsoleLogRecord } from './console-log-records.js';
 import { ConsoleRecording, type RecordingPace } from './console-log-recording.js';
+import { OldFolders } from './old-folders.js';
 
 export type { Boot } from './console-log-folder.js';
 export type { ConsoleLogRecord } from './console-log-records.js';
@@ -52,7 +52,7 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   readonly totalBytes: number;
   /** The minimum time between two warnings about failed writes. */
   readonly warnEveryMs: number;
-  /** The pause before the next request for the list of machines, if the host does not answer. */
+  /** The pause after a failure to list the machines, and after the first failure to remove an old folder. */
   readonly lookEveryMs: number;
 }
 
@@ -111,6 +111,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
   /** By UUID: removals of logs that have not ended. */
   readonly #removals = new Map<string, Promise<void>>();
   readonly #records: ConsoleLogRecords;
+  readonly #oldFolders: OldFolders;
   readonly #unsubscribe: () => void;
   /** Whether the log says that writing fails, so that it must also say when writing works again. */
   #isFailing = false;
@@ -123,6 +124,13 @@ class RecordedConsoleLogs implements ConsoleLogs {
     this.#options = options;
     this.#bounds = options.bounds ?? consoleLogBounds;
     this.#records = new ConsoleLogRecords(this.#bounds.records);
+    this.#oldFolders = new OldFolders({
+      root: options.folder,
+      present: () => new Set([...this.#machines.keys()].map(folderName)),
+      remove: (name) => this.#folder(name).remove(),
+      log: options.log,
+      pauseMs: this.#bounds.lookEveryMs,
+    });
     this.#unsubscribe = options.driver.onChange(({ kind, uuid }) => {
       if (kind === 'undefined') {
         void this.#forget(uuid);
@@ -158,6 +166,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    this.#oldFolders.close();
     this.#unsubscribe();
     for (const { detach } of this.#machines.values()) detach();
     await Promise.allSettled([...this.#machines.values()].map(({ recording }) => recording.flushed()));
@@ -168,7 +177,7 @@ class RecordedConsoleLogs implements ConsoleLogs {
     const known = this.#machines.get(uuid);
     if (known !== undefined) return known;
     const { hub, now = Date.now } = this.#options;
-    const folder = this.#folder(fileName(uuid));
+    const folder = this.#folder(folderName(uuid));
     const onFailed = (error: unknown) => this.#onFailed(error);
     const recording = new ConsoleRecording(
       {
@@ -221,21 +230,18 @@ class RecordedConsoleLogs implements ConsoleLogs {
   }
 
   async #listMachines(): Promise<void> {
-    const { driver, folder: root } = this.#options;
-    this.#timer = undefined;
+    const { lookEveryMs } = this.#bounds;
+    let listed: readonly { readonly uuid: string }[];
     try {
-      const listed = new Set((await driver.listSystems()).map(({ uuid }) => uuid));
-      if (this.#isClosed) return;
-      for (const uuid of listed) this.#record(uuid);
-      // Removes folders of machines that were undefined while the daemon did not run.
-      const names = await readdir(root).catch(() => []);
-      const present = new Set([...listed, ...this.#machines.keys()].map(fileName));
-      const gone = names.filter((name) => !present.has(name));
-      await Promise.all(gone.map((name) => this.#folder(name).remove()));
+      listed = await this.#options.driver.listSystems();
     } catch {
-      // The host does not answer yet, or a folder cannot be removed.
-      this.#timer = setTimeout(() => void this.#listMachines(), this.#bounds.lookEveryMs).unref();
+      // The host does not answer yet.
+      if (!this.#isClosed) this.#timer = setTimeout(() => void this.#listMachines(), lookEveryMs).unref();
+      return;
     }
+    if (this.#isClosed) return;
+    for (const { uuid } of listed) this.#record(uuid);
+    this.#oldFolders.start();
   }
 
   #onWritten(): void {
@@ -288,9 +294,4 @@ async function findOldest(machines: readonly Recorded[]): Promise<ConsoleRecordi
     if (oldest === undefined || first.began < oldest.began) oldest = { recording, began: first.began };
   }
   return oldest?.recording;
-}
-
-/** Makes a safe file name. A UUID stays as it is. */
-function fileName(uuid: string): string {
-  return uuid.replace(/[^\w-]/g, '_');
 }
