@@ -175,8 +175,10 @@ export class LogFile {
     try {
       await write();
     } catch (error) {
+      const [first] = added;
+      // The file may already have some of the records.
       state.records ??= await this.#parsed().then(
-        ({ records }) => this.#latest([...records, ...added]),
+        ({ records }) => this.#latest([...records.filter(({ id }) => id < (first?.id ?? state.next)), ...added]),
         () => added,
       );
       this.#broken = true;
